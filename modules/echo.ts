@@ -1,0 +1,16 @@
+import { defineModule, Response, TextMessageHandler, Type } from 'agent-host'
+
+export default defineModule({
+  name: 'Echo',
+  description: 'Replies with what it is told.',
+  provides: [TextMessageHandler],
+  uses: { response: Response },
+  config: Type.Object({
+    prefix: Type.String({ default: '', description: 'Put in front of every reply.' }),
+  }),
+  create: ({ response }, config) => ({
+    async handleText(text) {
+      await response.respondText(config.prefix + text)
+    },
+  }),
+})

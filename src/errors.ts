@@ -1,0 +1,52 @@
+/**
+ * Every code that a {@link HostError} can carry, with the HTTP status that a client is answered with when
+ * an error of that code ends its request. Docs list the same table; a test compares them.
+ */
+export const ERROR_CODES = {
+  AGENT_INVALID: 500,
+  AGENT_DUPLICATE: 500,
+  AGENT_NOT_FOUND: 400,
+  AGENT_FAILED: 500,
+  RUN_ABORTED: 499,
+  PROTOCOL_INVALID: 500,
+  MODULE_NOT_FOUND: 500,
+  MODULE_INVALID: 500,
+  REQUEST_INVALID: 400,
+  UNAUTHORIZED: 401,
+  HOST_FORBIDDEN: 403,
+  OVERLOADED: 503,
+  SHUTTING_DOWN: 503,
+  ADAPTER_NOT_FOUND: 500,
+  OPTION_INVALID: 500,
+  PROJECT_INVALID: 500,
+} as const
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+export interface HostErrorOptions {
+  /** What the reader can do next, one line each. */
+  suggestions?: readonly string[]
+  /** The first error, kept as it was thrown. */
+  cause?: unknown
+}
+
+/** An error of agent-host itself: what happened, to which named thing, and what to do next. */
+export class HostError extends Error {
+  override readonly name: string = 'HostError'
+  readonly code: ErrorCode
+  readonly statusCode: number
+  readonly suggestions: readonly string[]
+
+  constructor(code: ErrorCode, message: string, { suggestions = [], cause }: HostErrorOptions = {}) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+    this.statusCode = ERROR_CODES[code]
+    this.suggestions = suggestions
+  }
+}
+
+/** The message of anything that was thrown: user code may throw a string, or nothing. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name
+  return typeof thrown === 'string' ? thrown : `${JSON.stringify(thrown) ?? String(thrown)}`
+}

@@ -1,0 +1,40 @@
+/**
+ * The front door: what modules, tools, adapters and programs that embed agent-host may import.
+ * @module agent-host
+ */
+export { type Static, Type } from 'typebox'
+export {
+  type Dependencies,
+  defineModule,
+  type Instance,
+  type Module,
+  type ModuleContext,
+  type Scope,
+} from './agent/define-module.ts'
+export type { Log } from './agent/log.ts'
+export { ERROR_CODES, type ErrorCode, HostError, messageOf } from './errors.ts'
+export { Chunker } from './protocols/chunker.ts'
+export { ConversationHistory } from './protocols/conversation-history.ts'
+export { Embedder } from './protocols/embedder.ts'
+export { type FinishReason, LLM, type LLMPart, type LLMRequest } from './protocols/llm.ts'
+export { Memory, type MemoryEntry, type MemoryMatch } from './protocols/memory.ts'
+export type { Attachment, Message, ToolCall } from './protocols/message.ts'
+export {
+  AudioMessageHandler,
+  ImageMessageHandler,
+  TextMessageHandler,
+  VideoMessageHandler,
+} from './protocols/message-handlers.ts'
+export {
+  type Dependency,
+  defineProtocol,
+  type Many,
+  many,
+  type Optional,
+  optional,
+  type Protocol,
+} from './protocols/protocol.ts'
+export { type CollectedResponse, Response } from './protocols/response.ts'
+export type { Run, Usage } from './protocols/run.ts'
+export { type ToolDefinition, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
+export { VectorIndex } from './protocols/vector-index.ts'

@@ -1,0 +1,9 @@
+import { defineProtocol } from './protocol.ts'
+import type { Run } from './run.ts'
+
+/** Cuts a text into pieces that can be embedded. */
+export interface Chunker {
+  /** In the order of the text. */
+  chunk(text: string, run: Run): Promise<string[]>
+}
+export const Chunker = defineProtocol<Chunker>('Chunker', ['chunk'])

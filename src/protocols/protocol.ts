@@ -1,0 +1,76 @@
+import { HostError } from '../errors.ts'
+
+declare const shape: unique symbol
+
+/**
+ * What one module promises another: a name, and the methods that a provider has. Two protocols are the same
+ * when their names are: user code and the library may each have loaded their own copy of a file.
+ */
+export interface Protocol<T = unknown> {
+  readonly name: string
+  readonly methods: readonly string[]
+  /** Types only; no value carries it. */
+  readonly [shape]?: T
+}
+
+/** A dependency that takes every provider of a protocol, as an array (empty when there is none). */
+export interface Many<T = unknown> {
+  readonly kind: 'many'
+  readonly protocol: Protocol<T>
+}
+
+/** A dependency that may have no provider; it is then `undefined`. */
+export interface Optional<T = unknown> {
+  readonly kind: 'optional'
+  readonly protocol: Protocol<T>
+}
+
+export type Dependency<T = unknown> = Protocol<T> | Many<T> | Optional<T>
+
+/** What a module receives for a dependency that it declares. */
+export type Provided<D> =
+  D extends Many<infer T>
+    ? readonly T[]
+    : D extends Optional<infer T>
+      ? T | undefined
+      : D extends Protocol<infer T>
+        ? T
+        : never
+
+/** The names of the methods of `T`. */
+export type MethodName<T> = { [K in keyof T]-?: T[K] extends (...args: never[]) => unknown ? K : never }[keyof T] &
+  string
+
+/**
+ * Declares a protocol: `export const Memory = defineProtocol<Memory>('Memory', ['store', 'search'])`.
+ *
+ * @param name how YAML, errors and events call it; the same name is the same protocol
+ * @param methods every method of the interface; only these can be called through a dependency
+ * @throws HostError `PROTOCOL_INVALID` when the name is no identifier, or a method is missing or listed twice
+ */
+export function defineProtocol<T>(name: string, methods: readonly MethodName<T>[]): Protocol<T> {
+  if (!/^[A-Za-z_$][\w$]*$/.test(name)) {
+    throw new HostError('PROTOCOL_INVALID', `The protocol name '${name}' is not an identifier.`)
+  }
+  if (methods.length === 0 || new Set(methods).size !== methods.length) {
+    throw new HostError('PROTOCOL_INVALID', `The protocol '${name}' must list at least one method, each once.`)
+  }
+  return Object.freeze({ name, methods: Object.freeze([...methods]) })
+}
+
+/** Depends on every provider of a protocol: `uses: { tools: many(ToolProvider) }`. */
+export function many<T>(protocol: Protocol<T>): Many<T> {
+  return Object.freeze({ kind: 'many', protocol })
+}
+
+/** Depends on a provider of a protocol where there is one: `uses: { memory: optional(Memory) }`. */
+export function optional<T>(protocol: Protocol<T>): Optional<T> {
+  return Object.freeze({ kind: 'optional', protocol })
+}
+
+/** The protocol behind a dependency, and how many providers it takes. */
+export function readDependency(dependency: Dependency): { protocol: Protocol; arity: 'one' | 'many' | 'optional' } {
+  return 'kind' in dependency
+    ? { protocol: dependency.protocol, arity: dependency.kind }
+    : { protocol: dependency, arity: 'one' }
+}

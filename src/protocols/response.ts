@@ -1,0 +1,30 @@
+import type { Attachment } from './message.ts'
+import { defineProtocol } from './protocol.ts'
+
+/** What an agent has answered so far. */
+export interface CollectedResponse {
+  /** Every text in the order of the calls, joined with nothing in between. */
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+}
+
+/** The way back to whoever asked. Every call streams on at once. */
+export interface Response {
+  /**
+   * Sends a piece of text. The promise is fulfilled when there is room for more: awaiting it is what keeps a fast
+   * agent from filling the memory for a slow reader.
+   */
+  respondText(text: string): void | Promise<void>
+  respondImage(image: Attachment): void | Promise<void>
+  respondAudio(audio: Attachment): void | Promise<void>
+  respondFile(file: Attachment): void | Promise<void>
+  /** What was answered so far in this run. */
+  getResponse(): CollectedResponse | Promise<CollectedResponse>
+}
+export const Response = defineProtocol<Response>('Response', [
+  'respondText',
+  'respondImage',
+  'respondAudio',
+  'respondFile',
+  'getResponse',
+])

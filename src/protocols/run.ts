@@ -1,0 +1,28 @@
+/** Tokens counted by the models that a run used. All numbers are whole and not negative. */
+export interface Usage {
+  inputTokens: number
+  outputTokens: number
+  cachedInputTokens: number
+  reasoningTokens: number
+}
+
+/**
+ * One turn of one agent. It is given to every handler, and every protocol method that does work takes it last and
+ * hands it on: nothing about a run is ambient.
+ */
+export interface Run {
+  /** Unique in this process and across restarts (a UUID). */
+  readonly id: string
+  readonly agentId: string
+  /** The entry point that was asked for; `__entry__` when none was named. */
+  readonly entryPoint: string
+  /** Aborted on cancel, when the client leaves, and on shutdown. Hand it to whatever you wait for. */
+  readonly signal: AbortSignal
+  /** Instructions of this request alone; orchestrators add them to their system prompt. */
+  readonly instructions: string | undefined
+  /** The end user on whose behalf the request was made, as the client named it. */
+  readonly user: string | undefined
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Adds to the token usage that the answer reports. What is left out counts as 0. */
+  addUsage(usage: Partial<Usage>): void
+}

@@ -1,0 +1,35 @@
+import type { Attachment } from './message.ts'
+import { defineProtocol } from './protocol.ts'
+import type { Run } from './run.ts'
+
+/** A tool as a model is told of it. */
+export interface ToolDefinition {
+  /** `[A-Za-z0-9_-]{1,64}`: what the common model APIs accept. */
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments, `type: object`. */
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** What a tool answered. */
+export interface ToolResult {
+  /** What the model reads. */
+  readonly text: string
+  /** The same as a value, where the tool returned more than a text. */
+  readonly data?: unknown
+  readonly attachments?: readonly Attachment[]
+  /** True when `text` tells of a failure that the model may work around. */
+  readonly isError?: boolean
+}
+
+/** A set of tools. */
+export interface ToolProvider {
+  /** In a stable order. */
+  listTools(run: Run): readonly ToolDefinition[] | Promise<readonly ToolDefinition[]>
+  /**
+   * Calls a tool. Throws when there is no tool of that name, when the arguments do not fit its schema, when it fails, and
+   * when `run.signal` aborts.
+   */
+  executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
+}
+export const ToolProvider = defineProtocol<ToolProvider>('ToolProvider', ['listTools', 'executeTool'])
