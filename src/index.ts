@@ -3,6 +3,8 @@
  * @module agent-host
  */
 export { type Static, Type } from 'typebox'
+export type { AgentInfo, ModuleInfo, RunHandle, RunResult, Turn } from './agent/agent.ts'
+export type { AgentEvent, AgentEventListener } from './agent/agent-event.ts'
 export {
   type Dependencies,
   defineModule,
@@ -11,7 +13,10 @@ export {
   type ModuleContext,
   type Scope,
 } from './agent/define-module.ts'
+export { AgentHost, type AgentHostOptions, type RegisterOptions, type RunOptions, type Target } from './agent/host.ts'
 export type { Log } from './agent/log.ts'
+export { AgentError, type Problem } from './agent/problem.ts'
+export type { Part, PartSink } from './agent/run-providers.ts'
 export { ERROR_CODES, type ErrorCode, HostError, messageOf } from './errors.ts'
 export { Chunker } from './protocols/chunker.ts'
 export { ConversationHistory } from './protocols/conversation-history.ts'

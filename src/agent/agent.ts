@@ -1,0 +1,253 @@
+import { HostError, messageOf } from '../errors.ts'
+import type { Attachment, Message } from '../protocols/message.ts'
+import { TextMessageHandler } from '../protocols/message-handlers.ts'
+import type { Usage } from '../protocols/run.ts'
+import type { EventSink } from './agent-event.ts'
+import { AgentRun } from './agent-run.ts'
+import { Exchange, type WiredModule } from './exchange.ts'
+import type { Recorder } from './facade.ts'
+import type { Log } from './log.ts'
+import { ENTRY, type EntryPoint } from './plan-wiring.ts'
+import { AgentError } from './problem.ts'
+import { type AgentBlueprint, explainFailure } from './register-agent.ts'
+import { type PartSink, RunConversation, RunResponse } from './run-providers.ts'
+
+/** One turn of a conversation with an agent. */
+export interface Turn {
+  /** Oldest first; the last message of the user is the one that is handled. */
+  readonly messages: readonly Message[]
+  readonly instructions?: string | undefined
+  readonly user?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Takes the answer as it comes. */
+  readonly onPart?: PartSink | undefined
+  /**
+   * Instances to take for this run instead of the agent's own, by module id; `__response__` and `__conversation__` too.
+   * The links among agent-scoped modules stay as they are.
+   */
+  readonly overrides?: Readonly<Record<string, object>> | undefined
+}
+
+/** How a run ended well. */
+export interface RunResult {
+  readonly runId: string
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  readonly usage: Readonly<Usage>
+}
+
+/** A run under way. */
+export interface RunHandle {
+  readonly id: string
+  /**
+   * Fulfilled when the run has ended, what it made is disposed, and all parts are given out.
+   *
+   * @throws HostError `AGENT_FAILED` (`cause` is what the agent threw), `RUN_ABORTED`
+   */
+  readonly result: Promise<RunResult>
+  /** Ends the run early: its signal aborts, and `result` fails at once, whatever the agent does. */
+  abort(reason?: unknown): void
+}
+
+/** What is told of an agent. Frozen. */
+export interface AgentInfo {
+  readonly id: string
+  readonly description: string
+  /** Beside the agent itself; empty when there is only one. */
+  readonly entryPoints: readonly string[]
+  /** Relative to the project; absent for an agent that was registered by a program. */
+  readonly file?: string
+  readonly modules: readonly ModuleInfo[]
+}
+
+export interface ModuleInfo {
+  readonly id: string
+  /** The module reference. */
+  readonly module: string
+  readonly source: 'project' | 'library' | 'package'
+  readonly scope: 'instance' | 'agent'
+}
+
+/** One version of an agent: opened when it is registered, closed when the last run that uses it has ended. */
+export class Agent {
+  readonly info: AgentInfo
+  /** The project's files that it consists of (absolute paths). */
+  readonly files: ReadonlySet<string>
+  readonly #entryPoints: ReadonlyMap<string, EntryPoint>
+  readonly #modules: readonly WiredModule[]
+  /** What a run has to make, by entry point. */
+  readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
+  readonly #shared: Exchange
+  readonly #events: EventSink
+  readonly #log: Log
+  #runs = 0
+  #onIdle: (() => void) | undefined
+
+  private constructor(blueprint: AgentBlueprint, shared: Exchange, events: EventSink, log: Log) {
+    this.info = describeAgent(blueprint)
+    this.files = blueprint.files
+    this.#entryPoints = blueprint.entryPoints
+    this.#modules = blueprint.modules
+    this.#needed = new Map(
+      [...blueprint.entryPoints].map(([name, entry]) => [name, neededFor(entry, blueprint.modules)]),
+    )
+    this.#shared = shared
+    this.#events = events
+    this.#log = log
+  }
+
+  /**
+   * Makes the agent-scoped modules.
+   *
+   * @throws AgentError `AGENT_INVALID` naming the module that cannot be made; those made before are disposed
+   */
+  static async open(blueprint: AgentBlueprint, events: EventSink, log: Log): Promise<Agent> {
+    const { definition, problemAt } = blueprint.source
+    const shared = new Exchange({ recorder: makeRecorder(definition.id, undefined, events) })
+    for (const module of blueprint.modules.filter(({ scope }) => scope === 'agent')) {
+      try {
+        await shared.open([module])
+      } catch (cause) {
+        await shared.close((message) => log.warn(`${definition.id}: ${message}`))
+        const index = definition.modules.findIndex(({ id }) => id === module.id)
+        const subject = `module '${module.id}' (${module.reference}) cannot be made`
+        const problem = explainFailure(problemAt, ['modules', index], subject, cause)
+        throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, cause })
+      }
+    }
+    return new Agent(blueprint, shared, events, log)
+  }
+
+  hasEntryPoint(name: string): boolean {
+    return this.#entryPoints.has(name)
+  }
+
+  /** Runs one turn. Never throws: what goes wrong is in the handle's `result`. */
+  start(entryPoint: string, turn: Turn): RunHandle {
+    const run = new AgentRun(this.info.id, { ...turn, entryPoint })
+    let failEarly: (error: HostError) => void = () => {}
+    const result = new Promise<RunResult>((resolve, reject) => {
+      failEarly = reject
+      this.#runTurn(run, turn).then(resolve, reject)
+    })
+    const abort = (reason?: unknown): void => {
+      const error = new HostError('RUN_ABORTED', `The run of agent '${this.info.id}' was aborted.`, { cause: reason })
+      run.abort(error)
+      failEarly(error)
+    }
+    return { id: run.id, result, abort }
+  }
+
+  /** Disposes the agent-scoped modules, once no run uses them any more. No run may be started afterwards. */
+  async close(): Promise<void> {
+    if (this.#runs > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onIdle = resolve
+      })
+    }
+    await this.#shared.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
+  }
+
+  async #runTurn(run: AgentRun, turn: Turn): Promise<RunResult> {
+    const response = new RunResponse(run, turn.onPart)
+    const exchange = new Exchange({
+      shared: this.#shared,
+      response,
+      conversation: new RunConversation(turn.messages),
+      overrides: turn.overrides,
+      recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
+    })
+    this.#runs++
+    try {
+      await this.#handle(run, turn, exchange)
+      // Before the answer is closed: a module may hold something back until then.
+      if (exchange.needsClosing) await this.#dispose(exchange)
+      run.throwIfAborted()
+      return { runId: run.id, ...response.getResponse(), usage: run.usage }
+    } catch (cause) {
+      if (exchange.needsClosing) await this.#dispose(exchange)
+      throw cause instanceof HostError && cause.code === 'RUN_ABORTED'
+        ? cause
+        : new HostError('AGENT_FAILED', messageOf(cause), { cause })
+    } finally {
+      response.close()
+      if (--this.#runs === 0) this.#onIdle?.()
+    }
+  }
+
+  async #handle(run: AgentRun, turn: Turn, exchange: Exchange): Promise<void> {
+    const entryPoint = this.#entryPoints.get(run.entryPoint) as EntryPoint
+    await exchange.open(turn.overrides ? this.#neededWith(entryPoint, turn.overrides) : this.#neededAt(run.entryPoint))
+    const handler = exchange.handlerOf(entryPoint, TextMessageHandler, run.agentId)
+    if (!handler) {
+      const message = `The entry point '${run.entryPoint}' of agent '${run.agentId}' takes no text.`
+      throw new HostError('AGENT_FAILED', message, {
+        suggestions: ['Give it a module that provides TextMessageHandler.'],
+      })
+    }
+    await handler.handleText(textToHandle(turn.messages), run)
+  }
+
+  #neededAt(entryPoint: string): readonly WiredModule[] {
+    return this.#needed.get(entryPoint) ?? []
+  }
+
+  #neededWith(entryPoint: EntryPoint, overrides: Readonly<Record<string, object>>): readonly WiredModule[] {
+    const known = [...this.#modules.map(({ id }) => id), '__response__', '__conversation__']
+    const stranger = Object.keys(overrides).find((id) => !known.includes(id))
+    if (stranger !== undefined) {
+      throw new HostError('REQUEST_INVALID', `Agent '${this.info.id}' has no module '${stranger}' to override.`, {
+        suggestions: [`Its modules: ${known.join(', ')}.`],
+      })
+    }
+    return neededFor(entryPoint, this.#modules, new Set(Object.keys(overrides)))
+  }
+
+  #dispose(exchange: Exchange): Promise<void> {
+    return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
+  }
+}
+
+function describeAgent({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
+  const { definition, file } = source
+  const byId = new Map(modules.map((module) => [module.id, module]))
+  return Object.freeze({
+    id: definition.id,
+    description: definition.description,
+    entryPoints: Object.freeze([...entryPoints.keys()].filter((name) => name !== ENTRY)),
+    ...(file === undefined ? {} : { file }),
+    modules: definition.modules.map(({ id, module }) =>
+      Object.freeze({
+        id,
+        module,
+        source: loaded.get(id)?.source ?? 'library',
+        scope: byId.get(id)?.scope ?? 'instance',
+      }),
+    ),
+  })
+}
+
+/** The instance-scoped modules that an entry point leads to, in the order in which they can be made. */
+function neededFor(
+  { handlers }: EntryPoint,
+  modules: readonly WiredModule[],
+  overridden: ReadonlySet<string> = new Set(),
+): readonly WiredModule[] {
+  const reached = new Set(Object.values(handlers))
+  // Backwards through the order: whoever depends on a module comes after it.
+  for (const { id, links } of [...modules].reverse()) {
+    if (!reached.has(id) || overridden.has(id)) continue
+    for (const provider of links.flatMap(({ providers }) => providers)) reached.add(provider)
+  }
+  return modules.filter(({ id, scope }) => scope === 'instance' && reached.has(id) && !overridden.has(id))
+}
+
+function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventSink): Recorder {
+  let calls = 0
+  const prefix = run?.id ?? agentId
+  return { agentId, run, events, nextCallId: () => `${prefix}.${++calls}` }
+}
+
+function textToHandle(messages: readonly Message[]): string {
+  return messages.findLast(({ role }) => role === 'user')?.content ?? ''
+}

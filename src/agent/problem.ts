@@ -1,0 +1,59 @@
+import { HostError } from '../errors.ts'
+
+/** Keys and indexes from the root of a value to a place in it. */
+export type Path = readonly (string | number)[]
+
+/** Where something stands in a text. Both start at 1. */
+export interface Position {
+  readonly line: number
+  readonly column: number
+}
+
+/** One thing that is wrong with an agent, and what to do about it. */
+export interface Problem extends Partial<Position> {
+  /** Relative to the project folder. */
+  readonly file?: string
+  readonly message: string
+  readonly suggestions: readonly string[]
+}
+
+/** An agent that cannot be registered, with everything that is wrong with it. */
+export class AgentError extends HostError {
+  override readonly name = 'AgentError'
+  readonly problems: readonly Problem[]
+  /** The project's files that the agent was to consist of (absolute paths): a change of one may mend it. */
+  readonly files: readonly string[]
+
+  constructor(
+    code: 'AGENT_INVALID' | 'AGENT_DUPLICATE',
+    problems: readonly Problem[],
+    { files = [], cause }: { files?: Iterable<string>; cause?: unknown } = {},
+  ) {
+    super(code, problems.map(formatProblem).join('\n'), {
+      suggestions: problems.flatMap(({ suggestions }) => suggestions),
+      cause,
+    })
+    this.problems = problems
+    this.files = [...files]
+  }
+}
+
+/** `agents/support.yml:12:5: what is wrong`. */
+export function formatProblem({ file, line, column, message }: Problem): string {
+  const place = [file, line, column].filter((part) => part !== undefined).join(':')
+  return place ? `${place}: ${message}` : message
+}
+
+/** `modules[0].config.model`: a path as people write it. */
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`
+    return text ? `${text}.${key}` : key
+  }, '')
+}
+
+/** `'a', 'b' and 'c'`. */
+export function listNames(names: Iterable<string>): string {
+  const quoted = [...names].map((name) => `'${name}'`)
+  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}`
+}

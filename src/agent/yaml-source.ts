@@ -1,0 +1,88 @@
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { messageOf } from '../errors.ts'
+import type { Path, Position, Problem } from './problem.ts'
+
+/** 256 KiB. Parsing is linear in the size, but with a large factor, and a definition of this size is a mistake. */
+const MAX_BYTES = 256 * 1024
+/** Aliases of aliases grow exponentially when they are resolved. */
+const MAX_ALIASES = 100
+
+/** A text that was read as YAML: its value, and where in the text each part of it stands. */
+export interface YamlSource {
+  readonly value: unknown
+  readonly problems: readonly Problem[]
+  /** Of the nearest existing part: for a path that is missing, of what it is missing from. */
+  locate(path: Path): Position
+}
+
+/** Reads one YAML document. Never throws: what is wrong is in `problems`, and `value` is then undefined. */
+export function readYaml(text: string): YamlSource {
+  const start = { line: 1, column: 1 }
+  const bytes = Buffer.byteLength(text)
+  if (bytes > MAX_BYTES) {
+    const message = `The file has ${bytes} bytes; an agent definition may have ${MAX_BYTES}.`
+    return failed([{ message, suggestions: ['Move long texts into files that a module reads.'], ...start }])
+  }
+  const lines = new LineCounter()
+  try {
+    // Its own check for unique keys takes time in the square of their number.
+    const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
+    const problems = [...document.errors.map((error) => syntaxProblem(error, lines)), ...duplicateKeys(document, lines)]
+    if (problems.length > 0) return failed(problems)
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
+    return { value, problems, locate: (path) => locate(document, lines, path) }
+  } catch (error) {
+    return failed([{ message: `The YAML cannot be read: ${messageOf(error)}.`, suggestions: [], ...start }])
+  }
+}
+
+function failed(problems: readonly Problem[]): YamlSource {
+  return { value: undefined, problems, locate: () => ({ line: 1, column: 1 }) }
+}
+
+function syntaxProblem(error: { message: string; pos: [number, number] }, lines: LineCounter): Problem {
+  return { message: `The YAML cannot be read: ${error.message}`, suggestions: [], ...positionAt(lines, error.pos[0]) }
+}
+
+function duplicateKeys(document: Document.Parsed, lines: LineCounter): Problem[] {
+  const problems: Problem[] = []
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>()
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue
+        if (seen.has(key.value)) {
+          const message = `The key '${key.value}' stands here a second time.`
+          problems.push({ message, suggestions: ['Remove one of the two.'], ...positionAt(lines, key.range?.[0] ?? 0) })
+        }
+        seen.add(key.value)
+      }
+    },
+  })
+  return problems
+}
+
+function locate(document: Document.Parsed, lines: LineCounter, path: Path): Position {
+  let node: unknown = document.contents
+  let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0
+  for (const key of path) {
+    if (isAlias(node)) node = node.resolve(document)
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(key))
+      if (!pair) break
+      if (isNode(pair.key)) offset = pair.key.range?.[0] ?? offset
+      node = pair.value
+    } else if (isSeq(node)) {
+      const item = node.items[Number(key)]
+      if (!isNode(item)) break
+      offset = item.range?.[0] ?? offset
+      node = item
+    } else break
+  }
+  return positionAt(lines, offset)
+}
+
+function positionAt(lines: LineCounter, offset: number): Position {
+  const { line, col } = lines.linePos(offset)
+  return { line: Math.max(line, 1), column: Math.max(col, 1) }
+}
