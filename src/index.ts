@@ -2,6 +2,9 @@
  * The front door: what modules, tools, adapters and programs that embed agent-host may import.
  * @module agent-host
  */
+import type { ServerOptions } from './server/options.ts'
+import type { AgentServer } from './server/server.ts'
+
 export { type Static, Type } from 'typebox'
 export type { AgentInfo, ModuleInfo, RunHandle, RunResult, Turn } from './agent/agent.ts'
 export type { AgentEvent, AgentEventListener } from './agent/agent-event.ts'
@@ -43,3 +46,18 @@ export { type CollectedResponse, Response } from './protocols/response.ts'
 export type { Run, Usage } from './protocols/run.ts'
 export { type ToolDefinition, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
+export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
+export type { EventStream, EventStreamOptions, EventStreams } from './server/event-streams.ts'
+export type { ServerOptions } from './server/options.ts'
+export type { AgentServer } from './server/server.ts'
+
+/**
+ * Assembles a server from options; those that are left out have the defaults of `agent-host serve`. The web server is
+ * loaded only when this is called: modules and tools import this file too.
+ *
+ * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
+ */
+export async function buildServer(options: Partial<ServerOptions>): Promise<AgentServer> {
+  const server = await import('./server/server.ts')
+  return server.buildServer(options)
+}

@@ -2,24 +2,19 @@ import { randomUUID } from 'node:crypto'
 import type { Run, Usage } from '../protocols/run.ts'
 
 /** What a request asks of a run. */
-export interface RunOptions {
+export interface RunFacts {
   readonly entryPoint: string
   readonly instructions?: string | undefined
   readonly user?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Made once a run and shared by every view of it. Its parts are made when they are asked for: most runs never are. */
-class RunState {
-  readonly usage: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
-  aborted = false
-  reason: unknown = undefined
-  controller: AbortController | undefined = undefined
-}
-
 const NOTHING = Object.freeze({})
 
-/** A run as the host makes it. Modules see its {@link Run} side. */
+/**
+ * A run as the host makes it; modules see its {@link Run} side. There may be several views of one run: what changes is
+ * kept at the root, and what most runs never ask for (the signal) is made when it is asked for.
+ */
 export class AgentRun implements Run {
   readonly id: string = randomUUID()
   readonly agentId: string
@@ -29,49 +24,54 @@ export class AgentRun implements Run {
   readonly metadata: Readonly<Record<string, unknown>>
   /** The call within which this view of the run was handed out; undefined outside any observed call. */
   readonly callId: string | undefined = undefined
-  private readonly state = new RunState()
+  private readonly root: AgentRun
+  private tokens: Usage | undefined = undefined
+  private aborted = false
+  private reason: unknown = undefined
+  private controller: AbortController | undefined = undefined
 
-  constructor(agentId: string, { entryPoint, instructions, user, metadata = NOTHING }: RunOptions) {
+  constructor(agentId: string, { entryPoint, instructions, user, metadata }: RunFacts) {
     this.agentId = agentId
     this.entryPoint = entryPoint
     this.instructions = instructions
     this.user = user
-    this.metadata = metadata
+    this.metadata = metadata ?? NOTHING
+    this.root = this
   }
 
   get signal(): AbortSignal {
-    const { state } = this
-    if (!state.controller) {
-      state.controller = new AbortController()
-      if (state.aborted) state.controller.abort(state.reason)
+    const { root } = this
+    if (!root.controller) {
+      root.controller = new AbortController()
+      if (root.aborted) root.controller.abort(root.reason)
     }
-    return state.controller.signal
+    return root.controller.signal
   }
 
   get usage(): Readonly<Usage> {
-    return this.state.usage
+    return this.root.tokens ?? NO_USAGE
   }
 
   addUsage(added: Partial<Usage>): void {
-    const { usage } = this.state
-    for (const name of Object.keys(usage) as (keyof Usage)[]) {
+    this.root.tokens ??= { ...NO_USAGE }
+    for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) {
       const count = added[name] ?? 0
-      if (Number.isFinite(count) && count > 0) usage[name] += Math.round(count)
+      if (Number.isFinite(count) && count > 0) this.root.tokens[name] += Math.round(count)
     }
   }
 
   /** Ends the run early. Only the first reason counts. */
   abort(reason: unknown): void {
-    const { state } = this
-    if (state.aborted) return
-    state.aborted = true
-    state.reason = reason
-    state.controller?.abort(reason)
+    const { root } = this
+    if (root.aborted) return
+    root.aborted = true
+    root.reason = reason
+    root.controller?.abort(reason)
   }
 
   /** Throws the reason once the run was aborted. */
   throwIfAborted(): void {
-    if (this.state.aborted) throw this.state.reason
+    if (this.root.aborted) throw this.root.reason
   }
 
   /** The same run, seen from within a call: what is done with it there is a child of that call. */
@@ -83,3 +83,10 @@ export class AgentRun implements Run {
     return { run: this.id }
   }
 }
+
+const NO_USAGE: Readonly<Usage> = Object.freeze({
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+})

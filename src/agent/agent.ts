@@ -4,8 +4,8 @@ import { TextMessageHandler } from '../protocols/message-handlers.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { EventSink } from './agent-event.ts'
 import { AgentRun } from './agent-run.ts'
-import { Exchange, type WiredModule } from './exchange.ts'
-import type { Recorder } from './facade.ts'
+import { Exchange, nameCallees, type WiredModule } from './exchange.ts'
+import type { Callee, Recorder } from './facade.ts'
 import type { Log } from './log.ts'
 import { ENTRY, type EntryPoint } from './plan-wiring.ts'
 import { AgentError } from './problem.ts'
@@ -19,7 +19,7 @@ export interface Turn {
   readonly instructions?: string | undefined
   readonly user?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  /** Takes the answer as it comes. */
+  /** Takes the answer as it comes; never called before the run was handed out. */
   readonly onPart?: PartSink | undefined
   /**
    * Instances to take for this run instead of the agent's own, by module id; `__response__` and `__conversation__` too.
@@ -77,6 +77,7 @@ export class Agent {
   readonly #modules: readonly WiredModule[]
   /** What a run has to make, by entry point. */
   readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
+  readonly #callees: ReadonlyMap<string, Callee>
   readonly #shared: Exchange
   readonly #events: EventSink
   readonly #log: Log
@@ -91,6 +92,7 @@ export class Agent {
     this.#needed = new Map(
       [...blueprint.entryPoints].map(([name, entry]) => [name, neededFor(entry, blueprint.modules)]),
     )
+    this.#callees = nameCallees(blueprint.modules)
     this.#shared = shared
     this.#events = events
     this.#log = log
@@ -103,7 +105,8 @@ export class Agent {
    */
   static async open(blueprint: AgentBlueprint, events: EventSink, log: Log): Promise<Agent> {
     const { definition, problemAt } = blueprint.source
-    const shared = new Exchange({ recorder: makeRecorder(definition.id, undefined, events) })
+    const recorder = makeRecorder(definition.id, undefined, events)
+    const shared = new Exchange({ callees: nameCallees(blueprint.modules), recorder })
     for (const module of blueprint.modules.filter(({ scope }) => scope === 'agent')) {
       try {
         await shared.open([module])
@@ -122,20 +125,22 @@ export class Agent {
     return this.#entryPoints.has(name)
   }
 
-  /** Runs one turn. Never throws: what goes wrong is in the handle's `result`. */
-  start(entryPoint: string, turn: Turn): RunHandle {
-    const run = new AgentRun(this.info.id, { ...turn, entryPoint })
-    let failEarly: (error: HostError) => void = () => {}
-    const result = new Promise<RunResult>((resolve, reject) => {
-      failEarly = reject
-      this.#runTurn(run, turn).then(resolve, reject)
+  /**
+   * Runs one turn. Never throws: what goes wrong is in the handle's `result`. No code of the agent runs before this has
+   * returned.
+   *
+   * @param onEnd called once, when the result is settled
+   */
+  start(entryPoint: string, turn: Turn, onEnd: (handle: RunHandle) => void): RunHandle {
+    const run = new AgentRun(this.info.id, {
+      entryPoint,
+      instructions: turn.instructions,
+      user: turn.user,
+      metadata: turn.metadata,
     })
-    const abort = (reason?: unknown): void => {
-      const error = new HostError('RUN_ABORTED', `The run of agent '${this.info.id}' was aborted.`, { cause: reason })
-      run.abort(error)
-      failEarly(error)
-    }
-    return { id: run.id, result, abort }
+    const handle = new StartedRun(run, onEnd)
+    this.#runTurn(run, turn).then(handle.succeed, handle.fail)
+    return handle
   }
 
   /** Disposes the agent-scoped modules, once no run uses them any more. No run may be started afterwards. */
@@ -151,6 +156,7 @@ export class Agent {
   async #runTurn(run: AgentRun, turn: Turn): Promise<RunResult> {
     const response = new RunResponse(run, turn.onPart)
     const exchange = new Exchange({
+      callees: this.#callees,
       shared: this.#shared,
       response,
       conversation: new RunConversation(turn.messages),
@@ -159,52 +165,85 @@ export class Agent {
     })
     this.#runs++
     try {
-      await this.#handle(run, turn, exchange)
+      await undefined
+      const opening = exchange.open(this.#neededFor(run.entryPoint, turn.overrides))
+      if (opening) await opening
+      await this.#handlerIn(exchange, run).handleText(textToHandle(turn.messages), run)
       // Before the answer is closed: a module may hold something back until then.
       if (exchange.needsClosing) await this.#dispose(exchange)
       run.throwIfAborted()
-      return { runId: run.id, ...response.getResponse(), usage: run.usage }
+      const { text, attachments } = response.getResponse()
+      return { runId: run.id, text, attachments, usage: run.usage }
     } catch (cause) {
       if (exchange.needsClosing) await this.#dispose(exchange)
-      throw cause instanceof HostError && cause.code === 'RUN_ABORTED'
-        ? cause
-        : new HostError('AGENT_FAILED', messageOf(cause), { cause })
+      if (cause instanceof HostError && cause.code === 'RUN_ABORTED') throw cause
+      throw new HostError('AGENT_FAILED', messageOf(cause), { cause })
     } finally {
       response.close()
       if (--this.#runs === 0) this.#onIdle?.()
     }
   }
 
-  async #handle(run: AgentRun, turn: Turn, exchange: Exchange): Promise<void> {
+  #handlerIn(exchange: Exchange, run: AgentRun): TextMessageHandler {
     const entryPoint = this.#entryPoints.get(run.entryPoint) as EntryPoint
-    await exchange.open(turn.overrides ? this.#neededWith(entryPoint, turn.overrides) : this.#neededAt(run.entryPoint))
     const handler = exchange.handlerOf(entryPoint, TextMessageHandler, run.agentId)
-    if (!handler) {
-      const message = `The entry point '${run.entryPoint}' of agent '${run.agentId}' takes no text.`
-      throw new HostError('AGENT_FAILED', message, {
-        suggestions: ['Give it a module that provides TextMessageHandler.'],
-      })
-    }
-    await handler.handleText(textToHandle(turn.messages), run)
+    if (handler) return handler
+    const message = `The entry point '${run.entryPoint}' of agent '${run.agentId}' takes no text.`
+    throw new HostError('AGENT_FAILED', message, {
+      suggestions: ['Give it a module that provides TextMessageHandler.'],
+    })
   }
 
-  #neededAt(entryPoint: string): readonly WiredModule[] {
-    return this.#needed.get(entryPoint) ?? []
-  }
-
-  #neededWith(entryPoint: EntryPoint, overrides: Readonly<Record<string, object>>): readonly WiredModule[] {
-    const known = [...this.#modules.map(({ id }) => id), '__response__', '__conversation__']
+  #neededFor(entryPoint: string, overrides: Turn['overrides']): readonly WiredModule[] {
+    if (!overrides) return this.#needed.get(entryPoint) ?? []
+    const known = [...this.#callees.keys()]
     const stranger = Object.keys(overrides).find((id) => !known.includes(id))
     if (stranger !== undefined) {
       throw new HostError('REQUEST_INVALID', `Agent '${this.info.id}' has no module '${stranger}' to override.`, {
         suggestions: [`Its modules: ${known.join(', ')}.`],
       })
     }
-    return neededFor(entryPoint, this.#modules, new Set(Object.keys(overrides)))
+    const entry = this.#entryPoints.get(entryPoint) as EntryPoint
+    return neededFor(entry, this.#modules, new Set(Object.keys(overrides)))
   }
 
   #dispose(exchange: Exchange): Promise<void> {
     return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
+  }
+}
+
+/** A run that was started, as whoever started it holds it. */
+class StartedRun implements RunHandle {
+  readonly id: string
+  readonly result: Promise<RunResult>
+  readonly succeed: (result: RunResult) => void
+  readonly fail: (error: unknown) => void
+  readonly #run: AgentRun
+
+  constructor(run: AgentRun, onEnd: (handle: RunHandle) => void) {
+    this.id = run.id
+    this.#run = run
+    let settle: [resolve: (result: RunResult) => void, reject: (error: unknown) => void] | undefined
+    this.result = new Promise((resolve, reject) => {
+      settle = [resolve, reject]
+    })
+    const [resolve, reject] = settle as NonNullable<typeof settle>
+    this.succeed = (result) => {
+      resolve(result)
+      onEnd(this)
+    }
+    this.fail = (error) => {
+      reject(error)
+      onEnd(this)
+    }
+  }
+
+  abort(reason?: unknown): void {
+    const error = new HostError('RUN_ABORTED', `The run of agent '${this.#run.agentId}' was aborted.`, {
+      cause: reason,
+    })
+    this.#run.abort(error)
+    this.fail(error)
   }
 }
 

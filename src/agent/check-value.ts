@@ -20,6 +20,8 @@ interface SchemaNode {
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>
   readonly additionalProperties?: unknown
   readonly items?: SchemaNode
+  readonly minimum?: number
+  readonly maximum?: number
   readonly anyOf?: readonly SchemaNode[]
 }
 
@@ -27,8 +29,13 @@ interface SchemaNode {
  * Everything that is wrong with `value`; empty when it fits. Unlike JSON Schema, an object with `properties` allows no
  * others unless it says `additionalProperties` or `patternProperties`: a misspelt key is an error, not a value lost.
  */
-export function findValueProblems(schema: TSchema, validator: Validator, value: unknown): ValueProblem[] {
-  const unknownKeys = findUnknownKeys(schema as SchemaNode, value, [])
+export function findValueProblems(
+  schema: TSchema,
+  validator: Validator,
+  value: unknown,
+  { unknownKeys: treatment = 'refuse' }: { unknownKeys?: 'refuse' | 'ignore' } = {},
+): ValueProblem[] {
+  const unknownKeys = treatment === 'refuse' ? findUnknownKeys(schema as SchemaNode, value, []) : []
   if (unknownKeys.length === 0 && validator.Check(value)) return []
   const misfits = validator.Errors(value)
   const alternatives = misfits.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath)
@@ -111,9 +118,14 @@ function problemAt(path: Path, message: string): ValueProblem {
 
 function describeSchemas(nodes: readonly SchemaNode[]): string {
   const values = nodes.flatMap((node) => node.enum ?? (node.const === undefined ? [] : [node.const]))
-  const types = nodes.filter((node) => node.const === undefined && !node.enum).map((node) => `${node.type ?? 'valid'}`)
+  const types = nodes.filter((node) => node.const === undefined && !node.enum).map(describeType)
   const named = values.length > 0 ? [`one of ${listNames(values.map(String))}`] : []
   return [...named, ...new Set(types)].join(' or ')
+}
+
+function describeType({ type = 'valid', minimum, maximum }: SchemaNode): string {
+  if (minimum !== undefined && maximum !== undefined) return `${type} from ${minimum} to ${maximum}`
+  return type
 }
 
 /** RFC 6901. */

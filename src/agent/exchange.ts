@@ -13,8 +13,10 @@ export interface WiredModule extends PlannedModule {
   readonly context: ModuleContext
 }
 
-/** What an exchange is opened with beside the plan. */
+/** What an exchange is opened with. */
 export interface ExchangeOptions {
+  /** How events name each module of the agent. */
+  readonly callees: ReadonlyMap<string, Callee>
   /** The exchange of the agent-scoped modules; absent while that one is itself opened. */
   readonly shared?: Exchange
   /** What the run provides; absent for the agent-scoped modules. */
@@ -26,61 +28,48 @@ export interface ExchangeOptions {
   readonly recorder?: Recorder | undefined
 }
 
-/** An instance in an exchange, as those that depend on it see it. */
-interface Provider {
-  readonly instance: object
-  readonly callee: Callee
-  /** The observed calls that it is within. */
-  readonly openCalls: string[]
-}
-
 /** Instances of modules, made and handed to each other as a plan says. */
 export class Exchange {
   readonly #options: ExchangeOptions
-  readonly #providers = new Map<string, Provider>()
+  readonly #instances = new Map<string, object>()
+  /** The observed calls that each instance is within. */
+  #openCalls: Map<string, string[]> | undefined
   #disposables: { readonly id: string; readonly instance: MaybeDisposable }[] | undefined
 
   constructor(options: ExchangeOptions) {
     this.#options = options
     const { response, conversation, overrides } = options
-    if (response) this.#provideFromOutside(RUN_PROVIDERS.Response, 'Response', response)
-    if (conversation) this.#provideFromOutside(RUN_PROVIDERS.ConversationHistory, 'ConversationHistory', conversation)
-    for (const id in overrides) this.#provideFromOutside(id, 'Override', overrides[id] as object)
+    if (response) this.#instances.set(RUN_PROVIDERS.Response, response)
+    if (conversation) this.#instances.set(RUN_PROVIDERS.ConversationHistory, conversation)
+    for (const id in overrides) this.#instances.set(id, overrides[id] as object)
   }
 
-  /** Makes the instances of these modules, each after those that it depends on. */
-  async open(modules: readonly WiredModule[]): Promise<void> {
-    for (const wired of modules) {
-      if (this.#providers.has(wired.id)) continue
-      const openCalls: string[] = []
-      const dependencies = this.#dependenciesOf(wired, openCalls)
-      const made: unknown = wired.module.create(dependencies, wired.config, wired.context)
-      // Most modules are made at once: waiting for them would cost every run a turn of the queue.
-      const instance: unknown = isPromise(made) ? await made : made
-      checkInstance(wired, instance)
-      this.#providers.set(wired.id, { instance, callee: calleeOf(wired), openCalls })
-      if (isDisposable(instance)) {
-        this.#disposables ??= []
-        this.#disposables.push({ id: wired.id, instance })
-      }
+  /**
+   * Makes the instances of these modules, each after those that it depends on.
+   *
+   * @returns a promise only when a module takes its time: most are made at once, and every run would pay for waiting
+   */
+  open(modules: readonly WiredModule[], from = 0): Promise<void> | undefined {
+    for (let index = from; index < modules.length; index++) {
+      const wired = modules[index] as WiredModule
+      if (this.#instances.has(wired.id)) continue
+      const made: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
+      if (isPromise(made)) return this.#openRest(made, modules, index)
+      this.#accept(wired, made)
     }
+    return undefined
   }
 
   /** The module that handles a protocol at an entry point, as the agent itself calls it. */
   handlerOf<T>({ handlers }: EntryPoint, protocol: Protocol<T>, agentId: string): T | undefined {
     const id = handlers[protocol.name]
     if (id === undefined) return undefined
-    return this.#provide(id, protocol.methods, { id: `agent:${agentId}`, openCalls: [] }) as T
+    return this.#provide(id, protocol.methods, this.#options.recorder && { id: `agent:${agentId}`, openCalls: [] }) as T
   }
 
   /** Whether {@link Exchange.close} has anything to do. */
   get needsClosing(): boolean {
     return this.#disposables !== undefined
-  }
-
-  /** For the exchange of a run, which takes agent-scoped instances from here. */
-  providerOf(id: string): Provider | undefined {
-    return this.#providers.get(id)
   }
 
   /** Disposes what was made here, last made first. A failure is reported and keeps no other from being disposed. */
@@ -96,13 +85,27 @@ export class Exchange {
     }
   }
 
-  #provideFromOutside(id: string, moduleClass: string, instance: object): void {
-    this.#providers.set(id, { instance, callee: { moduleId: id, moduleClass, reference: id }, openCalls: [] })
+  /** For the exchange of a run, which takes agent-scoped instances from here. */
+  instanceOf(id: string): object | undefined {
+    return this.#instances.get(id)
   }
 
-  #dependenciesOf({ id, links }: WiredModule, openCalls: readonly string[]): Record<string, unknown> {
+  async #openRest(making: PromiseLike<unknown>, modules: readonly WiredModule[], index: number): Promise<void> {
+    this.#accept(modules[index] as WiredModule, await making)
+    await this.open(modules, index + 1)
+  }
+
+  #accept(wired: WiredModule, instance: unknown): void {
+    checkInstance(wired, instance)
+    this.#instances.set(wired.id, instance)
+    if (!isDisposable(instance)) return
+    this.#disposables ??= []
+    this.#disposables.push({ id: wired.id, instance })
+  }
+
+  #dependenciesOf({ id, links }: WiredModule): Record<string, unknown> {
     const dependencies: Record<string, unknown> = {}
-    const caller = this.#options.recorder && { id, openCalls }
+    const caller = this.#options.recorder && { id, openCalls: this.#openCallsOf(id) }
     for (const link of links) dependencies[link.field] = this.#follow(link, caller)
     return dependencies
   }
@@ -114,20 +117,36 @@ export class Exchange {
   }
 
   #provide(id: string, methods: readonly string[], caller: Caller | undefined): object {
-    const { instance, callee, openCalls } = this.#find(id)
-    const { recorder } = this.#options
-    return recorder && caller ? makeFacade(instance, methods, callee, openCalls, caller, recorder) : instance
+    const { recorder, shared, callees } = this.#options
+    const instance = this.#instances.get(id) ?? shared?.instanceOf(id)
+    if (!instance) throw new Error(`The plan names '${id}' before it was made.`)
+    if (!recorder || !caller) return instance
+    const callee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
+    return makeFacade(instance, methods, callee, this.#openCallsOf(id), caller, recorder)
   }
 
-  #find(id: string): Provider {
-    const provider = this.#providers.get(id) ?? this.#options.shared?.providerOf(id)
-    if (!provider) throw new Error(`The plan names '${id}' before it was made.`)
-    return provider
+  #openCallsOf(id: string): string[] {
+    this.#openCalls ??= new Map()
+    let calls = this.#openCalls.get(id)
+    if (!calls) {
+      calls = []
+      this.#openCalls.set(id, calls)
+    }
+    return calls
   }
 }
 
-function calleeOf({ id, module, reference }: WiredModule): Callee {
-  return { moduleId: id, moduleClass: module.name, reference }
+/** How events name the modules of an agent, and what the run provides to them. */
+export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, Callee> {
+  const ofRun = Object.entries(RUN_PROVIDERS).map(([protocol, id]): [string, Callee] => [
+    id,
+    { moduleId: id, moduleClass: protocol, reference: id },
+  ])
+  const ofModules = modules.map(({ id, module, reference }): [string, Callee] => [
+    id,
+    { moduleId: id, moduleClass: module.name, reference },
+  ])
+  return new Map([...ofRun, ...ofModules])
 }
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {

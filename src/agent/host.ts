@@ -51,6 +51,9 @@ export class AgentHost {
   readonly #maxConcurrentRuns: number
   readonly #running = new Set<RunHandle>()
   readonly #closings = new Set<Promise<void>>()
+  readonly #onRunEnd = (handle: RunHandle): void => {
+    this.#running.delete(handle)
+  }
   #closed = false
 
   constructor({
@@ -202,12 +205,8 @@ export class AgentHost {
     if (this.#running.size >= this.#maxConcurrentRuns) {
       throw new HostError('OVERLOADED', `${this.#maxConcurrentRuns} runs are under way, which is the limit.`)
     }
-    const handle = agent.start(entryPoint, turn)
+    const handle = agent.start(entryPoint, turn, this.#onRunEnd)
     this.#running.add(handle)
-    const ended = () => {
-      this.#running.delete(handle)
-    }
-    handle.result.then(ended, ended)
     return handle
   }
 

@@ -1,0 +1,3 @@
+import { benchChat } from './chat.ts'
+
+await benchChat()

@@ -1,0 +1,25 @@
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { AgentHost } from '../agent/host.ts'
+import type { EventStreams } from './event-streams.ts'
+import type { ServerOptions } from './options.ts'
+
+/** What an adapter is built with. */
+export interface AdapterOptions {
+  readonly host: AgentHost
+  readonly options: ServerOptions
+  readonly log: FastifyBaseLogger
+  /** Opens streams of server-sent events that are kept alive, bounded and drained with the server. */
+  readonly streams: EventStreams
+  /** Only for the adapters that have a key of their own. */
+  readonly apiKey?: string | undefined
+}
+
+/** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
+export interface Adapter {
+  /** Whether every request is accepted without a key; said at start. */
+  readonly isOpen?: boolean
+  /** Adds its routes to an encapsulated Fastify instance. */
+  adapt(app: FastifyInstance): void | Promise<void>
+}
+
+export type AdapterClass = new (options: AdapterOptions) => Adapter

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { AgentInfo } from '../../../agent/agent.ts'
+import type { Target } from '../../../agent/host.ts'
+import { HostError } from '../../../errors.ts'
+import type { Adapter, AdapterOptions } from '../../adapter.ts'
+import { requireBearer } from '../../bearer-auth.ts'
+import { describeAgentFailure, logFailure } from '../../error-replies.ts'
+import { startForReply } from '../../run-turn.ts'
+import { ChunkWriter, type Completion, partToText, toCompletion, toTurn } from './convert.ts'
+import { ChatCompletion, ChatRequest, type ModelEntry, ModelList } from './schema.ts'
+
+/** Agents as models of a chat-completions-compatible API. */
+export class ChatCompatApiAdapter implements Adapter {
+  readonly isOpen: boolean
+  readonly #apiKey: string | undefined
+  readonly #host: AdapterOptions['host']
+  readonly #options: AdapterOptions['options']
+  readonly #streams: AdapterOptions['streams']
+
+  constructor({ host, options, streams, apiKey = process.env.COMPAT_API_KEY || undefined }: AdapterOptions) {
+    this.isOpen = apiKey === undefined
+    this.#apiKey = apiKey
+    this.#host = host
+    this.#options = options
+    this.#streams = streams
+  }
+
+  adapt(app: FastifyInstance): void {
+    const routes = app.withTypeProvider<TypeBoxTypeProvider>()
+    routes.addHook('onRequest', requireBearer(this.#apiKey))
+    routes.get('/compat/models', { schema: { response: { 200: ModelList } } }, () => this.#listModels())
+    routes.get('/compat/models/*', { schema: { params: Type.Object({ '*': Type.String() }) } }, ({ params }, reply) =>
+      this.#getModel(params['*'], reply),
+    )
+    routes.post(
+      '/compat/chat/completions',
+      {
+        schema: { body: ChatRequest, response: { 200: ChatCompletion } },
+        preValidation: (request, _reply, done) => done(findMissing(request.body)),
+      },
+      (request, reply) => this.#complete(request.body, request, reply),
+    )
+  }
+
+  #listModels() {
+    return { object: 'list' as const, data: this.#host.list().map(toModelEntry) }
+  }
+
+  #getModel(name: string, reply: FastifyReply) {
+    const info = this.#host.get(name)
+    return info ? toModelEntry(info) : reply.code(404).send({ detail: 'model not found' })
+  }
+
+  #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
+    const target = this.#host.resolve(body.model)
+    const completion = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model }
+    return body.stream
+      ? this.#stream(completion, target, body, request, reply)
+      : this.#collect(completion, target, body, reply)
+  }
+
+  async #collect(completion: Completion, target: Target, body: ChatRequest, reply: FastifyReply) {
+    let text = ''
+    const turn = toTurn(body, (part) => {
+      text += partToText(part)
+    })
+    const { usage } = await startForReply(reply, this.#host, target, turn).result
+    return toCompletion(completion, text, usage)
+  }
+
+  async #stream(
+    completion: Completion,
+    target: Target,
+    body: ChatRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<never> {
+    const chunks = new ChunkWriter(completion)
+    const turn = toTurn(body, (part) => stream.send(chunks.text(partToText(part))))
+    // Started first: a run that is refused is still answered with its own status.
+    const handle = this.#host.start(target, turn)
+    const stream = this.#streams.open(reply, {
+      keepAlive: () => chunks.text(''),
+      keepAliveMs: this.#options.streamingTimeout * 1000,
+      onLeave: () => handle.abort(new Error('The client has left.')),
+    })
+    stream.send(chunks.start())
+    try {
+      const { usage } = await handle.result
+      stream.end(chunks.end(body.stream_options?.include_usage ? usage : undefined))
+    } catch (error) {
+      logFailure(error, request)
+      stream.end(chunks.failure(describeFailure(error, this.#options.debug)))
+    }
+    return reply as never
+  }
+}
+
+/** `null` counts as absent. */
+function findMissing(body: unknown): HostError | undefined {
+  const { model, messages } = (body ?? {}) as { model?: unknown; messages?: unknown }
+  if ((model ?? undefined) !== undefined && (messages ?? undefined) !== undefined) return undefined
+  return new HostError('REQUEST_INVALID', 'model and messages are required')
+}
+
+function describeFailure(error: unknown, debug: boolean): string {
+  const { code } = error as HostError
+  return code === 'RUN_ABORTED' ? 'The run was aborted.' : describeAgentFailure(error, debug)
+}
+
+function toModelEntry({ id }: AgentInfo): ModelEntry {
+  return { id, object: 'model', created: 0, owned_by: 'agent-host' }
+}

@@ -1,0 +1,74 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { describeException } from '../agent/agent-event.ts'
+import { type ErrorCode, HostError, messageOf } from '../errors.ts'
+
+/** What a client is told of an error. */
+interface ErrorReply {
+  readonly statusCode: number
+  readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Both official OpenAI clients repeat a 500 twice: a failing agent would run three times. */
+const NO_RETRY = { 'x-should-retry': 'false' }
+const RETRY_LATER = { 'retry-after': '1' }
+
+/** How an error of one of our codes is told; of any other it is the message, with the status of the code. */
+const REPLIES: Partial<Record<ErrorCode, (error: HostError, debug: boolean) => Partial<ErrorReply>>> = {
+  AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
+  AGENT_FAILED: (error, debug) => ({ detail: describeAgentFailure(error, debug), headers: NO_RETRY }),
+  RUN_ABORTED: () => ({ statusCode: 503, detail: 'The run was aborted.', headers: NO_RETRY }),
+  UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
+  OVERLOADED: () => ({ headers: RETRY_LATER }),
+  SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
+}
+
+/** `Agent execution failed`; what the agent threw is told only in debug mode: it may hold what no client should see. */
+export function describeAgentFailure(error: unknown, debug: boolean): string {
+  return debug ? `Agent execution failed: ${messageOf(error)}` : 'Agent execution failed'
+}
+
+/** Answers every error with `{"detail": "<text>"}`, and logs what is our fault or the agent's. */
+export function makeErrorHandler(debug: boolean) {
+  return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
+    const { statusCode, detail, headers } = replyFor(error, debug)
+    if (statusCode >= 500) logFailure(error, request)
+    reply
+      .code(statusCode)
+      .headers(headers ?? {})
+      .send({ detail })
+  }
+}
+
+function replyFor(error: FastifyError | HostError, debug: boolean): ErrorReply {
+  if (error instanceof HostError) {
+    const told = { statusCode: error.statusCode, detail: error.message, ...REPLIES[error.code]?.(error, debug) }
+    return told.statusCode === 500 && error.code !== 'AGENT_FAILED' ? { ...told, detail: INTERNAL } : told
+  }
+  const { statusCode = 500 } = error
+  if (statusCode < 500) return { statusCode, detail: DETAILS[statusCode] ?? error.message }
+  return { statusCode, detail: INTERNAL }
+}
+
+/** A 500 never shows a message: it may hold anything. `x-request-id` finds it in the log. */
+const INTERNAL = 'Internal Server Error'
+
+const DETAILS: Readonly<Record<number, string>> = {
+  413: 'The body is too large',
+  415: 'The body must be JSON, with the header Content-Type: application/json',
+}
+
+export function logFailure(error: unknown, request: FastifyRequest): void {
+  if (error instanceof HostError && error.code !== 'AGENT_FAILED') request.log.warn(error.message)
+  else if (error instanceof HostError) request.log.error(`The agent failed: ${describeException(error.cause ?? error)}`)
+  else request.log.error(describeException(error))
+}
+
+/** For what Node refuses before there is a request: a malformed or too large head, or one that never ends. */
+export function rawErrorReply(error: NodeJS.ErrnoException): string {
+  const statusCode = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
+  const body = JSON.stringify({ detail: STATUS_CODES[statusCode] })
+  const head = `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\nContent-Type: application/json; charset=utf-8`
+  return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+}

@@ -1,0 +1,169 @@
+import type { FastifyReply } from 'fastify'
+
+/** What a stream that is not read may hold back. */
+const MAX_QUEUED_BYTES = 1024 * 1024
+/** Beyond this the sender is asked to wait. */
+const HIGH_WATER_BYTES = 64 * 1024
+const BLOCKED_LIMIT_MS = 30_000
+const TICK_MS = 250
+
+export interface EventStreamOptions {
+  /** A whole event or comment that keeps an idle connection open. */
+  readonly keepAlive: () => string
+  readonly keepAliveMs: number
+  /** The client has left, or did not read for too long. Not called after the stream has ended. */
+  readonly onLeave: () => void
+}
+
+/**
+ * The streams of server-sent events that are open on a server. One clock serves them all: a timer for each event of each
+ * stream would cost more than the events.
+ */
+export class EventStreams {
+  readonly #open = new Set<EventStream>()
+  #clock: NodeJS.Timeout | undefined
+  #onEmpty: (() => void) | undefined
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  /** Sends the head of the answer, with the headers that the reply has so far, and gives the stream. */
+  open(reply: FastifyReply, options: EventStreamOptions): EventStream {
+    const stream = new EventStream(reply, options, () => this.#remove(stream))
+    this.#open.add(stream)
+    this.#clock ??= setInterval(() => this.#tick(), TICK_MS).unref()
+    return stream
+  }
+
+  /** Waits until every stream has ended; those that have not by then are cut. */
+  async drain(timeoutMs: number): Promise<void> {
+    if (this.#open.size === 0) return
+    const timer = setTimeout(() => {
+      for (const stream of this.#open) stream.cut()
+    }, timeoutMs)
+    await new Promise<void>((resolve) => {
+      this.#onEmpty = resolve
+    })
+    clearTimeout(timer)
+  }
+
+  #tick(): void {
+    const nowMs = Date.now()
+    for (const stream of this.#open) stream.tick(nowMs)
+  }
+
+  #remove(stream: EventStream): void {
+    this.#open.delete(stream)
+    if (this.#open.size > 0) return
+    clearInterval(this.#clock)
+    this.#clock = undefined
+    this.#onEmpty?.()
+  }
+}
+
+/**
+ * One answer as server-sent events (HTML Living Standard, section 9.2). What is sent in one turn of the event loop goes out
+ * in one write, each event whole in its write. The queue is bounded.
+ */
+export class EventStream {
+  readonly #raw: FastifyReply['raw']
+  readonly #options: EventStreamOptions
+  #buffer = ''
+  #flushing: NodeJS.Immediate | undefined
+  #lastWriteMs = Date.now()
+  #blockedSinceMs: number | undefined
+  #room: { promise: Promise<void>; resolve: () => void } | undefined
+  #ended = false
+
+  constructor(reply: FastifyReply, options: EventStreamOptions, onClose: () => void) {
+    this.#raw = reply.raw
+    this.#options = options
+    reply.hijack()
+    // The reply's own headers (CORS, request id) would be lost with it.
+    this.#raw.writeHead(200, {
+      ...(reply.getHeaders() as Record<string, string>),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      connection: 'keep-alive',
+      'x-accel-buffering': 'no',
+    })
+    this.#raw.on('drain', () => this.#unblock())
+    this.#raw.once('close', () => {
+      const left = !this.#ended
+      this.#ended = true
+      clearImmediate(this.#flushing)
+      this.#unblock()
+      onClose()
+      if (left) options.onLeave()
+    })
+  }
+
+  /**
+   * Sends one event, whole.
+   *
+   * @returns a promise when the client reads more slowly than this: it is fulfilled when there is room again
+   * @throws Error when more than 1 MiB waits already, since whoever sends does not wait for that promise
+   */
+  send(event: string): void | Promise<void> {
+    if (this.#ended) return
+    if (this.#room && this.#queuedBytes() > MAX_QUEUED_BYTES) {
+      throw new Error('The client reads more slowly than the agent responds: await respondText.')
+    }
+    this.#buffer += event
+    if (this.#buffer.length >= HIGH_WATER_BYTES) this.#flush()
+    else this.#flushing ??= setImmediate(() => this.#flush())
+    return this.#room?.promise
+  }
+
+  /** Sends the last events and ends the stream. */
+  end(events: string): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearImmediate(this.#flushing)
+    this.#raw.end(this.#buffer + events)
+    this.#buffer = ''
+  }
+
+  /** Closes the connection, whatever was not yet sent. */
+  cut(): void {
+    this.#raw.destroy()
+  }
+
+  tick(nowMs: number): void {
+    if (this.#blockedSinceMs !== undefined) {
+      if (nowMs - this.#blockedSinceMs >= BLOCKED_LIMIT_MS) this.cut()
+    } else if (!this.#ended && nowMs - this.#lastWriteMs >= this.#options.keepAliveMs) {
+      this.send(this.#options.keepAlive())
+    }
+  }
+
+  #flush(): void {
+    clearImmediate(this.#flushing)
+    this.#flushing = undefined
+    this.#lastWriteMs = Date.now()
+    const hasRoom = this.#raw.write(this.#buffer)
+    this.#buffer = ''
+    if (!hasRoom) this.#block()
+  }
+
+  #block(): void {
+    this.#blockedSinceMs ??= Date.now()
+    if (this.#room) return
+    let resolve = () => {}
+    const promise = new Promise<void>((done) => {
+      resolve = done
+    })
+    this.#room = { promise, resolve }
+  }
+
+  #unblock(): void {
+    this.#blockedSinceMs = undefined
+    this.#room?.resolve()
+    this.#room = undefined
+  }
+
+  #queuedBytes(): number {
+    return this.#raw.writableLength + this.#buffer.length
+  }
+}

@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify'
+import { HostError, messageOf } from '../errors.ts'
+
+/** What nests deeper can be parsed and then breaks JSON.stringify. */
+const MAX_DEPTH = 100
+
+/**
+ * Accepts JSON bodies only. Fastify's parser for `text/plain` goes: such a request needs no preflight, so any page could
+ * send it. An empty body is undefined: clients send it, typed as JSON, with DELETE.
+ */
+export function acceptJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    if (text.trim() === '') return done(null, undefined)
+    try {
+      if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
+      done(null, JSON.parse(text))
+    } catch (error) {
+      done(new HostError('REQUEST_INVALID', `The body is not valid JSON: ${messageOf(error)}`))
+    }
+  })
+}
+
+/** Counts brackets outside of strings. Nothing is deeper than it has brackets, so short texts need no look. */
+export function isDeeperThan(maxDepth: number, text: string): boolean {
+  if (text.length < maxDepth) return false
+  let depth = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) index = endOfString(text, index)
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (++depth > maxDepth) return true
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--
+  }
+  return false
+}
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end === -1 ? text.length : end
+}
+
+function isEscaped(text: string, index: number): boolean {
+  let backslashes = 0
+  while (text.charCodeAt(index - 1 - backslashes) === BACKSLASH) backslashes++
+  return backslashes % 2 === 1
+}

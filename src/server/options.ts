@@ -1,0 +1,198 @@
+import { resolve } from 'node:path'
+import { didYouMean } from '../agent/nearest-name.ts'
+import { HostError } from '../errors.ts'
+
+/** The options of a server, complete and checked. Frozen. */
+export interface ServerOptions {
+  /** Absolute. Every relative path belongs to it. */
+  readonly projectDir: string
+  readonly agentDir: string
+  readonly adapters: readonly string[]
+  readonly host: string
+  readonly port: number
+  readonly debug: boolean
+  readonly compatApiKey?: string | undefined
+  readonly mcpApiKey?: string | undefined
+  readonly responsesDir: string
+  /** Seconds. */
+  readonly streamingTimeout: number
+  /** Bytes. */
+  readonly bodyLimit: number
+  readonly allowedHosts: readonly string[]
+  readonly logLevel: LogLevel
+  readonly maxConcurrentRuns: number
+  /** Seconds. */
+  readonly drainTimeout: number
+  readonly requireAuth: boolean
+}
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** One option: how it is named everywhere, and how its value is read. */
+export interface OptionFacts<T = unknown> {
+  /** On the command line, without the dashes. */
+  readonly flag: string
+  /** The environment variable that stands in for the flag. */
+  readonly variable: string
+  readonly description: string
+  readonly kind: 'text' | 'switch' | 'list'
+  readonly default: T
+  /**
+   * From the command line's or the environment's text, or a program's value.
+   *
+   * @throws Error that says what it must be
+   */
+  readonly read: (raw: unknown) => T
+}
+
+type Facts = { readonly [Name in keyof Omit<ServerOptions, 'projectDir'>]-?: OptionFacts<ServerOptions[Name]> }
+
+/** Every option once. Flags, environment variables and checks follow from it. */
+export const SERVER_OPTIONS: Facts = {
+  agentDir: text('agent-dir', './agents', 'Folder of the agent files'),
+  adapters: list('adapter', 'Adapter to serve, by its dotted path or ./file.ts#Name; can be given several times'),
+  host: text('host', '127.0.0.1', 'Address to bind'),
+  port: number('port', 8000, 'Port; 0 takes a free one', { min: 0, max: 65_535 }),
+  debug: {
+    flag: 'debug-ui',
+    variable: 'AGENT_HOST_DEBUG_UI',
+    description: 'Debug mode: every step is logged, failures are told in full',
+    kind: 'switch',
+    default: false,
+    read: readSwitch,
+  },
+  compatApiKey: key('compat-api-key', 'CUSTOM_COMPAT_API_KEY', 'Key that the chat adapter asks for'),
+  mcpApiKey: key('mcp-api-key', 'MCP_API_KEY', 'Key that the MCP adapter asks for'),
+  responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
+  streamingTimeout: number('streaming-timeout', 10, 'Seconds without a chunk after which a stream is kept alive', {
+    min: 1,
+    max: 3600,
+  }),
+  bodyLimit: {
+    flag: 'body-limit',
+    variable: 'AGENT_HOST_BODY_LIMIT',
+    description: 'Largest request body: bytes, or like 512kb, 10mb',
+    kind: 'text',
+    default: 10 * 1024 * 1024,
+    read: readBytes,
+  },
+  allowedHosts: list('allowed-host', 'Host name to serve beside those of this machine; can be given several times'),
+  logLevel: {
+    flag: 'log-level',
+    variable: 'AGENT_HOST_LOG_LEVEL',
+    description: `One of ${LOG_LEVELS.join(', ')}`,
+    kind: 'text',
+    default: 'info',
+    read: readLogLevel,
+  },
+  maxConcurrentRuns: number('max-concurrent-runs', 10_000, 'Runs at once, above which requests get 503', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  drainTimeout: number('drain-timeout', 10, 'Seconds that running work gets to end when the server stops', {
+    min: 0,
+    max: 3600,
+  }),
+  requireAuth: {
+    flag: 'require-auth',
+    variable: 'AGENT_HOST_REQUIRE_AUTH',
+    description: 'Refuse to start without keys when bound beyond this machine',
+    kind: 'switch',
+    default: false,
+    read: readSwitch,
+  },
+}
+
+/**
+ * Checks options and fills in the defaults. Values may be texts, as a command line has them.
+ *
+ * @throws HostError `OPTION_INVALID` naming the option and what it must be
+ */
+export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
+  const known = ['projectDir', ...Object.keys(SERVER_OPTIONS)]
+  const stranger = Object.keys(raw).find((name) => !known.includes(name))
+  if (stranger !== undefined) {
+    throw new HostError('OPTION_INVALID', `There is no option '${stranger}'.`, {
+      suggestions: didYouMean(stranger, known),
+    })
+  }
+  const projectDir = resolve(String(raw.projectDir ?? '.'))
+  const entries = Object.entries(SERVER_OPTIONS).map(([name, facts]) => [name, readOption(name, facts, raw)])
+  const options = Object.fromEntries(entries) as Omit<ServerOptions, 'projectDir'>
+  return Object.freeze({ ...options, projectDir, agentDir: resolve(projectDir, options.agentDir) })
+}
+
+function readOption(name: string, facts: OptionFacts, raw: Partial<Record<string, unknown>>): unknown {
+  const value = raw[name]
+  if (value === undefined) return facts.default
+  try {
+    return facts.read(value)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new HostError('OPTION_INVALID', `--${facts.flag} (${facts.variable}) ${reason}.`, { cause })
+  }
+}
+
+function text(flag: string, fallback: string, description: string): OptionFacts<string> {
+  return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read: readText }
+}
+
+function number(
+  flag: string,
+  fallback: number,
+  description: string,
+  { min, max }: { min: number; max: number },
+): OptionFacts<number> {
+  const read = (raw: unknown): number => {
+    const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
+    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+    throw new Error(`must be a whole number from ${min} to ${max}, not '${raw}'`)
+  }
+  return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read }
+}
+
+function list(flag: string, description: string): OptionFacts<readonly string[]> {
+  const read = (raw: unknown): readonly string[] => {
+    const items = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw
+    if (Array.isArray(items) && items.every((item) => typeof item === 'string')) return Object.freeze([...items])
+    throw new Error('must be a list of strings')
+  }
+  return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read }
+}
+
+/** An empty key is a mistake (an unset variable in a script), and must not mean "no key". */
+function key(flag: string, variable: string, description: string): OptionFacts<string | undefined> {
+  return { flag, variable, description, kind: 'text', default: undefined, read: readText }
+}
+
+function variableOf(flag: string): string {
+  return `AGENT_HOST_${flag.toUpperCase().replaceAll('-', '_')}`
+}
+
+function readText(raw: unknown): string {
+  if (typeof raw === 'string' && raw !== '') return raw
+  throw new Error('must not be empty')
+}
+
+function readSwitch(raw: unknown): boolean {
+  if (typeof raw === 'boolean') return raw
+  if (/^(true|1|yes|on)$/i.test(String(raw))) return true
+  if (/^(false|0|no|off)$/i.test(String(raw))) return false
+  throw new Error(`must be true or false, not '${raw}'`)
+}
+
+const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
+
+function readBytes(raw: unknown): number {
+  const [, count = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(String(raw)) ?? []
+  const bytes = Math.floor(Number(count) * (UNITS[unit.toLowerCase()] ?? Number.NaN))
+  if (count !== '' && Number.isSafeInteger(bytes) && bytes > 0) return bytes
+  throw new Error(`must be a number of bytes, or like 512kb or 10mb, not '${raw}'`)
+}
+
+function readLogLevel(raw: unknown): LogLevel {
+  const level = LOG_LEVELS.find((name) => name === raw)
+  if (level) return level
+  throw new Error(`must be one of ${LOG_LEVELS.join(', ')}, not '${raw}'`)
+}

@@ -1,0 +1,18 @@
+import type { FastifyReply } from 'fastify'
+import type { RunHandle, Turn } from '../agent/agent.ts'
+import type { AgentHost, Target } from '../agent/host.ts'
+
+/**
+ * Starts a turn whose answer is sent when it is complete, and aborts it when the client leaves before that.
+ *
+ * `request.signal` will not do: it aborts for every POST once the body is read. A client that left is a connection that
+ * closed before the answer was written.
+ */
+export function startForReply(reply: FastifyReply, host: AgentHost, target: Target, turn: Turn): RunHandle {
+  const handle = host.start(target, turn)
+  const { raw } = reply
+  raw.once('close', () => {
+    if (!raw.writableFinished) handle.abort(new Error('The client has left.'))
+  })
+  return handle
+}

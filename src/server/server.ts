@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto'
+import cors from '@fastify/cors'
+import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { findValueProblems } from '../agent/check-value.ts'
+import { AgentHost } from '../agent/host.ts'
+import { type AgentFolder, loadAgentDir } from '../agent/watch-agents.ts'
+import { HostError } from '../errors.ts'
+import type { Adapter } from './adapter.ts'
+import { trackMethods } from './allowed-methods.ts'
+import { makeErrorHandler, rawErrorReply } from './error-replies.ts'
+import { EventStreams } from './event-streams.ts'
+import { checkHost, isLoopback } from './host-check.ts'
+import { acceptJsonOnly } from './json-body.ts'
+import { BUILT_IN_ADAPTERS, loadAdapter } from './load-adapter.ts'
+import { makeLog, type ServerLog } from './log.ts'
+import { resolveServerOptions, type ServerOptions } from './options.ts'
+import { logSteps } from './step-log.ts'
+
+/** A server that is assembled: agents loaded, routes in place, not yet listening. */
+export interface AgentServer {
+  readonly app: FastifyInstance
+  readonly host: AgentHost
+  readonly agents: AgentFolder
+  readonly options: ServerOptions
+  /**
+   * Starts to listen, and to follow the agent folder.
+   *
+   * @returns the address, `http://127.0.0.1:8000`
+   * @throws Error with the code `EADDRINUSE` when another has the port
+   */
+  listen(): Promise<string>
+  /** Takes no new work, waits for what runs (`drainTimeout`), gives every stream its last frame, and closes. */
+  close(): Promise<void>
+}
+
+/** What a request may take to arrive. Fastify turns Node's own limits off. */
+const REQUEST_TIMEOUT_MS = 30_000
+const HEADERS_TIMEOUT_MS = 10_000
+/** How often Node looks for connections that are over a limit; its default of 30 s would make them 30 s longer. */
+const CONNECTIONS_CHECK_MS = 1000
+/** Node's default of 511 resets connections when thousands arrive at once. */
+const BACKLOG = 4096
+/** What streams get to send their last frame after their runs have ended. */
+const LAST_FRAME_MS = 1000
+
+/**
+ * Assembles a server from options: those that are left out have the defaults of the command line.
+ *
+ * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
+ */
+export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<AgentServer> {
+  const options = resolveServerOptions(rawOptions)
+  const log = await makeLog(options)
+  const host = new AgentHost({
+    projectDir: options.projectDir,
+    log,
+    maxConcurrentRuns: options.maxConcurrentRuns,
+  })
+  if (options.debug) logSteps(host, log)
+  const app = makeApp(options, log)
+  const streams = new EventStreams()
+  const state = { draining: false }
+  refuseWhileDraining(app, state)
+  logRequests(app, log)
+  answerUnknownRoutes(app)
+  if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
+  await app.register(cors, CORS)
+  const adapters = await addAdapters(app, host, streams, options)
+  warnOfOpenAdapters(adapters, options, log)
+  const agents = await loadAgentDir(host, options.agentDir, log)
+  app.addHook('preClose', async () => {
+    state.draining = true
+    await agents.close()
+    await host.close(options.drainTimeout * 1000)
+    await streams.drain(LAST_FRAME_MS)
+  })
+  await app.ready()
+  return {
+    app,
+    host,
+    agents,
+    options,
+    async listen() {
+      await agents.watch()
+      return app.listen({ host: options.host, port: options.port, backlog: BACKLOG })
+    },
+    close: () => app.close(),
+  }
+}
+
+function makeApp({ bodyLimit, debug }: ServerOptions, log: ServerLog): FastifyInstance {
+  const process = randomUUID().slice(0, 8)
+  let requests = 0
+  const app: FastifyInstance = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new fastify.LogController({ disableRequestLogging: true }),
+    genReqId: () => `${process}-${(++requests).toString(36)}`,
+    bodyLimit,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
+    // The own hook answers with a body of the right shape.
+    return503OnClosing: false,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 500 },
+    frameworkErrors: makeErrorHandler(debug) as FastifyServerOptions['frameworkErrors'],
+    clientErrorHandler: (error, socket) => {
+      if (socket.writable && error.code !== 'ECONNRESET') socket.end(rawErrorReply(error))
+      else socket.destroy()
+    },
+  })
+  app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
+  app.setErrorHandler(makeErrorHandler(debug))
+  acceptJsonOnly(app)
+  return app
+}
+
+/** Says which field is wrong and what it must be. Fields that the schema does not know are ignored, as clients expect. */
+function validate(schema: TSchema) {
+  const validator = Compile(schema)
+  return (value: unknown) => {
+    if (validator.Check(value)) return { value }
+    const [problem] = findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })
+    const message = problem?.message ?? 'The body is not valid.'
+    return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body ')) }
+  }
+}
+
+function refuseWhileDraining(app: FastifyInstance, state: { readonly draining: boolean }): void {
+  app.addHook('onRequest', (_request, _reply, done) => {
+    done(state.draining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
+  })
+}
+
+/** One line a request. The query is left out: clients put secrets there. */
+function logRequests(app: FastifyInstance, log: ServerLog): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    done()
+  })
+  if (!log.isLevelEnabled('info')) return
+  app.addHook('onResponse', (request, reply, done) => {
+    const path = request.url.split('?', 1)[0]
+    request.log.info(`${request.method} ${path} ${reply.statusCode} ${Math.round(reply.elapsedTime)} ms`)
+    done()
+  })
+}
+
+function answerUnknownRoutes(app: FastifyInstance): void {
+  const methodsOf = trackMethods(app)
+  app.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf(request.url.split('?', 1)[0] ?? '')
+    if (methods.length === 0) return reply.code(404).send({ detail: 'Not Found' })
+    return reply.code(405).header('allow', methods.join(', ')).send({ detail: 'Method Not Allowed' })
+  })
+}
+
+/** All origins, methods and headers, with credentials: the origin is then named, since `*` would not do. */
+const CORS = {
+  origin: true,
+  credentials: true,
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+  exposedHeaders: ['x-request-id', 'x-response-id', 'x-should-retry', 'retry-after'],
+  strictPreflight: false,
+}
+
+interface NamedAdapter {
+  readonly name: string
+  readonly adapter: Adapter
+}
+
+async function addAdapters(
+  app: FastifyInstance,
+  host: AgentHost,
+  streams: EventStreams,
+  options: ServerOptions,
+): Promise<NamedAdapter[]> {
+  const adapters: NamedAdapter[] = []
+  for (const path of new Set(options.adapters)) {
+    const { name, Adapter, apiKey } = await loadAdapter(path, options)
+    const adapter = new Adapter({ host, options, log: app.log, streams, apiKey })
+    await app.register(async (scope) => adapter.adapt(scope))
+    adapters.push({ name, adapter })
+  }
+  return adapters
+}
+
+function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOptions, log: ServerLog): void {
+  if (adapters.length === 0) {
+    log.warn(`No adapter is named, so nothing is served. --adapter takes: ${BUILT_IN_ADAPTERS.join(', ')}.`)
+  }
+  const open = adapters.filter(({ adapter }) => adapter.isOpen !== false).map(({ name }) => name)
+  for (const name of open) log.info(`${name} has no key: every request is accepted.`)
+  if (open.length === 0 || isLoopback(options.host)) return
+  const message = `${options.host} can be reached from other machines, and ${open.join(', ')} accept every request without a key`
+  if (options.requireAuth) throw new HostError('OPTION_INVALID', `${message}: --require-auth refuses that.`)
+  log.warn(`${message}. Set a key, or bind 127.0.0.1.`)
+}

@@ -1,0 +1,31 @@
+import type { AgentEvent } from '../agent/agent-event.ts'
+import type { AgentHost } from '../agent/host.ts'
+import type { Log } from '../agent/log.ts'
+
+const MAX_CHARS = 200
+
+/** In debug mode each call of a tool is a line of the log, with its answer. */
+export function logSteps(host: AgentHost, log: Log): void {
+  const calls = new Map<string, AgentEvent>()
+  host.onEvent((event) => {
+    if (event.method_name !== 'executeTool') return
+    if (event.event_type === 'call') calls.set(event.call_id, event)
+    else {
+      const call = calls.get(event.call_id)
+      calls.delete(event.call_id)
+      if (call) log.info(describeStep(call, event))
+    }
+  })
+}
+
+function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, end: AgentEvent): string {
+  const [tool, args] = given?.args ?? []
+  const { text } = (end.result ?? {}) as { text?: string }
+  const outcome =
+    end.exception === null ? shorten(text ?? '') : `failed: ${shorten(end.exception.split('\n')[0] ?? '')}`
+  return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(JSON.stringify(args) ?? '')}) → ${outcome}`
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}… (${text.length} characters)` : text
+}
