@@ -27,7 +27,9 @@ export function readYaml(text: string): YamlSource {
   try {
     // Its own check for unique keys takes time in the square of their number.
     const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
-    const problems = [...document.errors.map((error) => syntaxProblem(error, lines)), ...duplicateKeys(document, lines)]
+    // The errors after the first one mostly follow from it.
+    const syntax = document.errors.slice(0, 1).map((error) => syntaxProblem(error, lines))
+    const problems = [...syntax, ...duplicateKeys(document, lines)]
     if (problems.length > 0) return failed(problems)
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })
     return { value, problems, locate: (path) => locate(document, lines, path) }

@@ -154,8 +154,11 @@ function number(
 
 function list(flag: string, description: string): OptionFacts<readonly string[]> {
   const read = (raw: unknown): readonly string[] => {
-    const items = typeof raw === 'string' ? raw.split(',').map((item) => item.trim()) : raw
-    if (Array.isArray(items) && items.every((item) => typeof item === 'string')) return Object.freeze([...items])
+    const items: unknown[] = Array.isArray(raw) ? raw : [raw]
+    if (items.every((item) => typeof item === 'string')) {
+      const names = items.flatMap((item) => item.split(',')).map((name) => name.trim())
+      return Object.freeze(names.filter((name) => name !== ''))
+    }
     throw new Error('must be a list of strings')
   }
   return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read }

@@ -3,9 +3,10 @@ import cors from '@fastify/cors'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { AgentFolder, type FileChange } from '../agent/agent-folder.ts'
 import { findValueProblems } from '../agent/check-value.ts'
 import { AgentHost } from '../agent/host.ts'
-import { type AgentFolder, loadAgentDir } from '../agent/watch-agents.ts'
+import { type Watching, watchAgents } from '../agent/watch-agents.ts'
 import { HostError } from '../errors.ts'
 import type { Adapter } from './adapter.ts'
 import { trackMethods } from './allowed-methods.ts'
@@ -69,10 +70,12 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
   await app.register(cors, CORS)
   const adapters = await addAdapters(app, host, streams, options)
   warnOfOpenAdapters(adapters, options, log)
-  const agents = await loadAgentDir(host, options.agentDir, log)
+  const agents = new AgentFolder(host, options.agentDir, log)
+  await agents.scan()
+  let watching: Watching | undefined
   app.addHook('preClose', async () => {
     state.draining = true
-    await agents.close()
+    await watching?.close()
     await host.close(options.drainTimeout * 1000)
     await streams.drain(LAST_FRAME_MS)
   })
@@ -83,11 +86,15 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
     agents,
     options,
     async listen() {
-      await agents.watch()
+      watching = await watchAgents(host, agents, log, (changes) => logChanges(changes, log))
       return app.listen({ host: options.host, port: options.port, backlog: BACKLOG })
     },
     close: () => app.close(),
   }
+}
+
+function logChanges(changes: readonly FileChange[], log: ServerLog): void {
+  for (const { file, kind, id } of changes) if (kind !== 'rejected') log.info(`${file}: ${kind} '${id ?? ''}'`)
 }
 
 function makeApp({ bodyLimit, debug }: ServerOptions, log: ServerLog): FastifyInstance {

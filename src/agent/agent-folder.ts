@@ -1,0 +1,245 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { HostError, messageOf } from '../errors.ts'
+import { readDefinition } from './definition.ts'
+import type { AgentHost } from './host.ts'
+import type { Log } from './log.ts'
+import { AgentError, formatProblem, type Problem } from './problem.ts'
+
+/** What became of an agent file that has changed. */
+export interface FileChange {
+  /** Relative to the project. */
+  readonly file: string
+  readonly kind: 'registered' | 'reloaded' | 'removed' | 'rejected'
+  /** Of the agent that is, or stays, in service; of the one that is gone for `removed`. */
+  readonly id?: string
+}
+
+/** One agent file as it was last read. */
+interface AgentFile {
+  /** Relative to the project: how people call it. */
+  readonly name: string
+  hash: string
+  text: string
+  /** The id that the text claims; undefined while it cannot be read. */
+  claimedId: string | undefined
+  /** The id under which the last good version is in service. */
+  servedId: string | undefined
+  problems: readonly Problem[]
+  /** The project's files that a refused version was to consist of (absolute paths). */
+  wantedFiles: readonly string[]
+}
+
+const READS_AT_ONCE = 32
+
+/**
+ * The agent files of a folder, kept in step with a host. Of several files that claim an id, the one in service keeps it;
+ * when it goes, the first of the others by path takes over. A version that is refused leaves the last good one in service.
+ *
+ * Knows nothing of watching: it is told which paths to look at again. Calls must not overlap.
+ */
+export class AgentFolder {
+  /** Absolute. */
+  readonly dir: string
+  readonly #host: AgentHost
+  readonly #log: Log
+  readonly #files = new Map<string, AgentFile>()
+
+  constructor(host: AgentHost, dir: string, log: Log) {
+    this.#host = host
+    this.dir = dir
+    this.#log = log
+  }
+
+  /** What is wrong with the files as they are now, in the order of their paths. */
+  problems(): Problem[] {
+    return this.#inOrder().flatMap(({ problems }) => problems)
+  }
+
+  /** The project's files that refused agents were to consist of (absolute paths). */
+  wantedFiles(): string[] {
+    return this.#inOrder().flatMap(({ wantedFiles }) => wantedFiles)
+  }
+
+  /** Every agent file that is known (absolute paths). */
+  paths(): string[] {
+    return [...this.#files.keys()]
+  }
+
+  /**
+   * Looks at the whole folder again.
+   *
+   * @throws HostError `PROJECT_INVALID` when it is not there or cannot be read
+   */
+  async scan(): Promise<FileChange[]> {
+    return this.update(new Set([...(await listAgentFiles(this.dir)), ...this.#files.keys()]))
+  }
+
+  /** Looks at these files (absolute paths) again, and says what became of those that have changed. */
+  async update(paths: Iterable<string>): Promise<FileChange[]> {
+    const changed: AgentFile[] = []
+    const gone: AgentFile[] = []
+    const sorted = [...paths].sort()
+    for (let first = 0; first < sorted.length; first += READS_AT_ONCE) {
+      const batch = sorted.slice(first, first + READS_AT_ONCE)
+      const reads = await Promise.all(batch.map(readText))
+      batch.forEach((path, index) => {
+        this.#note(path, reads[index], changed, gone)
+      })
+    }
+    // A file that was renamed is gone and new at once: its agent is handed on, and never out of service.
+    const orphans = new Set(gone.flatMap(({ servedId }) => servedId ?? []))
+    const changes: FileChange[] = []
+    for (const file of changed) changes.push(...(await this.#serve(file, orphans)))
+    for (const id of orphans) changes.push(...(await this.#handOn(id)))
+    const removed = gone.map(({ name, servedId }): FileChange => ({ file: name, kind: 'removed', ...named(servedId) }))
+    return [...changes, ...removed]
+  }
+
+  /** Loads the agents again that consist of any of these project files (absolute paths), and tries the refused ones. */
+  async reloadUsers(changed: ReadonlySet<string>): Promise<FileChange[]> {
+    await this.#host.forgetFiles(changed)
+    const users = new Set(this.#host.agentsUsing(changed).map(({ id }) => id))
+    const changes: FileChange[] = []
+    for (const file of this.#inOrder()) {
+      const isUser = file.servedId !== undefined && users.has(file.servedId)
+      if (isUser || file.problems.length > 0) changes.push(...(await this.#serve(file, new Set())))
+    }
+    return changes
+  }
+
+  #inOrder(): AgentFile[] {
+    return [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
+  }
+
+  /** Takes down what was read, if it is news. */
+  #note(path: string, read: ReadText | undefined, changed: AgentFile[], gone: AgentFile[]): void {
+    const known = this.#files.get(path)
+    if (!read) {
+      if (known) gone.push(known)
+      this.#files.delete(path)
+      return
+    }
+    const hash = createHash('sha256').update(read.text).update(read.problem).digest('base64')
+    if (known?.hash === hash) return
+    const name = relative(this.#host.projectDir, path)
+    const file: AgentFile = known ?? {
+      name,
+      hash,
+      text: '',
+      claimedId: undefined,
+      servedId: undefined,
+      problems: [],
+      wantedFiles: [],
+    }
+    Object.assign(file, { hash, text: read.text, ...readClaim(name, read) })
+    this.#files.set(path, file)
+    changed.push(file)
+  }
+
+  /**
+   * Puts the version that a file now holds into service.
+   *
+   * @param orphans ids in service whose file is gone; the one that is taken over is struck off
+   */
+  async #serve(file: AgentFile, orphans: Set<string>): Promise<FileChange[]> {
+    const { claimedId: id, servedId } = file
+    if (id === undefined) return [this.#reject(file, file.problems)]
+    try {
+      const place = servedId !== id && orphans.delete(id) ? id : servedId
+      if (place === undefined) await this.#host.register(file.text, { file: file.name })
+      else await this.#host.replace(place, file.text, { file: file.name })
+      Object.assign(file, { servedId: id, problems: [], wantedFiles: [] })
+      const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
+      return servedId === undefined || servedId === id ? [change] : [change, ...(await this.#handOn(servedId))]
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error
+      file.wantedFiles = error.files
+      return [this.#reject(file, error.problems)]
+    }
+  }
+
+  /** Gives an id that its file has given up to the first file that waits for it; without one, what is left of it goes. */
+  async #handOn(id: string): Promise<FileChange[]> {
+    const inService = new Set(this.#host.get(id) ? [id] : [])
+    for (const heir of this.#inOrder()) {
+      if (heir.claimedId !== id || heir.servedId === id) continue
+      const changes = await this.#serve(heir, inService)
+      if (heir.servedId === id) return changes
+    }
+    if (this.#host.get(id)) this.#host.unregister(id)
+    return []
+  }
+
+  #reject(file: AgentFile, problems: readonly Problem[]): FileChange {
+    file.problems = problems
+    const advice = problems.flatMap(({ suggestions }) => suggestions).map((text) => `\n  ${text}`)
+    const stays = file.servedId === undefined ? '' : `\n  The last good version of '${file.servedId}' stays in service.`
+    this.#log.warn(`${problems.map(formatProblem).join('\n')}${advice.join('')}${stays}`)
+    return { file: file.name, kind: 'rejected', ...named(file.servedId) }
+  }
+}
+
+function named(id: string | undefined): { id?: string } {
+  return id === undefined ? {} : { id }
+}
+
+function readClaim(name: string, { text, problem }: ReadText): Pick<AgentFile, 'claimedId' | 'problems'> {
+  if (problem !== '') return { claimedId: undefined, problems: [{ file: name, message: problem, suggestions: [] }] }
+  try {
+    return { claimedId: readDefinition(text, name).definition.id, problems: [] }
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error
+    return { claimedId: undefined, problems: error.problems }
+  }
+}
+
+/** The agent files below a folder (absolute paths). Hidden ones, and those of installed packages, are none. */
+export async function listAgentFiles(dir: string): Promise<string[]> {
+  try {
+    const entries = await readdir(dir, { recursive: true, withFileTypes: true })
+    const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
+    return paths.filter((path) => isAgentFile(relative(dir, path))).sort()
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const missing = code === 'ENOENT'
+    const message = missing
+      ? 'is not there'
+      : code === 'ENOTDIR'
+        ? 'is not a folder'
+        : `cannot be read: ${messageOf(cause)}`
+    const suggestions = missing ? ['`agent-host init <name>` makes a project; --agent-dir names another folder.'] : []
+    throw new HostError('PROJECT_INVALID', `The agent folder ${dir} ${message}.`, { cause, suggestions })
+  }
+}
+
+/** @param path relative to the agent folder */
+export function isAgentFile(path: string): boolean {
+  return /\.ya?ml$/.test(path) && !/(^|[\\/])(\.|node_modules[\\/])/.test(path)
+}
+
+interface ReadText {
+  readonly text: string
+  /** Why there is no text; otherwise empty. */
+  readonly problem: string
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** `undefined` for a file that is not there. */
+async function readText(path: string): Promise<ReadText | undefined> {
+  let bytes: Buffer
+  try {
+    bytes = await readFile(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
+    return { text: '', problem: `The file cannot be read: ${messageOf(error)}` }
+  }
+  try {
+    return { text: utf8.decode(bytes), problem: '' }
+  } catch {
+    return { text: '', problem: 'The file is not UTF-8 text.' }
+  }
+}

@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, relative, resolve, sep } from 'node:path'
+import { type FSWatcher, watch } from 'chokidar'
+import { messageOf } from '../errors.ts'
+import { type AgentFolder, type FileChange, isAgentFile } from './agent-folder.ts'
+import type { AgentHost } from './host.ts'
+import type { Log } from './log.ts'
+
+/** Editors write in several steps: what comes within this time is one change. */
+const SETTLE_MS = 40
+/** How long a file may be missing before its agent is removed: some editors delete a file to write it anew. */
+const GRACE_MS = 150
+
+/** chokidar drops a change that comes within 50 ms of another of the same file: each is looked at once more. */
+const SECOND_LOOK_MS = 120
+/** How often a watched folder that was removed is looked for. */
+const RETURN_POLL_MS = 200
+
+/** Where project code usually lies; files elsewhere are watched one by one. */
+const CODE_FOLDERS = ['modules', 'tools']
+
+export interface Watching {
+  close(): Promise<void>
+}
+
+/**
+ * Keeps the agents of a folder, and the project code that they consist of, in step with the disk.
+ *
+ * @param onChange told after every change what became of the files
+ * @returns when every folder is watched: what is changed from then on is noticed
+ */
+export async function watchAgents(
+  host: AgentHost,
+  folder: AgentFolder,
+  log: Log,
+  onChange: (changes: FileChange[]) => void = () => {},
+): Promise<Watching> {
+  const watcher = new AgentWatcher(host, folder, log, onChange)
+  await watcher.start()
+  return watcher
+}
+
+class AgentWatcher implements Watching {
+  readonly #host: AgentHost
+  readonly #folder: AgentFolder
+  readonly #log: Log
+  readonly #onChange: (changes: FileChange[]) => void
+  readonly #changed = new Set<string>()
+  readonly #codeFolders: readonly string[]
+  readonly #folders: readonly string[]
+  readonly #timers = new Set<NodeJS.Timeout>()
+  /** Of the project's code: a file that was only touched is no change. */
+  readonly #hashes = new Map<string, string>()
+  readonly #watchedFiles = new Set<string>()
+  #watcher: FSWatcher | undefined
+  #settling = false
+  #mustScan = false
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(host: AgentHost, folder: AgentFolder, log: Log, onChange: (changes: FileChange[]) => void) {
+    this.#host = host
+    this.#folder = folder
+    this.#log = log
+    this.#onChange = onChange
+    this.#codeFolders = CODE_FOLDERS.map((name) => join(host.projectDir, name))
+    this.#folders = [folder.dir, ...this.#codeFolders]
+  }
+
+  async start(): Promise<void> {
+    const watcher = watch([...this.#folders], {
+      ignoreInitial: true,
+      atomic: false,
+      ignored: (path) => this.#isIgnored(path),
+    })
+    this.#watcher = watcher
+    watcher.on('all', (event, path) => this.#hear(event, resolve(path)))
+    watcher.on('error', (error) => this.#report(error))
+    await new Promise<void>((ready) => watcher.once('ready', ready))
+    await this.#watchFilesElsewhere()
+    // What was changed between the first reading and now went unseen.
+    this.#note(this.#folder.dir, true)
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer)
+    await this.#watcher?.close()
+    await this.#working
+  }
+
+  #isIgnored(path: string): boolean {
+    const inside = relative(this.#host.projectDir, path)
+    return /(^|[\\/])(node_modules|\.git|__pycache__)([\\/]|$)/.test(inside)
+  }
+
+  #hear(event: string, path: string): void {
+    const isFolder = event === 'addDir' || event === 'unlinkDir'
+    this.#note(path, isFolder)
+    if (!isFolder) this.#later(SECOND_LOOK_MS, () => this.#note(path, false))
+    if (event === 'unlinkDir' && this.#folders.includes(path)) this.#awaitReturn(path)
+  }
+
+  /** A folder that is made anew is another folder to the system: its watch went with the old one. */
+  #awaitReturn(path: string): void {
+    this.#later(RETURN_POLL_MS, () => {
+      if (!existsSync(path)) return this.#awaitReturn(path)
+      this.#watcher?.unwatch(path)
+      this.#watcher?.add(path)
+      this.#note(path, true)
+    })
+  }
+
+  #later(delayMs: number, act: () => void): void {
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      act()
+    }, delayMs)
+    this.#timers.add(timer)
+  }
+
+  #note(path: string, isFolder: boolean): void {
+    this.#changed.add(path)
+    // A folder was made, moved or removed: not every file below it is named.
+    if (isFolder && this.#isAround(path)) this.#mustScan = true
+    if (this.#settling) return
+    this.#settling = true
+    this.#later(SETTLE_MS, () => this.#settle())
+  }
+
+  /** One change at a time; what comes meanwhile is the next. */
+  #settle(): void {
+    this.#settling = false
+    const changed = new Set(this.#changed)
+    const mustScan = this.#mustScan
+    this.#changed.clear()
+    this.#mustScan = false
+    this.#working = this.#working
+      .then(() => this.#apply(changed, mustScan))
+      .catch((error) => this.#log.error(`The agents could not be brought up to date: ${messageOf(error)}`))
+  }
+
+  async #apply(changed: ReadonlySet<string>, mustScan: boolean): Promise<void> {
+    const changes = mustScan ? await this.#scan() : await this.#update(changed)
+    const code = await this.#changedCode(changed)
+    if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code)))
+    if (changes.length === 0) return
+    await this.#watchFilesElsewhere()
+    this.#onChange(changes)
+  }
+
+  async #update(changed: ReadonlySet<string>): Promise<FileChange[]> {
+    const files = [...changed].filter((path) => this.#isAround(path) && isAgentFile(relative(this.#folder.dir, path)))
+    await this.#waitForReturn(files)
+    return this.#folder.update(files)
+  }
+
+  async #scan(): Promise<FileChange[]> {
+    await this.#waitForReturn(this.#folder.paths())
+    return existsSync(this.#folder.dir) ? this.#folder.scan() : this.#folder.update(this.#folder.paths())
+  }
+
+  /** Gives a file that is missing the time to come back. */
+  async #waitForReturn(paths: readonly string[]): Promise<void> {
+    const deadline = Date.now() + GRACE_MS
+    while (Date.now() < deadline && paths.some((path) => !existsSync(path))) {
+      await new Promise((resume) => setTimeout(resume, 20))
+    }
+  }
+
+  /** Whether a path is the agent folder, or lies in it or above it. */
+  #isAround(path: string): boolean {
+    const { dir } = this.#folder
+    return path === dir || path.startsWith(dir + sep) || dir.startsWith(path + sep)
+  }
+
+  /** Those of the paths that are project code, and differ from what they were. */
+  async #changedCode(paths: ReadonlySet<string>): Promise<Set<string>> {
+    const known = new Set([...this.#host.files(), ...this.#folder.wantedFiles()])
+    const changed = new Set<string>()
+    for (const path of paths) {
+      if (!known.has(path) && !this.#isInCodeFolder(path)) continue
+      const hash = await hashOf(path)
+      if (this.#hashes.get(path) !== hash) changed.add(path)
+      this.#hashes.set(path, hash)
+    }
+    return changed
+  }
+
+  async #watchFilesElsewhere(): Promise<void> {
+    for (const file of [...this.#host.files(), ...this.#folder.wantedFiles()]) {
+      if (this.#watchedFiles.has(file)) continue
+      this.#watchedFiles.add(file)
+      this.#hashes.set(file, await hashOf(file))
+      // Where there is no file yet, chokidar watches for it to come.
+      if (!this.#isInCodeFolder(file)) this.#watcher?.add(file)
+    }
+  }
+
+  #isInCodeFolder(path: string): boolean {
+    return this.#codeFolders.some((folder) => path.startsWith(folder + sep))
+  }
+
+  #report(error: unknown): void {
+    const { code } = error as NodeJS.ErrnoException
+    const advice =
+      code === 'ENOSPC'
+        ? ' Raise the limit: sysctl fs.inotify.max_user_watches. Until then edits may go unnoticed.'
+        : ''
+    this.#log.error(`Files cannot be watched: ${messageOf(error)}.${advice}`)
+  }
+}
+
+async function hashOf(path: string): Promise<string> {
+  const bytes = await readFile(path).catch(() => undefined)
+  return bytes ? createHash('sha256').update(bytes).digest('base64') : 'missing'
+}
