@@ -27,6 +27,8 @@ export interface ModuleContext {
   readonly moduleId: string
   /** Absolute path of the project folder. */
   readonly projectDir: string
+  /** The environment variables, with those of the project's `.env`. */
+  readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log
   /**
    * Loads a TypeScript or JavaScript file of the project, its path relative to the project folder. The agent is loaded

@@ -118,12 +118,13 @@ function prepareConfig(
 }
 
 function makeContext(agentId: string, moduleId: string, project: Project, files: Set<string>): ModuleContext {
-  const { dir, code, log } = project
+  const { dir, code, environment, log } = project
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
   return Object.freeze({
     agentId,
     moduleId,
     projectDir: dir,
+    environment,
     log: Object.freeze({
       debug: (message: string) => log.debug(name(message)),
       info: (message: string) => log.info(name(message)),

@@ -1,0 +1,11 @@
+#!/usr/bin/env node
+import { readyText } from '../dist/ready-text.js'
+
+// Help and version were written when agent-host was built: they need no framework to be loaded.
+const text = readyText(process.argv.slice(2))
+if (text !== undefined) {
+  process.stdout.write(text)
+} else {
+  const { execute } = await import('@oclif/core')
+  await execute({ dir: import.meta.url })
+}

@@ -1,0 +1,34 @@
+// After the compiler: what it does not copy, the manifest of the commands, and the ready texts of bin/run.js.
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { Config, Help } from '@oclif/core'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const pjson = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+
+cpSync(`${root}modules`, `${root}dist/modules`, {
+  recursive: true,
+  filter: (path) => !/\.(ts|json)$|__pycache__/.test(path),
+})
+
+const config = await Config.load({ root, ignoreManifest: true })
+const plugin = config.plugins.get(pjson.name)
+writeFileSync(`${root}oclif.manifest.json`, JSON.stringify(plugin.manifest))
+
+class WrittenHelp extends Help {
+  lines = []
+  log(...parts) {
+    this.lines.push(parts.join(' '))
+  }
+}
+
+async function writeHelp(args) {
+  const help = new WrittenHelp(config, { ...config.pjson.oclif.helpOptions, maxWidth: 100, stripAnsi: true })
+  await help.showHelp(args)
+  return `${help.lines.join('\n').trimEnd()}\n`
+}
+
+const help = { '': await writeHelp([]) }
+for (const id of config.commandIDs) help[id] = await writeHelp([id])
+const version = `${pjson.name}/${pjson.version}\n`
+writeFileSync(`${root}dist/ready-texts.json`, JSON.stringify({ version, help }))

@@ -1,0 +1,54 @@
+import { resolve } from 'node:path'
+import { Flags } from '@oclif/core'
+import type { AgentInfo } from '../agent/agent.ts'
+import { formatProblem, type Problem } from '../agent/problem.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
+import { BaseCommand } from './base-command.ts'
+
+const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
+
+export default class Check extends BaseCommand {
+  static override description =
+    'Checks every agent of this project: that its modules load, its wiring is clear and its config fits.'
+  static override examples = ['<%= config.bin %> check', '<%= config.bin %> check --json']
+  static override flags = {
+    'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
+    json: Flags.boolean({ description: 'Print the result as JSON' }),
+  }
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(Check)
+    const { agents, problems } = await checkProject(flags['agent-dir'] ?? fallback)
+    if (flags.json) this.log(JSON.stringify({ agents, problems }, null, 2))
+    else this.#print(agents, problems)
+    if (problems.length > 0) this.exit(1)
+  }
+
+  #print(agents: readonly AgentInfo[], problems: readonly Problem[]): void {
+    for (const { id, file, modules } of agents) {
+      this.log(`${file}: '${id}' is fine`)
+      for (const module of modules) this.log(`  ${module.id}: ${module.module} (${module.source})`)
+    }
+    for (const problem of problems) {
+      this.logToStderr(formatProblem(problem))
+      for (const suggestion of problem.suggestions) this.logToStderr(`  ${suggestion}`)
+    }
+    const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
+    this.log(`${count(agents.length, 'agent')}, ${count(problems.length, 'problem')}`)
+  }
+}
+
+async function checkProject(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {
+  const { AgentHost } = await import('../agent/host.ts')
+  const { AgentFolder } = await import('../agent/agent-folder.ts')
+  const { silentLog } = await import('../agent/log.ts')
+
+  const host = new AgentHost()
+  try {
+    const folder = new AgentFolder(host, resolve(agentDir), silentLog)
+    await folder.scan()
+    return { agents: host.list(), problems: folder.problems() }
+  } finally {
+    await host.close(1000)
+  }
+}

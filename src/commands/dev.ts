@@ -1,0 +1,81 @@
+import { Flags } from '@oclif/core'
+import type { AgentInfo } from '../agent/agent.ts'
+import type { AgentServer } from '../server/server.ts'
+import { BaseCommand } from './base-command.ts'
+import { runServer } from './run-server.ts'
+import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
+
+const DEFAULTS = { port: 9001, adapters: ['ChatCompatApiAdapter'], debug: true }
+
+export default class Dev extends BaseCommand {
+  static override description =
+    'Serves the agents of this project for development: every edit is followed, every step shown.'
+  static override examples = ['<%= config.bin %> dev', '<%= config.bin %> dev --port 9100 --open']
+  static override flags = {
+    ...serverFlags(DEFAULTS),
+    open: Flags.boolean({ description: 'Open the address in a browser' }),
+  }
+
+  override async run(): Promise<void> {
+    this.argv = fillSwitches(this.argv)
+    const { flags } = await this.parse(Dev)
+    await runServer(readServerFlags(flags, DEFAULTS), (server, url) => {
+      for (const line of describeServer(server, url)) this.log(line)
+      if (flags.open) void openBrowser(url)
+      stopOnQ()
+    })
+  }
+}
+
+function describeServer({ host, options }: AgentServer, url: string): string[] {
+  const agents = host.list()
+  return [
+    '',
+    `agent-host is ready at ${url}`,
+    '',
+    ...(agents.length > 0 ? agents.map(describeAgent) : ['  There is no agent yet: put a YAML file into agents/.']),
+    '',
+    'Edits in agents/, modules/ and tools/ are served at once; .env is read at start.',
+    ...exampleRequest(agents[0], url, options.compatApiKey),
+    process.stdin.isTTY ? 'q quits.' : 'Ctrl-C quits.',
+    '',
+  ]
+}
+
+function describeAgent({ id, description, entryPoints, file }: AgentInfo): string {
+  const entries = entryPoints.length > 0 ? ` (${entryPoints.map((name) => `${id}/${name}`).join(', ')})` : ''
+  return `  ${id}${entries}  ${description}${file ? `  [${file}]` : ''}`
+}
+
+function exampleRequest(agent: AgentInfo | undefined, url: string, key: string | undefined): string[] {
+  if (!agent) return ['']
+  const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": "What time is it in Tokyo?"}]}`
+  const auth = key === undefined ? [] : ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\']
+  return [
+    '',
+    `curl ${url}/compat/chat/completions \\`,
+    '  -H "Content-Type: application/json" \\',
+    ...auth,
+    `  -d '${body}'`,
+    '',
+  ]
+}
+
+/** The system's own opener; where there is none, the address stands on the screen. */
+async function openBrowser(url: string): Promise<void> {
+  const { execa } = await import('execa')
+  const [command, ...args] =
+    process.platform === 'darwin' ? ['open'] : process.platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+  await execa(command as string, [...args, url], { reject: false, stdio: 'ignore' })
+}
+
+function stopOnQ(): void {
+  const { stdin } = process
+  if (!stdin.isTTY) return
+  stdin.setRawMode(true)
+  stdin.resume()
+  stdin.on('data', (keys) => {
+    // In raw mode Ctrl-C is a key like any other.
+    if (keys.includes('q') || keys.includes('\u0003')) process.kill(process.pid, 'SIGINT')
+  })
+}

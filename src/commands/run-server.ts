@@ -1,0 +1,50 @@
+import { messageOf } from '../errors.ts'
+import type { ServerOptions } from '../server/options.ts'
+import type { AgentServer } from '../server/server.ts'
+
+/**
+ * Builds a server, listens, and stays until it is told to stop.
+ *
+ * @param onReady called with the address when requests are answered
+ */
+export async function runServer(
+  options: ServerOptions,
+  onReady: (server: AgentServer, url: string) => void = () => {},
+): Promise<void> {
+  const { buildServer } = await import('../server/server.ts')
+  const server = await buildServer(options)
+  containCrashes(server)
+  stopOnSignal(server)
+  onReady(server, await server.listen())
+}
+
+/** A promise that user code forgot, or a late throw in a timer, costs that code its call, not everybody the server. */
+function containCrashes({ app }: AgentServer): void {
+  const report = (kind: string) => (error: unknown) => {
+    const stack = error instanceof Error ? error.stack : undefined
+    app.log.error(
+      `${kind} in the code of an agent (nobody waited for it; the server goes on): ${stack ?? messageOf(error)}`,
+    )
+  }
+  process.on('unhandledRejection', report('A rejected promise'))
+  process.on('uncaughtException', report('An error'))
+}
+
+/** The first signal lets running work end; a second one does not wait. */
+function stopOnSignal(server: AgentServer): void {
+  let stopping = false
+  const stop = (): void => {
+    if (stopping) process.exit(1)
+    stopping = true
+    server.app.log.info('Stopping: running work may end; a second signal stops at once.')
+    server.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        server.app.log.error(`The server did not stop in order: ${messageOf(error)}`)
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}

@@ -1,0 +1,38 @@
+import { Flags, type Interfaces } from '@oclif/core'
+import { resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
+
+type Defaults = Partial<Pick<ServerOptions, 'port' | 'adapters' | 'debug'>>
+
+/** The flags of `serve` and `dev`: one for each option of the server. Values are checked by the options themselves. */
+export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
+  return Object.fromEntries(
+    Object.entries(SERVER_OPTIONS).map(([name, { flag, variable, description, kind, default: fallback }]) => {
+      const value = defaults[name as keyof Defaults] ?? fallback
+      const shown =
+        value === undefined || `${value}` === '' ? '' : ` [default: ${Array.isArray(value) ? value.join(', ') : value}]`
+      const facts = {
+        description: `${description}${shown}`,
+        env: variable,
+        helpValue: kind === 'switch' ? '[true|false]' : '<value>',
+      }
+      return [flag, kind === 'list' ? Flags.string({ ...facts, multiple: true }) : Flags.string(facts)]
+    }),
+  )
+}
+
+/** A switch may stand without a value: `--debug-ui` is `--debug-ui true`. */
+export function fillSwitches(argv: readonly string[]): string[] {
+  const switches = Object.values(SERVER_OPTIONS).filter(({ kind }) => kind === 'switch')
+  const names = new Set(switches.map(({ flag }) => `--${flag}`))
+  return argv.flatMap((word, index) => {
+    const next = argv[index + 1]
+    return names.has(word) && (next === undefined || next.startsWith('-')) ? [word, 'true'] : [word]
+  })
+}
+
+/** @throws HostError `OPTION_INVALID` */
+export function readServerFlags(flags: Readonly<Record<string, unknown>>, defaults: Defaults = {}): ServerOptions {
+  const given = Object.entries(SERVER_OPTIONS).map(([name, { flag }]) => [name, flags[flag]])
+  const raw = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  return resolveServerOptions({ ...defaults, ...raw })
+}
