@@ -25,7 +25,9 @@ class WrittenHelp extends Help {
 async function writeHelp(args) {
   const help = new WrittenHelp(config, { ...config.pjson.oclif.helpOptions, maxWidth: 100, stripAnsi: true })
   await help.showHelp(args)
-  return `${help.lines.join('\n').trimEnd()}\n`
+  // The line of the version names the machine that it was written on.
+  const text = help.lines.join('\n').replace(config.userAgent, `${pjson.name}/${pjson.version}`)
+  return `${text.trimEnd()}\n`
 }
 
 const help = { '': await writeHelp([]) }

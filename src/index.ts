@@ -16,6 +16,7 @@ export {
   type ModuleContext,
   type Scope,
 } from './agent/define-module.ts'
+export { defineTool, type Tool } from './agent/define-tool.ts'
 export { AgentHost, type AgentHostOptions, type RegisterOptions, type RunOptions, type Target } from './agent/host.ts'
 export type { Log } from './agent/log.ts'
 export { AgentError, type Problem } from './agent/problem.ts'

@@ -132,9 +132,9 @@ export class ModuleLoader {
   }
 }
 
-/** Every module of the library, as a reference names it, in alphabetical order. */
+/** Every module of the library, as a reference names it, in alphabetical order. What is in a `lib/` is no module. */
 export function listLibrary(): string[] {
-  return listModules(fileURLToPath(installation.library))
+  return listModules(fileURLToPath(installation.library)).filter((reference) => !reference.includes('/lib/'))
 }
 
 function listModules(folder: string): string[] {

@@ -1,0 +1,65 @@
+import { defineModule, LLM, type LLMPart, type LLMRequest, type Message, type ToolDefinition, Type } from 'agent-host'
+import { fillArguments } from './lib/offline-arguments.ts'
+import { pickTool } from './lib/offline-choice.ts'
+
+const HOW_TO_SWITCH = 'Set a provider key such as OPENAI_API_KEY in .env and start again to talk to a real model.'
+const INTRODUCTION = `(I am the offline model: no network, no key. ${HOW_TO_SWITCH})`
+
+export default defineModule({
+  name: 'OfflineLLM',
+  description: 'A stand-in for a model, without network or key: it calls the tool that fits, and tells its result.',
+  provides: [LLM],
+  scope: 'agent',
+  config: Type.Object({
+    introduce: Type.Boolean({
+      default: true,
+      description: 'Say in the first reply of a conversation what this is, and how to switch to a real model.',
+    }),
+  }),
+  create: (_, { introduce }) => ({
+    async *generate(request, run) {
+      run.signal.throwIfAborted()
+      yield* answer(request, introduce)
+    },
+  }),
+})
+
+function* answer({ messages, tools = [], toolChoice }: LLMRequest, introduce: boolean): Generator<LLMPart> {
+  const asked = messages.findLastIndex(({ role }) => role === 'user')
+  const question = messages[asked]?.content ?? ''
+  const results = messages.slice(asked + 1).filter((message) => message.role === 'tool')
+  const tool = results.length === 0 && toolChoice !== 'none' ? pickTool(question, tools) : undefined
+  if (tool) {
+    yield {
+      type: 'tool_call',
+      call: { id: `call_${messages.length}`, name: tool.name, arguments: fillArguments(question, tool) },
+    }
+    yield { type: 'finish', reason: 'tool_calls' }
+    return
+  }
+  const reply = results.length > 0 ? tellResults(results, messages.slice(asked + 1)) : sayWhatItCan(tools)
+  const isFirst = !messages.slice(0, asked).some(({ role }) => role === 'assistant')
+  const text = introduce && isFirst ? `${reply}\n\n${INTRODUCTION}` : reply
+  for (const piece of text.match(/\s*\S+/g) ?? []) yield { type: 'text', text: piece }
+  yield { type: 'finish', reason: 'stop' }
+}
+
+function tellResults(results: readonly Message[], turn: readonly Message[]): string {
+  const names = new Map(
+    turn
+      .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+      .map(({ id, name }) => [id, name]),
+  )
+  return results
+    .map((result) => {
+      const name = result.role === 'tool' ? names.get(result.toolCallId) : undefined
+      return `${name ?? 'The tool'} says: ${result.content}`
+    })
+    .join('\n')
+}
+
+function sayWhatItCan(tools: readonly ToolDefinition[]): string {
+  if (tools.length === 0) return 'I have no tools, so there is nothing that I can find out.'
+  const known = tools.map(({ name, description }) => `- ${name}: ${description.split('\n')[0]}`)
+  return `None of my tools fits that. I can use:\n${known.join('\n')}`
+}

@@ -1,0 +1,103 @@
+import {
+  ConversationHistory,
+  defineModule,
+  LLM,
+  type LLMRequest,
+  type Message,
+  many,
+  messageOf,
+  Response,
+  type Run,
+  TextMessageHandler,
+  type ToolCall,
+  type ToolDefinition,
+  ToolProvider,
+  Type,
+} from 'agent-host'
+
+export default defineModule({
+  name: 'ToolLoop',
+  description: 'Lets a model answer, and call tools until it has what it needs.',
+  provides: [TextMessageHandler],
+  uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  config: Type.Object({
+    system_prompt: Type.String({ default: '', description: 'Instructions that every conversation begins with.' }),
+    max_steps: Type.Integer({
+      minimum: 1,
+      default: 10,
+      description: 'How often the model may be asked for one answer.',
+    }),
+  }),
+  create: ({ llm, tools: providers, history, response }, { system_prompt, max_steps }) => ({
+    async handleText(_text, run) {
+      const tools = await collectTools(providers, run)
+      const messages = [...systemMessages(system_prompt, run), ...(await history.getHistory())]
+      for (let step = 1; step <= max_steps; step++) {
+        const { text, calls } = await ask(llm, response, { messages, tools: tools.definitions }, run)
+        if (calls.length === 0) return
+        messages.push({ role: 'assistant', content: text, toolCalls: calls })
+        // All at once; their answers stand in the order of the calls.
+        messages.push(...(await Promise.all(calls.map((call) => execute(call, tools, run)))))
+      }
+      await response.respondText(`I stopped after ${max_steps} steps without coming to an answer.`)
+    },
+  }),
+})
+
+function systemMessages(systemPrompt: string, run: Run): Message[] {
+  const content = [systemPrompt, run.instructions ?? ''].filter((text) => text !== '').join('\n\n')
+  return content === '' ? [] : [{ role: 'system', content }]
+}
+
+interface Tools {
+  readonly definitions: readonly ToolDefinition[]
+  readonly providers: ReadonlyMap<string, ToolProvider>
+}
+
+async function collectTools(providers: readonly ToolProvider[], run: Run): Promise<Tools> {
+  const lists = await Promise.all(providers.map((provider) => provider.listTools(run)))
+  const byName = new Map<string, ToolProvider>()
+  lists.forEach((definitions, index) => {
+    for (const { name } of definitions) {
+      if (byName.has(name))
+        throw new Error(`Two tool providers have a tool '${name}': exclude one of them, or give it a prefix.`)
+      byName.set(name, providers[index] as ToolProvider)
+    }
+  })
+  return { definitions: lists.flat(), providers: byName }
+}
+
+/** One answer of the model. Its text goes out as it comes. */
+async function ask(
+  llm: LLM,
+  response: Response,
+  request: LLMRequest,
+  run: Run,
+): Promise<{ text: string; calls: ToolCall[] }> {
+  run.signal.throwIfAborted()
+  const calls: ToolCall[] = []
+  let text = ''
+  for await (const part of llm.generate(request, run)) {
+    if (part.type === 'text') {
+      text += part.text
+      await response.respondText(part.text)
+    } else if (part.type === 'tool_call') calls.push(part.call)
+    else if (part.type === 'usage') run.addUsage(part.usage)
+  }
+  return { text, calls }
+}
+
+/** What went wrong is told to the model, which may find another way. Only the end of the run is not its business. */
+async function execute(call: ToolCall, { providers }: Tools, run: Run): Promise<Message> {
+  const answer = (content: string): Message => ({ role: 'tool', content, toolCallId: call.id })
+  const provider = providers.get(call.name)
+  if (!provider)
+    return answer(`Error: there is no tool '${call.name}'. Tools: ${[...providers.keys()].join(', ') || 'none'}.`)
+  try {
+    const { text } = await provider.executeTool(call.name, call.arguments, run)
+    return answer(text)
+  } catch (error) {
+    run.signal.throwIfAborted()
+    return answer(`Error: ${messageOf(error)}`)
+  }
+}

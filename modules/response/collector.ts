@@ -1,0 +1,28 @@
+import { defineModule, Response } from 'agent-host'
+
+export default defineModule({
+  name: 'Collector',
+  description: 'Gathers what an agent says, and hands it on in one piece when the run ends.',
+  provides: [Response],
+  uses: { response: Response },
+  create: ({ response }) => {
+    let held = ''
+    return {
+      respondText(text) {
+        held += text
+      },
+      respondImage: (image) => response.respondImage(image),
+      respondAudio: (audio) => response.respondAudio(audio),
+      respondFile: (file) => response.respondFile(file),
+      async getResponse() {
+        const { text, attachments } = await response.getResponse()
+        return { text: text + held, attachments }
+      },
+      async [Symbol.asyncDispose]() {
+        const text = held
+        held = ''
+        if (text !== '') await response.respondText(text)
+      },
+    }
+  },
+})

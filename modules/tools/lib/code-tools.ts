@@ -1,0 +1,76 @@
+import { basename, extname } from 'node:path'
+import type { ModuleContext, Run, Tool, ToolResult } from 'agent-host'
+import { Compile, type Validator } from 'typebox/compile'
+import { Value } from 'typebox/value'
+import type { LocalTool } from './local-tool.ts'
+import { toToolResult, withinTimeout } from './tool-result.ts'
+
+const HOW_TO =
+  "export const myTool = defineTool({ description: '...', parameters: Type.Object({}), execute() { ... } })"
+
+/**
+ * The tools of a TypeScript or JavaScript file: every export that was made with `defineTool`, or is a function with a
+ * `description` and `parameters`. Other exports are helpers.
+ */
+export async function loadCodeTools(file: string, timeout: number, context: ModuleContext): Promise<LocalTool[]> {
+  const exports = await context.importFile(file)
+  const tools = Object.entries(exports).flatMap(([name, value]) => {
+    if (!isTool(value)) return []
+    return [makeTool(name === 'default' ? basename(file, extname(file)) : name, value, file, timeout)]
+  })
+  if (tools.length === 0) throw new Error(`${file} has no tool. Write: ${HOW_TO}`)
+  return tools
+}
+
+function isTool(value: unknown): value is Tool {
+  const { description, parameters } = value as Partial<Tool>
+  return typeof value === 'function' && typeof description === 'string' && typeof parameters === 'object'
+}
+
+function makeTool(name: string, tool: Tool, file: string, timeout: number): LocalTool {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
+    throw new Error(`${file}: the tool name '${name}' must be 1 to 64 of A-Z a-z 0-9 _ -.`)
+  const validator = Compile(tool.parameters)
+  return {
+    file,
+    definition: { name, description: tool.description, parameters: { ...tool.parameters } },
+    execute: (args, run) => execute(name, tool, validator, args, timeout, run),
+  }
+}
+
+async function execute(
+  name: string,
+  tool: Tool,
+  validator: Validator,
+  args: Readonly<Record<string, unknown>>,
+  timeout: number,
+  run: Run,
+): Promise<ToolResult> {
+  const checked = checkArguments(name, tool, validator, args)
+  const controller = new AbortController()
+  const signal = AbortSignal.any([run.signal, controller.signal])
+  // A view of the run whose signal also ends with this call.
+  const ofCall: Run = Object.create(run, { signal: { value: signal } })
+  try {
+    const call = Promise.resolve().then(() => tool(checked, ofCall))
+    return toToolResult(name, await withinTimeout(name, call, timeout, run.signal))
+  } catch (error) {
+    controller.abort(error)
+    throw error
+  }
+}
+
+/** Models write "5" for 5, and leave out what has a default. */
+function checkArguments(
+  name: string,
+  { parameters }: Tool,
+  validator: Validator,
+  args: unknown,
+): Record<string, unknown> {
+  const filled = Value.Default(parameters, Value.Convert(parameters, structuredClone(args)))
+  if (validator.Check(filled)) return filled as Record<string, unknown>
+  const problems = validator.Errors(filled).map(({ instancePath, message }) => {
+    return `${instancePath.slice(1).replaceAll('/', '.') || 'arguments'} ${message}`
+  })
+  throw new Error(`Wrong arguments for '${name}': ${[...new Set(problems)].join('; ')}.`)
+}

@@ -1,0 +1,9 @@
+import type { Run, ToolDefinition, ToolResult } from 'agent-host'
+
+/** A tool, whatever it is written in. */
+export interface LocalTool {
+  readonly definition: ToolDefinition
+  /** The file that it comes from, as the config names it. */
+  readonly file: string
+  execute(args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
+}

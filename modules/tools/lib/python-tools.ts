@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { ModuleContext, Run, ToolDefinition, ToolResult } from 'agent-host'
+import { findPython } from './find-python.ts'
+import type { LocalTool } from './local-tool.ts'
+import { PythonChild } from './python-child.ts'
+import { toToolResult, withinTimeout } from './tool-result.ts'
+
+interface PythonConfig {
+  readonly timeout: number
+  readonly python?: string
+  readonly env: readonly string[]
+}
+
+/** What the worker tells of a file. */
+interface LoadedPython {
+  readonly tools: readonly ToolDefinition[]
+  /** The files of the project that were imported with it (absolute paths). */
+  readonly files: readonly string[]
+}
+
+/**
+ * Tools in Python files. All of them live in one child, started when the first file is loaded; one that is lost is
+ * started anew by the next call.
+ */
+export class PythonTools {
+  readonly #config: PythonConfig
+  readonly #context: ModuleContext
+  readonly #files = new Set<string>()
+  readonly #children = new Set<PythonChild>()
+  #current: Promise<PythonChild> | undefined
+
+  constructor(config: PythonConfig, context: ModuleContext) {
+    this.#config = config
+    this.#context = context
+  }
+
+  /** The tools of a file: its public functions. */
+  async load(file: string): Promise<LocalTool[]> {
+    const path = resolve(this.#context.projectDir, file)
+    this.#context.watchFile(file)
+    if (!existsSync(path)) throw new Error(`There is no file ${file}.`)
+    const child = await this.#child()
+    const { tools, files } = (await child.ask({ op: 'load', file: path }).result) as LoadedPython
+    this.#files.add(path)
+    for (const used of files) this.#context.watchFile(used)
+    if (tools.length === 0) {
+      throw new Error(
+        `${file} has no tool: write a function with type hints and a docstring, its name without a leading underscore.`,
+      )
+    }
+    return tools.map((definition) => ({
+      definition,
+      file,
+      execute: (args, run) => this.#execute(path, definition.name, args, run),
+    }))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#children].map((child) => child.close()))
+  }
+
+  async #execute(file: string, tool: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
+    const child = await this.#child()
+    const call = child.ask({ op: 'call', file, tool, args })
+    try {
+      const value = await withinTimeout(tool, call.result, this.#config.timeout, run.signal)
+      return toToolResult(tool, value ?? undefined)
+    } catch (error) {
+      if (child.abandon(call)) this.#current = undefined
+      throw error
+    }
+  }
+
+  #child(): Promise<PythonChild> {
+    this.#current ??= this.#start().catch((error) => {
+      this.#current = undefined
+      throw error
+    })
+    return this.#current
+  }
+
+  async #start(): Promise<PythonChild> {
+    const { python, env } = this.#config
+    const { projectDir, environment, log } = this.#context
+    const interpreter = await findPython(projectDir, python)
+    const child: PythonChild = new PythonChild(interpreter, projectDir, pickEnvironment(environment, env), log, () => {
+      void this.#forget(child)
+    })
+    this.#children.add(child)
+    for (const file of this.#files) await child.ask({ op: 'load', file }).result
+    return child
+  }
+
+  async #forget(child: PythonChild): Promise<void> {
+    this.#children.delete(child)
+    if ((await this.#current?.catch(() => undefined)) === child) this.#current = undefined
+  }
+}
+
+const ALLOWED = /^(PATH|HOME|USER|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|VIRTUAL_ENV|SystemRoot|PATHEXT)$/
+
+function pickEnvironment(environment: ModuleContext['environment'], named: readonly string[]): Record<string, string> {
+  const entries = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return Object.fromEntries(entries.filter(([name]) => ALLOWED.test(name) || named.includes(name)))
+}

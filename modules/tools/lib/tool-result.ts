@@ -1,0 +1,55 @@
+import type { Attachment, ToolResult } from 'agent-host'
+
+/** What a tool returned, as a result: a string as it is, a result as it is, anything else as JSON and value. */
+export function toToolResult(tool: string, value: unknown): ToolResult {
+  if (typeof value === 'string') return { text: value }
+  if (value === undefined) return { text: 'done' }
+  if (isToolResult(value)) return value
+  try {
+    return { text: JSON.stringify(value) ?? String(value), data: value }
+  } catch (cause) {
+    throw new Error(`The tool '${tool}' returned a value that is not JSON: ${(cause as Error).message}`, { cause })
+  }
+}
+
+/** Only with nothing beside it: a tool's own object may have a `text` too. */
+function isToolResult(value: unknown): value is ToolResult {
+  if (typeof value !== 'object' || value === null) return false
+  const { text, data: _data, attachments, isError: _isError, ...others } = value as Partial<ToolResult>
+  return typeof text === 'string' && isAttachments(attachments) && Object.keys(others).length === 0
+}
+
+function isAttachments(value: unknown): value is readonly Attachment[] | undefined {
+  return value === undefined || Array.isArray(value)
+}
+
+/**
+ * Waits for a call, but no longer than it may take, nor than the run.
+ *
+ * @throws Error that names the tool and the limit; the run's reason when that was aborted
+ */
+export async function withinTimeout<T>(
+  tool: string,
+  call: PromiseLike<T>,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<T> {
+  let stop = () => {}
+  const stopped = new Promise<never>((_, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`The tool '${tool}' took longer than ${seconds} seconds.`)),
+      seconds * 1000,
+    )
+    const abort = () => reject(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    stop = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', abort)
+    }
+  })
+  try {
+    return await Promise.race([call, stopped])
+  } finally {
+    stop()
+  }
+}

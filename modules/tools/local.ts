@@ -1,0 +1,73 @@
+import { defineModule, ToolProvider, Type } from 'agent-host'
+import { loadCodeTools } from './lib/code-tools.ts'
+import type { LocalTool } from './lib/local-tool.ts'
+import { PythonTools } from './lib/python-tools.ts'
+
+export default defineModule({
+  name: 'LocalTools',
+  description: 'Functions in TypeScript, JavaScript or Python files of the project, as tools.',
+  provides: [ToolProvider],
+  scope: 'agent',
+  config: Type.Object({
+    files: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      description: 'Files with tools (.ts, .mts, .js, .mjs, .py), relative to the project.',
+    }),
+    include: Type.Optional(Type.Array(Type.String(), { description: 'Only the tools of these names.' })),
+    exclude: Type.Array(Type.String(), { default: [], description: 'All but the tools of these names.' }),
+    timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Seconds that one call may take.' }),
+    python: Type.Optional(
+      Type.String({
+        description:
+          "Python interpreter. Default: the project's .venv, then the version in .python-version, then python3.",
+      }),
+    ),
+    env: Type.Array(Type.String(), {
+      default: [],
+      description: 'Variables that tools in Python see, beside PATH, HOME and the like.',
+    }),
+  }),
+  create: async (_, config, context) => {
+    const python = new PythonTools(config, context)
+    try {
+      const groups: LocalTool[][] = []
+      for (const file of config.files) {
+        groups.push(file.endsWith('.py') ? await python.load(file) : await loadCodeTools(file, config.timeout, context))
+      }
+      const tools = byName(groups.flat(), config)
+      const definitions = [...tools.values()].map(({ definition }) => definition)
+      return {
+        listTools: () => definitions,
+        async executeTool(name, args, run) {
+          const tool = tools.get(name)
+          if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
+          run.signal.throwIfAborted()
+          return tool.execute(args, run)
+        },
+        [Symbol.asyncDispose]: () => python.close(),
+      }
+    } catch (error) {
+      await python.close()
+      throw error
+    }
+  },
+})
+
+function byName(
+  tools: readonly LocalTool[],
+  { include, exclude }: { include?: readonly string[]; exclude: readonly string[] },
+): ReadonlyMap<string, LocalTool> {
+  const known = tools.map(({ definition }) => definition.name)
+  const stranger = [...(include ?? []), ...exclude].find((name) => !known.includes(name))
+  if (stranger !== undefined)
+    throw new Error(`There is no tool '${stranger}' in the files. Tools: ${known.join(', ')}.`)
+  const named = new Map<string, LocalTool>()
+  for (const tool of tools) {
+    const { name } = tool.definition
+    if (!(include?.includes(name) ?? true) || exclude.includes(name)) continue
+    const other = named.get(name)
+    if (other) throw new Error(`The tool '${name}' is in ${other.file} and in ${tool.file}: rename or exclude one.`)
+    named.set(name, tool)
+  }
+  return named
+}

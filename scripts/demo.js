@@ -1,0 +1,70 @@
+// A project made and served with the real command line, and its example agent asked through the public API.
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const QUESTION = 'What time is it in Tokyo?'
+const command = fileURLToPath(new URL('../bin/run.js', import.meta.url))
+const { values } = parseArgs({ options: { once: { type: 'boolean' }, port: { type: 'string', default: '9001' } } })
+
+const folder = mkdtempSync(join(tmpdir(), 'agent-host-demo-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+await succeed(spawn(process.execPath, [command, 'init', 'myproj', '--yes'], { cwd: folder, stdio: 'inherit' }))
+const project = join(folder, 'myproj')
+const server = spawn(process.execPath, [command, 'dev', '--port', values.port], {
+  cwd: project,
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
+process.on('exit', () => server.kill())
+process.on('SIGINT', () => server.kill('SIGINT'))
+process.on('SIGTERM', () => server.kill('SIGTERM'))
+server.on('exit', (code) => process.exit(code ?? 1))
+
+const url = await listen(server)
+console.log(`\nQuestion: ${QUESTION}`)
+await ask(url)
+if (values.once) server.kill('SIGTERM')
+else
+  console.log(`\nStill serving at ${url}. Edit ${join(project, 'agents', 'example.yml')} and ask again. Ctrl-C ends.`)
+
+/** Waits for the address; shows the calls of tools from the log from then on. */
+function listen(child) {
+  return new Promise((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const address = /ready at (http:\S+)/.exec(line)?.[1]
+      if (address) resolve(address)
+      const message = line.startsWith('{') ? JSON.parse(line).msg : ''
+      if (message.includes('.executeTool ')) console.log(`Tool call: ${message.split('.executeTool ')[1]}`)
+    })
+  })
+}
+
+async function ask(url) {
+  const response = await fetch(`${url}/compat/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'example', stream: true, messages: [{ role: 'user', content: QUESTION }] }),
+  })
+  let answer = ''
+  for await (const line of createInterface({ input: Readable.fromWeb(response.body) })) {
+    if (!line.startsWith('data: {')) continue
+    const { choices, error } = JSON.parse(line.slice('data: '.length))
+    if (error) throw new Error(error.message)
+    answer += choices[0]?.delta.content ?? ''
+  }
+  // The log is another pipe, and may come a moment later.
+  await new Promise((resume) => setTimeout(resume, 100))
+  console.log(`Answer: ${answer}`)
+}
+
+function succeed(child) {
+  return new Promise((resolve) => {
+    child.on('exit', (code) => (code === 0 ? resolve() : process.exit(code ?? 1)))
+  })
+}
