@@ -44,6 +44,9 @@ export interface DefinitionSource {
 
 const AGENT_ID = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 const MODULE_ID = '^[A-Za-z0-9_][A-Za-z0-9_-]*$'
+/** More than anybody reads at once. */
+const MAX_PROBLEMS = 20
+
 const Names = Type.Array(Type.String({ minLength: 1 }))
 
 const ModuleSchema = Type.Object({
@@ -90,7 +93,10 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
     withFile({ message, suggestions, ...locate?.(path) })
   const found = [...findValueProblems(AgentSchema, validator, value), ...findDuplicates(value)]
   if (found.length > 0) {
-    const explained = found.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
+    const told = found.slice(0, MAX_PROBLEMS)
+    const explained = told.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
+    const untold = found.length - told.length
+    if (untold > 0) explained.push(withFile({ message: `There are ${untold} more problems.`, suggestions: [] }))
     throw new AgentError('AGENT_INVALID', explained)
   }
   const definition = deepFreeze(normalise(value as RawDefinition))

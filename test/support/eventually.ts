@@ -1,0 +1,14 @@
+import { setTimeout } from 'node:timers/promises'
+
+/** Tries an assertion again until it holds; after `timeoutMs` its last failure stands. */
+export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 5000): Promise<T> {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (Date.now() > deadline) throw error
+      await setTimeout(10)
+    }
+  }
+}

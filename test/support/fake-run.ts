@@ -1,0 +1,48 @@
+import type { Message, ModuleContext, Run, Usage } from 'agent-host'
+
+/** A run for calling a module by hand, and what the module did with it. */
+export interface FakeRun extends Run {
+  readonly usage: Partial<Usage>[]
+  abort(reason?: unknown): void
+}
+
+export function makeRun(facts: Partial<Run> = {}): FakeRun {
+  const controller = new AbortController()
+  const usage: Partial<Usage>[] = []
+  return {
+    id: 'run-1',
+    agentId: 'test',
+    entryPoint: '__entry__',
+    signal: controller.signal,
+    instructions: undefined,
+    user: undefined,
+    metadata: {},
+    addUsage: (added) => {
+      usage.push(added)
+    },
+    ...facts,
+    usage,
+    abort: (reason) => controller.abort(reason),
+  }
+}
+
+/** A context whose log is kept, and whose files are loaded by the running test. */
+export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext & { readonly lines: string[] } {
+  const lines: string[] = []
+  const log = (level: string) => (message: string) => {
+    lines.push(`${level} ${message}`)
+  }
+  return {
+    agentId: 'test',
+    moduleId: 'module',
+    projectDir: process.cwd(),
+    environment: {},
+    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    importFile: async (path) => import(path),
+    watchFile: () => {},
+    ...facts,
+    lines,
+  }
+}
+
+export const says = (content: string): Message => ({ role: 'user', content })

@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+/** A project folder that lives as long as a test. */
+export interface TempProject {
+  readonly dir: string
+  path(file: string): string
+  write(file: string, text: string): Promise<void>
+  read(file: string): Promise<string>
+  move(from: string, to: string): Promise<void>
+  remove(file: string): Promise<void>
+  exists(file: string): boolean
+}
+
+const open: string[] = []
+
+/** @param files texts by path; `makeProject({ 'agents/a.yml': '...' })` */
+export async function makeProject(files: Readonly<Record<string, string>> = {}): Promise<TempProject> {
+  const dir = await mkdtemp(join(tmpdir(), 'agent-host-test-'))
+  open.push(dir)
+  const path = (file: string) => join(dir, file)
+  const project: TempProject = {
+    dir,
+    path,
+    async write(file, text) {
+      await mkdir(dirname(path(file)), { recursive: true })
+      await writeFile(path(file), text)
+    },
+    read: (file) => readFile(path(file), 'utf8'),
+    move: (from, to) => rename(path(from), path(to)),
+    remove: (file) => rm(path(file), { recursive: true }),
+    exists: (file) => existsSync(path(file)),
+  }
+  for (const [file, text] of Object.entries(files)) await project.write(file, text)
+  return project
+}
+
+/** Root hook: no folder outlives its test. */
+export const mochaHooks = {
+  async afterEach(): Promise<void> {
+    for (const dir of open.splice(0)) await rm(dir, { recursive: true, force: true })
+  },
+}
