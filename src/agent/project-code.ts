@@ -38,7 +38,6 @@ const LOAD_TIMEOUT_MS = 20_000
 export class ProjectCode {
   readonly #projectDir: string
   readonly #loaded = new Map<string, Promise<LoadedFile>>()
-  #outputDir: string | undefined
 
   constructor(projectDir: string) {
     this.#projectDir = projectDir
@@ -71,7 +70,7 @@ export class ProjectCode {
   async #bundleAndImport(file: string): Promise<LoadedFile> {
     // Loaded here: most commands, and agents of library modules alone, never need it.
     const { build } = await import('esbuild')
-    const outfile = join(this.#makeOutputDir(), 'bundle.mjs')
+    const outfile = join(makeBundleDir(), 'bundle.mjs')
     const result = await build({
       entryPoints: [file],
       absWorkingDir: this.#projectDir,
@@ -153,16 +152,18 @@ export class ProjectCode {
     const inside = relative(this.#projectDir, file)
     return inside.startsWith('..') ? file : inside
   }
+}
 
-  /** Private to this process, and gone with it. */
-  #makeOutputDir(): string {
-    if (this.#outputDir === undefined) {
-      const dir = mkdtempSync(join(tmpdir(), 'agent-host-'))
-      process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
-      this.#outputDir = dir
-    }
-    return this.#outputDir
+let bundleDir: string | undefined
+
+/** One for all projects of this process, private to it, and gone with it. */
+function makeBundleDir(): string {
+  if (bundleDir === undefined) {
+    const dir = mkdtempSync(join(tmpdir(), 'agent-host-'))
+    process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+    bundleDir = dir
   }
+  return bundleDir
 }
 
 /** esbuild calls a file `namespace:path` where a plugin loaded it. */

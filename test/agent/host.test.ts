@@ -1,0 +1,246 @@
+import { setTimeout } from 'node:timers/promises'
+import { AgentHost, type AgentHostOptions, HostError, type Part } from 'agent-host'
+import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const HEAD = `import { defineModule, Response, TextMessageHandler, ToolProvider, many, Type } from 'agent-host'
+const log = (globalThis.hostTestLog ??= [])
+`
+const MODULES = {
+  'modules/say.ts': `${HEAD}export default defineModule({ name: 'Say', provides: [TextMessageHandler], uses: { response: Response },
+  config: Type.Object({ text: Type.String({ default: 'v1' }) }),
+  create: ({ response }, { text }) => ({ async handleText(asked, run) { await response.respondText(text + ':' + asked) } }) })`,
+  'modules/slow.ts': `${HEAD}export default defineModule({ name: 'Slow', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(text, run) {
+    await response.respondText('begun')
+    await new Promise((resolve, reject) => { setTimeout(resolve, Number(text)); run.signal.addEventListener('abort', () => { log.push('aborted'); reject(run.signal.reason) }) })
+    await response.respondText(' ended')
+  } }) })`,
+  'modules/fail.ts': `${HEAD}export default defineModule({ name: 'Fail', provides: [TextMessageHandler], create: () => ({ handleText() { throw new Error('no luck') } }) })`,
+  'modules/owned.ts': `${HEAD}export default defineModule({ name: 'Owned', provides: [ToolProvider], config: Type.Object({ name: Type.String() }),
+  create: (_, { name }) => { log.push('make ' + name); return { listTools: () => [], async executeTool() { return { text: name } }, dispose() { log.push('dispose ' + name) } } } })`,
+  'modules/owner.ts': `${HEAD}export default defineModule({ name: 'Owner', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
+  create: async ({ tools, response }) => { log.push('make owner'); return { async handleText(text, run) {
+    if (text === 'fail') throw new Error('failed')
+    const answers = await Promise.all(tools.map((tool) => tool.executeTool('x', {}, run)))
+    await response.respondText(answers.map((answer) => answer.text).join())
+  }, async [Symbol.asyncDispose]() { log.push('dispose owner') } } } })`,
+  'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [TextMessageHandler], create: () => ({}) })`,
+}
+
+const globals = globalThis as { hostTestLog?: string[] }
+const agent = (id: string, module = 'say', more: object = {}) => ({ id, modules: [{ id: 'main', module, ...more }] })
+
+describe('AgentHost', () => {
+  let hosts: AgentHost[] = []
+  const makeHost = async (options: AgentHostOptions = {}) => {
+    const project = await makeProject(MODULES)
+    const host = new AgentHost({ projectDir: project.dir, ...options })
+    hosts.push(host)
+    return host
+  }
+  const failure = async (promise: Promise<unknown>): Promise<HostError> => {
+    const error = await promise.then(
+      () => new Error('It did not fail.'),
+      (thrown: unknown) => thrown,
+    )
+    if (error instanceof HostError) return error
+    throw error
+  }
+  beforeEach(() => {
+    globals.hostTestLog = []
+  })
+  afterEach(async () => {
+    await Promise.all(hosts.map((host) => host.close(0)))
+    hosts = []
+  })
+
+  it('registers, lists, runs and unregisters', async () => {
+    const host = await makeHost()
+    const info = await host.register({ ...agent('a'), description: 'Says it' })
+    expect(info).to.deep.equal({
+      id: 'a',
+      description: 'Says it',
+      entryPoints: [],
+      modules: [{ id: 'main', module: 'say', source: 'project', scope: 'instance' }],
+    })
+    expect(host.list()).to.deep.equal([info])
+    const { runId, ...result } = await host.run('a', 'hi')
+    expect(result).to.deep.equal({
+      text: 'v1:hi',
+      attachments: [],
+      usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+    })
+    expect(runId).to.match(/^[0-9a-f-]{36}$/)
+    host.unregister('a')
+    expect(host.list()).to.deep.equal([])
+    expect((await failure(host.run('a', 'hi'))).code).to.equal('AGENT_NOT_FOUND')
+  })
+
+  it('hands out the answer as it comes, in order', async () => {
+    const host = await makeHost()
+    await host.register(agent('a', 'slow'))
+    const parts: Part[] = []
+    await host.run('a', '1', { onPart: (part) => void parts.push(part) })
+    expect(parts).to.deep.equal([
+      { type: 'text', text: 'begun' },
+      { type: 'text', text: ' ended' },
+    ])
+  })
+
+  it('refuses a taken id, and a definition that does not fit, with all that is wrong', async () => {
+    const host = await makeHost()
+    await host.register(agent('a'), { file: 'agents/a.yml' })
+    const duplicate = await failure(host.register(agent('a')))
+    expect([duplicate.code, duplicate.message]).to.deep.equal([
+      'AGENT_DUPLICATE',
+      "The id 'a' is taken by the agent in agents/a.yml.",
+    ])
+    const wrong = await failure(host.register(agent('b', 'say', { config: { txt: 'x', text: 1 } })))
+    expect(wrong.message.split('\n')).to.deep.equal([
+      "module 'main' (say), config: The key 'txt' is not known.",
+      "module 'main' (say), config: text must be string.",
+    ])
+  })
+
+  it('tells what the agent threw, and that it was the agent', async () => {
+    const host = await makeHost()
+    await host.register(agent('a', 'fail'))
+    const error = await failure(host.run('a', 'hi'))
+    expect([error.code, error.message, (error.cause as Error).message]).to.deep.equal([
+      'AGENT_FAILED',
+      'no luck',
+      'no luck',
+    ])
+    await host.register(agent('b', 'broken'))
+    expect((await failure(host.run('b', 'hi'))).message).to.equal(
+      "Module 'main' (broken) provides 'TextMessageHandler', and what its create returned has no method 'handleText'.",
+    )
+  })
+
+  it('makes instance-scoped modules for each run and agent-scoped ones once, and disposes each at its end', async () => {
+    const host = await makeHost()
+    const modules = [
+      { id: 'owner', module: 'owner' },
+      { id: 'one', module: 'owned', config: { name: 'one' } },
+      { id: 'two', module: 'owned', scope: 'agent', config: { name: 'two' } },
+    ]
+    await host.register({ id: 'a', modules })
+    expect(globals.hostTestLog).to.deep.equal(['make two'])
+    expect((await host.run('a', 'x')).text).to.equal('one,two')
+    expect(globals.hostTestLog).to.deep.equal(['make two', 'make one', 'make owner', 'dispose owner', 'dispose one'])
+    globals.hostTestLog?.splice(0)
+    expect((await failure(host.run('a', 'fail'))).code).to.equal('AGENT_FAILED')
+    expect(globals.hostTestLog).to.deep.equal(['make one', 'make owner', 'dispose owner', 'dispose one'])
+    globals.hostTestLog?.splice(0)
+    host.unregister('a')
+    await eventually(() => expect(globals.hostTestLog).to.deep.equal(['dispose two']))
+  })
+
+  it('takes instances that a run brings along, without touching the agent', async () => {
+    const host = await makeHost()
+    const modules = [
+      { id: 'owner', module: 'owner' },
+      { id: 'one', module: 'owned', config: { name: 'one' } },
+    ]
+    await host.register({ id: 'a', modules })
+    const one = { listTools: () => [], executeTool: async () => ({ text: 'mine' }) }
+    expect((await host.run('a', 'x', { overrides: { one } })).text).to.equal('mine')
+    expect((await host.run('a', 'x')).text).to.equal('one')
+    const error = await failure(host.run('a', 'x', { overrides: { ona: one } }))
+    expect(error.message).to.equal("Agent 'a' has no module 'ona' to override.")
+  })
+
+  it('replaces an agent without a gap: a run under way ends on the version that it began with', async () => {
+    const host = await makeHost()
+    await host.register(agent('a', 'slow'))
+    const old = host.run('a', '80')
+    await host.replace('a', agent('a', 'say', { config: { text: 'v2' } }))
+    expect((await host.run('a', 'hi')).text).to.equal('v2:hi')
+    expect((await old).text).to.equal('begun ended')
+    const error = await failure(host.replace('a', agent('a', 'nothing')))
+    expect(error.code).to.equal('AGENT_INVALID')
+    expect((await host.run('a', 'hi')).text).to.equal('v2:hi')
+    await host.replace('a', agent('b'))
+    expect(host.list().map(({ id }) => id)).to.deep.equal(['b'])
+  })
+
+  it('understands <agent>/<entry point>; an exact id wins over a composed name', async () => {
+    const host = await makeHost()
+    const entry = { module: '__entry__', protocol: 'TextMessageHandler', provider: ['x', 'y'] }
+    const modules = ['x', 'y'].map((id) => ({ id, module: 'say', config: { text: id } }))
+    await host.register({ id: 'a.b', modules, exchange: [entry] })
+    await host.register(agent('a.b.y', 'say', { config: { text: 'exact' } }))
+    const text = async (name: string, separator: '/' | '.') => {
+      const messages = [{ role: 'user' as const, content: '' }]
+      return (await host.start(host.resolve(name, separator), { messages }).result).text
+    }
+    expect(await text('a.b', '/')).to.equal('x:')
+    expect(await text('a.b/y', '/')).to.equal('y:')
+    expect(await text('a.b.x', '.')).to.equal('x:')
+    expect(await text('a.b.y', '.')).to.equal('exact:')
+    expect(() => host.resolve('a.b/z')).to.throw("There is no agent 'a.b/z'.")
+  })
+
+  it('aborts a run through its signal, and does not wait for an agent that does not listen', async () => {
+    const host = await makeHost()
+    await host.register(agent('a', 'slow'))
+    const controller = new AbortController()
+    const run = failure(host.run('a', '5000', { signal: controller.signal }))
+    await setTimeout(20)
+    const abortedMs = Date.now()
+    controller.abort(new Error('enough'))
+    const error = await run
+    expect([error.code, (error.cause as Error).message]).to.deep.equal(['RUN_ABORTED', 'enough'])
+    expect(Date.now() - abortedMs).to.be.below(500)
+    expect(globals.hostTestLog).to.deep.equal(['aborted'])
+  })
+
+  it('limits the runs at once', async () => {
+    const host = await makeHost({ maxConcurrentRuns: 1 })
+    await host.register(agent('a', 'slow'))
+    const first = host.run('a', '30')
+    expect((await failure(host.run('a', '1'))).code).to.equal('OVERLOADED')
+    await first
+    expect((await host.run('a', '1')).text).to.equal('begun ended')
+  })
+
+  it('closes after the runs under way, and aborts them at the deadline', async () => {
+    const patient = await makeHost()
+    await patient.register(agent('a', 'slow'))
+    const ends = patient.run('a', '50')
+    await patient.close(5000)
+    expect((await ends).text).to.equal('begun ended')
+    expect((await failure(patient.run('a', '1'))).code).to.equal('AGENT_NOT_FOUND')
+    const strict = await makeHost()
+    await strict.register(agent('a', 'slow'))
+    const cut = failure(strict.run('a', '5000'))
+    await strict.close(20)
+    expect((await cut).code).to.equal('RUN_ABORTED')
+  })
+
+  it('keeps 5,000 parallel runs apart', async () => {
+    const host = await makeHost()
+    await host.register(agent('a'))
+    const tokens = Array.from({ length: 5000 }, (_, index) => `token-${index}`)
+    const answers = await Promise.all(tokens.map((token) => host.run('a', token)))
+    expect(answers.map(({ text }) => text)).to.deep.equal(tokens.map((token) => `v1:${token}`))
+  })
+
+  it('refuses a response after the end, and one that is no text', async () => {
+    const project = await makeProject({
+      'modules/late.ts': `${HEAD}export default defineModule({ name: 'Late', provides: [TextMessageHandler], uses: { response: Response },
+        create: ({ response }) => ({ handleText(text) {
+          if (text === 'number') return response.respondText(1 as never)
+          setTimeout(() => { try { response.respondText('late') } catch (error) { log.push(error.message) } }, 10)
+        } }) })`,
+    })
+    const host = new AgentHost({ projectDir: project.dir })
+    hosts.push(host)
+    await host.register(agent('a', 'late'))
+    expect((await host.run('a', 'x')).text).to.equal('')
+    await eventually(() => expect(globals.hostTestLog).to.deep.equal(["Agent 'a' responds after its run has ended."]))
+    expect((await failure(host.run('a', 'number'))).message).to.equal('respondText takes a string, not number.')
+  })
+})
