@@ -21,6 +21,9 @@ export interface AgentHostOptions {
   readonly maxConcurrentRuns?: number
 }
 
+/** What agents get to dispose their modules after the last run was aborted: one that never ends must not hold up the rest. */
+const DISPOSE_TIMEOUT_MS = 1000
+
 export interface RegisterOptions {
   /** The file that the definition was read from, relative to the project: errors name it. */
   readonly file?: string
@@ -230,7 +233,7 @@ export class AgentHost {
     await this.#drain(drainTimeoutMs)
     for (const agent of this.#agents.values()) this.#retire(agent)
     this.#agents.clear()
-    await withDeadline(Promise.all(this.#closings), drainTimeoutMs)
+    await withDeadline(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
   }
 
   async #drain(timeoutMs: number): Promise<void> {

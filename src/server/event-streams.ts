@@ -85,7 +85,6 @@ export class EventStream {
       ...(reply.getHeaders() as Record<string, string>),
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-cache, no-transform',
-      connection: 'keep-alive',
       'x-accel-buffering': 'no',
     })
     this.#raw.on('drain', () => this.#unblock())

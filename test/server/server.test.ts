@@ -1,0 +1,292 @@
+import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
+import { chat, closeServers, makeServer, probeSeen, readEvents } from '../support/server.ts'
+
+const COMPLETIONS = '/compat/chat/completions'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+describe('buildServer', () => {
+  afterEach(closeServers)
+
+  const refusal = async (request: object, options = {}) => {
+    const { app } = await makeServer(options)
+    const response = await app.inject(request)
+    expect(response.headers['content-type']).to.equal('application/json; charset=utf-8')
+    return [response.statusCode, response.json()]
+  }
+
+  it('answers what is not served with a detail, and other methods with Allow', async () => {
+    expect(await refusal({ url: '/nowhere' })).to.deep.equal([404, { detail: 'Not Found' }])
+    const { app } = await makeServer()
+    const response = await app.inject({ method: 'PUT', url: COMPLETIONS, payload: {} })
+    expect([response.statusCode, response.json(), response.headers.allow]).to.deep.equal([
+      405,
+      { detail: 'Method Not Allowed' },
+      'POST',
+    ])
+    expect(await refusal({ url: '/%ff' })).to.deep.equal([400, { detail: "'/%ff' is not a valid url component" }])
+  })
+
+  it('takes JSON only, of bounded size and depth', async () => {
+    const post = (payload: string, headers: object = JSON_TYPE, options = {}) =>
+      refusal({ method: 'POST', url: COMPLETIONS, payload, headers }, options)
+    expect((await post('{'))[0]).to.equal(400)
+    expect(await post('{}', { 'content-type': 'text/plain' })).to.deep.equal([
+      415,
+      { detail: 'The body must be JSON, with the header Content-Type: application/json' },
+    ])
+    expect(await post(`"${'x'.repeat(2000)}"`, JSON_TYPE, { bodyLimit: 1000 })).to.deep.equal([
+      413,
+      { detail: 'The body is too large' },
+    ])
+    const deep = (levels: number) =>
+      `{"model":"echo","messages":[{"role":"user","content":"x"}],"x":${'['.repeat(levels)}${']'.repeat(levels)}}`
+    expect(await post(deep(100))).to.deep.equal([
+      400,
+      { detail: 'The body is not valid JSON: it is nested deeper than 100 levels' },
+    ])
+    expect((await post(deep(99)))[0]).to.equal(200)
+  })
+
+  it('serves only the names of this machine while it is bound to it', async () => {
+    const { app } = await makeServer({ allowedHosts: ['agents.test'] })
+    const status = async (host: string) => (await app.inject({ url: '/compat/models', headers: { host } })).statusCode
+    for (const host of [
+      'localhost',
+      'localhost:8000',
+      'app.localhost',
+      '127.0.0.1:1',
+      '127.8.8.8',
+      '[::1]:80',
+      'agents.test:80',
+    ]) {
+      expect([host, await status(host)]).to.deep.equal([host, 200])
+    }
+    for (const host of ['evil.test', 'localhost.evil.test', '127.0.0.1.evil.test', '10.0.0.1']) {
+      expect([host, await status(host)]).to.deep.equal([host, 403])
+    }
+  })
+
+  it('allows every origin, method and header, with credentials, and also where it refuses', async () => {
+    const { app } = await makeServer({ compatApiKey: 'key-1234' })
+    const preflight = await app.inject({
+      method: 'OPTIONS',
+      url: COMPLETIONS,
+      headers: {
+        origin: 'http://a.test',
+        'access-control-request-method': 'POST',
+        'access-control-request-headers': 'authorization, x-any',
+      },
+    })
+    expect(preflight.statusCode).to.equal(204)
+    expect(preflight.headers).to.include({
+      'access-control-allow-origin': 'http://a.test',
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-headers': 'authorization, x-any',
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+    })
+    expect(preflight.headers).not.to.have.property('access-control-allow-private-network')
+    const refused = await app.inject({
+      method: 'POST',
+      url: COMPLETIONS,
+      payload: {},
+      headers: { origin: 'http://a.test' },
+    })
+    expect([refused.statusCode, refused.headers['access-control-allow-origin']]).to.deep.equal([401, 'http://a.test'])
+  })
+
+  it('keeps the CORS and request id headers on a stream', async () => {
+    const server = await makeServer()
+    const url = await server.listen()
+    const headers = { ...JSON_TYPE, origin: 'http://a.test' }
+    const response = await fetch(url + COMPLETIONS, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(chat('echo', 'x', { stream: true })),
+    })
+    expect(response.headers.get('access-control-allow-origin')).to.equal('http://a.test')
+    expect(response.headers.get('x-request-id')).to.match(/^[0-9a-f]{8}-1$/)
+    await response.text()
+  })
+
+  it('aborts the run of a client that leaves, streamed or not', async () => {
+    const server = await makeServer()
+    const url = await server.listen()
+    for (const stream of [false, true]) {
+      probeSeen().splice(0)
+      const controller = new AbortController()
+      const body = JSON.stringify(chat('probe', 'wait 5000', { stream }))
+      const request = fetch(url + COMPLETIONS, { method: 'POST', headers: JSON_TYPE, body, signal: controller.signal })
+      if (stream) await request
+      else await setTimeout(100)
+      const leftMs = Date.now()
+      controller.abort()
+      await request.catch(() => {})
+      await eventually(() => expect(probeSeen()).to.deep.equal(['aborted 5000']))
+      expect(Date.now() - leftMs).to.be.below(1000)
+    }
+  })
+
+  it('keeps an idle stream alive with empty chunks', async () => {
+    const { app } = await makeServer({ streamingTimeout: 1 })
+    const response = await app.inject({
+      method: 'POST',
+      url: COMPLETIONS,
+      payload: chat('probe', 'wait 1600', { stream: true }),
+    })
+    const contents = (readEvents(response.body) as { choices: { delta: { content?: string } }[] }[]).map(
+      (e) => e.choices?.[0]?.delta.content,
+    )
+    expect(contents).to.deep.equal(['', '', 'waited', undefined, undefined])
+  })
+
+  it('holds the agent back for a slow reader, and loses nothing', async () => {
+    const server = await makeServer()
+    const url = await server.listen()
+    const before = process.memoryUsage().rss
+    const request = JSON.stringify(chat('probe', 'flood 40000', { stream: true }))
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(
+      `POST ${COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${request.length}\r\n\r\n${request}`,
+    )
+    await setTimeout(1000)
+    expect(process.memoryUsage().rss - before).to.be.below(60 * 1024 * 1024)
+    let received = 0
+    let tail = ''
+    for await (const chunk of socket) {
+      received += chunk.length
+      tail = (tail + chunk.toString()).slice(-200)
+    }
+    expect(received).to.be.above(40_000 * 1024)
+    expect(tail).to.match(/data: \[DONE\]\n\n\r\n0\r\n\r\n$/)
+  })
+
+  it('fails an agent that fills the queue of a reader who does not read', async () => {
+    const server = await makeServer()
+    const url = await server.listen()
+    const request = JSON.stringify(chat('probe', 'burst 20000', { stream: true }))
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.write(
+      `POST ${COMPLETIONS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${request.length}\r\n\r\n${request}`,
+    )
+    await setTimeout(300)
+    let body = ''
+    for await (const chunk of socket) body += chunk
+    expect(body.length).to.be.below(8 * 1024 * 1024)
+    expect(body).to.include('data: {"error":{"message":"Agent execution failed"')
+  })
+
+  it('refuses runs above the limit with Retry-After, and ends those that it took', async () => {
+    const { app } = await makeServer({ maxConcurrentRuns: 1 })
+    const first = app.inject({ method: 'POST', url: COMPLETIONS, payload: chat('probe', 'wait 150') })
+    await setTimeout(50)
+    for (const stream of [false, true]) {
+      const second = await app.inject({
+        method: 'POST',
+        url: COMPLETIONS,
+        payload: chat('probe', 'wait 1', { stream }),
+      })
+      expect([second.statusCode, second.headers['retry-after'], second.json()]).to.deep.equal([
+        503,
+        '1',
+        { detail: '1 runs are under way, which is the limit.' },
+      ])
+    }
+    expect((await first).statusCode).to.equal(200)
+  })
+
+  it('drains: running work ends, at the deadline streams get a last frame, new work is refused', async () => {
+    const server = await makeServer({ drainTimeout: 1 })
+    const url = await server.listen()
+    const post = (text: string, stream: boolean) =>
+      fetch(url + COMPLETIONS, {
+        method: 'POST',
+        headers: JSON_TYPE,
+        body: JSON.stringify(chat('probe', text, { stream })),
+      })
+    const ends = post('wait 300', false)
+    const deaf = post('deaf', true)
+    await (await deaf).body
+      ?.getReader()
+      .read()
+      .then(() => {})
+    const cut = post('deaf', true).then((response) => response.text())
+    await setTimeout(100)
+    const closing = server.close()
+    await setTimeout(50)
+    expect((await post('wait 1', false)).status).to.equal(503)
+    expect(await (await ends).text()).to.include('"content":"waited"')
+    expect(readEvents(await cut).slice(-2)).to.deep.equal([
+      { error: { message: 'The run was aborted.', type: 'server_error', code: 'server_error' } },
+      '[DONE]',
+    ])
+    await closing
+  })
+
+  it('answers broken HTTP and too large headers in the same shape', async () => {
+    const server = await makeServer()
+    const { port } = new URL(await server.listen())
+    const say = async (text: string) => {
+      const socket = connect(Number(port), '127.0.0.1')
+      socket.write(text)
+      let answer = ''
+      for await (const chunk of socket) answer += chunk
+      return answer.split('\r\n\r\n')
+    }
+    expect((await say('BROKEN\r\n\r\n'))[1]).to.equal('{"detail":"Bad Request"}')
+    expect((await say(`GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`))[1]).to.equal(
+      '{"detail":"Request Header Fields Too Large"}',
+    )
+  })
+
+  it("loads the project's own adapters by dotted path and by file, and says what is missing", async () => {
+    const adapter = (
+      name: string,
+    ) => `export class ${name} { constructor({ host, options, log }) { Object.assign(this, { host, options, log }) }
+      async adapt(app) { app.get('/own/${name}', () => ({ agents: this.host.list().length, port: this.options.port })) } }`
+    const files = { 'adapters/slack.ts': adapter('SlackAdapter'), 'more.js': adapter('More') }
+    const { app } = await makeServer({ adapters: ['adapters.slack.SlackAdapter', './more.js#More'] }, files)
+    expect((await app.inject('/own/SlackAdapter')).json()).to.deep.equal({ agents: 4, port: 0 })
+    expect((await app.inject('/own/More')).statusCode).to.equal(200)
+    expect((await app.inject('/compat/models')).statusCode).to.equal(404)
+    const failure = async (adapters: string[]) => {
+      const error = await makeServer({ adapters }, files).catch(
+        (thrown: { message: string; suggestions: string[] }) => thrown,
+      )
+      return 'suggestions' in error ? [error.message, ...error.suggestions] : []
+    }
+    expect(await failure(['x.ChatCompatApiAdaptr'])).to.deep.equal([
+      "The adapter 'x.ChatCompatApiAdaptr' was not found.",
+      "Did you mean 'ChatCompatApiAdapter'?",
+      'Built-in adapters: ChatCompatApiAdapter.',
+    ])
+    expect(await failure(['./more.js#Moer'])).to.deep.equal([
+      "./more.js has no export 'Moer' that is an adapter.",
+      'An adapter is a class with a method adapt(app).',
+      "Did you mean 'More'?",
+    ])
+  })
+
+  it('refuses options that do not fit, and to be reached from elsewhere without a key when asked to', async () => {
+    const message = (options: object) =>
+      makeServer(options).then(
+        () => '',
+        (error: Error) => error.message,
+      )
+    expect(await message({ port: 70_000 })).to.equal(
+      "--port (AGENT_HOST_PORT) must be a whole number from 0 to 65535, not '70000'.",
+    )
+    expect(await message({ prt: 1 })).to.equal("There is no option 'prt'.")
+    expect(await message({ compatApiKey: '' })).to.equal('--compat-api-key (CUSTOM_COMPAT_API_KEY) must not be empty.')
+    expect(await message({ host: '0.0.0.0', requireAuth: true })).to.match(
+      /^0\.0\.0\.0 can be reached from other machines, and ChatCompatApiAdapter/,
+    )
+  })
+
+  it('reads sizes and switches as people write them', async () => {
+    const { options } = await makeServer({ bodyLimit: '512kb', debug: 'true', allowedHosts: 'a, b' } as object)
+    expect([options.bodyLimit, options.debug, options.allowedHosts]).to.deep.equal([524_288, true, ['a', 'b']])
+  })
+})
