@@ -139,7 +139,7 @@ export class Agent {
       metadata: turn.metadata,
     })
     const handle = new StartedRun(run, onEnd)
-    this.#runTurn(run, turn).then(handle.succeed, handle.fail)
+    void this.#runTurn(run, turn, handle)
     return handle
   }
 
@@ -153,7 +153,8 @@ export class Agent {
     await this.#shared.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
   }
 
-  async #runTurn(run: AgentRun, turn: Turn): Promise<RunResult> {
+  /** Settles the handle, whatever happens. */
+  async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun): Promise<void> {
     const response = new RunResponse(run, turn.onPart)
     const exchange = new Exchange({
       callees: this.#callees,
@@ -173,11 +174,11 @@ export class Agent {
       if (exchange.needsClosing) await this.#dispose(exchange)
       run.throwIfAborted()
       const { text, attachments } = response.getResponse()
-      return { runId: run.id, text, attachments, usage: run.usage }
+      handle.succeed({ runId: run.id, text, attachments, usage: run.usage })
     } catch (cause) {
       if (exchange.needsClosing) await this.#dispose(exchange)
-      if (cause instanceof HostError && cause.code === 'RUN_ABORTED') throw cause
-      throw new HostError('AGENT_FAILED', messageOf(cause), { cause })
+      const isOurs = cause instanceof HostError && (cause.code === 'RUN_ABORTED' || cause.code === 'REQUEST_INVALID')
+      handle.fail(isOurs ? cause : new HostError('AGENT_FAILED', messageOf(cause), { cause }))
     } finally {
       response.close()
       if (--this.#runs === 0) this.#onIdle?.()
@@ -212,30 +213,33 @@ export class Agent {
   }
 }
 
-/** A run that was started, as whoever started it holds it. */
+/** A run that was started, as whoever started it holds it. What comes after the first outcome is without effect. */
 class StartedRun implements RunHandle {
   readonly id: string
   readonly result: Promise<RunResult>
-  readonly succeed: (result: RunResult) => void
-  readonly fail: (error: unknown) => void
   readonly #run: AgentRun
+  readonly #onEnd: (handle: RunHandle) => void
+  #resolve: (result: RunResult) => void = unset
+  #reject: (error: unknown) => void = unset
 
   constructor(run: AgentRun, onEnd: (handle: RunHandle) => void) {
     this.id = run.id
     this.#run = run
-    let settle: [resolve: (result: RunResult) => void, reject: (error: unknown) => void] | undefined
+    this.#onEnd = onEnd
     this.result = new Promise((resolve, reject) => {
-      settle = [resolve, reject]
+      this.#resolve = resolve
+      this.#reject = reject
     })
-    const [resolve, reject] = settle as NonNullable<typeof settle>
-    this.succeed = (result) => {
-      resolve(result)
-      onEnd(this)
-    }
-    this.fail = (error) => {
-      reject(error)
-      onEnd(this)
-    }
+  }
+
+  succeed(result: RunResult): void {
+    this.#resolve(result)
+    this.#onEnd(this)
+  }
+
+  fail(error: unknown): void {
+    this.#reject(error)
+    this.#onEnd(this)
   }
 
   abort(reason?: unknown): void {
@@ -246,6 +250,8 @@ class StartedRun implements RunHandle {
     this.fail(error)
   }
 }
+
+function unset(): void {}
 
 function describeAgent({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
   const { definition, file } = source

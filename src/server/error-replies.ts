@@ -59,10 +59,11 @@ const DETAILS: Readonly<Record<number, string>> = {
   415: 'The body must be JSON, with the header Content-Type: application/json',
 }
 
-export function logFailure(error: unknown, request: FastifyRequest): void {
-  if (error instanceof HostError && error.code !== 'AGENT_FAILED') request.log.warn(error.message)
-  else if (error instanceof HostError) request.log.error(`The agent failed: ${describeException(error.cause ?? error)}`)
-  else request.log.error(describeException(error))
+export function logFailure(error: unknown, { id: reqId, log }: FastifyRequest): void {
+  if (error instanceof HostError && error.code !== 'AGENT_FAILED') log.warn({ reqId }, error.message)
+  else if (error instanceof HostError)
+    log.error({ reqId }, `The agent failed: ${describeException(error.cause ?? error)}`)
+  else log.error({ reqId }, describeException(error))
 }
 
 /** For what Node refuses before there is a request: a malformed or too large head, or one that never ends. */

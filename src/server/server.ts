@@ -102,6 +102,8 @@ function makeApp({ bodyLimit, debug }: ServerOptions, log: ServerLog): FastifyIn
   let requests = 0
   const app: FastifyInstance = fastify({
     loggerInstance: log as FastifyBaseLogger,
+    // A child logger for each request would cost more than the whole agent; the lines that are written name the request.
+    childLoggerFactory: (logger) => logger,
     logController: new fastify.LogController({ disableRequestLogging: true }),
     genReqId: () => `${process}-${(++requests).toString(36)}`,
     bodyLimit,
@@ -149,7 +151,8 @@ function logRequests(app: FastifyInstance, log: ServerLog): void {
   if (!log.isLevelEnabled('info')) return
   app.addHook('onResponse', (request, reply, done) => {
     const path = request.url.split('?', 1)[0]
-    request.log.info(`${request.method} ${path} ${reply.statusCode} ${Math.round(reply.elapsedTime)} ms`)
+    const ms = Math.round(reply.elapsedTime)
+    log.info({ reqId: request.id }, `${request.method} ${path} ${reply.statusCode} ${ms} ms`)
     done()
   })
 }

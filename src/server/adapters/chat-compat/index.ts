@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { AgentInfo } from '../../../agent/agent.ts'
+import type { AgentInfo, RunHandle } from '../../../agent/agent.ts'
 import type { Target } from '../../../agent/host.ts'
 import { HostError } from '../../../errors.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
@@ -56,32 +55,24 @@ export class ChatCompatApiAdapter implements Adapter {
 
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
     const target = this.#host.resolve(body.model)
-    const completion = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: body.model }
-    return body.stream
-      ? this.#stream(completion, target, body, request, reply)
-      : this.#collect(completion, target, body, reply)
+    return body.stream ? this.#stream(target, body, request, reply) : this.#collect(target, body, reply)
   }
 
-  async #collect(completion: Completion, target: Target, body: ChatRequest, reply: FastifyReply) {
+  async #collect(target: Target, body: ChatRequest, reply: FastifyReply): Promise<ChatCompletion> {
     let text = ''
     const turn = toTurn(body, (part) => {
       text += partToText(part)
     })
-    const { usage } = await startForReply(reply, this.#host, target, turn).result
-    return toCompletion(completion, text, usage)
+    const handle = startForReply(reply, this.#host, target, turn)
+    const { usage } = await handle.result
+    return toCompletion(nameCompletion(handle, body), text, usage)
   }
 
-  async #stream(
-    completion: Completion,
-    target: Target,
-    body: ChatRequest,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<never> {
-    const chunks = new ChunkWriter(completion)
+  async #stream(target: Target, body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
     const turn = toTurn(body, (part) => stream.send(chunks.text(partToText(part))))
     // Started first: a run that is refused is still answered with its own status.
     const handle = this.#host.start(target, turn)
+    const chunks = new ChunkWriter(nameCompletion(handle, body))
     const stream = this.#streams.open(reply, {
       keepAlive: () => chunks.text(''),
       keepAliveMs: this.#options.streamingTimeout * 1000,
@@ -97,6 +88,11 @@ export class ChatCompatApiAdapter implements Adapter {
     }
     return reply as never
   }
+}
+
+/** An answer has the id of its run: traces tell how it came about. */
+function nameCompletion({ id }: RunHandle, { model }: ChatRequest): Completion {
+  return { id: `chatcmpl-${id}`, created: Math.floor(Date.now() / 1000), model }
 }
 
 /** `null` counts as absent. */
