@@ -1,3 +1,19 @@
+// What is measured, and against what, stands in docs/benchmarks.md. `npm run bench -- chat` runs one part.
+import { benchAgents } from './agents.ts'
 import { benchChat } from './chat.ts'
+import { benchReload } from './reload.ts'
+import { benchStreams } from './streams.ts'
 
-await benchChat()
+const PARTS: Readonly<Record<string, () => Promise<void>>> = {
+  chat: benchChat,
+  agents: benchAgents,
+  reload: benchReload,
+  streams: benchStreams,
+}
+
+const asked = process.argv.slice(2)
+for (const name of asked.length > 0 ? asked : Object.keys(PARTS)) {
+  const part = PARTS[name]
+  if (!part) throw new Error(`There is no part '${name}' of the bench: ${Object.keys(PARTS).join(', ')}.`)
+  await part()
+}
