@@ -1,0 +1,25 @@
+import type { Message, Static } from 'agent-host'
+import { expect } from 'chai'
+import history from '../../../modules/conversation/history.ts'
+import { makeContext, says } from '../../support/fake-run.ts'
+
+async function shown(messages: Message[], config: Partial<Static<typeof history.config>> = {}) {
+  const run = { getHistory: () => [...messages], addMessage() {}, clearHistory() {} }
+  const filter = await history.create({ history: run }, { messages: [], ...config }, makeContext())
+  return (await filter.getHistory()).map(({ role, content }) => `${role} ${content}`)
+}
+
+const call: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 't', arguments: {} }] }
+const result: Message = { role: 'tool', content: 'r', toolCallId: 'c' }
+
+describe('conversation/history', () => {
+  it('shows the conversation as it is, with examples before it', async () => {
+    expect(await shown([says('a')], { messages: [{ role: 'user', content: 'x' }] })).to.deep.equal(['user x', 'user a'])
+  })
+
+  it('keeps the latest messages and every system message, and no result without its call', async () => {
+    const messages: Message[] = [{ role: 'system', content: 's' }, says('a'), call, result, says('b')]
+    expect(await shown(messages, { max_messages: 3 })).to.deep.equal(['system s', 'assistant ', 'tool r', 'user b'])
+    expect(await shown(messages, { max_messages: 2 })).to.deep.equal(['system s', 'user b'])
+  })
+})

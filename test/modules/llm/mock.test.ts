@@ -1,0 +1,48 @@
+import type { Static } from 'agent-host'
+import { expect } from 'chai'
+import mock from '../../../modules/llm/mock.ts'
+import { collect, describeLLM } from '../../suites/llm-suite.ts'
+import { makeContext, makeRun, says } from '../../support/fake-run.ts'
+
+const make = (replies: Static<typeof mock.config>['replies']) => mock.create({}, { replies }, makeContext())
+const ask = { messages: [says('x')] }
+
+describe('llm/mock', () => {
+  describeLLM(() => make(['one two three']))
+
+  it('gives its replies in order, and begins anew after the last', async () => {
+    const llm = await make(['a', 'b'])
+    const texts = []
+    for (let turn = 0; turn < 3; turn++) texts.push((await collect(llm, ask))[0])
+    expect(texts).to.deep.equal(['a', 'b', 'a'].map((text) => ({ type: 'text', text })))
+  })
+
+  it('plays everything that a model can do', async () => {
+    const reply = {
+      reasoning: 'hm',
+      text: 'abcd',
+      chunks: 2,
+      tool_calls: [{ name: 't', arguments: { n: 1 } }],
+      usage: { input_tokens: 3, output_tokens: 4 },
+    }
+    expect(await collect(await make([reply]), ask)).to.deep.equal([
+      { type: 'reasoning', text: 'hm' },
+      { type: 'text', text: 'ab' },
+      { type: 'text', text: 'cd' },
+      { type: 'tool_call', call: { id: 'call_1_0', name: 't', arguments: { n: 1 } } },
+      { type: 'usage', usage: { inputTokens: 3, outputTokens: 4 } },
+      { type: 'finish', reason: 'tool_calls' },
+    ])
+  })
+
+  it('fails when it is told to, and while it waits for an aborted run', async () => {
+    const failure = await collect(await make([{ text: 'a', error: 'broken' }]), ask).catch(
+      (error: Error) => error.message,
+    )
+    expect(failure).to.equal('broken')
+    const run = makeRun()
+    const waiting = collect(await make([{ text: 'a', delay_ms: 10_000 }]), ask, run).catch((error: Error) => error.name)
+    setTimeout(() => run.abort(), 20)
+    expect(await waiting).to.equal('AbortError')
+  })
+})

@@ -1,0 +1,161 @@
+import type { LLM, LLMPart, LLMRequest, Message, Run, ToolProvider } from 'agent-host'
+import { expect } from 'chai'
+import toolLoop from '../../../modules/orchestrator/tool-loop.ts'
+import { type FakeRun, makeContext, makeRun, says } from '../../support/fake-run.ts'
+
+type Reply = string | { call: [name: string, args: object][]; text?: string }
+
+/** A model that gives these replies, and remembers what it was asked. */
+function makeModel(replies: Reply[]) {
+  const asked: LLMRequest[] = []
+  const llm: LLM = {
+    async *generate(request): AsyncGenerator<LLMPart> {
+      const reply = replies[asked.length] ?? 'nothing more'
+      asked.push({ ...request, messages: [...request.messages] })
+      const { text = '', call = [] } = typeof reply === 'string' ? { text: reply } : reply
+      for (const word of text.match(/\s*\S+/g) ?? []) yield { type: 'text', text: word }
+      for (const [index, [name, args]] of call.entries()) {
+        yield {
+          type: 'tool_call',
+          call: { id: `c${asked.length}${index}`, name, arguments: args as Record<string, unknown> },
+        }
+      }
+      yield { type: 'usage', usage: { inputTokens: 1, outputTokens: 2 } }
+      yield { type: 'finish', reason: call.length > 0 ? 'tool_calls' : 'stop' }
+    },
+  }
+  return { llm, asked }
+}
+
+const tools = (names: string[], execute: (name: string, args: unknown, run: Run) => unknown): ToolProvider => ({
+  listTools: () => names.map((name) => ({ name, description: name, parameters: { type: 'object' } })),
+  executeTool: async (name, args, run) => ({ text: String(await execute(name, args, run)) }),
+})
+
+async function answer(
+  replies: Reply[],
+  providers: ToolProvider[],
+  facts: { config?: object; run?: FakeRun; history?: Message[] } = {},
+) {
+  const { llm, asked } = makeModel(replies)
+  const { config = {}, run = makeRun(), history = [says('hi')] } = facts
+  const said: string[] = []
+  const response = {
+    respondText: (text: string) => void said.push(text),
+    respondImage() {},
+    respondAudio() {},
+    respondFile() {},
+    getResponse: () => ({ text: '', attachments: [] }),
+  }
+  const conversation = { getHistory: () => [...history], addMessage() {}, clearHistory() {} }
+  const settings = { system_prompt: '', max_steps: 10, ...config }
+  const loop = await toolLoop.create(
+    { llm, tools: providers, history: conversation, response },
+    settings,
+    makeContext(),
+  )
+  await loop.handleText('hi', run)
+  return { said, asked, run }
+}
+
+describe('orchestrator/tool-loop', () => {
+  it('streams what the model says as it comes', async () => {
+    const { said, run } = await answer(['one two'], [])
+    expect(said).to.deep.equal(['one', ' two'])
+    expect(run.usage).to.deep.equal([{ inputTokens: 1, outputTokens: 2 }])
+  })
+
+  it('puts the system prompt and the instructions of the run before the conversation', async () => {
+    const run = makeRun({ instructions: 'be brief' })
+    const { asked } = await answer(['ok'], [], { config: { system_prompt: 'be kind' }, run })
+    expect(asked[0]?.messages).to.deep.equal([{ role: 'system', content: 'be kind\n\nbe brief' }, says('hi')])
+  })
+
+  it('calls tools at once, and gives their answers to the model in the order of the calls', async () => {
+    const begun: string[] = []
+    let release = () => {}
+    const both = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const provider = tools(['a', 'b'], async (name) => {
+      begun.push(name)
+      if (begun.length === 2) release()
+      await both
+      return `${name} done`
+    })
+    const { asked, said } = await answer(
+      [
+        {
+          text: 'wait',
+          call: [
+            ['a', { n: 1 }],
+            ['b', {}],
+          ],
+        },
+        'fine',
+      ],
+      [provider],
+    )
+    expect(asked[1]?.messages.slice(1)).to.deep.equal([
+      {
+        role: 'assistant',
+        content: 'wait',
+        toolCalls: [
+          { id: 'c10', name: 'a', arguments: { n: 1 } },
+          { id: 'c11', name: 'b', arguments: {} },
+        ],
+      },
+      { role: 'tool', content: 'a done', toolCallId: 'c10' },
+      { role: 'tool', content: 'b done', toolCallId: 'c11' },
+    ])
+    expect(said.join('')).to.equal('waitfine')
+  })
+
+  it('tells the model what went wrong with a tool, or that there is none of that name', async () => {
+    const provider = tools(['a'], () => {
+      throw new Error('out of order')
+    })
+    const { asked } = await answer(
+      [
+        {
+          call: [
+            ['a', {}],
+            ['x', {}],
+          ],
+        },
+        'sorry',
+      ],
+      [provider],
+    )
+    expect(asked[1]?.messages.slice(-2).map(({ content }) => content)).to.deep.equal([
+      'Error: out of order',
+      "Error: there is no tool 'x'. Tools: a.",
+    ])
+  })
+
+  it('stops after max_steps with a sentence', async () => {
+    const again = { call: [['a', {}]] as [string, object][] }
+    const { said, asked } = await answer([again, again, again], [tools(['a'], () => 'x')], { config: { max_steps: 2 } })
+    expect(asked).to.have.lengthOf(2)
+    expect(said).to.deep.equal(['I stopped after 2 steps without coming to an answer.'])
+  })
+
+  it('refuses two tools of one name', async () => {
+    const failure = await answer(['x'], [tools(['a'], () => ''), tools(['a'], () => '')]).catch(
+      (error: Error) => error.message,
+    )
+    expect(failure).to.match(/^Two tool providers have a tool 'a'/)
+  })
+
+  it('ends with the run, instead of telling the model', async () => {
+    const run = makeRun()
+    const provider = tools(['a'], () => {
+      run.abort(new Error('enough'))
+      throw new Error('stopped')
+    })
+    const failure = await answer([{ call: [['a', {}]] }, 'on'], [provider], { run }).catch(
+      (error: Error) => error.message,
+    )
+    expect(failure).to.equal('enough')
+  })
+})

@@ -1,0 +1,83 @@
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { eventually } from './eventually.ts'
+
+/** Where and with what a command runs. Nothing else of this process's environment reaches it. */
+export interface CliOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface CliResult {
+  readonly exitCode: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+
+/** Runs the built command line to its end. */
+export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return runNode([RUN, ...args], options)
+}
+
+export async function runNode(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  const child = spawnNode(args, options)
+  const [stdout, stderr, [exitCode]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { exitCode, stdout, stderr }
+}
+
+/** A command that keeps running. */
+export interface RunningCli {
+  /** Everything printed so far. */
+  output(): string
+  /** Waits until the output matches. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+  /** Sends a signal; answers the exit code once the process has ended. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+  signal(signal: NodeJS.Signals): void
+}
+
+const running: ChildProcessByStdio<null, Readable, Readable>[] = []
+
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const child = spawnNode([RUN, ...args], options)
+  running.push(child)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
+    })
+  }
+  const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null)
+  return {
+    output: () => output,
+    printed: (pattern) =>
+      eventually(() => {
+        const match = pattern.exec(output)
+        if (!match) throw new Error(`${pattern} is not in the output:\n${output}`)
+        return match
+      }, 10_000),
+    signal: (signal) => child.kill(signal),
+    stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** To be called after each test that starts commands. */
+export function killRunning(): void {
+  for (const child of running.splice(0)) child.kill('SIGKILL')
+}
+
+function spawnNode(args: readonly string[], { cwd, env }: CliOptions) {
+  return spawn(process.execPath, args, {
+    cwd,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
