@@ -9,6 +9,7 @@ settings.enableAutoTranspile = false
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pjson = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 pjson.oclif.commands.target = './src/commands/index.ts'
+pjson.oclif.helpClass = './src/commands/suggesting-help.ts'
 pjson.oclif.hooks = { command_not_found: './src/commands/command-not-found.ts' }
 const config = await Config.load({ root, pjson, ignoreManifest: true })
 await run(process.argv.slice(2), config).then(flush, handle)

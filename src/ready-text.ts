@@ -8,16 +8,23 @@ interface ReadyTexts {
 
 /** The answer to a call for help or the version; `undefined` when the call is for anything else. */
 export function readyText(args: readonly string[]): string | undefined {
-  const [first, second] = args
-  if (args.length > 2 || (args.length === 2 && !isHelp(first) && !isHelp(second))) return undefined
-  if (args.length === 1 && (first === '--version' || first === '-v' || first === 'version')) return readTexts().version
-  if (args.length === 0 || (args.length === 1 && isHelp(first))) return readTexts().help['']
-  const command = args.find((word) => !isHelp(word)) ?? ''
-  return args.some(isHelp) ? readTexts().help[command] : undefined
+  const [first = '--help', second] = args
+  if (args.length > 2) return undefined
+  if (second !== undefined) return helpAsked(first, second)
+  if (HELP.includes(first) || first === 'help') return readTexts().help['']
+  return VERSION.includes(first) ? readTexts().version : undefined
 }
 
-function isHelp(word: string | undefined): boolean {
-  return word === '--help' || word === '-h' || word === 'help'
+const HELP = ['--help', '-h']
+const VERSION = ['--version', '-v', 'version']
+
+/** `help serve`, `--help serve` and `serve --help`; but `init help` makes a project of that name. */
+function helpAsked(first: string, second: string): string | undefined {
+  const isFirst = first === 'help' || HELP.includes(first)
+  if (!isFirst && !HELP.includes(second)) return undefined
+  const command = isFirst ? second : first
+  const { help } = readTexts()
+  return HELP.includes(command) ? help[''] : Object.hasOwn(help, command) ? help[command] : undefined
 }
 
 function readTexts(): ReadyTexts {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { didYouMean } from '../agent/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
@@ -16,7 +17,8 @@ export abstract class BaseCommand extends Command {
   }
 
   override async catch(error: Error): Promise<void> {
-    if (process.env.DEBUG || error instanceof Errors.ExitError) throw error
+    if (error instanceof Errors.ExitError) throw error
+    if (process.env.DEBUG) this.logToStderr(inspect(error))
     if (error instanceof HostError) {
       this.#fail(error.message, error.suggestions, error.code === 'OPTION_INVALID' ? 2 : 1)
     }

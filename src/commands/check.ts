@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { Flags } from '@oclif/core'
 import type { AgentInfo } from '../agent/agent.ts'
 import { formatProblem, type Problem } from '../agent/problem.ts'
+import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 
@@ -48,6 +49,10 @@ async function checkProject(agentDir: string): Promise<{ agents: AgentInfo[]; pr
     const folder = new AgentFolder(host, resolve(agentDir), silentLog)
     await folder.scan()
     return { agents: host.list(), problems: folder.problems() }
+  } catch (error) {
+    // The folder itself is the problem.
+    if (!(error instanceof HostError)) throw error
+    return { agents: [], problems: [{ message: error.message, suggestions: error.suggestions }] }
   } finally {
     await host.close(1000)
   }

@@ -6,6 +6,8 @@ import { runServer } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
 const DEFAULTS = { port: 9001, adapters: ['ChatCompatApiAdapter'], debug: true }
+/** How many agents the banner lists. */
+const MAX_AGENTS = 20
 
 export default class Dev extends BaseCommand {
   static override description =
@@ -27,19 +29,28 @@ export default class Dev extends BaseCommand {
   }
 }
 
-function describeServer({ host, options }: AgentServer, url: string): string[] {
-  const agents = host.list()
+function describeServer(server: AgentServer, url: string): string[] {
+  const { options } = server
+  const agents = server.host.list()
   return [
     '',
     `agent-host is ready at ${url}`,
     '',
-    ...(agents.length > 0 ? agents.map(describeAgent) : ['  There is no agent yet: put a YAML file into agents/.']),
+    ...describeAgents(agents, server.agents.problems().length),
     '',
     'Edits in agents/, modules/ and tools/ are served at once; .env is read at start.',
     ...exampleRequest(agents[0], url, options.compatApiKey),
     process.stdin.isTTY ? 'q quits.' : 'Ctrl-C quits.',
     '',
   ]
+}
+
+function describeAgents(agents: readonly AgentInfo[], problems: number): string[] {
+  const more = agents.length - MAX_AGENTS
+  const lines = agents.slice(0, MAX_AGENTS).map(describeAgent)
+  if (more > 0) lines.push(`  and ${more} more`)
+  if (problems > 0) lines.push(`  Not served: see the warnings above (${problems}). An edit of the file is enough.`)
+  return lines.length > 0 ? lines : ['  There is no agent yet: put a YAML file into agents/.']
 }
 
 function describeAgent({ id, description, entryPoints, file }: AgentInfo): string {
@@ -76,6 +87,6 @@ function stopOnQ(): void {
   stdin.resume()
   stdin.on('data', (keys) => {
     // In raw mode Ctrl-C is a key like any other.
-    if (keys.includes('q') || keys.includes('\u0003')) process.kill(process.pid, 'SIGINT')
+    if (keys.includes('q') || keys.includes('\u0003')) process.emit('SIGINT')
   })
 }

@@ -1,7 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError } from '../errors.ts'
 import { PROVIDERS } from '../project/providers.ts'
 import { BaseCommand } from './base-command.ts'
 
@@ -26,22 +25,27 @@ export default class Init extends BaseCommand {
     install: Flags.boolean({ description: 'Run npm install in the new project' }),
   }
 
+  /** The `.env` of the folder that happens to be around is none of the new project's. */
+  override async init(): Promise<void> {}
+
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Init)
-    const folder = resolve(args.project_name)
-    refuseUsedFolder(folder)
-    checkPythonVersion(flags.python)
-    const llm = flags.llm ?? (flags.yes || !process.stdin.isTTY ? 'offline' : await askForProvider())
-    await makeProject(folder, { name: args.project_name, llm, python: flags.python })
-    this.log(`Made ${args.project_name}:`)
+    const { project_name: name } = args
+    checkChoices(name, flags.python)
+    const { makeProject, refuseUsedFolder } = await import('../project/make-project.ts')
+    const folder = resolve(name)
+    await refuseUsedFolder(folder)
+    const asks = !flags.yes && process.stdin.isTTY && process.stdout.isTTY
+    const llm = flags.llm ?? (asks ? await askForProvider() : 'offline')
+    await makeProject(folder, { name: folder, llm, python: flags.python })
+    this.log(`The project ${name} is made.`)
     if (flags.python) await this.#warnOfMissingPython(flags.python)
     if (flags.install) await this.#install(folder)
-    const provider = PROVIDERS.find(({ name }) => name === llm)
-    if (provider)
-      this.log(
-        `  Set ${provider.variable} in ${join(args.project_name, '.env')}; until then the offline model answers.`,
-      )
-    this.log(`  cd ${args.project_name}\n  agent-host dev`)
+    const provider = PROVIDERS.find((each) => each.name === llm)
+    if (provider) {
+      this.log(`  Set ${provider.variable} in ${join(name, '.env')}; until then the offline model answers.`)
+    }
+    this.log(`  cd ${name}\n  agent-host dev`)
   }
 
   async #warnOfMissingPython(version: string): Promise<void> {
@@ -57,20 +61,10 @@ export default class Init extends BaseCommand {
   }
 }
 
-function refuseUsedFolder(folder: string): void {
-  try {
-    if (!existsSync(folder) || readdirSync(folder).length === 0) return
-  } catch (cause) {
-    throw new HostError('PROJECT_INVALID', `${folder} cannot be used: ${messageOf(cause)}`, { cause })
-  }
-  throw new HostError('PROJECT_INVALID', `The folder ${folder} is not empty.`, {
-    suggestions: ['Choose another name, or empty the folder. Nothing was changed.'],
-  })
-}
-
-function checkPythonVersion(version: string | undefined): void {
-  if (version === undefined || /^\d+(\.\d+){0,2}$/.test(version)) return
-  throw new HostError('OPTION_INVALID', `--python must be a version such as 3.12, not '${version}'.`)
+function checkChoices(name: string, python: string | undefined): void {
+  if (name.trim() === '') throw new HostError('OPTION_INVALID', 'The name of the project must not be empty.')
+  if (python === undefined || /^\d+(\.\d+){0,2}$/.test(python)) return
+  throw new HostError('OPTION_INVALID', `--python must be a version such as 3.12, not '${python}'.`)
 }
 
 async function askForProvider(): Promise<string> {
@@ -83,25 +77,4 @@ async function askForProvider(): Promise<string> {
     { type: 'select', name: 'llm', message: 'Which model provider do you use?', choices },
   ])
   return llm
-}
-
-/** Made beside its place and moved there when it is whole. */
-async function makeProject(
-  folder: string,
-  choices: { name: string; llm: string; python?: string | undefined },
-): Promise<void> {
-  const { default: fsExtra } = await import('fs-extra')
-  const { planProject } = await import('../project/plan-project.ts')
-  const { writeFiles } = await import('../project/write-files.ts')
-  const draft = join(dirname(folder), `.${basename(folder)}.${process.pid}.tmp`)
-  try {
-    await fsExtra.ensureDir(draft)
-    await writeFiles(draft, await planProject(choices))
-    // Onto an empty folder or none; it fails when something came in between.
-    await fsExtra.rename(draft, folder)
-  } catch (cause) {
-    throw new HostError('PROJECT_INVALID', `The project could not be made: ${messageOf(cause)}`, { cause })
-  } finally {
-    await fsExtra.remove(draft)
-  }
 }

@@ -12,22 +12,23 @@ export async function runServer(
   onReady: (server: AgentServer, url: string) => void = () => {},
 ): Promise<void> {
   const { buildServer } = await import('../server/server.ts')
+  // Before the agents' code is loaded: it may throw late while the server is still being built.
+  let report = (message: string): void => console.error(message)
+  containCrashes((message) => report(message))
   const server = await buildServer(options)
-  containCrashes(server)
+  report = (message) => server.app.log.error(message)
   stopOnSignal(server)
   onReady(server, await server.listen())
 }
 
 /** A promise that user code forgot, or a late throw in a timer, costs that code its call, not everybody the server. */
-function containCrashes({ app }: AgentServer): void {
-  const report = (kind: string) => (error: unknown) => {
+function containCrashes(report: (message: string) => void): void {
+  const contain = (kind: string) => (error: unknown) => {
     const stack = error instanceof Error ? error.stack : undefined
-    app.log.error(
-      `${kind} in the code of an agent (nobody waited for it; the server goes on): ${stack ?? messageOf(error)}`,
-    )
+    report(`${kind} in the code of an agent (nobody waited for it; the server goes on): ${stack ?? messageOf(error)}`)
   }
-  process.on('unhandledRejection', report('A rejected promise'))
-  process.on('uncaughtException', report('An error'))
+  process.on('unhandledRejection', contain('A rejected promise'))
+  process.on('uncaughtException', contain('An error'))
 }
 
 /** The first signal lets running work end; a second one does not wait. */

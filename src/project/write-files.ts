@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
@@ -33,7 +34,7 @@ export async function writeFiles(folder: string, plan: readonly PlannedFile[]): 
 
 /** Under another name first: a link can be made once, and never over a file that came in between. */
 async function writeWhole(target: string, content: string | Buffer, mode: number): Promise<'created' | 'skipped'> {
-  const temporary = `${target}.${process.pid}.tmp`
+  const temporary = `${target}.${randomUUID()}.tmp`
   try {
     await fsExtra.writeFile(temporary, content, { mode, flag: 'wx' })
     await fsExtra.link(temporary, target)

@@ -6,6 +6,7 @@ import { HostError } from '../errors.ts'
 export interface ServerOptions {
   /** Absolute. Every relative path belongs to it. */
   readonly projectDir: string
+  /** Absolute. */
   readonly agentDir: string
   readonly adapters: readonly string[]
   readonly host: string
@@ -13,6 +14,7 @@ export interface ServerOptions {
   readonly debug: boolean
   readonly compatApiKey?: string | undefined
   readonly mcpApiKey?: string | undefined
+  /** Absolute. */
   readonly responsesDir: string
   /** Seconds. */
   readonly streamingTimeout: number
@@ -120,7 +122,9 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   const projectDir = resolve(String(raw.projectDir ?? '.'))
   const entries = Object.entries(SERVER_OPTIONS).map(([name, facts]) => [name, readOption(name, facts, raw)])
   const options = Object.fromEntries(entries) as Omit<ServerOptions, 'projectDir'>
-  return Object.freeze({ ...options, projectDir, agentDir: resolve(projectDir, options.agentDir) })
+  const agentDir = resolve(projectDir, options.agentDir)
+  const responsesDir = resolve(projectDir, options.responsesDir)
+  return Object.freeze({ ...options, projectDir, agentDir, responsesDir })
 }
 
 function readOption(name: string, facts: OptionFacts, raw: Partial<Record<string, unknown>>): unknown {

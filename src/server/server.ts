@@ -43,6 +43,8 @@ const HEADERS_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 1000
 /** Node's default of 511 resets connections when thousands arrive at once. */
 const BACKLOG = 4096
+/** What an adapter gets to register its routes. */
+const PLUGIN_TIMEOUT_SECONDS = 10
 /** What streams get to send their last frame after their runs have ended. */
 const LAST_FRAME_MS = 1000
 
@@ -97,7 +99,7 @@ function logChanges(changes: readonly FileChange[], log: ServerLog): void {
   for (const { file, kind, id } of changes) if (kind !== 'rejected') log.info(`${file}: ${kind} '${id ?? ''}'`)
 }
 
-function makeApp({ bodyLimit, debug }: ServerOptions, log: ServerLog): FastifyInstance {
+function makeApp({ bodyLimit, debug, drainTimeout }: ServerOptions, log: ServerLog): FastifyInstance {
   const process = randomUUID().slice(0, 8)
   let requests = 0
   const app: FastifyInstance = fastify({
@@ -109,6 +111,8 @@ function makeApp({ bodyLimit, debug }: ServerOptions, log: ServerLog): FastifyIn
     bodyLimit,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
+    // Also the limit of the hook that drains: Fastify's 10 s would cut off work that may still end.
+    pluginTimeout: (drainTimeout + PLUGIN_TIMEOUT_SECONDS) * 1000,
     // The own hook answers with a body of the right shape.
     return503OnClosing: false,
     forceCloseConnections: true,

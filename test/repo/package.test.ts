@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
@@ -15,15 +16,17 @@ describe('the package', () => {
 
   before(async function () {
     this.timeout(120_000)
-    const { stdout } = await execa(
-      'npm',
-      ['pack', '--json', '--ignore-scripts', '--pack-destination', join(ROOT, 'dist')],
-      { cwd: ROOT, ...quiet },
-    )
+    const folder = await mkdtemp(join(tmpdir(), 'agent-host-pack-'))
+    const { stdout } = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+      cwd: ROOT,
+      ...quiet,
+    })
     const [packed] = JSON.parse(stdout.slice(stdout.indexOf('[')))
-    tarball = join(ROOT, 'dist', packed.filename)
+    tarball = join(folder, packed.filename)
     files = packed.files.map(({ path }: { path: string }) => path)
   })
+
+  after(() => rm(dirname(tarball), { recursive: true, force: true }))
 
   it('holds what users need, and nothing else', () => {
     const kinds = files.map((file) => file.replace(/^(dist|modules|templates)\/.*/, '$1'))

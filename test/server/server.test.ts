@@ -225,6 +225,11 @@ describe('buildServer', () => {
     await closing
   })
 
+  it('gives work that drains its full time, though Fastify limits its hooks', async () => {
+    const { app } = await makeServer({ drainTimeout: 60 })
+    expect(app.initialConfig.pluginTimeout).to.be.above(60_000)
+  })
+
   it('answers broken HTTP and too large headers in the same shape', async () => {
     const server = await makeServer()
     const { port } = new URL(await server.listen())

@@ -1,0 +1,61 @@
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const GOOD = 'id: good\nmodules:\n  - id: echo\n    module: echo\n'
+const BAD = 'id: bad\nmodules:\n  - id: echo\n    module: ecco\n'
+const BAD_CONFIG = 'id: worse\nmodules:\n  - id: echo\n    module: echo\n    config: { prefx: hi }\n'
+
+describe('check', () => {
+  it('names every agent that is fine, and where its modules come from', async () => {
+    const { dir } = await makeProject({ 'agents/good.yml': GOOD })
+    expect(await runCli(['check'], { cwd: dir })).to.deep.equal({
+      exitCode: 0,
+      stdout: "agents/good.yml: 'good' is fine\n  echo: echo (library)\n1 agent, 0 problems\n",
+      stderr: '',
+    })
+  })
+
+  it('ends with 1 and lists the problems of every file, with their places', async () => {
+    const { dir } = await makeProject({
+      'agents/good.yml': GOOD,
+      'agents/bad.yml': BAD,
+      'agents/worse.yml': BAD_CONFIG,
+    })
+    const { exitCode, stdout, stderr } = await runCli(['check'], { cwd: dir })
+    expect(exitCode).to.equal(1)
+    expect(stdout).to.match(/1 agent, 2 problems\n$/)
+    expect(stderr).to.match(/^agents\/bad\.yml:4:5: .*'ecco'/m)
+    expect(stderr).to.match(/^agents\/worse\.yml:5:\d+: .*prefx/m)
+    expect(stderr).to.contain("Did you mean 'prefix'?")
+  })
+
+  it('--json prints agents and problems for programs', async () => {
+    const { dir } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD })
+    const { exitCode, stdout, stderr } = await runCli(['check', '--json'], { cwd: dir })
+    const { agents, problems } = JSON.parse(stdout)
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 1, stderr: '' })
+    expect(agents.map(({ id }: { id: string }) => id)).to.deep.equal(['good'])
+    expect(problems).to.have.length(1)
+    expect(problems[0]).to.include({ file: 'agents/bad.yml', line: 4, column: 5 })
+    expect(problems[0]).to.have.all.keys('file', 'line', 'column', 'message', 'suggestions')
+  })
+
+  it('looks into the folder of --agent-dir', async () => {
+    const { dir } = await makeProject({ 'more/good.yml': GOOD })
+    const { exitCode, stdout } = await runCli(['check', '--agent-dir', 'more'], { cwd: dir })
+    expect({ exitCode, first: stdout.split('\n')[0] }).to.deep.equal({
+      exitCode: 0,
+      first: "more/good.yml: 'good' is fine",
+    })
+  })
+
+  it('tells of a missing agent folder, as JSON too', async () => {
+    const { dir } = await makeProject()
+    const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.match(/^The agent folder .* is not there\.\n {2}`agent-host init/)
+    const { problems } = JSON.parse((await runCli(['check', '--json'], { cwd: dir })).stdout)
+    expect(problems[0].message).to.match(/^The agent folder .* is not there\.$/)
+  })
+})

@@ -1,0 +1,40 @@
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const VARIABLE = 'AGENT_HOST_LOG_LEVEL'
+
+/** Values that no option takes: the error names the one that was used. */
+async function usedLevel(from: { flag?: string; environment?: string; file?: string }): Promise<string | undefined> {
+  const { dir } = await makeProject(from.file === undefined ? {} : { '.env': `${VARIABLE}=${from.file}\n` })
+  const args = from.flag === undefined ? [] : ['--log-level', from.flag]
+  const env: Record<string, string> = from.environment === undefined ? {} : { [VARIABLE]: from.environment }
+  const { stderr } = await runCli(['serve', ...args], { cwd: dir, env })
+  return /, not '(.*)'/.exec(stderr)?.[1]
+}
+
+describe('where an option comes from', () => {
+  it('is the flag first', async () => {
+    expect(await usedLevel({ flag: 'of-flag', environment: 'of-environment', file: 'of-file' })).to.equal('of-flag')
+  })
+
+  it('is the environment next', async () => {
+    expect(await usedLevel({ environment: 'of-environment', file: 'of-file' })).to.equal('of-environment')
+  })
+
+  it("is the project's .env next", async () => {
+    expect(await usedLevel({ file: 'of-file' })).to.equal('of-file')
+  })
+
+  it('is the default when the variable is empty, also where .env has a value', async () => {
+    expect(await usedLevel({ environment: '' })).to.equal(undefined)
+    expect(await usedLevel({ environment: '', file: 'of-file' })).to.equal(undefined)
+  })
+
+  it('a .env that cannot be read is told, with exit code 1', async () => {
+    const { dir } = await makeProject({ '.env/file': '' })
+    const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.match(/^Error: \.env cannot be read: .+\n$/)
+  })
+})

@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { COMMANDS } from '../../src/commands/index.ts'
+import { runCli, runNode } from '../support/run-cli.ts'
+
+const SOURCE_CLI = [
+  '--import=tsx',
+  '--conditions=agent-host-source',
+  fileURLToPath(new URL('../../bin/dev.js', import.meta.url)),
+]
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const plain = (text: string) => text.replace(/\s+/g, '')
+
+describe('help and version', () => {
+  for (const args of [[], ['help'], ['--help'], ['-h']]) {
+    it(`'agent-host ${args.join(' ')}' lists the commands`, async () => {
+      const { exitCode, stdout, stderr } = await runCli(args)
+      expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+      expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
+        'check',
+        'dev',
+        'init',
+        'serve',
+        'test',
+      ])
+    })
+  }
+
+  for (const name of Object.keys(COMMANDS)) {
+    it(`'${name} --help', '${name} -h' and 'help ${name}' are one text`, async () => {
+      const { exitCode, stdout } = await runCli([name, '--help'])
+      expect(exitCode).to.equal(0)
+      expect(stdout).to.contain(`USAGE\n  $ agent-host ${name}`)
+      expect((await runCli([name, '-h'])).stdout).to.equal(stdout)
+      expect((await runCli(['help', name])).stdout).to.equal(stdout)
+    })
+  }
+
+  it('is the text that the source of the commands gives', async () => {
+    const fromSource = await runNode([...SOURCE_CLI, 'serve', '--help'])
+    expect(fromSource.stderr).to.equal('')
+    expect(plain((await runCli(['serve', '--help'])).stdout)).to.equal(plain(fromSource.stdout))
+  })
+
+  for (const args of [['--version'], ['-v'], ['version']]) {
+    it(`'agent-host ${args}' prints the version`, async () => {
+      expect(await runCli(args)).to.deep.equal({ exitCode: 0, stdout: `agent-host/${version}\n`, stderr: '' })
+    })
+  }
+
+  it('costs at most twice what an empty program costs', async () => {
+    const timeOf = async (act: () => Promise<unknown>) => {
+      const start = performance.now()
+      await act()
+      return performance.now() - start
+    }
+    const empty: number[] = []
+    const help: number[] = []
+    for (let round = 0; round < 8; round++) {
+      empty.push(await timeOf(() => runNode(['-e', '0'])))
+      help.push(await timeOf(() => runCli(['dev', '--help'])))
+    }
+    expect(Math.min(...help)).to.be.below(2 * Math.min(...empty))
+  })
+})

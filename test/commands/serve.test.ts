@@ -1,0 +1,153 @@
+import { createServer } from 'node:net'
+import { expect } from 'chai'
+import { killRunning, type RunningCli, runCli, startCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const CHAT = ['--adapter', 'ChatCompatApiAdapter', '--port', '0']
+const ECHO = 'id: echo\nmodules:\n  - id: echo\n    module: echo\n'
+
+/** An agent whose module runs this when it is spoken to. */
+const handler = (body: string) => ({
+  'agents/own.yml': 'id: own\nmodules:\n  - id: own\n    module: own\n',
+  'modules/own.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+    export default defineModule({
+      name: 'Own',
+      provides: [TextMessageHandler],
+      uses: { response: Response },
+      create: ({ response }) => ({ async handleText() { ${body} } }),
+    })`,
+})
+
+async function addressOf(server: RunningCli): Promise<string> {
+  return (await server.printed(/listening at (http:\/\/[\d.:]+)/))[1] as string
+}
+
+async function ask(url: string, model: string): Promise<{ status: number; content: string | undefined }> {
+  const response = await fetch(`${url}/compat/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+  })
+  const { choices } = (await response.json()) as { choices?: [{ message: { content: string } }] }
+  return { status: response.status, content: choices?.[0].message.content }
+}
+
+describe('serve', () => {
+  afterEach(killRunning)
+
+  it('serves the agents over the named adapter, and ends with 0 on SIGTERM and SIGINT', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const server = startCli(['serve', ...CHAT], { cwd: dir })
+      expect(await ask(await addressOf(server), 'echo')).to.deep.equal({ status: 200, content: 'hello' })
+      expect(await server.stop(signal)).to.equal(0)
+    }
+  })
+
+  it('takes its options from the environment', async () => {
+    const { dir } = await makeProject({ 'more/echo.yml': ECHO })
+    const env = {
+      AGENT_HOST_ADAPTER: 'ChatCompatApiAdapter,',
+      AGENT_HOST_PORT: '0',
+      AGENT_HOST_AGENT_DIR: 'more',
+      CUSTOM_COMPAT_API_KEY: 'k-1',
+    }
+    const url = await addressOf(startCli(['serve'], { cwd: dir, env }))
+    expect((await fetch(`${url}/compat/models`)).status).to.equal(401)
+    const listed = await fetch(`${url}/compat/models`, { headers: { authorization: 'Bearer k-1' } })
+    const { data } = (await listed.json()) as { data: { id: string }[] }
+    expect(data.map(({ id }) => id)).to.deep.equal(['echo'])
+  })
+
+  it('without an adapter it starts, and warns which there are', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const server = startCli(['serve', '--port', '0'], { cwd: dir })
+    await addressOf(server)
+    await server.printed(/"level":40.*No adapter is named.*ChatCompatApiAdapter/)
+  })
+
+  it('an adapter that is not there ends it with 1 and a suggestion', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const { exitCode, stderr } = await runCli(['serve', '--adapter', 'x.ChatCompatApiAdaptr'], { cwd: dir })
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.match(/^Error: The adapter 'x\.ChatCompatApiAdaptr' was not found\.\n {2}Did you mean/)
+  })
+
+  it('a port that is taken ends it with 1', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const other = createServer().listen(0, '127.0.0.1')
+    try {
+      await new Promise((resolve) => other.once('listening', resolve))
+      const { port } = other.address() as { port: number }
+      const { exitCode, stderr } = await runCli(['serve', '--port', `${port}`], { cwd: dir })
+      expect({ exitCode, stderr }).to.deep.equal({
+        exitCode: 1,
+        stderr: `Error: The port ${port} is taken by another program. --port chooses another.\n`,
+      })
+    } finally {
+      other.close()
+    }
+  })
+
+  it('--require-auth refuses to be reached from other machines without a key', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const { exitCode, stderr } = await runCli(['serve', ...CHAT, '--host', '0.0.0.0', '--require-auth'], { cwd: dir })
+    expect(exitCode).to.equal(2)
+    expect(stderr).to.match(/^Error: 0\.0\.0\.0 can be reached from other machines/)
+  })
+
+  it("survives what an agent's code floats and throws late", async () => {
+    const { dir } = await makeProject({
+      'agents/echo.yml': ECHO,
+      ...handler(`
+        void Promise.reject(new Error('forgotten'))
+        setTimeout(() => { throw new Error('too late') }, 1)
+        await response.respondText('fine')`),
+    })
+    const server = startCli(['serve', ...CHAT], { cwd: dir })
+    const url = await addressOf(server)
+    expect(await ask(url, 'own')).to.deep.equal({ status: 200, content: 'fine' })
+    await server.printed(/"level":50.*A rejected promise in the code of an agent.*forgotten/)
+    await server.printed(/"level":50.*An error in the code of an agent.*too late/)
+    expect(await ask(url, 'echo')).to.deep.equal({ status: 200, content: 'hello' })
+    expect(await server.stop()).to.equal(0)
+  })
+
+  it('survives what a module floats while it is loaded', async () => {
+    const own = handler(`await response.respondText('fine')`)
+    const { dir } = await makeProject({
+      ...own,
+      'modules/own.ts': `${own['modules/own.ts']}\nvoid Promise.reject(new Error('forgotten'))`,
+    })
+    const server = startCli(['serve', ...CHAT], { cwd: dir })
+    expect(await ask(await addressOf(server), 'own')).to.deep.equal({ status: 200, content: 'fine' })
+    await server.printed(/A rejected promise in the code of an agent.*forgotten/)
+    expect(await server.stop()).to.equal(0)
+  })
+
+  it('the first signal lets a running answer end', async () => {
+    const { dir } = await makeProject(
+      handler(`
+        console.log('handling')
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        await response.respondText('whole')`),
+    )
+    const server = startCli(['serve', ...CHAT], { cwd: dir })
+    const answer = ask(await addressOf(server), 'own')
+    await server.printed(/handling/)
+    expect(await server.stop()).to.equal(0)
+    expect(await answer).to.deep.equal({ status: 200, content: 'whole' })
+  })
+
+  it('a second signal ends it at once, with 1', async () => {
+    const { dir } = await makeProject(handler(`console.log('handling'); await new Promise(() => {})`))
+    const server = startCli(['serve', ...CHAT, '--drain-timeout', '60'], { cwd: dir })
+    const answer = ask(await addressOf(server), 'own').catch(() => 'cut off')
+    await server.printed(/handling/)
+    server.signal('SIGTERM')
+    await server.printed(/Stopping/)
+    expect(await server.stop()).to.equal(1)
+    expect(await answer).to.equal('cut off')
+    expect(server.output()).not.to.contain('did not stop in order')
+  })
+})

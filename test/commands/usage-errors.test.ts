@@ -1,0 +1,65 @@
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const COMMANDS = 'Commands: check, dev, init, serve, test'
+const MORE = 'See more help with --help'
+
+const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
+  [['srve'], ["Error: There is no command 'srve'.", "Did you mean 'serve'?", COMMANDS]],
+  [
+    ['help', 'chekc'],
+    ["Error: There is no command 'chekc'.", "Did you mean 'check'?", COMMANDS],
+  ],
+  [
+    ['constructor', '--help'],
+    ["Error: There is no command 'constructor'.", COMMANDS],
+  ],
+  [['--hepl'], ["Error: There is no flag '--hepl'.", "Did you mean '--help'?", COMMANDS]],
+  [
+    ['serve', 'now'],
+    ["Error: 'serve' takes no argument 'now'.", 'See more help with serve --help'],
+  ],
+  [
+    ['serve', '--prot', '1'],
+    ['Error: Nonexistent flag: --prot', "Did you mean '--port'?", MORE],
+  ],
+  [
+    ['serve', '--port'],
+    ['Error: Flag --port expects a value', MORE],
+  ],
+  [
+    ['serve', '--port', 'http'],
+    ["Error: --port (AGENT_HOST_PORT) must be a whole number from 0 to 65535, not 'http'."],
+  ],
+  [['serve', '--mcp-api-key', ''], ['Error: --mcp-api-key (MCP_API_KEY) must not be empty.']],
+  [['dev', '--compat-api-key='], ['Error: --compat-api-key (CUSTOM_COMPAT_API_KEY) must not be empty.']],
+  [['dev', '--debug-ui', 'maybe'], ["Error: --debug-ui (AGENT_HOST_DEBUG_UI) must be true or false, not 'maybe'."]],
+  [['init'], ['Error: Missing 1 required arg:', 'project_name  Folder to make; an empty one is fine', MORE]],
+  [['init', ''], ['Error: The name of the project must not be empty.']],
+  [
+    ['init', 'a', 'b'],
+    ['Error: Unexpected argument: b', MORE],
+  ],
+  [['init', 'a', '--python', 'new'], ["Error: --python must be a version such as 3.12, not 'new'."]],
+]
+
+describe('usage errors', () => {
+  for (const [args, lines] of MISTAKES) {
+    it(`'${args.join(' ')}' ends with 2 and says what to do`, async () => {
+      const { dir } = await makeProject()
+      const { exitCode, stdout, stderr } = await runCli(args, { cwd: dir })
+      const said = stderr.trimEnd().split('\n')
+      expect({ exitCode, stdout, said: said.map((line) => line.trim()) }).to.deep.equal({
+        exitCode: 2,
+        stdout: '',
+        said: lines,
+      })
+    })
+  }
+
+  it('show a stack only with DEBUG', async () => {
+    const { stderr } = await runCli(['serve', '--port', 'http'], { env: { DEBUG: '1' } })
+    expect(stderr).to.match(/HostError: .*\n\s+at /)
+  })
+})

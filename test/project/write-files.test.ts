@@ -1,0 +1,39 @@
+import { readdir, stat } from 'node:fs/promises'
+import { expect } from 'chai'
+import { writeFiles } from '../../src/project/write-files.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+describe('writeFiles', () => {
+  it('makes files and their folders, with their modes, and reports each in the order of the plan', async () => {
+    const { dir, path, read } = await makeProject()
+    const written = await writeFiles(dir, [
+      { path: 'b/c.txt', content: 'text' },
+      { path: 'a.key', content: Buffer.from('bytes'), mode: 0o600 },
+    ])
+    expect(written).to.deep.equal([
+      { path: 'b/c.txt', outcome: 'created' },
+      { path: 'a.key', outcome: 'created' },
+    ])
+    expect([await read('b/c.txt'), await read('a.key')]).to.deep.equal(['text', 'bytes'])
+    expect((await stat(path('a.key'))).mode & 0o777).to.equal(0o600)
+    expect((await readdir(dir)).sort()).to.deep.equal(['a.key', 'b'])
+  })
+
+  it('skips what exists, whatever it holds', async () => {
+    const { dir, read } = await makeProject({ 'a.txt': 'mine' })
+    expect(await writeFiles(dir, [{ path: 'a.txt', content: 'theirs' }])).to.deep.equal([
+      { path: 'a.txt', outcome: 'skipped' },
+    ])
+    expect(await read('a.txt')).to.equal('mine')
+  })
+
+  it('of two writers at once one makes the file, whole, and the other skips it', async () => {
+    const { dir, read } = await makeProject()
+    const content = 'x'.repeat(1_000_000)
+    const plan = [{ path: 'a.txt', content }]
+    const [first, second] = await Promise.all([writeFiles(dir, plan), writeFiles(dir, plan)])
+    expect([first[0]?.outcome, second[0]?.outcome].sort()).to.deep.equal(['created', 'skipped'])
+    expect(await read('a.txt')).to.equal(content)
+    expect(await readdir(dir)).to.deep.equal(['a.txt'])
+  })
+})

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { AgentHost } from '../../src/index.ts'
+import { SERVER_OPTIONS } from '../../src/server/options.ts'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+
+/** The code block of the README that contains this. */
+function blockWith(text: string): string {
+  const blocks = [...read('README.md').matchAll(/```\w+\n(.*?)```/gs)].map(([, code]) => code as string)
+  const found = blocks.filter((code) => code.includes(text))
+  expect(found, `blocks with ${text}`).to.have.length(1)
+  return found[0] as string
+}
+
+async function answerOf(files: Record<string, string>, agent: string, question: string): Promise<string> {
+  const { dir } = await makeProject(files)
+  const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
+  try {
+    const { id } = await host.register(agent)
+    return (await host.run(id, question)).text
+  } finally {
+    await host.close()
+  }
+}
+
+describe('the code of the README', () => {
+  for (const [file, start] of [
+    ['tools/weather.ts', 'defineTool'],
+    ['tools/weather.py', 'def temperature'],
+  ] as const) {
+    it(`${file} is a tool that the example agent calls`, async () => {
+      const agent = blockWith('id: example').replace('tools/example.ts', file)
+      const answer = await answerOf({ [file]: blockWith(start) }, agent, 'What is the temperature in Lima?')
+      expect(answer).to.contain('Lima').and.to.contain('21')
+    })
+  }
+
+  it('modules/shout.ts is a module', async () => {
+    const agent = 'id: shout\nmodules:\n  - id: shout\n    module: shout\n'
+    expect(await answerOf({ 'modules/shout.ts': blockWith("name: 'Shout'") }, agent, 'hello')).to.equal('HELLO!')
+  })
+
+  it('the embedding prints events and the answer', async () => {
+    const { dir } = await makeProject({ 'tests/embedding.test.ts': blockWith('new AgentHost') })
+    const { stdout } = await runCli(['test'], { cwd: dir })
+    expect(stdout).to.contain('echo.Echo.handleText.call\n').and.to.contain('You said: hello\n')
+  })
+})
+
+describe('docs/cli.md', () => {
+  it('lists every option of the server with its variable', () => {
+    const rows = [...read('docs/cli.md').matchAll(/^\| `--([a-z-]+)[^|`]*(?:\\\|[^|`]*)?`\s*\| `([A-Z_]+)`/gm)]
+    expect(rows.map(([, flag, variable]) => ({ flag, variable }))).to.deep.equal(
+      Object.values(SERVER_OPTIONS).map(({ flag, variable }) => ({ flag, variable })),
+    )
+  })
+})

@@ -1,0 +1,102 @@
+import { resolve } from 'node:path'
+import { expect } from 'chai'
+import { HostError } from '../../src/errors.ts'
+import { resolveServerOptions, SERVER_OPTIONS } from '../../src/server/options.ts'
+
+type Raw = Parameters<typeof resolveServerOptions>[0]
+
+function refusal(raw: Record<string, unknown>): string {
+  try {
+    resolveServerOptions(raw as Raw)
+  } catch (error) {
+    expect(error).to.be.instanceOf(HostError).and.to.include({ code: 'OPTION_INVALID' })
+    return [(error as HostError).message, ...(error as HostError).suggestions].join(' ')
+  }
+  throw new Error('The options were accepted.')
+}
+
+describe('server options', () => {
+  it('have the defaults of the specification', () => {
+    expect(resolveServerOptions({ projectDir: '/project' })).to.deep.equal({
+      projectDir: '/project',
+      agentDir: '/project/agents',
+      adapters: [],
+      host: '127.0.0.1',
+      port: 8000,
+      debug: false,
+      compatApiKey: undefined,
+      mcpApiKey: undefined,
+      responsesDir: '/project/responses',
+      streamingTimeout: 10,
+      bodyLimit: 10_485_760,
+      allowedHosts: [],
+      logLevel: 'info',
+      maxConcurrentRuns: 10_000,
+      drainTimeout: 10,
+      requireAuth: false,
+    })
+  })
+
+  it('belong to the folder in which the process runs, unless another is named', () => {
+    expect(resolveServerOptions({}).agentDir).to.equal(resolve('agents'))
+  })
+
+  it('cannot be changed afterwards', () => {
+    const options = resolveServerOptions({ adapters: ['a'] })
+    expect(Object.isFrozen(options) && Object.isFrozen(options.adapters)).to.equal(true)
+  })
+
+  const READ: readonly (readonly [Raw, Raw])[] = [
+    [{ bodyLimit: '512kb' }, { bodyLimit: 524_288 }],
+    [{ bodyLimit: '1.5 MB' }, { bodyLimit: 1_572_864 }],
+    [{ bodyLimit: '1000' }, { bodyLimit: 1000 }],
+    [{ bodyLimit: 1000 }, { bodyLimit: 1000 }],
+    [{ port: '0' }, { port: 0 }],
+    [{ debug: 'yes' }, { debug: true }],
+    [{ debug: 'FALSE' }, { debug: false }],
+    [{ adapters: ['a.B', 'c.D,e.F'] }, { adapters: ['a.B', 'c.D', 'e.F'] }],
+    [{ allowedHosts: 'one.test, two.test,' }, { allowedHosts: ['one.test', 'two.test'] }],
+    [{ compatApiKey: undefined }, { compatApiKey: undefined }],
+  ]
+  for (const [given, read] of READ) {
+    it(`${JSON.stringify(given)} is read as ${JSON.stringify(read)}`, () => {
+      expect(resolveServerOptions(given)).to.deep.include(read)
+    })
+  }
+
+  const REFUSED: readonly (readonly [Record<string, unknown>, string])[] = [
+    [{ port: 65_536 }, "--port (AGENT_HOST_PORT) must be a whole number from 0 to 65535, not '65536'."],
+    [{ port: '' }, "--port (AGENT_HOST_PORT) must be a whole number from 0 to 65535, not ''."],
+    [
+      { streamingTimeout: 0.5 },
+      "--streaming-timeout (AGENT_HOST_STREAMING_TIMEOUT) must be a whole number from 1 to 3600, not '0.5'.",
+    ],
+    [
+      { bodyLimit: '0' },
+      "--body-limit (AGENT_HOST_BODY_LIMIT) must be a number of bytes, or like 512kb or 10mb, not '0'.",
+    ],
+    [
+      { bodyLimit: '5 apples' },
+      "--body-limit (AGENT_HOST_BODY_LIMIT) must be a number of bytes, or like 512kb or 10mb, not '5 apples'.",
+    ],
+    [{ compatApiKey: '' }, '--compat-api-key (CUSTOM_COMPAT_API_KEY) must not be empty.'],
+    [{ mcpApiKey: '' }, '--mcp-api-key (MCP_API_KEY) must not be empty.'],
+    [{ adapters: [1] }, '--adapter (AGENT_HOST_ADAPTER) must be a list of strings.'],
+    [
+      { logLevel: 'loud' },
+      "--log-level (AGENT_HOST_LOG_LEVEL) must be one of trace, debug, info, warn, error, silent, not 'loud'.",
+    ],
+    [{ prot: 1 }, "There is no option 'prot'. Did you mean 'port'?"],
+  ]
+  for (const [given, message] of REFUSED) {
+    it(`${JSON.stringify(given)} is refused`, () => {
+      expect(refusal(given)).to.equal(message)
+    })
+  }
+
+  it('each have a flag and a variable of their own', () => {
+    const facts = Object.values(SERVER_OPTIONS)
+    expect(new Set(facts.map(({ flag }) => flag)).size).to.equal(facts.length)
+    expect(new Set(facts.map(({ variable }) => variable)).size).to.equal(facts.length)
+  })
+})
