@@ -7,10 +7,10 @@ import { AgentRun } from './agent-run.ts'
 import { Exchange, nameCallees, type WiredModule } from './exchange.ts'
 import type { Callee, Recorder } from './facade.ts'
 import type { Log } from './log.ts'
-import { ENTRY, type EntryPoint } from './plan-wiring.ts'
 import { AgentError } from './problem.ts'
 import { type AgentBlueprint, explainFailure } from './register-agent.ts'
 import { type PartSink, RunConversation, RunResponse } from './run-providers.ts'
+import { ENTRY, type EntryPoint } from './wiring.ts'
 
 /** One turn of a conversation with an agent. */
 export interface Turn {

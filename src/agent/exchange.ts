@@ -2,8 +2,8 @@ import { HostError, messageOf } from '../errors.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { MaybeDisposable, Module, ModuleContext } from './define-module.ts'
 import { type Callee, type Caller, makeFacade, type Recorder } from './facade.ts'
-import { type EntryPoint, type Link, type PlannedModule, RUN_PROVIDERS } from './plan-wiring.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
+import { type EntryPoint, type Link, type PlannedModule, RUN_PROVIDERS } from './wiring.ts'
 
 /** A planned module with all that an instance of it is made from. Frozen. */
 export interface WiredModule extends PlannedModule {

@@ -6,10 +6,10 @@ import type { Environment } from './interpolate.ts'
 import { ModuleLoader } from './load-module.ts'
 import { type Log, silentLog } from './log.ts'
 import { didYouMean } from './nearest-name.ts'
-import { ENTRY } from './plan-wiring.ts'
 import { AgentError } from './problem.ts'
 import { ProjectCode } from './project-code.ts'
 import { type AgentBlueprint, type Project, planAgent } from './register-agent.ts'
+import { ENTRY } from './wiring.ts'
 
 export interface AgentHostOptions {
   /** The project folder: modules, tools and every relative path belong to it. Default: the working directory. */

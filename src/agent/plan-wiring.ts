@@ -1,48 +1,22 @@
 import { readDependency } from '../protocols/protocol.ts'
-import type { Module, Scope } from './define-module.ts'
-import type { AgentDefinition, DefinitionSource, ExchangeEntry, ModuleEntry } from './definition.ts'
+import { checkExchange } from './check-exchange.ts'
+import type { DefinitionSource, ExchangeEntry, ModuleEntry } from './definition.ts'
 import { didYouMean } from './nearest-name.ts'
 import { listNames, type Path, type Problem } from './problem.ts'
-
-export const ENTRY = '__entry__'
-
-/** What a run itself provides, to whoever has no other provider in the agent: pseudo module id by protocol. */
-export const RUN_PROVIDERS = Object.freeze({ Response: '__response__', ConversationHistory: '__conversation__' })
-
-const HANDLERS = ['TextMessageHandler', 'ImageMessageHandler', 'AudioMessageHandler', 'VideoMessageHandler']
-
-/** A dependency of a module with its providers: module ids, or one of {@link RUN_PROVIDERS}. */
-export interface Link {
-  readonly field: string
-  readonly protocol: string
-  readonly arity: 'one' | 'many' | 'optional'
-  readonly providers: readonly string[]
-  /** Of the protocol, as the module that depends on it knows it. */
-  readonly methods: readonly string[]
-}
-
-export interface PlannedModule {
-  readonly id: string
-  readonly scope: Scope
-  readonly links: readonly Link[]
-}
-
-/** A way into an agent: for each message handler protocol, the module that handles it. */
-export interface EntryPoint {
-  readonly name: string
-  readonly handlers: Readonly<Record<string, string>>
-}
-
-/** How the modules of an agent hang together. */
-export interface WiringPlan {
-  /** Every module, each after those that it depends on. */
-  readonly modules: readonly PlannedModule[]
-  /** By name; `__entry__` first. Modules that can be named stand beside it only when there are several. */
-  readonly entryPoints: ReadonlyMap<string, EntryPoint>
-}
-
-/** What the plan needs to know of a module. */
-export type ModuleFacts = Pick<Module, 'provides' | 'uses' | 'scope'>
+import {
+  type DescribedModule,
+  ENTRY,
+  type EntryPoint,
+  type Field,
+  HANDLERS,
+  type Link,
+  type ModuleFacts,
+  type PlannedModule,
+  type Planning,
+  type Report,
+  runProviderOf,
+  type WiringPlan,
+} from './wiring.ts'
 
 /**
  * Finds a provider for every dependency: what `exchange` says, otherwise what can only be meant. Pure.
@@ -68,29 +42,6 @@ export function planWiring(
   checkScopes(planned, context)
   const ordered = orderModules(planned, context)
   return problems.length > 0 ? { problems } : { plan: { modules: ordered, entryPoints } }
-}
-
-type Report = (path: Path, message: string, suggestions: readonly string[]) => void
-
-interface Field {
-  readonly name: string
-  readonly protocol: string
-  readonly arity: Link['arity']
-  readonly methods: readonly string[]
-}
-
-interface DescribedModule {
-  readonly id: string
-  readonly path: Path
-  readonly scope: Scope
-  readonly provides: ReadonlySet<string>
-  readonly fields: readonly Field[]
-}
-
-interface Planning {
-  readonly definition: AgentDefinition
-  readonly modules: readonly DescribedModule[]
-  readonly report: Report
 }
 
 function describe(
@@ -145,92 +96,6 @@ function keepField({ name, protocol, arity }: Field, { id, uses }: ModuleEntry, 
     report(path, `module '${id}' cannot do without '${protocol}' (field '${name}').`, [`Add ${protocol} under uses.`])
   }
   return arity === 'many'
-}
-
-function checkExchange({ definition, modules, report }: Planning): void {
-  const byId = new Map(modules.map((module) => [module.id, module]))
-  const seen = new Set<string>()
-  definition.exchange.forEach((entry, index) => {
-    const path = ['exchange', index]
-    const consumer = byId.get(entry.module)
-    if (!consumer && entry.module !== ENTRY) {
-      const known = [...byId.keys(), ENTRY]
-      const suggestions = [...didYouMean(entry.module, known), `Modules of this agent: ${listNames(known)}.`]
-      report([...path, 'module'], `exchange names the module '${entry.module}', which is not there.`, suggestions)
-      return
-    }
-    if (consumer) checkConsumer(consumer, entry, path, report)
-    else checkEntry(entry, path, report)
-    checkProviders(entry, path, byId, report)
-    const key = JSON.stringify([entry.module, entry.protocol, entry.fieldName ?? null])
-    if (seen.has(key)) {
-      report(path, `exchange says twice who provides '${entry.protocol}' to '${entry.module}'.`, [
-        'Keep one of the two.',
-      ])
-    }
-    seen.add(key)
-  })
-}
-
-function checkConsumer({ id, fields }: DescribedModule, entry: ExchangeEntry, path: Path, report: Report): void {
-  const ofProtocol = fields.filter(({ protocol }) => protocol === entry.protocol)
-  if (ofProtocol.length === 0) {
-    const used = [...new Set(fields.map(({ protocol }) => protocol))]
-    const known = used.length > 0 ? `It uses ${listNames(used)}.` : 'It uses nothing.'
-    const suggestions = [...didYouMean(entry.protocol, used), known]
-    report([...path, 'protocol'], `module '${id}' does not use '${entry.protocol}'.`, suggestions)
-    return
-  }
-  const names = ofProtocol.map(({ name }) => name)
-  if (entry.fieldName !== undefined && !names.includes(entry.fieldName)) {
-    const suggestions = [
-      ...didYouMean(entry.fieldName, names),
-      `Its fields for '${entry.protocol}': ${listNames(names)}.`,
-    ]
-    const message = `module '${id}' has no field '${entry.fieldName}' for '${entry.protocol}'.`
-    report([...path, 'fieldName'], message, suggestions)
-    return
-  }
-  const single = ofProtocol.find(({ name, arity }) => arity !== 'many' && name === (entry.fieldName ?? name))
-  if (entry.provider.length > 1 && single) {
-    const message = `field '${single.name}' of module '${id}' takes one '${entry.protocol}', and exchange gives it ${entry.provider.length}.`
-    report([...path, 'provider'], message, ['Name one provider.'])
-  }
-}
-
-function checkEntry(entry: ExchangeEntry, path: Path, report: Report): void {
-  if (!HANDLERS.includes(entry.protocol)) {
-    const suggestions = [...didYouMean(entry.protocol, HANDLERS), `Message handlers: ${listNames(HANDLERS)}.`]
-    report(
-      [...path, 'protocol'],
-      `'${entry.protocol}' is not a message handler, which an entry point must be.`,
-      suggestions,
-    )
-  }
-  if (entry.fieldName !== undefined) {
-    report([...path, 'fieldName'], `'${ENTRY}' has no fields.`, ['Remove fieldName from this entry.'])
-  }
-}
-
-function checkProviders(
-  entry: ExchangeEntry,
-  path: Path,
-  byId: ReadonlyMap<string, DescribedModule>,
-  report: Report,
-): void {
-  entry.provider.forEach((name, position) => {
-    const place = entry.isList ? [...path, 'provider', position] : [...path, 'provider']
-    if (runProviderOf(entry.protocol) === name && entry.module !== ENTRY) return
-    const provider = byId.get(name)
-    const able = [...byId.values()].filter(({ provides }) => provides.has(entry.protocol)).map(({ id }) => id)
-    const known = able.length > 0 ? `These provide it: ${listNames(able)}.` : 'No module of this agent provides it.'
-    if (!provider) {
-      const suggestions = [...didYouMean(name, byId.keys()), known]
-      report(place, `exchange names the provider '${name}', which is not there.`, suggestions)
-    } else if (!provider.provides.has(entry.protocol)) {
-      report(place, `module '${name}' does not provide '${entry.protocol}'.`, [known])
-    }
-  })
 }
 
 function planLinks(consumer: DescribedModule, context: Planning): Link[] {
@@ -348,8 +213,4 @@ function orderModules(planned: readonly PlannedModule[], { modules, report }: Pl
   }
   for (const module of planned) visit(module, [])
   return [...ordered]
-}
-
-function runProviderOf(protocol: string): string | undefined {
-  return Object.hasOwn(RUN_PROVIDERS, protocol) ? RUN_PROVIDERS[protocol as keyof typeof RUN_PROVIDERS] : undefined
 }

@@ -10,9 +10,10 @@ import type { WiredModule } from './exchange.ts'
 import { type Environment, interpolate } from './interpolate.ts'
 import type { LoadedModule, ModuleLoader } from './load-module.ts'
 import type { Log } from './log.ts'
-import { type EntryPoint, planWiring } from './plan-wiring.ts'
+import { planWiring } from './plan-wiring.ts'
 import { AgentError, type Path, type Problem } from './problem.ts'
 import type { ProjectCode } from './project-code.ts'
+import type { EntryPoint } from './wiring.ts'
 
 /** What a project gives to the agents in it. */
 export interface Project {

@@ -10,6 +10,8 @@ export interface AdapterOptions {
   readonly log: FastifyBaseLogger
   /** Opens streams of server-sent events that are kept alive, bounded and drained with the server. */
   readonly streams: EventStreams
+  /** What a client is told of an agent that failed: why only in debug mode, and never a secret. */
+  readonly describeFailure: (error: unknown) => string
   /** Only for the adapters that have a key of their own. */
   readonly apiKey?: string | undefined
 }

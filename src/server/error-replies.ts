@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { describeException } from '../agent/agent-event.ts'
 import { type ErrorCode, HostError, messageOf } from '../errors.ts'
+import type { Redact } from './redact.ts'
 
 /** What a client is told of an error. */
 interface ErrorReply {
@@ -15,24 +16,31 @@ const NO_RETRY = { 'x-should-retry': 'false' }
 const RETRY_LATER = { 'retry-after': '1' }
 
 /** How an error of one of our codes is told; of any other it is the message, with the status of the code. */
-const REPLIES: Partial<Record<ErrorCode, (error: HostError, debug: boolean) => Partial<ErrorReply>>> = {
-  AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
-  AGENT_FAILED: (error, debug) => ({ detail: describeAgentFailure(error, debug), headers: NO_RETRY }),
-  RUN_ABORTED: () => ({ statusCode: 503, detail: 'The run was aborted.', headers: NO_RETRY }),
-  UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
-  OVERLOADED: () => ({ headers: RETRY_LATER }),
-  SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
-}
+const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: DescribeFailure) => Partial<ErrorReply>>> =
+  {
+    AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
+    AGENT_FAILED: (error, describeFailure) => ({ detail: describeFailure(error), headers: NO_RETRY }),
+    RUN_ABORTED: (error, describeFailure) => ({ statusCode: 503, detail: describeFailure(error), headers: NO_RETRY }),
+    UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
+    OVERLOADED: () => ({ headers: RETRY_LATER }),
+    SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
+  }
+
+/** What a client is told of an agent that failed. */
+export type DescribeFailure = (error: unknown) => string
 
 /** `Agent execution failed`; what the agent threw is told only in debug mode: it may hold what no client should see. */
-export function describeAgentFailure(error: unknown, debug: boolean): string {
-  return debug ? `Agent execution failed: ${messageOf(error)}` : 'Agent execution failed'
+export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFailure {
+  return (error) => {
+    if (error instanceof HostError && error.code === 'RUN_ABORTED') return 'The run was aborted.'
+    return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
+  }
 }
 
 /** Answers every error with `{"detail": "<text>"}`, and logs what is our fault or the agent's. */
-export function makeErrorHandler(debug: boolean) {
+export function makeErrorHandler(describeFailure: DescribeFailure) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
-    const { statusCode, detail, headers } = replyFor(error, debug)
+    const { statusCode, detail, headers } = replyFor(error, describeFailure)
     if (statusCode >= 500) logFailure(error, request)
     reply
       .code(statusCode)
@@ -41,9 +49,13 @@ export function makeErrorHandler(debug: boolean) {
   }
 }
 
-function replyFor(error: FastifyError | HostError, debug: boolean): ErrorReply {
+function replyFor(error: FastifyError | HostError, describeFailure: DescribeFailure): ErrorReply {
   if (error instanceof HostError) {
-    const told = { statusCode: error.statusCode, detail: error.message, ...REPLIES[error.code]?.(error, debug) }
+    const told = {
+      statusCode: error.statusCode,
+      detail: error.message,
+      ...REPLIES[error.code]?.(error, describeFailure),
+    }
     return told.statusCode === 500 && error.code !== 'AGENT_FAILED' ? { ...told, detail: INTERNAL } : told
   }
   const { statusCode = 500 } = error

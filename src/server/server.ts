@@ -8,15 +8,16 @@ import { findValueProblems } from '../agent/check-value.ts'
 import { AgentHost } from '../agent/host.ts'
 import { type Watching, watchAgents } from '../agent/watch-agents.ts'
 import { HostError } from '../errors.ts'
-import type { Adapter } from './adapter.ts'
+import type { Adapter, AdapterOptions } from './adapter.ts'
 import { trackMethods } from './allowed-methods.ts'
-import { makeErrorHandler, rawErrorReply } from './error-replies.ts'
+import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
 import { EventStreams } from './event-streams.ts'
 import { checkHost, isLoopback } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
 import { BUILT_IN_ADAPTERS, loadAdapter } from './load-adapter.ts'
 import { makeLog, type ServerLog } from './log.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
+import { makeRedact } from './redact.ts'
 import { logSteps } from './step-log.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
@@ -55,14 +56,16 @@ const LAST_FRAME_MS = 1000
  */
 export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<AgentServer> {
   const options = resolveServerOptions(rawOptions)
-  const log = await makeLog(options)
+  const redact = makeRedact(process.env)
+  const describeFailure = makeDescribeFailure(options.debug, redact)
+  const log = await makeLog(options, redact)
   const host = new AgentHost({
     projectDir: options.projectDir,
     log,
     maxConcurrentRuns: options.maxConcurrentRuns,
   })
   if (options.debug) logSteps(host, log)
-  const app = makeApp(options, log)
+  const app = makeApp(options, log, describeFailure)
   const streams = new EventStreams()
   const state = { draining: false }
   refuseWhileDraining(app, state)
@@ -70,7 +73,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
   answerUnknownRoutes(app)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
-  const adapters = await addAdapters(app, host, streams, options)
+  const adapters = await addAdapters(app, options, { host, streams, describeFailure })
   warnOfOpenAdapters(adapters, options, log)
   const agents = new AgentFolder(host, options.agentDir, log)
   await agents.scan()
@@ -99,7 +102,11 @@ function logChanges(changes: readonly FileChange[], log: ServerLog): void {
   for (const { file, kind, id } of changes) if (kind !== 'rejected') log.info(`${file}: ${kind} '${id ?? ''}'`)
 }
 
-function makeApp({ bodyLimit, debug, drainTimeout }: ServerOptions, log: ServerLog): FastifyInstance {
+function makeApp(
+  { bodyLimit, drainTimeout }: ServerOptions,
+  log: ServerLog,
+  describeFailure: DescribeFailure,
+): FastifyInstance {
   const process = randomUUID().slice(0, 8)
   let requests = 0
   const app: FastifyInstance = fastify({
@@ -117,14 +124,14 @@ function makeApp({ bodyLimit, debug, drainTimeout }: ServerOptions, log: ServerL
     return503OnClosing: false,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
-    frameworkErrors: makeErrorHandler(debug) as FastifyServerOptions['frameworkErrors'],
+    frameworkErrors: makeErrorHandler(describeFailure) as FastifyServerOptions['frameworkErrors'],
     clientErrorHandler: (error, socket) => {
       if (socket.writable && error.code !== 'ECONNRESET') socket.end(rawErrorReply(error))
       else socket.destroy()
     },
   })
   app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
-  app.setErrorHandler(makeErrorHandler(debug))
+  app.setErrorHandler(makeErrorHandler(describeFailure))
   acceptJsonOnly(app)
   return app
 }
@@ -186,14 +193,13 @@ interface NamedAdapter {
 
 async function addAdapters(
   app: FastifyInstance,
-  host: AgentHost,
-  streams: EventStreams,
   options: ServerOptions,
+  shared: Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'>,
 ): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
   for (const path of new Set(options.adapters)) {
     const { name, Adapter, apiKey } = await loadAdapter(path, options)
-    const adapter = new Adapter({ host, options, log: app.log, streams, apiKey })
+    const adapter = new Adapter({ ...shared, options, log: app.log, apiKey })
     await app.register(async (scope) => adapter.adapt(scope))
     adapters.push({ name, adapter })
   }

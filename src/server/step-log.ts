@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../agent/agent-event.ts'
 import type { AgentHost } from '../agent/host.ts'
 import type { Log } from '../agent/log.ts'
+import { stringifyRedacted } from './redact.ts'
 
 const MAX_CHARS = 200
 
@@ -23,7 +24,7 @@ function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, end
   const { text } = (end.result ?? {}) as { text?: string }
   const outcome =
     end.exception === null ? shorten(text ?? '') : `failed: ${shorten(end.exception.split('\n')[0] ?? '')}`
-  return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(JSON.stringify(args) ?? '')}) → ${outcome}`
+  return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(stringifyRedacted(args))}) → ${outcome}`
 }
 
 function shorten(text: string): string {

@@ -12,7 +12,8 @@ import {
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { readDefinition } from '../../src/agent/definition.ts'
-import { type ModuleFacts, planWiring } from '../../src/agent/plan-wiring.ts'
+import { planWiring } from '../../src/agent/plan-wiring.ts'
+import type { ModuleFacts } from '../../src/agent/wiring.ts'
 
 interface Described {
   provides?: Protocol[]

@@ -12,7 +12,7 @@ export function describeToolProvider(makeProvider: () => Promise<ToolProvider>):
       const add = tools.find(({ name }) => name === 'add')
       expect(add?.description).to.equal('Adds two numbers.')
       expect(add?.parameters).to.deep.include({ type: 'object', required: ['a', 'b'] })
-      expect((add?.parameters.properties as Record<string, unknown>).a).to.deep.include({ type: 'number' })
+      expect((add?.parameters.properties as Record<string, unknown> | undefined)?.a).to.deep.include({ type: 'number' })
     })
 
     it('calls a tool, also when the model writes numbers as text', async () => {

@@ -226,7 +226,7 @@ describe('tools/local', () => {
           },
         },
       })
-      expect((tools[2]?.parameters.properties as Record<string, unknown>).a).to.deep.equal({
+      expect((tools[2]?.parameters.properties as Record<string, unknown> | undefined)?.a).to.deep.equal({
         type: 'integer',
         description: 'The number.',
       })

@@ -6,7 +6,7 @@ import type { Target } from '../../../agent/host.ts'
 import { HostError } from '../../../errors.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
-import { describeAgentFailure, logFailure } from '../../error-replies.ts'
+import { logFailure } from '../../error-replies.ts'
 import { startForReply } from '../../run-turn.ts'
 import { ChunkWriter, type Completion, partToText, toCompletion, toTurn } from './convert.ts'
 import { ChatCompletion, ChatRequest, type ModelEntry, ModelList } from './schema.ts'
@@ -18,13 +18,21 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #host: AdapterOptions['host']
   readonly #options: AdapterOptions['options']
   readonly #streams: AdapterOptions['streams']
+  readonly #describeFailure: AdapterOptions['describeFailure']
 
-  constructor({ host, options, streams, apiKey = process.env.COMPAT_API_KEY || undefined }: AdapterOptions) {
+  constructor({
+    host,
+    options,
+    streams,
+    describeFailure,
+    apiKey = process.env.COMPAT_API_KEY || undefined,
+  }: AdapterOptions) {
     this.isOpen = apiKey === undefined
     this.#apiKey = apiKey
     this.#host = host
     this.#options = options
     this.#streams = streams
+    this.#describeFailure = describeFailure
   }
 
   adapt(app: FastifyInstance): void {
@@ -84,7 +92,7 @@ export class ChatCompatApiAdapter implements Adapter {
       stream.end(chunks.end(body.stream_options?.include_usage ? usage : undefined))
     } catch (error) {
       logFailure(error, request)
-      stream.end(chunks.failure(describeFailure(error, this.#options.debug)))
+      stream.end(chunks.failure(this.#describeFailure(error)))
     }
     return reply as never
   }
@@ -100,11 +108,6 @@ function findMissing(body: unknown): HostError | undefined {
   const { model, messages } = (body ?? {}) as { model?: unknown; messages?: unknown }
   if ((model ?? undefined) !== undefined && (messages ?? undefined) !== undefined) return undefined
   return new HostError('REQUEST_INVALID', 'model and messages are required')
-}
-
-function describeFailure(error: unknown, debug: boolean): string {
-  const { code } = error as HostError
-  return code === 'RUN_ABORTED' ? 'The run was aborted.' : describeAgentFailure(error, debug)
 }
 
 function toModelEntry({ id }: AgentInfo): ModelEntry {

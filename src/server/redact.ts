@@ -1,0 +1,41 @@
+/** Puts `[redacted]` in the place of every secret in a text. */
+export type Redact = (text: string) => string
+
+const REDACTED = '[redacted]'
+/** Shorter values would stand in texts by chance. */
+const MIN_CHARS = 8
+const SECRET_WORDS = new Set(
+  'key keys apikey token tokens secret secrets password passwords passwd credential credentials'.split(' '),
+)
+
+/** Whether a name (`OPENAI_API_KEY`, `accessToken`) speaks of a secret. */
+export function isSecretName(name: string): boolean {
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+  return words.some((word) => SECRET_WORDS.has(word))
+}
+
+/**
+ * Knows the secrets of an environment: the values of variables whose names speak of one. They are found in plain text and
+ * as JSON writes them.
+ */
+export function makeRedact(environment: Readonly<Record<string, string | undefined>>): Redact {
+  const values = Object.entries(environment).flatMap(([name, value = '']) => {
+    return value.length >= MIN_CHARS && isSecretName(name) ? [value, JSON.stringify(value).slice(1, -1)] : []
+  })
+  if (values.length === 0) return (text) => text
+  // The longest first: one secret may begin with another.
+  const sorted = [...new Set(values)].sort((a, b) => b.length - a.length)
+  const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
+  return (text) => text.replace(pattern, REDACTED)
+}
+
+/** JSON of a value, without the texts of fields whose names speak of a secret. */
+export function stringifyRedacted(value: unknown): string {
+  const text = JSON.stringify(value, (name, field: unknown) => {
+    return typeof field === 'string' && isSecretName(name) ? REDACTED : field
+  })
+  return text ?? ''
+}
