@@ -19,5 +19,5 @@ function toPattern(url: string): RegExp {
   const source = url
     .split(/(:\w+|\*)/)
     .map((part) => (part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')))
-  return new RegExp(`^${source.join('')}$`)
+  return new RegExp(`^${source.join('')}/?$`)
 }

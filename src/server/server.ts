@@ -123,7 +123,7 @@ function makeApp(
     // The own hook answers with a body of the right shape.
     return503OnClosing: false,
     forceCloseConnections: true,
-    routerOptions: { maxParamLength: 500 },
+    routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
     frameworkErrors: makeErrorHandler(describeFailure) as FastifyServerOptions['frameworkErrors'],
     clientErrorHandler: (error, socket) => {
       if (socket.writable && error.code !== 'ECONNRESET') socket.end(rawErrorReply(error))

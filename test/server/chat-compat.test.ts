@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import { chat, closeServers, makeServer, readEvents } from '../support/server.ts'
 
 const COMPLETIONS = '/compat/chat/completions'
@@ -72,6 +73,28 @@ describe('ChatCompatApiAdapter', () => {
       const events = readEvents(streamed.body) as { choices: { delta: { content?: string } }[] }[]
       expect(events.map((event) => event.choices?.[0]?.delta.content ?? '').join('')).to.equal(text)
     }
+  })
+
+  it('gives back 1,000 random texts, streamed', async () => {
+    const { app } = await makeServer()
+    for (const text of fc.sample(fc.string({ unit: 'binary', maxLength: 200 }), { numRuns: 1000, seed: 3 })) {
+      const { body } = await app.inject({
+        method: 'POST',
+        url: COMPLETIONS,
+        payload: chat('echo', text, { stream: true }),
+      })
+      const events = readEvents(body) as { choices: { delta: { content?: string } }[] }[]
+      expect(events.map((event) => event.choices?.[0]?.delta.content ?? '').join('')).to.equal(text)
+    }
+  })
+
+  it('serves its paths with a slash at the end, too', async () => {
+    const { app } = await makeServer()
+    expect((await app.inject('/compat/models/')).json().object).to.equal('list')
+    expect(
+      (await app.inject({ method: 'POST', url: `${COMPLETIONS}/`, payload: chat('echo', 'x') })).statusCode,
+    ).to.equal(200)
+    expect((await app.inject({ method: 'PUT', url: `${COMPLETIONS}/`, payload: {} })).statusCode).to.equal(405)
   })
 
   it('serves entry points by name, and answers with the name that was asked for', async () => {
