@@ -76,6 +76,12 @@ export class AgentFolder {
     return this.update(new Set([...(await listAgentFiles(this.dir)), ...this.#files.keys()]))
   }
 
+  /** Agent files of the folder that were not looked at yet (absolute paths); none when it is not there. */
+  async unknownFiles(): Promise<string[]> {
+    const files = await listAgentFiles(this.dir).catch(() => [])
+    return files.filter((path) => !this.#files.has(path))
+  }
+
   /** Looks at these files (absolute paths) again, and says what became of those that have changed. */
   async update(paths: Iterable<string>): Promise<FileChange[]> {
     const changed: AgentFile[] = []

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
@@ -15,8 +15,8 @@ const GRACE_MS = 150
 
 /** chokidar drops a change that comes within 50 ms of another of the same file: each is looked at once more. */
 const SECOND_LOOK_MS = 120
-/** How often a watched folder that was removed is looked for. */
-const RETURN_POLL_MS = 200
+/** How often a watched folder or file that is not there is looked for. */
+const PATH_POLL_MS = 200
 
 /** Where project code usually lies; files elsewhere are watched one by one. */
 const CODE_FOLDERS = ['modules', 'tools']
@@ -54,6 +54,8 @@ class AgentWatcher implements Watching {
   /** Of the project's code: a file that was only touched is no change. */
   readonly #hashes = new Map<string, string>()
   readonly #watchedFiles = new Set<string>()
+  readonly #awaited = new Set<string>()
+  readonly #inodes = new Map<string, number | undefined>()
   #watcher: FSWatcher | undefined
   #settling = false
   #mustScan = false
@@ -69,7 +71,8 @@ class AgentWatcher implements Watching {
   }
 
   async start(): Promise<void> {
-    const watcher = watch([...this.#folders], {
+    for (const folder of this.#folders) this.#inodes.set(folder, inodeOf(folder))
+    const watcher = watch(this.#folders.filter(existsSync), {
       ignoreInitial: true,
       atomic: false,
       ignored: (path) => this.#isIgnored(path),
@@ -78,6 +81,7 @@ class AgentWatcher implements Watching {
     watcher.on('all', (event, path) => this.#hear(event, resolve(path)))
     watcher.on('error', (error) => this.#report(error))
     await new Promise<void>((ready) => watcher.once('ready', ready))
+    this.#checkFolders()
     await this.#watchFilesElsewhere()
     // What was changed between the first reading and now went unseen.
     this.#note(this.#folder.dir, true)
@@ -98,17 +102,38 @@ class AgentWatcher implements Watching {
     const isFolder = event === 'addDir' || event === 'unlinkDir'
     this.#note(path, isFolder)
     if (!isFolder) this.#later(SECOND_LOOK_MS, () => this.#note(path, false))
-    if (event === 'unlinkDir' && this.#folders.includes(path)) this.#awaitReturn(path)
+    if (event === 'unlink' && this.#isElsewhere(path)) this.#awaitPath(path)
   }
 
-  /** A folder that is made anew is another folder to the system: its watch went with the old one. */
-  #awaitReturn(path: string): void {
-    this.#later(RETURN_POLL_MS, () => {
-      if (!existsSync(path)) return this.#awaitReturn(path)
-      this.#watcher?.unwatch(path)
-      this.#watcher?.add(path)
-      this.#note(path, true)
-    })
+  /** What is not there cannot be watched, and what is made anew is another to the system: its watch went with the old one. */
+  #awaitPath(path: string): void {
+    if (this.#awaited.has(path)) return
+    this.#awaited.add(path)
+    const look = (): void => {
+      if (existsSync(path)) {
+        this.#awaited.delete(path)
+        this.#watchAnew(path)
+      } else this.#later(PATH_POLL_MS, look)
+    }
+    this.#later(PATH_POLL_MS, look)
+  }
+
+  #watchAnew(path: string): void {
+    this.#inodes.set(path, inodeOf(path))
+    this.#watcher?.unwatch(path)
+    this.#watcher?.add(path)
+    this.#note(path, this.#folders.includes(path))
+    // chokidar does not name what it finds in a folder that is added.
+    for (const file of this.#knownFiles()) if (file.startsWith(path + sep)) this.#note(file, false)
+  }
+
+  /** The events of a folder that is removed and made anew in one go do not always come. */
+  #checkFolders(): void {
+    for (const folder of this.#folders) {
+      const inode = inodeOf(folder)
+      if (inode === undefined) this.#awaitPath(folder)
+      else if (inode !== this.#inodes.get(folder)) this.#watchAnew(folder)
+    }
   }
 
   #later(delayMs: number, act: () => void): void {
@@ -141,6 +166,7 @@ class AgentWatcher implements Watching {
   }
 
   async #apply(changed: ReadonlySet<string>, mustScan: boolean): Promise<void> {
+    this.#checkFolders()
     const changes = mustScan ? await this.#scan() : await this.#update(changed)
     const code = await this.#changedCode(changed)
     if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code)))
@@ -152,7 +178,9 @@ class AgentWatcher implements Watching {
   async #update(changed: ReadonlySet<string>): Promise<FileChange[]> {
     const files = [...changed].filter((path) => this.#isAround(path) && isAgentFile(relative(this.#folder.dir, path)))
     await this.#waitForReturn(files)
-    return this.#folder.update(files)
+    if (files.every((path) => existsSync(path))) return this.#folder.update(files)
+    // One that is gone may have been renamed, and its new name not yet been told.
+    return this.#folder.update([...files, ...(await this.#folder.unknownFiles())])
   }
 
   async #scan(): Promise<FileChange[]> {
@@ -176,7 +204,7 @@ class AgentWatcher implements Watching {
 
   /** Those of the paths that are project code, and differ from what they were. */
   async #changedCode(paths: ReadonlySet<string>): Promise<Set<string>> {
-    const known = new Set([...this.#host.files(), ...this.#folder.wantedFiles()])
+    const known = this.#knownFiles()
     const changed = new Set<string>()
     for (const path of paths) {
       if (!known.has(path) && !this.#isInCodeFolder(path)) continue
@@ -188,17 +216,28 @@ class AgentWatcher implements Watching {
   }
 
   async #watchFilesElsewhere(): Promise<void> {
-    for (const file of [...this.#host.files(), ...this.#folder.wantedFiles()]) {
+    for (const file of this.#knownFiles()) {
       if (this.#watchedFiles.has(file)) continue
       this.#watchedFiles.add(file)
       this.#hashes.set(file, await hashOf(file))
-      // Where there is no file yet, chokidar watches for it to come.
-      if (!this.#isInCodeFolder(file)) this.#watcher?.add(file)
+      if (!this.#isElsewhere(file)) continue
+      if (existsSync(file)) this.#watcher?.add(file)
+      else this.#awaitPath(file)
     }
+  }
+
+  /** The project's files that agents consist of, or were to (absolute paths). */
+  #knownFiles(): Set<string> {
+    return new Set([...this.#host.files(), ...this.#folder.wantedFiles()])
   }
 
   #isInCodeFolder(path: string): boolean {
     return this.#codeFolders.some((folder) => path.startsWith(folder + sep))
+  }
+
+  /** Whether a file lies in none of the watched folders. */
+  #isElsewhere(path: string): boolean {
+    return !this.#folders.some((folder) => path.startsWith(folder + sep))
   }
 
   #report(error: unknown): void {
@@ -209,6 +248,10 @@ class AgentWatcher implements Watching {
         : ''
     this.#log.error(`Files cannot be watched: ${messageOf(error)}.${advice}`)
   }
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
 }
 
 async function hashOf(path: string): Promise<string> {

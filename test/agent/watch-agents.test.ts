@@ -171,6 +171,16 @@ describe('a watched agent folder', () => {
     await project.write('lib/suffix.ts', "export const suffix = ''")
     await project.write('lib/speaker.ts', speaker('here'))
     await answers('a', 'here')
+    await project.remove('lib/speaker.ts')
+    await project.write('lib/speaker.ts', speaker('again'))
+    await answers('a', 'again')
+  })
+
+  it('sees modules/ when it is made later', async () => {
+    const { project, answers } = await serve({ 'agents/e.yml': 'id: e\nmodules: [{ id: main, module: echo }]' })
+    await project.write('lib/suffix.ts', "export const suffix = ''")
+    await project.write('modules/echo.ts', speaker('mine'))
+    await answers('e', 'mine')
   })
 
   it('sees a folder again that was removed and made anew', async () => {
