@@ -6,9 +6,11 @@ interface Provider {
   readonly name: string
   /** The first of these that is set decides. */
   readonly keys: readonly string[]
-  /** A variable that holds another address. */
-  readonly urlVariable?: string
+  /** Variables that hold another address. */
+  readonly addresses?: readonly string[]
   readonly baseUrl: string
+  /** Makes an address of the environment one of the OpenAI-style endpoint. */
+  readonly toBaseUrl?: (address: string) => string
   readonly model: string
 }
 
@@ -17,7 +19,7 @@ const PROVIDERS: readonly Provider[] = [
   {
     name: 'OpenAI',
     keys: ['OPENAI_API_KEY'],
-    urlVariable: 'OPENAI_BASE_URL',
+    addresses: ['OPENAI_BASE_URL'],
     baseUrl: 'https://api.openai.com/v1',
     model: 'gpt-4.1-mini',
   },
@@ -43,7 +45,14 @@ const PROVIDERS: readonly Provider[] = [
   },
   { name: 'DeepSeek', keys: ['DEEPSEEK_API_KEY'], baseUrl: 'https://api.deepseek.com/v1', model: 'deepseek-chat' },
   { name: 'xAI', keys: ['XAI_API_KEY'], baseUrl: 'https://api.x.ai/v1', model: 'grok-3-mini' },
-  { name: 'Ollama', keys: [], urlVariable: 'OLLAMA_BASE_URL', baseUrl: '', model: 'llama3.2' },
+  {
+    name: 'Ollama',
+    keys: [],
+    addresses: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'],
+    baseUrl: '',
+    model: 'llama3.2',
+    toBaseUrl: ollamaUrl,
+  },
 ]
 
 export default defineModule({
@@ -59,20 +68,31 @@ export default defineModule({
   }),
   create: async (_, config, context) => {
     const { environment, log } = context
-    const provider = PROVIDERS.find(({ keys, urlVariable }) =>
-      [...keys, urlVariable ?? ''].some((name) => environment[name]),
-    )
+    // An empty variable is none.
+    const firstOf = (names: readonly string[] = []) => names.map((name) => environment[name]).find((value) => value)
+    const provider = PROVIDERS.find(({ keys, addresses }) => firstOf(keys) ?? firstOf(addresses))
     if (!provider) {
       log.info('no provider key is in the environment: the offline model answers')
       return offline.create({}, { introduce: true }, context)
     }
-    const address = environment[provider.urlVariable ?? ''] || provider.baseUrl
-    const api_key = provider.keys.map((name) => environment[name]).find((key) => key)
+    const { toBaseUrl = (address) => address } = provider
+    const base_url = toBaseUrl(firstOf(provider.addresses) ?? provider.baseUrl)
+    const api_key = firstOf(provider.keys)
     const model = config.model ?? (environment.AGENT_HOST_MODEL || provider.model)
     log.info(`${provider.name} answers, model ${model}`)
-    const base_url = provider.name === 'Ollama' ? `${address.replace(/\/(v1\/?)?$/, '')}/v1` : address
     const { temperature } = config
     const settings = { base_url, model, temperature, ...(api_key === undefined ? {} : { api_key }) }
-    return openaiCompatible.create({}, { max_retries: 2, timeout: 60, headers: {}, ...settings }, context)
+    return openaiCompatible.create({}, { max_retries: 2, timeout: 60, headers: {}, query: {}, ...settings }, context)
   },
 })
+
+/** `OLLAMA_HOST` is written for its server: it may lack scheme and port, and name the address to listen on. */
+function ollamaUrl(address: string): string {
+  const hasScheme = /^https?:\/\//.test(address)
+  const full = hasScheme ? address : `http://${address.startsWith(':') ? `127.0.0.1${address}` : address}`
+  if (!URL.canParse(full)) throw new Error(`The environment gives '${address}' as the address of Ollama: that is none.`)
+  const url = new URL(full)
+  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'
+  if (!hasScheme && url.port === '') url.port = '11434'
+  return `${url.origin}${url.pathname.replace(/\/(v1\/?)?$/, '')}/v1`
+}

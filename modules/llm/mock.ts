@@ -51,7 +51,8 @@ async function* play(reply: Reply, turn: number, run: Run): AsyncGenerator<LLMPa
   run.signal.throwIfAborted()
   if (reasoning !== undefined) yield { type: 'reasoning', text: reasoning }
   for (const piece of cut(text, chunks)) {
-    if (delay_ms > 0) await setTimeout(delay_ms, undefined, { signal: run.signal })
+    if (delay_ms > 0) await setTimeout(delay_ms, undefined, { signal: run.signal }).catch(() => {})
+    run.signal.throwIfAborted()
     yield { type: 'text', text: piece }
   }
   if (error !== undefined) throw new Error(error)
@@ -64,8 +65,10 @@ async function* play(reply: Reply, turn: number, run: Run): AsyncGenerator<LLMPa
 
 function cut(text: string, chunks: number | undefined): string[] {
   if (chunks === undefined) return text.match(/\s*\S+\s*$|\s*\S+/g) ?? (text === '' ? [] : [text])
-  const size = Math.ceil(text.length / chunks)
-  return Array.from({ length: chunks }, (_, index) => text.slice(index * size, (index + 1) * size)).filter(
-    (piece) => piece !== '',
-  )
+  // By code points: half a surrogate pair is no text.
+  const characters = [...text]
+  const size = Math.ceil(characters.length / chunks)
+  return Array.from({ length: chunks }, (_, index) =>
+    characters.slice(index * size, (index + 1) * size).join(''),
+  ).filter((piece) => piece !== '')
 }

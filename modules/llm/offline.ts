@@ -2,8 +2,9 @@ import { defineModule, LLM, type LLMPart, type LLMRequest, type Message, type To
 import { fillArguments } from './lib/offline-arguments.ts'
 import { pickTool } from './lib/offline-choice.ts'
 
-const HOW_TO_SWITCH = 'Set a provider key such as OPENAI_API_KEY in .env and start again to talk to a real model.'
-const INTRODUCTION = `(I am the offline model: no network, no key. ${HOW_TO_SWITCH})`
+const HOW_TO_SWITCH =
+  'Set a provider key such as OPENAI_API_KEY in .env and start again, or name a module such as llm/openai-compatible, to talk to a real model.'
+const WHAT_I_AM = `I am the offline model: no network, no key. ${HOW_TO_SWITCH}`
 
 export default defineModule({
   name: 'OfflineLLM',
@@ -13,13 +14,15 @@ export default defineModule({
   config: Type.Object({
     introduce: Type.Boolean({
       default: true,
-      description: 'Say in the first reply of a conversation what this is, and how to switch to a real model.',
+      description: 'Say after the first answer of a conversation what this is, and how to switch to a real model.',
     }),
   }),
   create: (_, { introduce }) => ({
     async *generate(request, run) {
-      run.signal.throwIfAborted()
-      yield* answer(request, introduce)
+      for (const part of answer(request, introduce)) {
+        run.signal.throwIfAborted()
+        yield part
+      }
     },
   }),
 })
@@ -28,7 +31,7 @@ function* answer({ messages, tools = [], toolChoice }: LLMRequest, introduce: bo
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const question = messages[asked]?.content ?? ''
   const results = messages.slice(asked + 1).filter((message) => message.role === 'tool')
-  const tool = results.length === 0 && toolChoice !== 'none' ? pickTool(question, tools) : undefined
+  const tool = results.length === 0 ? choose(question, tools, toolChoice) : undefined
   if (tool) {
     yield {
       type: 'tool_call',
@@ -37,11 +40,23 @@ function* answer({ messages, tools = [], toolChoice }: LLMRequest, introduce: bo
     yield { type: 'finish', reason: 'tool_calls' }
     return
   }
-  const reply = results.length > 0 ? tellResults(results, messages.slice(asked + 1)) : sayWhatItCan(tools)
   const isFirst = !messages.slice(0, asked).some(({ role }) => role === 'assistant')
-  const text = introduce && isFirst ? `${reply}\n\n${INTRODUCTION}` : reply
+  const text =
+    results.length === 0
+      ? `${sayWhatItCan(tools)}\n\n${WHAT_I_AM}`
+      : tellResults(results, messages.slice(asked + 1)) + (introduce && isFirst ? `\n\n(${WHAT_I_AM})` : '')
   for (const piece of text.match(/\s*\S+/g) ?? []) yield { type: 'text', text: piece }
   yield { type: 'finish', reason: 'stop' }
+}
+
+function choose(
+  question: string,
+  tools: readonly ToolDefinition[],
+  choice: LLMRequest['toolChoice'] = 'auto',
+): ToolDefinition | undefined {
+  if (choice === 'none') return undefined
+  if (typeof choice === 'object') return tools.find(({ name }) => name === choice.tool)
+  return pickTool(question, tools) ?? (choice === 'required' ? tools[0] : undefined)
 }
 
 function tellResults(results: readonly Message[], turn: readonly Message[]): string {
@@ -52,8 +67,9 @@ function tellResults(results: readonly Message[], turn: readonly Message[]): str
   )
   return results
     .map((result) => {
-      const name = result.role === 'tool' ? names.get(result.toolCallId) : undefined
-      return `${name ?? 'The tool'} says: ${result.content}`
+      const name = (result.role === 'tool' && names.get(result.toolCallId)) || 'The tool'
+      const [, failure] = /^Error: (.*)/s.exec(result.content) ?? []
+      return failure === undefined ? `${name} says: ${result.content}` : `${name} failed: ${failure}`
     })
     .join('\n')
 }

@@ -1,7 +1,8 @@
 import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
-import { defineModule, LLM, type LLMPart, messageOf, type Run, Type } from 'agent-host'
+import { defineModule, LLM, type LLMPart, Type } from 'agent-host'
 import { fromStreamPart, toCallOptions } from './lib/ai-sdk-convert.ts'
-import { openWithRetries } from './lib/ai-sdk-retry.ts'
+import { openWithRetries, reasonOf } from './lib/ai-sdk-retry.ts'
+import { Silence } from './lib/silence.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -21,6 +22,10 @@ export default defineModule({
       default: {},
       description: 'Further headers of every request.',
     }),
+    query: Type.Record(Type.String(), Type.String(), {
+      default: {},
+      description: 'Parameters that are added to the address of every request.',
+    }),
     temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
     max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
     max_retries: Type.Integer({
@@ -39,32 +44,38 @@ export default defineModule({
   create: async (_, config) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-    const { base_url, api_key, headers, model: name, temperature, max_tokens, max_retries, timeout } = config
+    const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, timeout } = config
     const provider = createOpenAICompatible({
       name: 'openai-compatible',
       baseURL: base_url,
       headers,
+      queryParams: query,
       includeUsage: true,
       supportsStructuredOutputs: true,
-      ...(api_key === undefined ? {} : { apiKey: api_key }),
+      // Empty, as `${MY_KEY:-}` may be, it is none.
+      ...(api_key ? { apiKey: api_key } : {}),
     })
     const model: LanguageModelV3 = provider.chatModel(name)
     const subject = `The model '${name}' at ${base_url}`
+    const fail = makeFail([api_key ?? '', ...Object.values(headers), ...Object.values(query)])
     return {
       async *generate(request, run) {
-        const silence = new Silence(timeout, run)
+        const silence = new Silence(timeout, run.signal)
         const options = {
           temperature,
           maxOutputTokens: max_tokens,
           ...toCallOptions(request),
           abortSignal: silence.signal,
         }
+        const open = () => silence.limit(model.doStream(options))
         try {
-          const stream = await openWithRetries(() => model.doStream(options), max_retries, subject, silence.signal)
-          yield* convert(stream, silence)
+          yield* convert(await openWithRetries(open, max_retries, silence.signal), silence)
         } catch (error) {
           run.signal.throwIfAborted()
-          throw silence.explain(error, subject)
+          throw fail(
+            silence.isTooLong ? `${subject} said nothing for ${timeout} seconds.` : `${subject} ${reasonOf(error)}`,
+            error,
+          )
         } finally {
           silence.end()
         }
@@ -74,38 +85,24 @@ export default defineModule({
 })
 
 async function* convert(stream: ReadableStream<LanguageModelV3StreamPart>, silence: Silence): AsyncGenerator<LLMPart> {
+  silence.begin()
   for await (const part of stream) {
-    silence.wasBroken()
+    // The time that the reader of the answer takes is not the model's.
+    silence.end()
     yield* fromStreamPart(part)
+    silence.begin()
   }
 }
 
-/** Ends a request when nothing came for too long, or when the run ends. */
-class Silence {
-  readonly #seconds: number
-  readonly #controller = new AbortController()
-  readonly signal: AbortSignal
-  readonly #timer: NodeJS.Timeout
-
-  constructor(seconds: number, run: Run) {
-    this.#seconds = seconds
-    this.signal = AbortSignal.any([this.#controller.signal, run.signal])
-    this.#timer = setTimeout(() => this.#controller.abort(), seconds * 1000)
-  }
-
-  wasBroken(): void {
-    this.#timer.refresh()
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-  }
-
-  explain(error: unknown, subject: string): unknown {
-    if (this.#controller.signal.aborted) {
-      return new Error(`${subject} said nothing for ${this.#seconds} seconds.`, { cause: error })
-    }
-    if (messageOf(error).startsWith(subject)) return error
-    return new Error(`${subject} broke off: ${messageOf(error)}`, { cause: error })
-  }
+/** Errors without what is secret, in the address too: some servers repeat the key that they refuse. */
+function makeFail(rawSecrets: readonly string[]): (message: string, cause: unknown) => Error {
+  const secrets = rawSecrets.filter((secret) => secret.length >= 8)
+  return (message, cause) =>
+    new Error(
+      secrets.reduce(
+        (text, secret) => text.replaceAll(secret, '[redacted]'),
+        message.replace(/:\/\/[^/@\s]+@/g, '://'),
+      ),
+      { cause },
+    )
 }

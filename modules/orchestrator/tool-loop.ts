@@ -32,14 +32,18 @@ export default defineModule({
     async handleText(_text, run) {
       const tools = await collectTools(providers, run)
       const messages = [...systemMessages(system_prompt, run), ...(await history.getHistory())]
+      let gap = ''
       for (let step = 1; step <= max_steps; step++) {
-        const { text, calls } = await ask(llm, response, { messages, tools: tools.definitions }, run)
+        const { text, calls } = await ask(llm, response, { messages, tools: tools.definitions }, gap, run)
         if (calls.length === 0) return
+        // What is said before a call and after it are two paragraphs.
+        if (text !== '') gap = /\s$/.test(text) ? '' : '\n\n'
         messages.push({ role: 'assistant', content: text, toolCalls: calls })
         // All at once; their answers stand in the order of the calls.
         messages.push(...(await Promise.all(calls.map((call) => execute(call, tools, run)))))
       }
-      await response.respondText(`I stopped after ${max_steps} steps without coming to an answer.`)
+      run.signal.throwIfAborted()
+      await response.respondText(`${gap}I stopped after ${max_steps} steps without coming to an answer.`)
     },
   }),
 })
@@ -59,12 +63,22 @@ async function collectTools(providers: readonly ToolProvider[], run: Run): Promi
   const byName = new Map<string, ToolProvider>()
   lists.forEach((definitions, index) => {
     for (const { name } of definitions) {
-      if (byName.has(name))
-        throw new Error(`Two tool providers have a tool '${name}': exclude one of them, or give it a prefix.`)
+      if (byName.has(name)) throw collision(name, lists)
       byName.set(name, providers[index] as ToolProvider)
     }
   })
   return { definitions: lists.flat(), providers: byName }
+}
+
+/** A provider does not know its id: it is told by its tools. */
+function collision(name: string, lists: readonly (readonly ToolDefinition[])[]): Error {
+  const owners = lists.map((tools) => tools.map((tool) => tool.name)).filter((names) => names.includes(name))
+  const [one, other] = owners.map((names) => names.join(', '))
+  return other === undefined
+    ? new Error(`A tool provider lists the tool '${name}' twice (its tools: ${one}). Rename one of them.`)
+    : new Error(
+        `Two tool providers have a tool '${name}': the one with ${one}, and the one with ${other}. Rename it in one of them, or leave it out there.`,
+      )
 }
 
 /** One answer of the model. Its text goes out as it comes. */
@@ -72,15 +86,16 @@ async function ask(
   llm: LLM,
   response: Response,
   request: LLMRequest,
+  gap: string,
   run: Run,
 ): Promise<{ text: string; calls: ToolCall[] }> {
   run.signal.throwIfAborted()
   const calls: ToolCall[] = []
   let text = ''
   for await (const part of llm.generate(request, run)) {
-    if (part.type === 'text') {
+    if (part.type === 'text' && part.text !== '') {
+      await response.respondText(text === '' ? gap + part.text : part.text)
       text += part.text
-      await response.respondText(part.text)
     } else if (part.type === 'tool_call') calls.push(part.call)
     else if (part.type === 'usage') run.addUsage(part.usage)
   }
@@ -94,8 +109,8 @@ async function execute(call: ToolCall, { providers }: Tools, run: Run): Promise<
   if (!provider)
     return answer(`Error: there is no tool '${call.name}'. Tools: ${[...providers.keys()].join(', ') || 'none'}.`)
   try {
-    const { text } = await provider.executeTool(call.name, call.arguments, run)
-    return answer(text)
+    const { text, isError } = await provider.executeTool(call.name, call.arguments, run)
+    return answer(isError ? `Error: ${text}` : text)
   } catch (error) {
     run.signal.throwIfAborted()
     return answer(`Error: ${messageOf(error)}`)

@@ -36,6 +36,14 @@ export function describeLLM(makeLLM: () => LLM | Promise<LLM>): void {
       expect(failure).to.have.property('message', 'enough')
     })
 
+    it('ends with the reason when the run is aborted in the middle', async () => {
+      const run = makeRun()
+      const read = async (llm: LLM) => {
+        for await (const _ of llm.generate({ messages: [says('hello')] }, run)) run.abort(new Error('enough'))
+      }
+      expect(await read(await makeLLM()).catch((error: Error) => error.message)).to.equal('enough')
+    })
+
     it('can be left early', async () => {
       const llm = await makeLLM()
       for await (const part of llm.generate({ messages: [says('hello')] }, makeRun())) {

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 
 /** What a fake model API was asked. */
 export interface ModelRequest {
+  readonly url: string | undefined
   readonly headers: IncomingMessage['headers']
   readonly body: {
     model: string
@@ -21,7 +22,7 @@ export async function startModelServer(...answers: Answer[]) {
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
-    const received = { headers: request.headers, body: JSON.parse(text) }
+    const received = { url: request.url, headers: request.headers, body: JSON.parse(text) }
     requests.push(received)
     const answer = answers[Math.min(requests.length, answers.length) - 1]
     await answer?.(response, received)
@@ -64,6 +65,16 @@ export function streams(deltas: object[], finish = 'stop', { cut = false } = {})
       completion_tokens_details: { reasoning_tokens: 2 },
     }
     response.end(`data: ${JSON.stringify({ ...chunk({}), choices: [], usage })}\n\ndata: [DONE]\n\n`)
+  }
+}
+
+export const event = (body: object) => `data: ${JSON.stringify(body)}\n\n`
+
+/** Streams these events as they are. */
+export function sends(...bodies: object[]): Answer {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(bodies.map(event).join(''))
   }
 }
 

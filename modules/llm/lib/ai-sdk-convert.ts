@@ -8,7 +8,7 @@ import type {
   LanguageModelV3ToolChoice,
   LanguageModelV3Usage,
 } from '@ai-sdk/provider'
-import type { Attachment, FinishReason, LLMPart, LLMRequest, Message, Usage } from 'agent-host'
+import type { Attachment, FinishReason, LLMPart, LLMRequest, Message } from 'agent-host'
 
 /** A request in the terms of the AI SDK's language model specification, version 3. What is left out stays left out. */
 export function toCallOptions(request: LLMRequest): LanguageModelV3CallOptions {
@@ -89,10 +89,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart): LLMPart[] {
       return [{ type: 'tool_call', call }]
     }
     case 'finish':
-      return [
-        { type: 'usage', usage: toUsage(part.usage) },
-        { type: 'finish', reason: FINISH_REASONS[part.finishReason.unified] },
-      ]
+      return [...usageOf(part.usage), { type: 'finish', reason: FINISH_REASONS[part.finishReason.unified] }]
     case 'error':
       throw part.error
     default:
@@ -120,11 +117,14 @@ function parseArguments(tool: string, input: string): Record<string, unknown> {
   throw new Error(`The model called the tool '${tool}' with arguments that are no JSON object: ${input.slice(0, 200)}`)
 }
 
-function toUsage({ inputTokens, outputTokens }: LanguageModelV3Usage): Partial<Usage> {
-  return {
+/** Nothing, where the server counts no tokens: zeros would be a claim. */
+function usageOf({ inputTokens, outputTokens }: LanguageModelV3Usage): LLMPart[] {
+  if (inputTokens.total === undefined && outputTokens.total === undefined) return []
+  const usage = {
     inputTokens: inputTokens.total ?? 0,
     outputTokens: outputTokens.total ?? 0,
     cachedInputTokens: inputTokens.cacheRead ?? 0,
     reasoningTokens: outputTokens.reasoning ?? 0,
   }
+  return [{ type: 'usage', usage }]
 }

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { LanguageModelV3StreamPart, LanguageModelV3StreamResult } from '@ai-sdk/provider'
+import { messageOf } from 'agent-host'
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
@@ -11,7 +12,12 @@ interface CallError {
   readonly isRetryable?: boolean
   readonly responseHeaders?: Readonly<Record<string, string>>
   readonly responseBody?: string
+  /** The body, where it was of the expected shape. The message is then the server's own. */
+  readonly data?: unknown
 }
+
+/** A request that was not answered with a stream. */
+class NotAnswered extends Error {}
 
 /**
  * Opens a stream; a request that failed for a passing reason is repeated, after the time that the server asks for or one
@@ -20,7 +26,6 @@ interface CallError {
 export async function openWithRetries(
   open: () => PromiseLike<LanguageModelV3StreamResult>,
   maxRetries: number,
-  subject: string,
   signal: AbortSignal,
 ): Promise<ReadableStream<LanguageModelV3StreamPart>> {
   for (let attempt = 0; ; attempt++) {
@@ -29,19 +34,36 @@ export async function openWithRetries(
     } catch (error) {
       signal.throwIfAborted()
       const failure = error as CallError
-      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure, subject)
+      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure)
       await setTimeout(waitMs(failure, attempt), undefined, { signal })
     }
   }
 }
 
 function waitMs({ responseHeaders }: CallError, attempt: number): number {
-  const asked = Number(responseHeaders?.['retry-after-ms']) || Number(responseHeaders?.['retry-after']) * 1000
+  const asked = askedMs(responseHeaders ?? {})
   return Math.min(asked >= 0 ? asked : FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS)
 }
 
-function explain(failure: CallError, subject: string): Error {
+/** Seconds or a date (RFC 9110, 10.2.3), or the milliseconds that OpenAI sends beside them; NaN when nothing is asked. */
+function askedMs(headers: Readonly<Record<string, string>>): number {
+  const after = headers['retry-after'] ?? ''
+  if (headers['retry-after-ms']) return Number(headers['retry-after-ms'])
+  if (/^\d+(\.\d+)?$/.test(after)) return Number(after) * 1000
+  return Math.max(0, Date.parse(after) - Date.now())
+}
+
+function explain(failure: CallError): Error {
   const status = failure.statusCode === undefined ? '' : ` (status ${failure.statusCode})`
-  const said = failure.message || failure.responseBody?.slice(0, 500) || 'no reason given'
-  return new Error(`${subject} did not answer${status}: ${said}`, { cause: failure })
+  const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''
+  const said = [failure.message, body].filter((text) => text !== '').join(': ')
+  return new NotAnswered(`did not answer${status}: ${said || 'no reason given'}`, { cause: failure })
+}
+
+/** What became of a request, to be read after the name of the model. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof NotAnswered) return error.message
+  // An error in the middle of a stream is what the server sent: mostly an object with a message.
+  const { message } = (error ?? {}) as { message?: unknown }
+  return `broke off: ${typeof message === 'string' && message !== '' ? message : messageOf(error)}`
 }

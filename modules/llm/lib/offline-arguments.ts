@@ -1,7 +1,8 @@
 import type { ToolDefinition } from 'agent-host'
 
 interface Property {
-  readonly type?: string
+  readonly type?: string | readonly string[]
+  readonly items?: Property
   readonly format?: string
   readonly description?: string
   readonly enum?: readonly unknown[]
@@ -31,31 +32,59 @@ interface Found {
   readonly places: string[]
 }
 
-function readText(text: string): Found {
-  const all = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, match = '']) => match)
+const DATE = /\b\d{4}-\d\d-\d\d\b/g
+
+/** Up to the end of the phrase, or to a word of time. */
+const PLACE_IN_LOWER_CASE =
+  /\b(?:in|at|for)\s+([\p{L}' -]{1,60}?)(?=\s+(?:today|tomorrow|tonight|now|right|please|on|at|this)\b|[?.!,]|\s*$)/gu
+
+/** A user may send megabytes; what is searched again and again is bounded. */
+const LONGEST_SEARCH = 4000
+
+function readText(rawText: string): Found {
+  const text = rawText.slice(0, LONGEST_SEARCH)
+  const all = (pattern: RegExp, from = text) => [...from.matchAll(pattern)].map(([, match = '']) => match)
+  const capitalized = all(/\b(?:in|at|for|to|from|of)\s+((?:\p{Lu}[\p{L}'-]*)(?:\s+\p{Lu}[\p{L}'-]*)*)/gu)
   return {
     text,
-    numbers: all(/(?<![\w.])(-?\d+(?:\.\d+)?)(?![\w])/g).map(Number),
-    quoted: all(/["“']([^"”']+)["”'](?!\w)/g),
-    places: all(/\b(?:in|at|for|to|from|of)\s+((?:\p{Lu}[\p{L}'-]*)(?:\s+\p{Lu}[\p{L}'-]*)*)/gu),
+    // The parts of a date are no numbers.
+    numbers: all(/(?<![\w.])(-?\d+(?:\.\d+)?)(?![\w])/g, text.replace(DATE, ' ')).map(Number),
+    quoted: all(/(?<!\w)["“']([^"”']+)["”'](?!\w)/g),
+    places: capitalized.length > 0 ? capitalized : all(PLACE_IN_LOWER_CASE),
   }
 }
 
 function valueFor(name: string, property: Property, found: Found): unknown {
   const choices = choicesOf(property)
   if (choices.length > 0) return choices.find((choice) => mentions(found.text, String(choice)))
-  const type = property.type ?? property.anyOf?.find((option) => option.type !== 'null')?.type
+  const type = typeOf(property)
   if (type === 'integer') return takeWhere(found.numbers, Number.isInteger)
   if (type === 'number') return found.numbers.shift()
   if (type === 'boolean')
     return mentions(found.text, name) ? !/\b(no|not|without|don't)\b/i.test(found.text) : undefined
+  if (type === 'array') return takeAll(property.items ?? {}, found)
   if (type !== 'string') return undefined
   const about = `${name} ${property.description ?? ''}`
   if (/time.?zone|\bIANA\b/i.test(about)) return timeZoneIn(found)
-  if (property.format === 'date' || /\bdate\b/i.test(name)) return /\b\d{4}-\d\d-\d\d\b/.exec(found.text)?.[0]
+  if (property.format === 'date' || /\bdate\b/i.test(name)) return found.text.match(DATE)?.[0]
   return (
     found.quoted.shift() ?? (/city|place|location|country|where|town/i.test(about) ? found.places.shift() : undefined)
   )
+}
+
+/** The first that is not null, of several. */
+function typeOf({ type, anyOf = [] }: Property): string | undefined {
+  if (typeof type === 'string') return type
+  return (
+    type?.find((name) => name !== 'null') ?? anyOf.map(typeOf).find((name) => name !== undefined && name !== 'null')
+  )
+}
+
+/** All numbers or all quoted texts that are left; `undefined` when there are none. */
+function takeAll(items: Property, { numbers, quoted }: Found): unknown[] | undefined {
+  const type = typeOf(items)
+  const taken = type === 'number' || type === 'integer' ? numbers.splice(0) : quoted.splice(0)
+  return taken.length > 0 ? taken : undefined
 }
 
 function choicesOf(property: Property): readonly unknown[] {
@@ -91,8 +120,9 @@ function fallback(property: Property, text: string): unknown {
   if (property.default !== undefined) return property.default
   const [choice] = choicesOf(property)
   if (choice !== undefined) return choice
-  if (property.type === 'number' || property.type === 'integer') return 0
-  if (property.type === 'boolean') return false
-  if (property.type === 'array') return []
-  return property.type === 'object' ? {} : text
+  const type = typeOf(property)
+  if (type === 'number' || type === 'integer') return 0
+  if (type === 'boolean') return false
+  if (type === 'array') return []
+  return type === 'object' ? {} : text
 }

@@ -14,7 +14,15 @@ export function pickTool(question: string, tools: readonly ToolDefinition[]): To
 /** A word of the name says more than one of the description; what stands for an argument says a little. */
 function scoreOf({ name, description, parameters }: ToolDefinition, asked: ReadonlySet<string>): number {
   const shared = (text: string) => [...wordsOf(text)].filter((word) => asked.has(word)).length
-  return 3 * shared(name) + 2 * shared(description) + shared(JSON.stringify(parameters.properties ?? {}))
+  return 3 * shared(name) + 2 * shared(description) + shared(aboutArguments(parameters))
+}
+
+/** Names, descriptions and choices; the words of JSON Schema itself tell nothing. */
+function aboutArguments({ properties = {} }: ToolDefinition['parameters']): string {
+  const described = Object.entries(properties as Readonly<Record<string, { description?: string; enum?: unknown[] }>>)
+  return described
+    .map(([name, { description = '', enum: choices = [] }]) => [name, description, ...choices].join(' '))
+    .join(' ')
 }
 
 /** Too common to tell anything. */

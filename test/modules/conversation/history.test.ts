@@ -22,4 +22,17 @@ describe('conversation/history', () => {
     expect(await shown(messages, { max_messages: 3 })).to.deep.equal(['system s', 'assistant ', 'tool r', 'user b'])
     expect(await shown(messages, { max_messages: 2 })).to.deep.equal(['system s', 'user b'])
   })
+
+  it('hands on what is added and cleared', async () => {
+    const done: unknown[] = []
+    const run = {
+      getHistory: () => [],
+      addMessage: (message: Message) => void done.push(message),
+      clearHistory: () => void done.push('cleared'),
+    }
+    const filter = await history.create({ history: run }, { messages: [] }, makeContext())
+    await filter.addMessage(says('a'))
+    await filter.clearHistory()
+    expect(done).to.deep.equal([says('a'), 'cleared'])
+  })
 })

@@ -1,12 +1,13 @@
+import type { Static } from 'agent-host'
 import { expect } from 'chai'
 import auto from '../../../modules/llm/auto.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import { startModelServer, streams } from '../../support/fake-model-server.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
 
-async function choose(environment: Record<string, string>) {
+async function choose(environment: Record<string, string>, config: Static<typeof auto.config> = {}) {
   const context = makeContext({ environment })
-  const llm = await auto.create({}, {}, context)
+  const llm = await auto.create({}, config, context)
   return { llm, lines: context.lines }
 }
 
@@ -15,6 +16,13 @@ describe('llm/auto', () => {
     const { llm, lines } = await choose({ OPENAI_API_KEY: '' })
     expect(lines).to.deep.equal(['info no provider key is in the environment: the offline model answers'])
     expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.match(/offline model/)
+    const one = await startModelServer(streams([{ content: 'x' }]))
+    try {
+      const second = await choose({ OLLAMA_BASE_URL: '', OLLAMA_HOST: one.url })
+      expect(textOf(await collect(second.llm, { messages: [says('hi')] }))).to.equal('x')
+    } finally {
+      await one.stop()
+    }
   })
 
   it('takes the provider whose key is there, and the model that is named', async () => {
@@ -24,6 +32,34 @@ describe('llm/auto', () => {
     expect((await choose({ GEMINI_API_KEY: 'k', AGENT_HOST_MODEL: 'gemini-x' })).lines).to.deep.equal([
       'info Google answers, model gemini-x',
     ])
+  })
+
+  it('takes the first of several in the order of the documentation, and the model of the config first', async () => {
+    const several = { XAI_API_KEY: 'k', GROQ_API_KEY: 'k', OLLAMA_HOST: '127.0.0.1', GOOGLE_GENERATIVE_AI_API_KEY: 'k' }
+    expect((await choose(several)).lines).to.deep.equal(['info Google answers, model gemini-2.5-flash'])
+    const named = await choose({ ...several, AGENT_HOST_MODEL: 'from-env' }, { model: 'from-config' })
+    expect(named.lines).to.deep.equal(['info Google answers, model from-config'])
+  })
+
+  it('reads the address of Ollama in every form that Ollama takes', async () => {
+    const server = await startModelServer(streams([{ content: 'x' }]))
+    const port = new URL(server.url).port
+    try {
+      for (const host of [
+        `127.0.0.1:${port}`,
+        `0.0.0.0:${port}`,
+        `:${port}`,
+        `http://127.0.0.1:${port}/`,
+        server.url,
+      ]) {
+        const { llm } = await choose({ OLLAMA_HOST: host })
+        expect(textOf(await collect(llm, { messages: [says('hi')] })), host).to.equal('x')
+      }
+    } finally {
+      await server.stop()
+    }
+    const failure = await choose({ OLLAMA_HOST: 'not an address' }).catch((error: Error) => error.message)
+    expect(failure).to.equal("The environment gives 'not an address' as the address of Ollama: that is none.")
   })
 
   it('asks at the address that the environment names', async () => {

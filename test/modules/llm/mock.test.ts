@@ -41,8 +41,16 @@ describe('llm/mock', () => {
     )
     expect(failure).to.equal('broken')
     const run = makeRun()
-    const waiting = collect(await make([{ text: 'a', delay_ms: 10_000 }]), ask, run).catch((error: Error) => error.name)
-    setTimeout(() => run.abort(), 20)
-    expect(await waiting).to.equal('AbortError')
+    const waiting = collect(await make([{ text: 'a', delay_ms: 10_000 }]), ask, run).catch((error: Error) => error)
+    setTimeout(() => run.abort(new Error('enough')), 20)
+    expect(await waiting).to.have.property('message', 'enough')
+  })
+
+  it('cuts no character in two', async () => {
+    expect(await collect(await make([{ text: 'a😀b', chunks: 2 }]), ask)).to.deep.equal([
+      { type: 'text', text: 'a😀' },
+      { type: 'text', text: 'b' },
+      { type: 'finish', reason: 'stop' },
+    ])
   })
 })

@@ -1,4 +1,4 @@
-import type { LLMPart, Message, ToolDefinition } from 'agent-host'
+import type { LLMPart, LLMRequest, Message, ToolDefinition } from 'agent-host'
 import { expect } from 'chai'
 import offline from '../../../modules/llm/offline.ts'
 import { collect, describeLLM, textOf } from '../../suites/llm-suite.ts'
@@ -23,6 +23,11 @@ const TOOLS = [
     { degrees: { type: 'number' }, to: { enum: ['celsius', 'fahrenheit'] } },
     ['degrees', 'to'],
   ),
+  tool('book_table', 'Books a table.', {
+    date: { type: 'string', format: 'date' },
+    guests: { type: ['integer', 'null'] },
+  }),
+  tool('average', 'Tells the average.', { values: { type: 'array', items: { type: 'number' } } }, ['values']),
   tool('remember', 'Stores a note.', { note: { type: 'string' }, urgent: { type: 'boolean' } }, ['note']),
 ]
 
@@ -43,6 +48,11 @@ describe('llm/offline', () => {
     ['Please add 2.5 and -3', 'add', { a: 2.5, b: -3 }],
     ['Convert a temperature of 20 degrees to fahrenheit', 'convert_temperature', { degrees: 20, to: 'fahrenheit' }],
     ['Remember the note "buy milk", it is urgent', 'remember', { note: 'buy milk', urgent: true }],
+    ['how is the weather in san francisco today?', 'weather', { city: 'san francisco' }],
+    ["What's the weather in 'Rome'?", 'weather', { city: 'Rome' }],
+    ['Book a table on 2026-11-21 for 3', 'book_table', { date: '2026-11-21', guests: 3 }],
+    ['The average of 1, 2 and 6', 'average', { values: [1, 2, 6] }],
+    ['remember to sleep', 'remember', { note: 'remember to sleep' }],
   ]
   for (const [question, name, args] of cases) {
     it(`understands: ${question}`, async () => {
@@ -53,10 +63,29 @@ describe('llm/offline', () => {
   it('says what it can do when no tool fits, and when there is none', async () => {
     const none = await collect(await make(), { messages: [says('Sing!')], tools: TOOLS.slice(0, 2) })
     expect(textOf(none)).to.equal(
-      'None of my tools fits that. I can use:\n- currentTime: Tells the current date and time, anywhere in the world.\n- weather: Tells the weather of a city.',
+      'None of my tools fits that. I can use:\n- currentTime: Tells the current date and time, anywhere in the world.\n- weather: Tells the weather of a city.\n\nI am the offline model: no network, no key. Set a provider key such as OPENAI_API_KEY in .env and start again, or name a module such as llm/openai-compatible, to talk to a real model.',
     )
     expect(textOf(await collect(await make(), { messages: [says('Hi')] }))).to.match(/^I have no tools/)
   })
+
+  it('is not drawn to a tool by the words of JSON Schema', async () => {
+    expect(await callFor('Is a string a number or an object?', TOOLS.slice(4, 5))).to.deep.equal([])
+  })
+
+  it('calls the tool that is asked for, one when one is required, and none when none may be', async () => {
+    const chosen = async (toolChoice: LLMRequest['toolChoice'], question = 'Sing!') => {
+      const parts = await collect(await make(), { messages: [says(question)], tools: TOOLS.slice(0, 2), toolChoice })
+      return parts.flatMap((part) => (part.type === 'tool_call' ? [part.call.name] : []))
+    }
+    expect(await chosen({ tool: 'weather' })).to.deep.equal(['weather'])
+    expect(await chosen('required')).to.deep.equal(['currentTime'])
+    expect(await chosen('none', 'What time is it?')).to.deep.equal([])
+  })
+
+  it('reads a message of megabytes in no time', async () => {
+    const [call] = await callFor(`time ${'in a '.repeat(2_000_000)}`)
+    expect(call?.[0]).to.equal('currentTime')
+  }).timeout(5000)
 
   it('tells the results of the turn, and calls nothing twice', async () => {
     const messages: Message[] = [
@@ -66,14 +95,25 @@ describe('llm/offline', () => {
     ]
     const parts = await collect(await make(), { messages, tools: TOOLS })
     expect(textOf(parts)).to.equal('currentTime says: noon')
+    const failed: Message[] = [...messages.slice(0, 2), { role: 'tool', content: 'Error: no clock', toolCallId: 'c' }]
+    expect(textOf(await collect(await make(), { messages: failed, tools: TOOLS }))).to.equal(
+      'currentTime failed: no clock',
+    )
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
   })
 
   it('says in the first reply of a conversation what it is and how to switch, and not again', async () => {
     const llm = await make(true)
-    expect(textOf(await collect(llm, { messages: [says('Hi')] }))).to.match(/I am the offline model.*OPENAI_API_KEY/)
-    const later = [says('Hi'), { role: 'assistant' as const, content: 'Hello' }, says('Hi')]
-    expect(textOf(await collect(llm, { messages: later }))).not.to.match(/offline/)
+    const turn: Message[] = [
+      says('time?'),
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'currentTime', arguments: {} }] },
+      { role: 'tool', content: 'noon', toolCallId: 'c' },
+    ]
+    expect(textOf(await collect(llm, { messages: turn }))).to.match(
+      /^currentTime says: noon\n\n\(I am the offline model.*OPENAI_API_KEY/,
+    )
+    const later: Message[] = [says('Hi'), { role: 'assistant', content: 'Hello' }, ...turn]
+    expect(textOf(await collect(llm, { messages: later }))).to.equal('currentTime says: noon')
   })
 
   it('is the same each time', async () => {

@@ -108,7 +108,7 @@ describe('orchestrator/tool-loop', () => {
       { role: 'tool', content: 'a done', toolCallId: 'c10' },
       { role: 'tool', content: 'b done', toolCallId: 'c11' },
     ])
-    expect(said.join('')).to.equal('waitfine')
+    expect(said.join('')).to.equal('wait\n\nfine')
   })
 
   it('tells the model what went wrong with a tool, or that there is none of that name', async () => {
@@ -133,6 +133,15 @@ describe('orchestrator/tool-loop', () => {
     ])
   })
 
+  it('tells the model of a failure that a tool returns', async () => {
+    const provider: ToolProvider = {
+      ...tools(['a'], () => ''),
+      executeTool: async () => ({ text: 'no such city', isError: true }),
+    }
+    const { asked } = await answer([{ call: [['a', {}]] }, 'sorry'], [provider])
+    expect(asked[1]?.messages.at(-1)?.content).to.equal('Error: no such city')
+  })
+
   it('stops after max_steps with a sentence', async () => {
     const again = { call: [['a', {}]] as [string, object][] }
     const { said, asked } = await answer([again, again, again], [tools(['a'], () => 'x')], { config: { max_steps: 2 } })
@@ -141,10 +150,12 @@ describe('orchestrator/tool-loop', () => {
   })
 
   it('refuses two tools of one name', async () => {
-    const failure = await answer(['x'], [tools(['a'], () => ''), tools(['a'], () => '')]).catch(
+    const failure = await answer(['x'], [tools(['a', 'b'], () => ''), tools(['c', 'a'], () => '')]).catch(
       (error: Error) => error.message,
     )
-    expect(failure).to.match(/^Two tool providers have a tool 'a'/)
+    expect(failure).to.match(/^Two tool providers have a tool 'a': the one with a, b, and the one with c, a\./)
+    const twice = await answer(['x'], [tools(['a', 'a'], () => '')]).catch((error: Error) => error.message)
+    expect(twice).to.match(/^A tool provider lists the tool 'a' twice/)
   })
 
   it('ends with the run, instead of telling the model', async () => {

@@ -1,5 +1,7 @@
-import { AgentHost, type Part } from 'agent-host'
+import { AgentHost, type Attachment, type Part } from 'agent-host'
 import { expect } from 'chai'
+import collector from '../../../modules/response/collector.ts'
+import { makeContext } from '../../support/fake-run.ts'
 
 describe('response/collector', () => {
   it('hands on in one piece what an agent says', async () => {
@@ -16,5 +18,26 @@ describe('response/collector', () => {
     expect(text).to.equal('one two three')
     expect(parts).to.deep.equal([{ type: 'text', text: 'one two three' }])
     await host.close()
+  })
+
+  it('passes attachments at once, and tells what it holds back', async () => {
+    const sent: unknown[] = []
+    const push = (value: unknown) => void sent.push(value)
+    const response = {
+      respondText: push,
+      respondImage: push,
+      respondAudio: push,
+      respondFile: push,
+      getResponse: () => ({ text: 'before ', attachments: [] }),
+    }
+    const filter = await collector.create({ response }, {}, makeContext())
+    const image: Attachment = { mediaType: 'image/png', data: new Uint8Array([1]) }
+    await filter.respondText('one ')
+    await filter.respondImage(image)
+    await filter.respondText('two')
+    expect(sent).to.deep.equal([image])
+    expect(await filter.getResponse()).to.deep.equal({ text: 'before one two', attachments: [] })
+    await filter[Symbol.asyncDispose]?.()
+    expect(sent).to.deep.equal([image, 'one two'])
   })
 })
