@@ -58,6 +58,7 @@ class AgentWatcher implements Watching {
   readonly #inodes = new Map<string, number | undefined>()
   #watcher: FSWatcher | undefined
   #settling = false
+  #closed = false
   #mustScan = false
   #working: Promise<void> = Promise.resolve()
 
@@ -88,6 +89,7 @@ class AgentWatcher implements Watching {
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     for (const timer of this.#timers) clearTimeout(timer)
     await this.#watcher?.close()
     await this.#working
@@ -137,6 +139,8 @@ class AgentWatcher implements Watching {
   }
 
   #later(delayMs: number, act: () => void): void {
+    // What is still being worked on when this is closed must not begin to wait anew.
+    if (this.#closed) return
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
       act()
