@@ -72,8 +72,8 @@ export class AgentFolder {
    *
    * @throws HostError `PROJECT_INVALID` when it is not there or cannot be read
    */
-  async scan(): Promise<FileChange[]> {
-    return this.update(new Set([...(await listAgentFiles(this.dir)), ...this.#files.keys()]))
+  async scan(gone: ReadonlySet<string> = new Set()): Promise<FileChange[]> {
+    return this.update([...(await listAgentFiles(this.dir)), ...this.#files.keys()], gone)
   }
 
   /** Agent files of the folder that were not looked at yet (absolute paths); none when it is not there. */
@@ -82,16 +82,22 @@ export class AgentFolder {
     return files.filter((path) => !this.#files.has(path))
   }
 
-  /** Looks at these files (absolute paths) again, and says what became of those that have changed. */
-  async update(paths: Iterable<string>): Promise<FileChange[]> {
+  /**
+   * Looks at these files (absolute paths) again, and says what became of those that have changed.
+   *
+   * @param missing those that are known to be gone for good; another that cannot be found just now stays in service
+   */
+  async update(paths: Iterable<string>, missing: ReadonlySet<string>): Promise<FileChange[]> {
     const changed: AgentFile[] = []
     const gone: AgentFile[] = []
-    const sorted = [...paths].sort()
+    const sorted = [...new Set(paths)].sort()
     for (let first = 0; first < sorted.length; first += READS_AT_ONCE) {
       const batch = sorted.slice(first, first + READS_AT_ONCE)
       const reads = await Promise.all(batch.map(readText))
       batch.forEach((path, index) => {
-        this.#note(path, reads[index], changed, gone)
+        const read = reads[index]
+        if (read) this.#note(path, read, changed)
+        else if (missing.has(path)) this.#drop(path, gone)
       })
     }
     // A file that was renamed is gone and new at once: its agent is handed on, and never out of service.
@@ -119,14 +125,15 @@ export class AgentFolder {
     return [...this.#files.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Takes down what was read, if it is news. */
-  #note(path: string, read: ReadText | undefined, changed: AgentFile[], gone: AgentFile[]): void {
+  #drop(path: string, gone: AgentFile[]): void {
     const known = this.#files.get(path)
-    if (!read) {
-      if (known) gone.push(known)
-      this.#files.delete(path)
-      return
-    }
+    if (known) gone.push(known)
+    this.#files.delete(path)
+  }
+
+  /** Takes down what was read, if it is news. */
+  #note(path: string, read: ReadText, changed: AgentFile[]): void {
+    const known = this.#files.get(path)
     const hash = createHash('sha256').update(read.text).update(read.problem).digest('base64')
     if (known?.hash === hash) return
     const name = relative(this.#host.projectDir, path)

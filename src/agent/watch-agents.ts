@@ -181,23 +181,26 @@ class AgentWatcher implements Watching {
 
   async #update(changed: ReadonlySet<string>): Promise<FileChange[]> {
     const files = [...changed].filter((path) => this.#isAround(path) && isAgentFile(relative(this.#folder.dir, path)))
-    await this.#waitForReturn(files)
-    if (files.every((path) => existsSync(path))) return this.#folder.update(files)
+    const missing = await this.#waitForReturn(files)
+    if (missing.size === 0) return this.#folder.update(files, missing)
     // One that is gone may have been renamed, and its new name not yet been told.
-    return this.#folder.update([...files, ...(await this.#folder.unknownFiles())])
+    return this.#folder.update([...files, ...(await this.#folder.unknownFiles())], missing)
   }
 
   async #scan(): Promise<FileChange[]> {
-    await this.#waitForReturn(this.#folder.paths())
-    return existsSync(this.#folder.dir) ? this.#folder.scan() : this.#folder.update(this.#folder.paths())
+    const missing = await this.#waitForReturn(this.#folder.paths())
+    return existsSync(this.#folder.dir) ? this.#folder.scan(missing) : this.#folder.update(missing, missing)
   }
 
-  /** Gives a file that is missing the time to come back. */
-  async #waitForReturn(paths: readonly string[]): Promise<void> {
+  /** Gives files the time to come back; answers those that were missing all the while. */
+  async #waitForReturn(paths: readonly string[]): Promise<Set<string>> {
+    const missing = new Set(paths.filter((path) => !existsSync(path)))
     const deadline = Date.now() + GRACE_MS
-    while (Date.now() < deadline && paths.some((path) => !existsSync(path))) {
-      await new Promise((resume) => setTimeout(resume, 20))
+    while (missing.size > 0 && Date.now() < deadline) {
+      await new Promise((resume) => setTimeout(resume, 10))
+      for (const path of missing) if (existsSync(path)) missing.delete(path)
     }
+    return missing
   }
 
   /** Whether a path is the agent folder, or lies in it or above it. */
