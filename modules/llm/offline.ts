@@ -45,7 +45,7 @@ function* answer({ messages, tools = [], toolChoice }: LLMRequest, introduce: bo
     results.length === 0
       ? `${sayWhatItCan(tools)}\n\n${WHAT_I_AM}`
       : tellResults(results, messages.slice(asked + 1)) + (introduce && isFirst ? `\n\n(${WHAT_I_AM})` : '')
-  for (const piece of text.match(/\s*\S+/g) ?? []) yield { type: 'text', text: piece }
+  for (const piece of text.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text', text: piece }
   yield { type: 'finish', reason: 'stop' }
 }
 

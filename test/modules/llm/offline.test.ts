@@ -83,8 +83,12 @@ describe('llm/offline', () => {
   })
 
   it('reads a message of megabytes in no time', async () => {
-    const [call] = await callFor(`time ${'in a '.repeat(2_000_000)}`)
+    const [call] = await callFor(`time in ${' '.repeat(20_000)}1 ${'in a '.repeat(400_000)}`)
     expect(call?.[0]).to.equal('currentTime')
+    const content = `noon${' '.repeat(200_000)}`
+    const result: Message = { role: 'tool', content, toolCallId: 'c' }
+    const parts = await collect(await make(), { messages: [says('time?'), result] })
+    expect(textOf(parts)).to.equal(`The tool says: ${content}`)
   }).timeout(5000)
 
   it('tells the results of the turn, and calls nothing twice', async () => {

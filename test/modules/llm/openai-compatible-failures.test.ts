@@ -1,0 +1,170 @@
+import type { ServerResponse } from 'node:http'
+import { expect } from 'chai'
+import { collect, textOf } from '../../suites/llm-suite.ts'
+import { connectsModels, failure, words } from '../../support/connect-model.ts'
+import { event, fails, sends, streams } from '../../support/fake-model-server.ts'
+import { makeRun, says } from '../../support/fake-run.ts'
+
+const sendsAndWaits = (response: ServerResponse) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(event({ choices: [{ index: 0, delta: { content: 'a' } }] }))
+}
+const says4xx = (message: string) => (response: ServerResponse) => {
+  response.writeHead(400, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ error: { message } }))
+}
+
+describe('llm/openai-compatible, when something fails', () => {
+  const connect = connectsModels()
+
+  it('repeats what failed for a passing reason, as often as it may and as late as it is asked to', async () => {
+    const { server, llm } = await connect([
+      fails(429, { 'retry-after-ms': '30' }),
+      fails(503, { 'retry-after-ms': '1' }),
+      streams(words),
+    ])
+    const startedMs = Date.now()
+    expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('one two')
+    expect(server.requests).to.have.lengthOf(3)
+    expect(Date.now() - startedMs).to.be.within(25, 2000)
+    const impatient = await connect([fails(500, { 'retry-after-ms': '1' })], { max_retries: 1 })
+    expect(await failure(collect(impatient.llm, { messages: [says('hi')] }))).to.equal(
+      `The model 'm' at ${impatient.server.url} did not answer (status 500): refused with 500`,
+    )
+    expect(impatient.server.requests).to.have.lengthOf(2)
+  })
+
+  it('waits until the date that it is asked to wait for', async () => {
+    const until = Math.ceil(Date.now() / 1000) * 1000 + 1000
+    const { llm } = await connect([fails(429, { 'retry-after': new Date(until).toUTCString() }), streams(words)])
+    await collect(llm, { messages: [says('hi')] })
+    expect(Date.now()).to.be.least(until - 5)
+  })
+
+  it('repeats a request whose connection broke before there was an answer', async () => {
+    const { server, llm } = await connect([(response) => void response.destroy(), streams(words)])
+    expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('one two')
+    expect(server.requests).to.have.lengthOf(2)
+  })
+
+  it('does not repeat what is refused for good, nor a stream that has begun', async () => {
+    const { server, llm } = await connect([fails(401)])
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
+      `The model 'm' at ${server.url} did not answer (status 401): refused with 401`,
+    )
+    expect(server.requests).to.have.lengthOf(1)
+    const cut = await connect([streams(words, 'stop', { cut: true })])
+    await failure(collect(cut.llm, { messages: [says('hi')] }))
+    expect(cut.server.requests).to.have.lengthOf(1)
+  })
+
+  it('never tells a key, though the server repeats it or it is part of the address', async () => {
+    const config = { headers: { 'x-api-key': 'header-secret' }, query: { key: 'query-secret' } }
+    const { server, llm } = await connect([says4xx('bad keys: sk-secret, header-secret, query-secret')], config)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
+      `The model 'm' at ${server.url} did not answer (status 400): bad keys: [redacted], [redacted], [redacted]`,
+    )
+    const inside = await connect([fails(401)], { base_url: server.url.replace('//', '//me:sk-other-secret@') })
+    expect(await failure(collect(inside.llm, { messages: [says('hi')] }))).not.to.contain('sk-other-secret')
+  })
+
+  it('tells what a server said that does not speak as OpenAI does, and an error in mid stream', async () => {
+    const { server, llm } = await connect([
+      (response) => {
+        response.writeHead(422, { 'content-type': 'application/json' })
+        response.end('{"detail":"no such model"}')
+      },
+    ])
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
+      `The model 'm' at ${server.url} did not answer (status 422): Unprocessable Entity: {"detail":"no such model"}`,
+    )
+    const broken = await connect([
+      sends({ choices: [{ index: 0, delta: { content: 'a' } }] }, { error: { message: 'overloaded' } }),
+    ])
+    expect(await failure(collect(broken.llm, { messages: [says('hi')] }))).to.equal(
+      `The model 'm' at ${broken.server.url} broke off: overloaded`,
+    )
+  })
+
+  it('tells of a server that is not there, and of a stream that breaks off', async () => {
+    const config = { base_url: 'http://127.0.0.1:9/v1', max_retries: 0 }
+    const { llm } = await connect([streams(words)], config)
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
+      /^The model 'm' at http:\/\/127\.0\.0\.1:9\/v1 did not answer/,
+    )
+    const cut = await connect([streams(words, 'stop', { cut: true })])
+    expect(await failure(collect(cut.llm, { messages: [says('hi')] }))).to.match(/^The model 'm' at .* broke off/)
+  })
+
+  it('gives up a model that says nothing, and stops at once when the run ends', async () => {
+    const silent = () => {}
+    const { llm } = await connect([silent], { timeout: 1 })
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 seconds\.$/)
+    const patient = await connect([silent])
+    const run = makeRun()
+    const asked = failure(collect(patient.llm, { messages: [says('hi')] }, run))
+    setTimeout(() => run.abort(new Error('enough')), 30)
+    expect(await asked).to.equal('enough')
+  })
+
+  it('stops a stream at once when the run ends, and the wait before a repetition', async () => {
+    const begun = await connect([sendsAndWaits])
+    const run = makeRun()
+    const reading = async () => {
+      for await (const _ of begun.llm.generate({ messages: [says('hi')] }, run)) {
+        setTimeout(() => run.abort(new Error('enough')), 30)
+      }
+    }
+    expect(await failure(reading())).to.equal('enough')
+    const busy = await connect([fails(503, { 'retry-after': '20' })])
+    const other = makeRun()
+    setTimeout(() => other.abort(new Error('enough')), 30)
+    expect(await failure(collect(busy.llm, { messages: [says('hi')] }, other))).to.equal('enough')
+  })
+
+  it('closes the connection when its reader leaves', async () => {
+    let closed = () => {}
+    const isClosed = new Promise<void>((resolve) => {
+      closed = resolve
+    })
+    const { llm } = await connect([
+      (response) => {
+        response.on('close', closed)
+        return sendsAndWaits(response)
+      },
+    ])
+    for await (const _ of llm.generate({ messages: [says('hi')] }, makeRun())) break
+    await isClosed
+  })
+
+  it('does not take a wait that the server asked for, nor a slow reader, for silence', async () => {
+    const busy = await connect([fails(429, { 'retry-after': '1.3' }), streams(words)], { timeout: 1 })
+    expect(textOf(await collect(busy.llm, { messages: [says('hi')] }))).to.equal('one two')
+    let release = () => {}
+    const { llm } = await connect(
+      [
+        async (response) => {
+          sendsAndWaits(response)
+          await new Promise<void>((resolve) => {
+            release = resolve
+          })
+          response.end(event({ choices: [{ index: 0, delta: { content: 'b' }, finish_reason: 'stop' }] }))
+        },
+      ],
+      { timeout: 1 },
+    )
+    let text = ''
+    for await (const part of llm.generate({ messages: [says('hi')] }, makeRun())) {
+      if (part.type === 'text') text += part.text
+      if (text !== 'a') continue
+      await new Promise((resolve) => setTimeout(resolve, 1200))
+      release()
+    }
+    expect(text).to.equal('ab')
+  })
+
+  it('gives up a model that falls silent in the middle', async () => {
+    const { llm } = await connect([sendsAndWaits], { timeout: 1 })
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 seconds\.$/)
+  })
+})
