@@ -1,0 +1,183 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import Database from 'libsql'
+import { openStore } from '../../src/store/open-store.ts'
+import type { RecordStore } from '../../src/store/record-store.ts'
+import { describeRecordStore } from '../suites/record-store-suite.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+describe('the SQLite store', () => {
+  let dir: string
+  const open = () => openStore({ store: 'sqlite', dir, projectDir: dir })
+
+  beforeEach(async () => {
+    dir = join((await makeProject()).dir, 'responses')
+  })
+
+  describeRecordStore(open, open)
+
+  it('is readable by its owner alone', async () => {
+    const store = await open()
+    await store.commit([['a', '1']])
+    const modes = readdirSync(dir).map((name) => [name, (statSync(join(dir, name)).mode & 0o777).toString(8)])
+    expect(Object.fromEntries(modes)).to.deep.equal({
+      'responses.db': '600',
+      'responses.db-shm': '600',
+      'responses.db-wal': '600',
+      servers: '700',
+    })
+    expect((statSync(dir).mode & 0o777).toString(8)).to.equal('700')
+    await store.close()
+  })
+
+  it('writes the table and the values of @keyv/sqlite', async () => {
+    const store = await open()
+    await store.commit([['response:a', '{"b":1}']])
+    await store.close()
+    const db = new Database(join(dir, 'responses.db'))
+    expect(db.prepare('SELECT key, value FROM keyv').all()).to.deep.equal([
+      { key: 'keyv:response:a', value: '{"value":{"b":1}}' },
+    ])
+    db.close()
+  })
+
+  it('loses nothing that it acknowledged, and keeps no half, when the process is killed', async () => {
+    let acknowledged: string[] = []
+    for (let round = 0; round < 3; round++) {
+      const { child, lines } = await startProcess('write')
+      await eventually(() => expect(lines().length).to.be.greaterThan(200), 20_000)
+      await kill(child)
+      acknowledged = [
+        ...acknowledged,
+        ...lines()
+          .filter((line) => line.startsWith('done '))
+          .map((line) => line.slice(5)),
+      ]
+    }
+    const store = await open()
+    const ones = await listAll(store, 'one:')
+    const twos = new Set(await listAll(store, 'two:'))
+    expect(ones.filter((key) => !twos.has(key))).to.deep.equal([])
+    expect(twos.size).to.equal(ones.length)
+    expect(acknowledged.filter((key) => !twos.has(key))).to.deep.equal([])
+    await store.close()
+  }).timeout(60_000)
+
+  it('knows which of the servers that share it are alive, and takes the locks of the dead away', async () => {
+    const store = await open()
+    const { child, lines } = await startProcess('wait')
+    await eventually(() => expect(lines()[0]).to.match(/^server /), 20_000)
+    const other = lines()[0]?.slice(7) as string
+    expect(await store.isServerAlive(other)).to.equal(true)
+    await kill(child)
+    expect(await store.isServerAlive(other)).to.equal(false)
+    expect(readdirSync(join(dir, 'servers'))).to.include(`${other}.lock`)
+    const third = await open()
+    expect(readdirSync(join(dir, 'servers'))).to.not.include(`${other}.lock`)
+    expect(await third.isServerAlive(store.serverId)).to.equal(true)
+    await third.close()
+    await store.close()
+    expect(readdirSync(join(dir, 'servers'))).to.deep.equal([])
+  }).timeout(30_000)
+
+  it('shows what one server commits to another', async () => {
+    const [one, other] = [await open(), await open()]
+    await one.commit([['a', '1']])
+    expect(await other.get(['a'])).to.deep.equal(['1'])
+    expect(await other.commit([['a', '2']], { absent: ['a'] })).to.equal(false)
+    await one.close()
+    await other.close()
+  })
+
+  it('serves other work and earlier records while another process holds the lock, and recovers', async () => {
+    const store = await open()
+    await store.commit([['a', '1']])
+    const other = new Database(join(dir, 'responses.db'))
+    other.exec('BEGIN IMMEDIATE')
+    const commit = store.commit([['b', '2']]).catch((error: Error) => error)
+    const longest = await longestTurn(async () => {
+      expect(await store.get(['a'])).to.deep.equal(['1'])
+      expect(await commit).to.include({ code: 'STORE_UNAVAILABLE' })
+    })
+    expect(longest).to.be.lessThan(500)
+    expect(await store.get(['a', 'b'])).to.deep.equal(['1', undefined])
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await store.commit([['b', '2']])).to.equal(true)
+    await store.close()
+  }).timeout(20_000)
+
+  it('leaves nothing of what was removed in any file', async () => {
+    const store = await open()
+    for (let n = 0; n < 50; n++) {
+      await store.commit([[`a${n}`, JSON.stringify(`canary-${'c'.repeat(n * 100)}`)]])
+      await store.commit([[`a${n}`, JSON.stringify('shorter')]])
+    }
+    await store.commit([['b', JSON.stringify(`canary-${'d'.repeat(10_000)}`)]])
+    expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(true)
+    await store.commit([['b', undefined]])
+    await eventually(() => expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(false))
+    await store.close()
+  })
+
+  it('says what is wrong with a file that is no database', async () => {
+    const { write, path } = await makeProject()
+    await write('responses/responses.db', 'This is no database, and longer than the head of one.'.repeat(100))
+    dir = path('responses')
+    const failure = await open().catch((error: Error) => error)
+    expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+    expect((failure as Error).message).to.match(/responses\.db cannot be opened: .*not a database/)
+  })
+
+  it('says which package is missing for another store', async () => {
+    const failure = await openStore({ store: 'keyv-sqlite:x.db', dir, projectDir: '/' }).then(
+      (store) => store.close(),
+      (error: Error) => error.message,
+    )
+    // Where the optional peer is installed, it opens.
+    expect(failure ?? 'opened').to.match(/^opened$|^--store keyv-sqlite needs the package @keyv\/sqlite/)
+  })
+
+  function startProcess(mode: string): Promise<{ child: ChildProcess; lines: () => string[] }> {
+    writeFileSync(join(dir, '..', 'ready'), '')
+    const script = fileURLToPath(new URL('../support/store-process.ts', import.meta.url))
+    const child = spawn(process.execPath, ['--import=tsx', script, join(dir, 'responses.db'), mode])
+    let output = ''
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+    })
+    child.stderr.pipe(process.stderr)
+    return Promise.resolve({ child, lines: () => output.split('\n').slice(0, -1) })
+  }
+})
+
+async function kill(child: ChildProcess): Promise<void> {
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  child.kill('SIGKILL')
+  await closed
+}
+
+async function listAll(store: RecordStore, prefix: string): Promise<string[]> {
+  const keys = await store.list({ prefix, limit: 1_000_000 })
+  return keys.map((key) => key.slice(prefix.length))
+}
+
+/** The longest time, in ms, for which the event loop served nothing while the work went on. */
+async function longestTurn(work: () => Promise<void>): Promise<number> {
+  let [last, longest] = [Date.now(), 0]
+  const timer = setInterval(() => {
+    longest = Math.max(longest, Date.now() - last)
+    last = Date.now()
+  }, 5)
+  await work()
+  clearInterval(timer)
+  return longest
+}
+
+function holds(path: string, needle: string): boolean {
+  return statSync(path).isFile() && readFileSync(path).includes(needle)
+}
