@@ -1,6 +1,7 @@
 import {
   ConversationHistory,
   defineModule,
+  type FinishReason,
   LLM,
   type LLMRequest,
   type Message,
@@ -43,6 +44,7 @@ export default defineModule({
         messages.push(...(await Promise.all(calls.map((call) => execute(call, tools, run)))))
       }
       run.signal.throwIfAborted()
+      run.markIncomplete('max_steps')
       await response.respondText(`${gap}I stopped after ${max_steps} steps without coming to an answer.`)
     },
   }),
@@ -98,8 +100,15 @@ async function ask(
       text += part.text
     } else if (part.type === 'tool_call') calls.push(part.call)
     else if (part.type === 'usage') run.addUsage(part.usage)
+    else if (part.type === 'finish') markCutOff(part.reason, run)
   }
   return { text, calls }
+}
+
+/** The model's own limits, by the names that the responses API has for them. */
+function markCutOff(reason: FinishReason, run: Run): void {
+  if (reason === 'length') run.markIncomplete('max_output_tokens')
+  else if (reason === 'content_filter') run.markIncomplete('content_filter')
 }
 
 /** What went wrong is told to the model, which may find another way. Only the end of the run is not its business. */

@@ -58,12 +58,24 @@ export class EventListeners {
   /** A listener that throws is reported, and disturbs neither the run nor the other listeners. */
   emit(event: AgentEvent): void {
     for (const { prefix, listener } of this.#listeners) {
-      if (!event.event_name.startsWith(prefix)) continue
-      try {
-        listener(event)
-      } catch (error) {
-        this.#log.error(`A listener for events failed on ${event.event_name}: ${messageOf(error)}`)
-      }
+      if (event.event_name.startsWith(prefix)) this.#tell(listener, event)
+    }
+  }
+
+  /** These listeners, and another one for all that is emitted here. */
+  and(listener: AgentEventListener): EventSink {
+    const emit = (event: AgentEvent) => {
+      this.emit(event)
+      this.#tell(listener, event)
+    }
+    return { isEmpty: false, emit }
+  }
+
+  #tell(listener: AgentEventListener, event: AgentEvent): void {
+    try {
+      listener(event)
+    } catch (error) {
+      this.#log.error(`A listener for events failed on ${event.event_name}: ${messageOf(error)}`)
     }
   }
 }

@@ -3,6 +3,8 @@ import type { Run, Usage } from '../protocols/run.ts'
 
 /** What a request asks of a run. */
 export interface RunFacts {
+  /** Default: a new UUID. */
+  readonly id?: string | undefined
   readonly entryPoint: string
   readonly instructions?: string | undefined
   readonly user?: string | undefined
@@ -16,7 +18,7 @@ const NOTHING = Object.freeze({})
  * kept at the root, and what most runs never ask for (the signal) is made when it is asked for.
  */
 export class AgentRun implements Run {
-  readonly id: string = randomUUID()
+  readonly id: string
   readonly agentId: string
   readonly entryPoint: string
   readonly instructions: string | undefined
@@ -26,11 +28,13 @@ export class AgentRun implements Run {
   readonly callId: string | undefined = undefined
   private readonly root: AgentRun
   private tokens: Usage | undefined = undefined
+  private incomplete: string | undefined = undefined
   private aborted = false
   private reason: unknown = undefined
   private controller: AbortController | undefined = undefined
 
-  constructor(agentId: string, { entryPoint, instructions, user, metadata }: RunFacts) {
+  constructor(agentId: string, { id = randomUUID(), entryPoint, instructions, user, metadata }: RunFacts) {
+    this.id = id
     this.agentId = agentId
     this.entryPoint = entryPoint
     this.instructions = instructions
@@ -58,6 +62,15 @@ export class AgentRun implements Run {
       const count = added[name] ?? 0
       if (Number.isFinite(count) && count > 0) this.root.tokens[name] += Math.round(count)
     }
+  }
+
+  /** Why the answer is not complete; undefined when it is. */
+  get incompleteReason(): string | undefined {
+    return this.root.incomplete
+  }
+
+  markIncomplete(reason: string): void {
+    this.root.incomplete ??= reason
   }
 
   /** Ends the run early. Only the first reason counts. */

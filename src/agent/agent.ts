@@ -2,7 +2,7 @@ import { HostError, messageOf } from '../errors.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import { TextMessageHandler } from '../protocols/message-handlers.ts'
 import type { Usage } from '../protocols/run.ts'
-import type { EventSink } from './agent-event.ts'
+import type { AgentEventListener, EventListeners, EventSink } from './agent-event.ts'
 import { AgentRun } from './agent-run.ts'
 import { Exchange, nameCallees, type WiredModule } from './exchange.ts'
 import type { Callee, Recorder } from './facade.ts'
@@ -14,6 +14,8 @@ import { ENTRY, type EntryPoint } from './wiring.ts'
 
 /** One turn of a conversation with an agent. */
 export interface Turn {
+  /** Of the run, a UUID; a new one when left out. */
+  readonly runId?: string | undefined
   /** Oldest first; the last message of the user is the one that is handled. */
   readonly messages: readonly Message[]
   readonly instructions?: string | undefined
@@ -21,6 +23,8 @@ export interface Turn {
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** Takes the answer as it comes; never called before the run was handed out. */
   readonly onPart?: PartSink | undefined
+  /** Hears of every call between modules in this run, beside the listeners of the host. */
+  readonly onEvent?: AgentEventListener | undefined
   /**
    * Instances to take for this run instead of the agent's own, by module id; `__response__` and `__conversation__` too.
    * The links among agent-scoped modules stay as they are.
@@ -34,6 +38,8 @@ export interface RunResult {
   readonly text: string
   readonly attachments: readonly Attachment[]
   readonly usage: Readonly<Usage>
+  /** Why the agent stopped before its answer was complete; undefined when it is. */
+  readonly incompleteReason: string | undefined
 }
 
 /** A run under way. */
@@ -79,12 +85,12 @@ export class Agent {
   readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
   readonly #callees: ReadonlyMap<string, Callee>
   readonly #shared: Exchange
-  readonly #events: EventSink
+  readonly #events: EventListeners
   readonly #log: Log
   #runs = 0
   #onIdle: (() => void) | undefined
 
-  private constructor(blueprint: AgentBlueprint, shared: Exchange, events: EventSink, log: Log) {
+  private constructor(blueprint: AgentBlueprint, shared: Exchange, events: EventListeners, log: Log) {
     this.info = describeAgent(blueprint)
     this.files = blueprint.files
     this.#entryPoints = blueprint.entryPoints
@@ -103,7 +109,7 @@ export class Agent {
    *
    * @throws AgentError `AGENT_INVALID` naming the module that cannot be made; those made before are disposed
    */
-  static async open(blueprint: AgentBlueprint, events: EventSink, log: Log): Promise<Agent> {
+  static async open(blueprint: AgentBlueprint, events: EventListeners, log: Log): Promise<Agent> {
     const { definition, problemAt } = blueprint.source
     const recorder = makeRecorder(definition.id, undefined, events)
     const shared = new Exchange({ callees: nameCallees(blueprint.modules), recorder })
@@ -133,6 +139,7 @@ export class Agent {
    */
   start(entryPoint: string, turn: Turn, onEnd: (handle: RunHandle) => void): RunHandle {
     const run = new AgentRun(this.info.id, {
+      id: turn.runId,
       entryPoint,
       instructions: turn.instructions,
       user: turn.user,
@@ -156,13 +163,14 @@ export class Agent {
   /** Settles the handle, whatever happens. */
   async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun): Promise<void> {
     const response = new RunResponse(run, turn.onPart)
+    const events = turn.onEvent ? this.#events.and(turn.onEvent) : this.#events
     const exchange = new Exchange({
       callees: this.#callees,
       shared: this.#shared,
       response,
       conversation: new RunConversation(turn.messages),
       overrides: turn.overrides,
-      recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
+      recorder: events.isEmpty ? undefined : makeRecorder(run.agentId, run, events),
     })
     this.#runs++
     try {
@@ -174,7 +182,8 @@ export class Agent {
       if (exchange.needsClosing) await this.#dispose(exchange)
       run.throwIfAborted()
       const { text, attachments } = response.getResponse()
-      handle.succeed({ runId: run.id, text, attachments, usage: run.usage })
+      const { id: runId, usage, incompleteReason } = run
+      handle.succeed({ runId, text, attachments, usage, incompleteReason })
     } catch (cause) {
       if (exchange.needsClosing) await this.#dispose(exchange)
       const isOurs = cause instanceof HostError && (cause.code === 'RUN_ABORTED' || cause.code === 'REQUEST_INVALID')

@@ -25,4 +25,9 @@ export interface Run {
   readonly metadata: Readonly<Record<string, unknown>>
   /** Adds to the token usage that the answer reports. What is left out counts as 0. */
   addUsage(usage: Partial<Usage>): void
+  /**
+   * Says that the answer ends before it is complete, for a limit of the agent's own: `max_output_tokens`,
+   * `content_filter`, `max_steps` or a name of yours. The run still ends well. Only the first reason counts.
+   */
+  markIncomplete(reason: string): void
 }

@@ -23,6 +23,7 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     RUN_ABORTED: (error, describeFailure) => ({ statusCode: 503, detail: describeFailure(error), headers: NO_RETRY }),
     UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
     OVERLOADED: () => ({ headers: RETRY_LATER }),
+    STORE_UNAVAILABLE: () => ({ detail: 'The store of responses cannot be reached', headers: RETRY_LATER }),
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
 

@@ -88,14 +88,22 @@ export class EventStream {
       'x-accel-buffering': 'no',
     })
     this.#raw.on('drain', () => this.#unblock())
-    this.#raw.once('close', () => {
+    const close = () => {
       const left = !this.#ended
       this.#ended = true
       clearImmediate(this.#flushing)
       this.#unblock()
       onClose()
       if (left) options.onLeave()
-    })
+    }
+    // The client may have left before there was anything to send.
+    if (this.#raw.destroyed) setImmediate(close)
+    else this.#raw.once('close', close)
+  }
+
+  /** Whether what is sent may still arrive. */
+  get isOpen(): boolean {
+    return !this.#ended
   }
 
   /**

@@ -18,6 +18,10 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
     load: async () => (await import('./adapters/chat-compat/index.ts')).ChatCompatApiAdapter,
     apiKey: ({ compatApiKey }) => compatApiKey,
   },
+  ResponsesCompatApiAdapter: {
+    load: async () => (await import('./adapters/responses-compat/index.ts')).ResponsesCompatApiAdapter,
+    apiKey: ({ responsesApiKey }) => responsesApiKey,
+  },
 }
 
 export const BUILT_IN_ADAPTERS: readonly string[] = Object.keys(BUILT_IN)

@@ -14,8 +14,13 @@ export interface ServerOptions {
   readonly debug: boolean
   readonly compatApiKey?: string | undefined
   readonly mcpApiKey?: string | undefined
+  readonly responsesApiKey?: string | undefined
   /** Absolute. */
   readonly responsesDir: string
+  /** Where responses are stored: `sqlite`, in the folder of the responses, or `keyv-sqlite:<path>`. */
+  readonly store: string
+  /** Days after which stored responses are removed; undefined keeps them. */
+  readonly retentionDays?: number | undefined
   /** Seconds. */
   readonly streamingTimeout: number
   /** Bytes. */
@@ -66,7 +71,23 @@ export const SERVER_OPTIONS: Facts = {
   },
   compatApiKey: key('compat-api-key', 'CUSTOM_COMPAT_API_KEY', 'Key that the chat adapter asks for'),
   mcpApiKey: key('mcp-api-key', 'MCP_API_KEY', 'Key that the MCP adapter asks for'),
+  responsesApiKey: key('responses-api-key', 'RESPONSES_API_KEY', 'Key that the responses adapter asks for'),
   responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
+  store: {
+    flag: 'store',
+    variable: 'AGENT_HOST_STORE',
+    description: 'Where responses are stored: sqlite (in the folder of the responses), or keyv-sqlite:<path>',
+    kind: 'text',
+    default: 'sqlite',
+    read: readStore,
+  },
+  retentionDays: {
+    ...number('retention-days', 0, 'Days after which stored responses are removed; they are kept when left out', {
+      min: 1,
+      max: 36_500,
+    }),
+    default: undefined,
+  },
   streamingTimeout: number('streaming-timeout', 10, 'Seconds without a chunk after which a stream is kept alive', {
     min: 1,
     max: 3600,
@@ -196,6 +217,11 @@ function readBytes(raw: unknown): number {
   const bytes = Math.floor(Number(count) * (UNITS[unit.toLowerCase()] ?? Number.NaN))
   if (count !== '' && Number.isSafeInteger(bytes) && bytes > 0) return bytes
   throw new Error(`must be a number of bytes, or like 512kb or 10mb, not '${raw}'`)
+}
+
+function readStore(raw: unknown): string {
+  if (typeof raw === 'string' && /^sqlite$|^keyv-sqlite:./.test(raw)) return raw
+  throw new Error(`must be sqlite or keyv-sqlite:<path>, not '${raw}'`)
 }
 
 function readLogLevel(raw: unknown): LogLevel {

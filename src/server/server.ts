@@ -182,7 +182,7 @@ const CORS = {
   origin: true,
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-  exposedHeaders: ['x-request-id', 'x-response-id', 'x-should-retry', 'retry-after'],
+  exposedHeaders: ['x-request-id', 'x-response-id', 'x-should-retry', 'idempotent-replayed', 'retry-after'],
   strictPreflight: false,
 }
 

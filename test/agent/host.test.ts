@@ -71,6 +71,7 @@ describe('AgentHost', () => {
       text: 'v1:hi',
       attachments: [],
       usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
+      incompleteReason: undefined,
     })
     expect(runId).to.match(/^[0-9a-f-]{36}$/)
     host.unregister('a')

@@ -43,6 +43,16 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect(await store.commit([text('a', 2)], { absent: ['branch:a:'] })).to.equal(false)
       expect(await store.commit([text('a', 2)], { absent: ['branch:b:', 'branch:a:2'] })).to.equal(true)
       expect(await store.get(['a'])).to.deep.equal(['2'])
+      for (const [prefix, isFree] of [
+        ['branch:', false],
+        ['b:', true],
+        ['branch:a', false],
+        ['a', false],
+        ['c', true],
+        ['a', false],
+      ] as const) {
+        expect(await store.commit([text('z', 1)], { absent: [prefix] }), prefix).to.equal(isFree)
+      }
     })
 
     it('lets exactly one of many commits through that exclude each other', async () => {

@@ -3,12 +3,14 @@ import type { Message, ModuleContext, Run, Usage } from 'agent-host'
 /** A run for calling a module by hand, and what the module did with it. */
 export interface FakeRun extends Run {
   readonly usage: Partial<Usage>[]
+  readonly incomplete: string[]
   abort(reason?: unknown): void
 }
 
 export function makeRun(facts: Partial<Run> = {}): FakeRun {
   const controller = new AbortController()
   const usage: Partial<Usage>[] = []
+  const incomplete: string[] = []
   return {
     id: 'run-1',
     agentId: 'test',
@@ -20,8 +22,12 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     addUsage: (added) => {
       usage.push(added)
     },
+    markIncomplete: (reason) => {
+      incomplete.push(reason)
+    },
     ...facts,
     usage,
+    incomplete,
     abort: (reason) => controller.abort(reason),
   }
 }

@@ -22,6 +22,8 @@ const statements = {
   get: db.prepare('SELECT value FROM keyv WHERE key = ?'),
   asc: db.prepare('SELECT key FROM keyv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?').raw(),
   desc: db.prepare('SELECT key FROM keyv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?').raw(),
+  // Not one of the two above with `get`: after `raw` that answers with the row of an earlier question (libsql 0.5.29).
+  any: db.prepare('SELECT 1 FROM keyv WHERE key >= ? AND key < ? LIMIT 1'),
   set: db.prepare('INSERT INTO keyv (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value'),
   remove: db.prepare('DELETE FROM keyv WHERE key = ?'),
   begin: db.prepare('BEGIN IMMEDIATE'),
@@ -185,7 +187,7 @@ function inTransaction(work) {
 function apply({ changes, present, absent }) {
   for (const key of present) if (!statements.get.get([key])) return false
   for (let index = 0; index < absent.length; index += 2) {
-    if (statements.asc.get([absent[index], absent[index + 1], 1])) return false
+    if (statements.any.get([absent[index], absent[index + 1]])) return false
   }
   for (let index = 0; index < changes.length; index += 2) {
     const value = changes[index + 1]

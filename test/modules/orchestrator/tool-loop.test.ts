@@ -1,9 +1,9 @@
-import type { LLM, LLMPart, LLMRequest, Message, Run, ToolProvider } from 'agent-host'
+import type { FinishReason, LLM, LLMPart, LLMRequest, Message, Run, ToolProvider } from 'agent-host'
 import { expect } from 'chai'
 import toolLoop from '../../../modules/orchestrator/tool-loop.ts'
 import { type FakeRun, makeContext, makeRun, says } from '../../support/fake-run.ts'
 
-type Reply = string | { call: [name: string, args: object][]; text?: string }
+type Reply = string | { call?: [name: string, args: object][]; text?: string; finish?: FinishReason }
 
 /** A model that gives these replies, and remembers what it was asked. */
 function makeModel(replies: Reply[]) {
@@ -12,7 +12,7 @@ function makeModel(replies: Reply[]) {
     async *generate(request): AsyncGenerator<LLMPart> {
       const reply = replies[asked.length] ?? 'nothing more'
       asked.push({ ...request, messages: [...request.messages] })
-      const { text = '', call = [] } = typeof reply === 'string' ? { text: reply } : reply
+      const { text = '', call = [], finish } = typeof reply === 'string' ? { text: reply } : reply
       for (const word of text.match(/\s*\S+/g) ?? []) yield { type: 'text', text: word }
       for (const [index, [name, args]] of call.entries()) {
         yield {
@@ -21,7 +21,7 @@ function makeModel(replies: Reply[]) {
         }
       }
       yield { type: 'usage', usage: { inputTokens: 1, outputTokens: 2 } }
-      yield { type: 'finish', reason: call.length > 0 ? 'tool_calls' : 'stop' }
+      yield { type: 'finish', reason: finish ?? (call.length > 0 ? 'tool_calls' : 'stop') }
     },
   }
   return { llm, asked }
@@ -144,9 +144,24 @@ describe('orchestrator/tool-loop', () => {
 
   it('stops after max_steps with a sentence', async () => {
     const again = { call: [['a', {}]] as [string, object][] }
-    const { said, asked } = await answer([again, again, again], [tools(['a'], () => 'x')], { config: { max_steps: 2 } })
+    const { said, asked, run } = await answer([again, again, again], [tools(['a'], () => 'x')], {
+      config: { max_steps: 2 },
+    })
+    expect(run.incomplete).to.deep.equal(['max_steps'])
     expect(asked).to.have.lengthOf(2)
     expect(said).to.deep.equal(['I stopped after 2 steps without coming to an answer.'])
+  })
+
+  it("tells when the model stopped at a limit of its own, and nothing when it didn't", async () => {
+    const reasons: [FinishReason, string[]][] = [
+      ['length', ['max_output_tokens']],
+      ['content_filter', ['content_filter']],
+      ['stop', []],
+    ]
+    for (const [finish, incomplete] of reasons) {
+      const { run, said } = await answer([{ text: 'cut', finish }], [])
+      expect([said, run.incomplete]).to.deep.equal([['cut'], incomplete])
+    }
   })
 
   it('refuses two tools of one name', async () => {

@@ -1,5 +1,5 @@
 import type { Turn } from '../../../agent/agent.ts'
-import type { Part, PartSink } from '../../../agent/run-providers.ts'
+import type { PartSink } from '../../../agent/run-providers.ts'
 import { HostError } from '../../../errors.ts'
 import type { Message, ToolCall } from '../../../protocols/message.ts'
 import type { Usage } from '../../../protocols/run.ts'
@@ -127,11 +127,3 @@ export class ChunkWriter {
 }
 
 const DONE = 'data: [DONE]\n\n'
-
-/** Chat completions are text: an attachment with an address becomes a link, one of bytes is named. */
-export function partToText(part: Part): string {
-  if (part.type === 'text') return part.text
-  const { data, mediaType, name = mediaType } = part.attachment
-  if (!(data instanceof URL)) return `\n[${name}]\n`
-  return `\n${mediaType.startsWith('image/') ? '!' : ''}[${name}](${data.href})\n`
-}

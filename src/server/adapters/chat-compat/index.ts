@@ -7,8 +7,9 @@ import { HostError } from '../../../errors.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import { logFailure } from '../../error-replies.ts'
+import { partToText } from '../../part-to-text.ts'
 import { startForReply } from '../../run-turn.ts'
-import { ChunkWriter, type Completion, partToText, toCompletion, toTurn } from './convert.ts'
+import { ChunkWriter, type Completion, toCompletion, toTurn } from './convert.ts'
 import { ChatCompletion, ChatRequest, type ModelEntry, ModelList } from './schema.ts'
 
 /** Agents as models of a chat-completions-compatible API. */

@@ -1,0 +1,122 @@
+import { type EndStep, endRecord, isEnd, Output, type Step } from './output.ts'
+import type { ResponseRecord } from './schema.ts'
+
+/** The line that every stream ends with. */
+export const DONE = 'data: [DONE]\n\n'
+
+/**
+ * The events of one response, written step by step. The same steps give the same events with the same numbers, whether
+ * they are written while the response comes or long after.
+ */
+export class EventWriter {
+  readonly #after: number
+  readonly #output: Output
+  #record: ResponseRecord
+  #sequence = 0
+  #written = ''
+  /** The fixed part of a delta of the message that is under way. */
+  #delta = ''
+
+  /**
+   * @param begun the record as it was at the beginning
+   * @param after number of the last event that the client has: only later ones are written
+   */
+  constructor(begun: ResponseRecord, after = 0) {
+    this.#record = begun
+    this.#after = after
+    this.#output = new Output(begun.id)
+  }
+
+  /** The events that open every stream. */
+  open(): string {
+    const response = JSON.stringify(this.#record)
+    this.#write('response.created', `"response":${response}`)
+    this.#write('response.in_progress', `"response":${response}`)
+    return this.#take()
+  }
+
+  /** The events of some further steps, whole ones. */
+  write(steps: readonly Step[]): string {
+    for (const step of steps) {
+      if (typeof step === 'string') this.#text(step)
+      else if (isEnd(step)) this.#end(step)
+      else {
+        if (this.#output.isOpen) this.#closeMessage()
+        this.#call(step)
+      }
+    }
+    return this.#take()
+  }
+
+  #text(text: string): void {
+    if (!this.#output.isOpen) this.#openMessage()
+    this.#output.addText(text)
+    // By hand: most events are of this kind.
+    if (++this.#sequence > this.#after) {
+      this.#written += `${DELTA}${this.#sequence}${this.#delta}${JSON.stringify(text)}}\n\n`
+    }
+  }
+
+  #openMessage(): void {
+    const output_index = this.#output.index
+    const { id } = this.#output.message('in_progress')
+    const item = { type: 'message', id, status: 'in_progress', role: 'assistant', content: [] }
+    const part = { type: 'output_text', text: '', annotations: [] }
+    this.#delta = `,"item_id":"${id}","output_index":${output_index},"content_index":0,"delta":`
+    this.#writeFields('response.output_item.added', { output_index, item })
+    this.#writeFields('response.content_part.added', { item_id: id, output_index, content_index: 0, part })
+    this.#output.addText('')
+  }
+
+  #closeMessage(): void {
+    const output_index = this.#output.index
+    const item = this.#output.closeMessage()
+    const [part] = item.content
+    const place = { item_id: item.id, output_index, content_index: 0 }
+    this.#writeFields('response.content_part.done', { ...place, part })
+    this.#writeFields('response.output_text.done', { ...place, text: part?.text ?? '' })
+    this.#writeFields('response.output_item.done', { output_index, item })
+  }
+
+  #call(step: Parameters<Output['addCall']>[0]): void {
+    const output_index = this.#output.index
+    const item = this.#output.addCall(step)
+    const place = { item_id: item.id, output_index }
+    const begun = { ...item, arguments: '', status: 'in_progress' }
+    this.#writeFields('response.output_item.added', { output_index, item: begun })
+    this.#writeFields('response.function_call_arguments.delta', { ...place, delta: item.arguments })
+    this.#writeFields('response.function_call_arguments.done', {
+      ...place,
+      name: item.name,
+      arguments: item.arguments,
+    })
+    this.#writeFields('response.output_item.done', { output_index, item })
+  }
+
+  #end(step: EndStep): void {
+    if (step.end === 'completed') {
+      if (!this.#output.hasMessage) this.#openMessage()
+      if (this.#output.isOpen) this.#closeMessage()
+    }
+    this.#record = endRecord(this.#record, this.#output, step)
+    this.#write(`response.${step.end}`, `"response":${JSON.stringify(this.#record)}`)
+  }
+
+  #writeFields(type: string, fields: object): void {
+    this.#write(type, JSON.stringify(fields).slice(1, -1))
+  }
+
+  #write(type: string, fields: string): void {
+    const sequence = ++this.#sequence
+    if (sequence <= this.#after) return
+    this.#written += `data: {"type":"${type}","sequence_number":${sequence},${fields}}\n\n`
+  }
+
+  #take(): string {
+    const written = this.#written
+    this.#written = ''
+    return written
+  }
+}
+
+const DELTA = 'data: {"type":"response.output_text.delta","sequence_number":'

@@ -1,0 +1,78 @@
+import { HostError } from '../../../errors.ts'
+import type { RecordStore } from '../../../store/record-store.ts'
+import { findItem, isResponseId } from './ids.ts'
+import type { PageQuery } from './read-query.ts'
+import { RESPONSES, type ResponseStore, type Stored } from './response-store.ts'
+import type { InputItem, Page } from './schema.ts'
+
+/** A page of a response's own input items. Their ids tell where they stand, so that only the page itself is read. */
+export async function listInputItems(
+  store: ResponseStore,
+  id: string,
+  stored: Stored,
+  query: PageQuery,
+): Promise<Page<InputItem>> {
+  const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, id, stored.inputs)
+  const { from, to, hasMore } = cutPage(
+    stored.inputs,
+    query,
+    place(query.after, 'after'),
+    place(query.before, 'before'),
+  )
+  const items = await store.items(id, stored, from, to)
+  return toPage(query.order === 'asc' ? items : items.reverse(), hasMore)
+}
+
+/** A page of the ids of all responses. */
+export async function listResponseIds(
+  records: RecordStore,
+  { limit, order, after }: PageQuery,
+): Promise<{ ids: string[]; hasMore: boolean }> {
+  if (after !== undefined && !(await exists(records, after))) throw unknownCursor('after')
+  const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: RESPONSES + after }
+  const keys = await records.list({ prefix: RESPONSES, order, limit: limit + 1, ...bound })
+  return { ids: keys.slice(0, limit).map((key) => key.slice(RESPONSES.length)), hasMore: keys.length > limit }
+}
+
+export function toPage<T extends { readonly id: string }>(data: readonly T[], has_more: boolean): Page<T> {
+  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more }
+}
+
+/**
+ * Which items a page holds, as indexes in the order in which they were given: from (inclusive), to (exclusive).
+ *
+ * With `after` a page begins behind it; with `before` alone it ends just ahead of it. `hasMore` speaks of the side to which
+ * the page goes on.
+ */
+export function cutPage(
+  count: number,
+  { limit, order }: Pick<PageQuery, 'limit' | 'order'>,
+  after: number | undefined,
+  before: number | undefined,
+): { from: number; to: number; hasMore: boolean } {
+  // Of what is between the cursors, in the order of the items themselves.
+  const [low, high] = order === 'asc' ? [after, before] : [before, after]
+  const [from, to] = [low === undefined ? 0 : low + 1, Math.max(high ?? count, low === undefined ? 0 : low + 1)]
+  const hasMore = to - from > limit
+  const isFromStart = (order === 'asc') === (after !== undefined || before === undefined)
+  return isFromStart
+    ? { from, to: Math.min(to, from + limit), hasMore }
+    : { from: Math.max(from, to - limit), to, hasMore }
+}
+
+function placeOf(cursor: string | undefined, name: string, id: string, inputs: number): number | undefined {
+  if (cursor === undefined) return undefined
+  const found = findItem(cursor)
+  if (found?.responseId === id && found.list === 'input' && found.index < inputs && cursor.startsWith('msg_')) {
+    return found.index
+  }
+  throw unknownCursor(name)
+}
+
+async function exists(records: RecordStore, id: string): Promise<boolean> {
+  return isResponseId(id) && (await records.get([RESPONSES + id]))[0] !== undefined
+}
+
+function unknownCursor(name: string): HostError {
+  return new HostError('REQUEST_INVALID', `${name} must be an id of this list`)
+}

@@ -1,0 +1,50 @@
+import { HostError } from '../../../errors.ts'
+
+/** The query of a request: texts, or lists of them for what is given several times. */
+export type Query = Readonly<Record<string, unknown>>
+
+/** What a listing is asked for. */
+export interface PageQuery {
+  readonly limit: number
+  readonly order: 'asc' | 'desc'
+  /** Exclusive. */
+  readonly after: string | undefined
+  /** Exclusive. */
+  readonly before: string | undefined
+}
+
+/** @throws HostError `REQUEST_INVALID` naming the parameter and what it must be */
+export function readPageQuery(query: Query): PageQuery {
+  return {
+    limit: readWhole(query, 'limit', { min: 1, max: 100 }) ?? 20,
+    order: readOneOf(query, 'order', ['asc', 'desc']) ?? 'desc',
+    after: readText(query, 'after'),
+    before: readText(query, 'before'),
+  }
+}
+
+export function readSwitch(query: Query, name: string): boolean {
+  return readOneOf(query, name, ['true', 'false']) === 'true'
+}
+
+export function readWhole(query: Query, name: string, { min, max }: { min: number; max: number }): number | undefined {
+  const text = readText(query, name)
+  if (text === undefined) return undefined
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw new HostError('REQUEST_INVALID', `${name} must be a whole number from ${min} to ${max}`)
+}
+
+function readOneOf<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
+  const text = readText(query, name)
+  if (text === undefined) return undefined
+  const value = values.find((candidate) => candidate === text)
+  if (value !== undefined) return value
+  throw new HostError('REQUEST_INVALID', `${name} must be one of ${values.join(', ')}`)
+}
+
+function readText(query: Query, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new HostError('REQUEST_INVALID', `${name} must be given once`)
+}

@@ -1,0 +1,156 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { MAX_INPUT_ITEMS } from './ids.ts'
+
+/** Clients send `null` for what they leave out. */
+const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const anything = Type.Record(Type.String(), Type.Unknown())
+
+const ContentPart = Type.Object({ type: Type.String() })
+
+/** An item of the input as clients send it: a message, or anything else that names its type. */
+const RawInputItem = Type.Object({
+  type: optional(Type.String()),
+  role: optional(
+    Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system'), Type.Literal('developer')]),
+  ),
+  content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
+})
+export type RawInputItem = Static<typeof RawInputItem> & Readonly<Record<string, unknown>>
+
+/** Body of `POST /compat/responses`. What is not named here is ignored. */
+export const CreateRequest = Type.Object({
+  input: Type.Union([Type.String(), Type.Array(RawInputItem, { maxItems: MAX_INPUT_ITEMS })]),
+  model: Type.String(),
+  stream: optional(Type.Boolean()),
+  instructions: optional(Type.String()),
+  max_output_tokens: optional(Type.Integer({ minimum: 1 })),
+  parallel_tool_calls: optional(Type.Boolean()),
+  previous_response_id: optional(Type.String()),
+  conversation: Type.Optional(Type.Null()),
+  reasoning: optional(anything),
+  store: optional(Type.Boolean()),
+  temperature: optional(Type.Number()),
+  text: optional(anything),
+  tool_choice: optional(Type.Union([Type.String(), anything])),
+  tools: optional(Type.Array(anything)),
+  top_p: optional(Type.Number()),
+  truncation: optional(Type.String()),
+  user: optional(Type.String()),
+  metadata: optional(anything),
+  background: optional(Type.Boolean()),
+  include: optional(Type.Array(Type.String())),
+  presence_penalty: optional(Type.Number()),
+  frequency_penalty: optional(Type.Number()),
+  top_logprobs: optional(Type.Integer()),
+  max_tool_calls: optional(Type.Integer()),
+  service_tier: optional(Type.String()),
+  safety_identifier: optional(Type.String()),
+  prompt_cache_key: optional(Type.String()),
+})
+export type CreateRequest = Static<typeof CreateRequest>
+
+const OutputText = Type.Object({
+  type: Type.Literal('output_text'),
+  text: Type.String(),
+  annotations: Type.Array(Type.Unknown()),
+})
+
+/** `incomplete` is what an answer that was broken off leaves behind. */
+const ItemStatus = Type.Union([Type.Literal('in_progress'), Type.Literal('completed'), Type.Literal('incomplete')])
+
+export const OutputMessage = Type.Object({
+  type: Type.Literal('message'),
+  id: Type.String(),
+  status: ItemStatus,
+  role: Type.Literal('assistant'),
+  content: Type.Array(OutputText),
+})
+export type OutputMessage = Static<typeof OutputMessage>
+
+export const FunctionCall = Type.Object({
+  type: Type.Literal('function_call'),
+  id: Type.String(),
+  call_id: Type.String(),
+  name: Type.String(),
+  /** JSON. */
+  arguments: Type.String(),
+  status: ItemStatus,
+})
+export type FunctionCall = Static<typeof FunctionCall>
+
+export const OutputItem = Type.Union([OutputMessage, FunctionCall])
+export type OutputItem = Static<typeof OutputItem>
+
+export const Status = Type.Union([
+  Type.Literal('in_progress'),
+  Type.Literal('completed'),
+  Type.Literal('failed'),
+  Type.Literal('cancelled'),
+])
+
+export const TokenUsage = Type.Object({
+  input_tokens: Type.Integer(),
+  input_tokens_details: Type.Object({ cached_tokens: Type.Integer() }),
+  output_tokens: Type.Integer(),
+  output_tokens_details: Type.Object({ reasoning_tokens: Type.Integer() }),
+  total_tokens: Type.Integer(),
+})
+export type TokenUsage = Static<typeof TokenUsage>
+
+/** A response as it is stored, answered, and told of in the events that open and close a stream. */
+export const ResponseRecord = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response'),
+  /** Unix seconds, as all times here. */
+  created_at: Type.Integer(),
+  completed_at: nullable(Type.Integer()),
+  status: Status,
+  background: Type.Boolean(),
+  error: nullable(Type.Object({ code: Type.String(), message: Type.String() })),
+  incomplete_details: nullable(Type.Object({ reason: Type.String() })),
+  instructions: nullable(Type.String()),
+  max_output_tokens: nullable(Type.Integer()),
+  max_tool_calls: nullable(Type.Integer()),
+  model: Type.String(),
+  output: Type.Array(OutputItem),
+  parallel_tool_calls: Type.Boolean(),
+  previous_response_id: nullable(Type.String()),
+  prompt_cache_key: nullable(Type.String()),
+  reasoning: nullable(anything),
+  safety_identifier: nullable(Type.String()),
+  service_tier: Type.String(),
+  store: Type.Boolean(),
+  temperature: Type.Number(),
+  text: anything,
+  tool_choice: Type.Union([Type.String(), anything]),
+  tools: Type.Array(anything),
+  top_logprobs: Type.Integer(),
+  top_p: Type.Number(),
+  presence_penalty: Type.Number(),
+  frequency_penalty: Type.Number(),
+  truncation: Type.String(),
+  usage: TokenUsage,
+  user: nullable(Type.String()),
+  metadata: anything,
+})
+export type ResponseRecord = Static<typeof ResponseRecord>
+
+/** An item of the input as it is stored. Items of other types keep the fields that the client sent. */
+export const InputItem = Type.Object({
+  id: Type.String(),
+  type: Type.String(),
+  role: Type.Optional(Type.String()),
+  content: Type.Optional(Type.Array(ContentPart)),
+  created_at: Type.Integer(),
+})
+export type InputItem = Static<typeof InputItem>
+
+/** A page of input items, or of responses. */
+export interface Page<T> {
+  readonly object: 'list'
+  readonly data: readonly T[]
+  readonly first_id: string | null
+  readonly last_id: string | null
+  readonly has_more: boolean
+}
