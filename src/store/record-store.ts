@@ -44,7 +44,7 @@ export interface RecordStore {
   commit(changes: readonly Change[], guards?: Guards): Promise<boolean>
   /** Whether the server of that name still has the store open. */
   isServerAlive(serverId: string): Promise<boolean>
-  /** Lets nothing of what was removed remain in any file. Done by itself a moment after a removal; here at once. */
+  /** Lets nothing of what was removed remain in any file. Done by itself a moment after a removal; here at once, unless others read. */
   scrub(): Promise<void>
   /** Waits for what is under way. Nothing may be asked afterwards. */
   close(): Promise<void>

@@ -120,6 +120,30 @@ describe('the SQLite store', () => {
     await store.commit([['b', JSON.stringify(`canary-${'d'.repeat(10_000)}`)]])
     expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(true)
     await store.commit([['b', undefined]])
+    let isGone = false
+    const others = (async () => {
+      for (let n = 0; !isGone; n++) {
+        await store.commit([[`c${n}`, '1']])
+        await store.commit([[`c${n}`, undefined]])
+      }
+    })()
+    await eventually(() => expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(false))
+    isGone = true
+    await others
+    await store.close()
+  })
+
+  it('leaves nothing of what was removed while another process was reading', async () => {
+    const store = await open()
+    await store.commit([['a', '"canary"']])
+    const other = new Database(join(dir, 'responses.db'))
+    other.exec('BEGIN')
+    other.prepare('SELECT * FROM keyv').all()
+    await store.commit([['a', undefined]])
+    await store.scrub()
+    expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(true)
+    other.exec('ROLLBACK')
+    other.close()
     await eventually(() => expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(false))
     await store.close()
   })

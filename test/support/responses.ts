@@ -6,7 +6,7 @@ import { makeServer, readEvents } from './server.ts'
 export const RESPONSES = '/compat/responses'
 
 /** Agents that say something about what they were given. */
-const FILES = {
+export const RESPONSES_PROJECT = {
   'agents/talk.yml': 'id: talk\nmodules: [{ id: main, module: talk }]',
   'agents/tools.yml': `id: tools
 modules:
@@ -55,7 +55,7 @@ export type Json = any
 
 /** A server with the responses adapter, and short ways to ask it. */
 export async function makeResponses(options: Partial<ServerOptions> = {}) {
-  const server = await makeServer({ adapters: ['ResponsesCompatApiAdapter'], ...options }, FILES)
+  const server = await makeServer({ adapters: ['ResponsesCompatApiAdapter'], ...options }, RESPONSES_PROJECT)
   const inject = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: unknown, headers = {}) => {
     const reply = await server.app.inject({
       method,
@@ -105,13 +105,18 @@ export function textOf(record: Json): string {
 export interface OpenStream {
   events(): Json[]
   leave(): void
+  readonly status: number
   readonly done: Promise<void>
 }
 
-export async function openStream(url: string, body?: object): Promise<OpenStream> {
+export async function openStream(
+  url: string,
+  body?: object,
+  headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
+): Promise<OpenStream> {
   const leaving = new AbortController()
-  const init = body && { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
-  const reply = await fetch(url, { ...init, signal: leaving.signal })
+  const init = body && { method: 'POST', body: JSON.stringify(body) }
+  const reply = await fetch(url, { ...init, headers, signal: leaving.signal })
   let text = ''
   const read = async () => {
     const decoder = new TextDecoder()
@@ -122,6 +127,7 @@ export async function openStream(url: string, body?: object): Promise<OpenStream
   return {
     events: () => readEvents(text.slice(0, text.lastIndexOf('\n\n') + 2)),
     leave: () => leaving.abort(),
+    status: reply.status,
     done: read().catch(() => {}),
   }
 }

@@ -32,6 +32,7 @@ export async function runNode(args: readonly string[], options: CliOptions = {})
 
 /** A command that keeps running. */
 export interface RunningCli {
+  readonly pid: number | undefined
   /** Everything printed so far. */
   output(): string
   /** Waits until the output matches. */
@@ -54,6 +55,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   }
   const ended = once(child, 'close').then(([exitCode]) => exitCode as number | null)
   return {
+    pid: child.pid,
     output: () => output,
     printed: (pattern) =>
       eventually(() => {

@@ -12,7 +12,7 @@ import Database from 'libsql'
 
 /** How long another process may hold the write lock before a commit fails. */
 const BUSY_TIMEOUT_MS = 3000
-/** How long nothing is removed before what was removed is scrubbed from the log as well. */
+/** How long what was removed may still be in the log. */
 const SCRUB_AFTER_MS = 500
 
 const { file, serversDir, serverId } = /** @type {SqliteWorkerData} */ (workerData)
@@ -200,18 +200,35 @@ function apply({ changes, present, absent }) {
 /** @param {string} key */
 function remove(key) {
   statements.remove.run([key])
-  clearTimeout(scrubbing)
-  scrubbing = setTimeout(() => attempt(scrub), SCRUB_AFTER_MS)
+  scrubSoon()
 }
 
-/** The log keeps what was written to it until it is emptied. */
+function scrubSoon() {
+  scrubbing ??= setTimeout(() => attempt(scrub), SCRUB_AFTER_MS)
+}
+
+/** The log keeps what was written to it until it is emptied. While another process reads it, that has to wait. */
 function scrub() {
+  stopScrubbing()
+  let isDone = false
+  db.exec('PRAGMA busy_timeout = 0')
+  try {
+    const [{ busy }] = /** @type {[{ busy: number }]} */ (db.pragma('wal_checkpoint(TRUNCATE)'))
+    isDone = busy === 0
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+    if (!isDone) scrubSoon()
+  }
+}
+
+function stopScrubbing() {
   clearTimeout(scrubbing)
-  db.pragma('wal_checkpoint(TRUNCATE)')
+  scrubbing = undefined
 }
 
 function close() {
   attempt(scrub)
+  stopScrubbing()
   db.close()
   lock.close()
   rmSync(lockFile(serverId), { force: true })
