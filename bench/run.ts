@@ -2,10 +2,12 @@
 import { benchAgents } from './agents.ts'
 import { benchChat } from './chat.ts'
 import { benchReload } from './reload.ts'
+import { benchResponses } from './responses.ts'
 import { benchStreams } from './streams.ts'
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   chat: benchChat,
+  responses: benchResponses,
   agents: benchAgents,
   reload: benchReload,
   streams: benchStreams,

@@ -1,10 +1,12 @@
+// agent-host.js [project] [adapter]
 import { fileURLToPath } from 'node:url'
 import { buildServer } from '../../dist/index.js'
 import { report } from './report.js'
 
+const [, , projectDir = '', adapter = 'ChatCompatApiAdapter'] = process.argv
 const server = await buildServer({
-  projectDir: process.argv[2] ?? fileURLToPath(new URL('../project', import.meta.url)),
-  adapters: ['ChatCompatApiAdapter'],
+  projectDir: projectDir || fileURLToPath(new URL('../project', import.meta.url)),
+  adapters: [adapter],
   port: 0,
   logLevel: 'warn',
 })

@@ -1,0 +1,133 @@
+// bare-responses.js <folder>
+// The floor of stored responses: a Fastify with a schema, that writes rows of the same bytes into the same kind of store, and
+// answers the same bytes when they are durable.
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import fastify from 'fastify'
+import { Compile } from 'typebox/compile'
+import { CreateRequest } from '../../dist/server/adapters/responses-compat/schema.js'
+import { SqliteAdapter } from '../../dist/store/sqlite/sqlite-adapter.js'
+import { report } from './report.js'
+
+const store = await SqliteAdapter.open(join(process.argv[2], 'responses.db'))
+const app = fastify()
+app.setValidatorCompiler(({ schema }) => {
+  const validator = Compile(schema)
+  return (value) => (validator.Check(value) ? { value } : { error: new Error('invalid') })
+})
+
+app.post('/compat/responses', { schema: { body: CreateRequest } }, async (request, reply) => {
+  const { model, input, stream } = request.body
+  const id = randomUUID()
+  const text = stream ? 'word '.repeat(20) : input
+  const item = message(id, 'completed', [{ type: 'output_text', text, annotations: [] }])
+  const record = JSON.stringify(makeRecord(id, model, 'completed', [item]))
+  await store.commit([row(id, record, input, stream), turn(id, input, text)], {})
+  if (stream) sendEvents(reply, id, model, item, record)
+  else reply.type('application/json; charset=utf-8').send(record)
+  return reply
+})
+
+function row(id, record, input, stream) {
+  const lengths = stream ? Array(20).fill(5) : [input.length]
+  const steps = [...lengths, { end: 'completed', at: now(), usage: { inputTokens: 0, outputTokens: 0 } }]
+  const items = [{ id: `msg_${id}`, type: 'message', role: 'user', content: [part(input)], created_at: now() }]
+  const rest = JSON.stringify({ steps, inputs: 1, items }).slice(1)
+  return [`keyv:response:resp_${id}`, `{"value":{"response":${record},${rest}}`]
+}
+
+function turn(id, input, text) {
+  const messages = [
+    { role: 'user', content: input },
+    { role: 'assistant', content: text },
+  ]
+  const value = {
+    id: `conv_${randomUUID()}`,
+    response_id: `resp_${id}`,
+    previous_response_id: null,
+    created_at: now(),
+    conversation_data: { messages },
+    block: [],
+    block_before: null,
+  }
+  return [`keyv:turn:resp_${id}`, JSON.stringify({ value })]
+}
+
+function sendEvents(reply, id, model, item, record) {
+  let sequence_number = 0
+  const { raw } = reply
+  const send = (type, fields) => {
+    raw.write(`data: ${JSON.stringify({ type, sequence_number: ++sequence_number, ...fields })}\n\n`)
+  }
+  const begun = makeRecord(id, model, 'in_progress', [])
+  const place = { item_id: `msg_${id}`, output_index: 0, content_index: 0 }
+  reply.hijack()
+  raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+  send('response.created', { response: begun })
+  send('response.in_progress', { response: begun })
+  send('response.output_item.added', { output_index: 0, item: message(id, 'in_progress', []) })
+  send('response.content_part.added', { ...place, part: { type: 'output_text', text: '', annotations: [] } })
+  for (let word = 0; word < 20; word++) send('response.output_text.delta', { ...place, delta: 'word ' })
+  send('response.content_part.done', { ...place, part: item.content[0] })
+  send('response.output_text.done', { ...place, text: item.content[0].text })
+  send('response.output_item.done', { output_index: 0, item })
+  raw.write(`data: {"type":"response.completed","sequence_number":${++sequence_number},"response":${record}}\n\n`)
+  raw.end('data: [DONE]\n\n')
+}
+
+function message(id, status, content) {
+  return { type: 'message', id: `msg_${id}`, status, role: 'assistant', content }
+}
+
+function part(text) {
+  return { type: 'input_text', text }
+}
+
+function makeRecord(id, model, status, output) {
+  return {
+    id: `resp_${id}`,
+    object: 'response',
+    created_at: now(),
+    completed_at: status === 'completed' ? now() : null,
+    status,
+    background: false,
+    error: null,
+    incomplete_details: null,
+    instructions: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    model,
+    output,
+    parallel_tool_calls: true,
+    previous_response_id: null,
+    prompt_cache_key: null,
+    reasoning: null,
+    safety_identifier: null,
+    service_tier: 'default',
+    store: true,
+    temperature: 1,
+    text: { format: { type: 'text' } },
+    tool_choice: 'auto',
+    tools: [],
+    top_logprobs: 0,
+    top_p: 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    truncation: 'disabled',
+    usage: {
+      input_tokens: 0,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 0,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 0,
+    },
+    user: null,
+    metadata: {},
+  }
+}
+
+function now() {
+  return Math.floor(Date.now() / 1000)
+}
+
+report(await app.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }))
