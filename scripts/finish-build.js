@@ -11,7 +11,7 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
   filter: (path) => !/\.(ts|json)$|__pycache__/.test(path),
 })
 
-const config = await Config.load({ root, ignoreManifest: true })
+const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)
 writeFileSync(`${root}oclif.manifest.json`, JSON.stringify(plugin.manifest))
 

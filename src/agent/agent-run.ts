@@ -9,6 +9,8 @@ export interface RunFacts {
   readonly instructions?: string | undefined
   readonly user?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  readonly input?: Readonly<Record<string, unknown>> | undefined
+  readonly onProgress?: ((message: string) => void) | undefined
 }
 
 const NOTHING = Object.freeze({})
@@ -24,22 +26,26 @@ export class AgentRun implements Run {
   readonly instructions: string | undefined
   readonly user: string | undefined
   readonly metadata: Readonly<Record<string, unknown>>
+  readonly input: Readonly<Record<string, unknown>> | undefined
   /** The call within which this view of the run was handed out; undefined outside any observed call. */
   readonly callId: string | undefined = undefined
   private readonly root: AgentRun
+  private readonly onProgress: ((message: string) => void) | undefined
   private tokens: Usage | undefined = undefined
   private incomplete: string | undefined = undefined
   private aborted = false
   private reason: unknown = undefined
   private controller: AbortController | undefined = undefined
 
-  constructor(agentId: string, { id = randomUUID(), entryPoint, instructions, user, metadata }: RunFacts) {
+  constructor(agentId: string, { id = randomUUID(), metadata = NOTHING, ...facts }: RunFacts) {
     this.id = id
     this.agentId = agentId
-    this.entryPoint = entryPoint
-    this.instructions = instructions
-    this.user = user
-    this.metadata = metadata ?? NOTHING
+    this.entryPoint = facts.entryPoint
+    this.instructions = facts.instructions
+    this.user = facts.user
+    this.metadata = metadata
+    this.input = facts.input
+    this.onProgress = facts.onProgress
     this.root = this
   }
 
@@ -71,6 +77,10 @@ export class AgentRun implements Run {
 
   markIncomplete(reason: string): void {
     this.root.incomplete ??= reason
+  }
+
+  reportProgress(message: string): void {
+    if (!this.root.aborted) this.onProgress?.(message)
   }
 
   /** Ends the run early. Only the first reason counts. */

@@ -4,6 +4,7 @@ import { TextMessageHandler } from '../protocols/message-handlers.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { AgentEventListener, EventListeners, EventSink } from './agent-event.ts'
 import { AgentRun } from './agent-run.ts'
+import type { AgentFace } from './definition.ts'
 import { Exchange, nameCallees, type WiredModule } from './exchange.ts'
 import type { Callee, Recorder } from './facade.ts'
 import type { Log } from './log.ts'
@@ -21,10 +22,14 @@ export interface Turn {
   readonly instructions?: string | undefined
   readonly user?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** What the agent was given instead of a message, by its own `input` schema. */
+  readonly input?: Readonly<Record<string, unknown>> | undefined
   /** Takes the answer as it comes; never called before the run was handed out. */
   readonly onPart?: PartSink | undefined
   /** Hears of every call between modules in this run, beside the listeners of the host. */
   readonly onEvent?: AgentEventListener | undefined
+  /** Hears what the agent's work is at. */
+  readonly onProgress?: ((message: string) => void) | undefined
   /**
    * Instances to take for this run instead of the agent's own, by module id; `__response__` and `__conversation__` too.
    * The links among agent-scoped modules stay as they are.
@@ -56,7 +61,7 @@ export interface RunHandle {
 }
 
 /** What is told of an agent. Frozen. */
-export interface AgentInfo {
+export interface AgentInfo extends AgentFace {
   readonly id: string
   readonly description: string
   /** Beside the agent itself; empty when there is only one. */
@@ -144,6 +149,8 @@ export class Agent {
       instructions: turn.instructions,
       user: turn.user,
       metadata: turn.metadata,
+      input: turn.input,
+      onProgress: turn.onProgress,
     })
     const handle = new StartedRun(run, onEnd)
     void this.#runTurn(run, turn, handle)
@@ -268,6 +275,7 @@ function describeAgent({ source, modules, loaded, entryPoints }: AgentBlueprint)
   return Object.freeze({
     id: definition.id,
     description: definition.description,
+    ...definition.face,
     entryPoints: Object.freeze([...entryPoints.keys()].filter((name) => name !== ENTRY)),
     ...(file === undefined ? {} : { file }),
     modules: definition.modules.map(({ id, module }) =>

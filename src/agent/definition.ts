@@ -12,6 +12,35 @@ export interface AgentDefinition {
   readonly description: string
   readonly modules: readonly ModuleEntry[]
   readonly exchange: readonly ExchangeEntry[]
+  readonly face: AgentFace
+}
+
+/** What an agent tells of itself to those who call it as a tool. What is not told is absent. */
+export interface AgentFace {
+  /** A name for people. */
+  readonly title?: string
+  readonly annotations?: ToolAnnotations
+  /** JSON Schema (`type: object`) of what the agent takes instead of a message. */
+  readonly input?: JsonObjectSchema
+  /** JSON Schema (`type: object`) of the JSON that the agent answers with. */
+  readonly output?: JsonObjectSchema
+  /** Whether calls may continue a conversation. */
+  readonly conversation?: boolean
+}
+
+/** Hints of MCP about what a tool does (`ToolAnnotations` of its schema). */
+export interface ToolAnnotations {
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+export interface JsonObjectSchema {
+  readonly type: 'object'
+  readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly required?: readonly string[]
+  readonly [keyword: string]: unknown
 }
 
 export interface ModuleEntry {
@@ -69,10 +98,37 @@ const ExchangeSchema = Type.Object({
   field_name: Type.Optional(Type.String({ minLength: 1 })),
 })
 
+const Hint = Type.Optional(Type.Boolean())
+const AnnotationsSchema = Type.Object({
+  readOnlyHint: Hint,
+  destructiveHint: Hint,
+  idempotentHint: Hint,
+  openWorldHint: Hint,
+  read_only_hint: Hint,
+  destructive_hint: Hint,
+  idempotent_hint: Hint,
+  open_world_hint: Hint,
+})
+
+/** The names of properties and everything below them are the user's. */
+const JsonObjectSchemaSchema = Type.Object(
+  {
+    type: Type.Literal('object'),
+    properties: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()))),
+    required: Type.Optional(Type.Array(Type.String())),
+  },
+  { additionalProperties: Type.Unknown() },
+)
+
 /** The schema of an agent file. */
 export const AgentSchema = Type.Object({
   id: Type.String({ pattern: AGENT_ID }),
+  title: Type.Optional(Type.String({ minLength: 1 })),
   description: Type.Optional(Type.String()),
+  annotations: Type.Optional(AnnotationsSchema),
+  input: Type.Optional(JsonObjectSchemaSchema),
+  output: Type.Optional(JsonObjectSchemaSchema),
+  conversation: Type.Optional(Type.Boolean()),
   modules: Type.Array(ModuleSchema, { minItems: 1 }),
   exchange: Type.Optional(Type.Array(ExchangeSchema)),
 })
@@ -144,10 +200,11 @@ function findDuplicates(value: unknown): ValueProblem[] {
   })
 }
 
-function normalise({ id, description = '', modules, exchange = [] }: RawDefinition): AgentDefinition {
+function normalise({ id, description = '', modules, exchange = [], ...face }: RawDefinition): AgentDefinition {
   return {
     id,
     description,
+    face: normaliseFace(face),
     modules: modules.map(({ config, ...entry }) => ({ ...entry, config: config ?? {} })),
     exchange: exchange.map(({ field_name, fieldName = field_name, provider, ...entry }) => ({
       ...entry,
@@ -156,4 +213,14 @@ function normalise({ id, description = '', modules, exchange = [] }: RawDefiniti
       ...(fieldName === undefined ? {} : { fieldName }),
     })),
   }
+}
+
+function normaliseFace({
+  annotations,
+  ...face
+}: Omit<RawDefinition, 'id' | 'description' | 'modules' | 'exchange'>): AgentFace {
+  if (!annotations) return face as AgentFace
+  const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const hints = Object.entries(annotations).map(([name, hint]) => [camelCase(name), hint])
+  return { ...(face as AgentFace), annotations: Object.fromEntries(hints) }
 }

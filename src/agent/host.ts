@@ -54,6 +54,7 @@ export class AgentHost {
   readonly #maxConcurrentRuns: number
   readonly #running = new Set<RunHandle>()
   readonly #closings = new Set<Promise<void>>()
+  readonly #changeListeners = new Set<() => void>()
   readonly #onRunEnd = (handle: RunHandle): void => {
     this.#running.delete(handle)
   }
@@ -93,6 +94,7 @@ export class AgentHost {
       throw error
     }
     this.#agents.set(agent.info.id, agent)
+    this.#tellChange()
     return agent.info
   }
 
@@ -119,6 +121,7 @@ export class AgentHost {
     }
     if (newId !== id) this.#agents.delete(id)
     this.#agents.set(newId, agent)
+    this.#tellChange()
     this.#retire(old)
     return agent.info
   }
@@ -132,6 +135,7 @@ export class AgentHost {
     const agent = this.#agents.get(id)
     if (!agent) throw this.#notFound(id)
     this.#agents.delete(id)
+    this.#tellChange()
     this.#retire(agent)
   }
 
@@ -224,6 +228,16 @@ export class AgentHost {
   }
 
   /**
+   * Hears that an agent was registered, replaced or taken out of service.
+   *
+   * @returns a function that ends it
+   */
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  /**
    * Takes no new runs, waits for those under way, aborts them at the deadline, and disposes every agent.
    *
    * @param drainTimeoutMs how long the runs may take
@@ -240,6 +254,10 @@ export class AgentHost {
     const results = [...this.#running].map(({ result }) => result)
     if (await withDeadline(Promise.allSettled(results), timeoutMs)) return
     for (const run of this.#running) run.abort(new HostError('SHUTTING_DOWN', 'The server shuts down.'))
+  }
+
+  #tellChange(): void {
+    for (const listener of this.#changeListeners) listener()
   }
 
   #retire(agent: Agent): void {

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core'
 import type { AgentInfo } from '../agent/agent.ts'
+import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
 import { runServer } from './run-server.ts'
@@ -39,7 +40,8 @@ function describeServer(server: AgentServer, url: string): string[] {
     ...describeAgents(agents, server.agents.problems().length),
     '',
     'Edits in agents/, modules/ and tools/ are served at once; .env is read at start.',
-    ...exampleRequest(agents[0], url, options.compatApiKey),
+    ...(serves(options, 'ChatCompatApiAdapter') ? exampleRequest(agents[0], url, options.compatApiKey) : ['']),
+    ...(serves(options, 'McpApiAdapter') ? mcpSnippets(url, options.mcpApiKey) : []),
     process.stdin.isTTY ? 'q quits.' : 'Ctrl-C quits.',
     '',
   ]
@@ -68,6 +70,26 @@ function exampleRequest(agent: AgentInfo | undefined, url: string, key: string |
     '  -H "Content-Type: application/json" \\',
     ...auth,
     `  -d '${body}'`,
+    '',
+  ]
+}
+
+function serves({ adapters }: ServerOptions, name: string): boolean {
+  return adapters.some((path) => path.split(/[.#]/).at(-1) === name)
+}
+
+/** How the common MCP clients are told of this server, and how those that start servers themselves start one. */
+function mcpSnippets(url: string, key: string | undefined): string[] {
+  const address = `${url}/mcp`
+  const headers = key === undefined ? {} : { headers: { Authorization: 'Bearer $MCP_API_KEY' } }
+  const withKey = key === undefined ? '' : ' --header "Authorization: Bearer $MCP_API_KEY"'
+  const started = { command: 'agent-host', args: ['mcp', '--stdio'], cwd: process.cwd() }
+  return [
+    'For MCP clients:',
+    `  Claude Code   claude mcp add --transport http agent-host ${address}${withKey}`,
+    `  VS Code       ${JSON.stringify({ servers: { 'agent-host': { type: 'http', url: address, ...headers } } })}`,
+    `  Cursor        ${JSON.stringify({ mcpServers: { 'agent-host': { url: address, ...headers } } })}`,
+    `  over stdio    ${JSON.stringify({ mcpServers: { 'agent-host': started } })}`,
     '',
   ]
 }

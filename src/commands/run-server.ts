@@ -1,3 +1,5 @@
+import { Console } from 'node:console'
+import type { Log } from '../agent/log.ts'
 import { messageOf } from '../errors.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'
@@ -16,9 +18,25 @@ export async function runServer(
   let report = (message: string): void => console.error(message)
   containCrashes((message) => report(message))
   const server = await buildServer(options)
-  report = (message) => server.app.log.error(message)
-  stopOnSignal(server)
+  const { log } = server.app
+  report = (message) => log.error(message)
+  stopOnSignal(server, log)
   onReady(server, await server.listen())
+}
+
+/** Serves MCP over standard input and output, until the client closes them or a signal comes. */
+export async function runStdioServer(options: ServerOptions): Promise<void> {
+  const { serveStdio } = await import('../server/stdio-server.ts')
+  // Standard output belongs to the protocol: what the code of agents prints goes beside it.
+  globalThis.console = new Console(process.stderr, process.stderr)
+  let report = (message: string): void => console.error(message)
+  containCrashes((message) => report(message))
+  const server = await serveStdio(options)
+  report = (message) => server.log.error(message)
+  stopOnSignal(server, server.log)
+  await server.ended
+  await server.close()
+  process.exit(0)
 }
 
 /** A promise that user code forgot, or a late throw in a timer, costs that code its call, not everybody the server. */
@@ -32,16 +50,16 @@ function containCrashes(report: (message: string) => void): void {
 }
 
 /** The first signal lets running work end; a second one does not wait. */
-function stopOnSignal(server: AgentServer): void {
+function stopOnSignal(server: { close(): Promise<void> }, log: Pick<Log, 'info' | 'error'>): void {
   let stopping = false
   const stop = (): void => {
     if (stopping) process.exit(1)
     stopping = true
-    server.app.log.info('Stopping: running work may end; a second signal stops at once.')
+    log.info('Stopping: running work may end; a second signal stops at once.')
     server.close().then(
       () => process.exit(0),
       (error: unknown) => {
-        server.app.log.error(`The server did not stop in order: ${messageOf(error)}`)
+        log.error(`The server did not stop in order: ${messageOf(error)}`)
         process.exit(1)
       },
     )

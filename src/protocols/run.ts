@@ -23,6 +23,8 @@ export interface Run {
   /** The end user on whose behalf the request was made, as the client named it. */
   readonly user: string | undefined
   readonly metadata: Readonly<Record<string, unknown>>
+  /** The arguments of the call, when the agent declares an `input` schema and was called by it. */
+  readonly input: Readonly<Record<string, unknown>> | undefined
   /** Adds to the token usage that the answer reports. What is left out counts as 0. */
   addUsage(usage: Partial<Usage>): void
   /**
@@ -30,4 +32,6 @@ export interface Run {
    * `content_filter`, `max_steps` or a name of yours. The run still ends well. Only the first reason counts.
    */
   markIncomplete(reason: string): void
+  /** Tells whoever waits what the work is at, beside the answer itself: `3 of 12 pages read`. Not everybody can see it. */
+  reportProgress(message: string): void
 }

@@ -13,12 +13,17 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
     if (text.trim() === '') return done(null, undefined)
     try {
-      if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
-      done(null, JSON.parse(text))
+      done(null, parseJson(text))
     } catch (error) {
       done(new HostError('REQUEST_INVALID', `The body is not valid JSON: ${messageOf(error)}`))
     }
   })
+}
+
+/** @throws Error also for what is nested too deep */
+export function parseJson(text: string): unknown {
+  if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
+  return JSON.parse(text)
 }
 
 /** Counts brackets outside of strings. Nothing is deeper than it has brackets, so short texts need no look. */

@@ -22,6 +22,10 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
     load: async () => (await import('./adapters/responses-compat/index.ts')).ResponsesCompatApiAdapter,
     apiKey: ({ responsesApiKey }) => responsesApiKey,
   },
+  McpApiAdapter: {
+    load: async () => (await import('./adapters/mcp/index.ts')).McpApiAdapter,
+    apiKey: ({ mcpApiKey }) => mcpApiKey,
+  },
 }
 
 export const BUILT_IN_ADAPTERS: readonly string[] = Object.keys(BUILT_IN)

@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { Log } from '../agent/log.ts'
 import type { ServerOptions } from './options.ts'
@@ -6,10 +7,19 @@ import type { Redact } from './redact.ts'
 /** A pino logger, which also is what modules and the host write to. */
 export type ServerLog = Logger & Log
 
-/** Readable lines on a terminal, JSON lines otherwise; without secrets, whoever wrote them into a line. */
-export async function makeLog({ logLevel }: Pick<ServerOptions, 'logLevel'>, redact: Redact): Promise<ServerLog> {
+/**
+ * Readable lines on a terminal, JSON lines otherwise; without secrets, whoever wrote them into a line.
+ *
+ * @param fd where to: standard output, or another descriptor where that is spoken for
+ */
+export async function makeLog(
+  { logLevel }: Pick<ServerOptions, 'logLevel'>,
+  redact: Redact,
+  fd: 1 | 2 = 1,
+): Promise<ServerLog> {
   const settings = { level: logLevel, base: null, hooks: { streamWrite: redact } }
-  if (!process.stdout.isTTY) return pino(settings, pino.destination({ fd: 1, sync: false }))
+  if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
   const { default: pretty } = await import('pino-pretty')
-  return pino(settings, pretty({ colorize: true, ignore: 'reqId', translateTime: 'HH:MM:ss', sync: true }))
+  const look = { colorize: true, ignore: 'reqId', translateTime: 'HH:MM:ss', sync: true }
+  return pino(settings, pretty({ ...look, destination: fd }))
 }

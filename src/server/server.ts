@@ -182,7 +182,14 @@ const CORS = {
   origin: true,
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-  exposedHeaders: ['x-request-id', 'x-response-id', 'x-should-retry', 'idempotent-replayed', 'retry-after'],
+  exposedHeaders: [
+    'x-request-id',
+    'x-response-id',
+    'x-should-retry',
+    'idempotent-replayed',
+    'retry-after',
+    'mcp-session-id',
+  ],
   strictPreflight: false,
 }
 

@@ -23,7 +23,23 @@ describe('readDefinition', () => {
       description: '',
       modules: [{ id: 'm', module: 'echo', config: {} }],
       exchange: [],
+      face: {},
     })
+  })
+
+  it('reads what an agent tells of itself as a tool, hints in both spellings', () => {
+    const input = {
+      type: 'object',
+      properties: { city: { type: 'string', enum: ['Lima'] } },
+      required: ['city'],
+      $defs: {},
+    }
+    const face = { title: 'Weather', input, output: { type: 'object' }, conversation: true }
+    const annotations = { readOnlyHint: true, open_world_hint: false }
+    const { definition } = readDefinition({ id: 'a', modules: [{ id: 'm', module: 'echo' }], ...face, annotations })
+    expect(definition.face).to.deep.equal({ ...face, annotations: { readOnlyHint: true, openWorldHint: false } })
+    expect(problemsOf(`${MINIMAL}input: { type: string }\n`)[0]).to.match(/input\.type must be one of 'object'/)
+    expect(problemsOf(`${MINIMAL}annotations: { readOnly: true }\n`)[0]).to.match(/'annotations.readOnly' is not known/)
   })
 
   it('reads every key, and both spellings of the field name', () => {
@@ -46,6 +62,7 @@ describe('readDefinition', () => {
         { module: 'm', protocol: 'LLM', provider: ['p'], isList: false, fieldName: 'one' },
         { module: 'm', protocol: 'LLM', provider: ['p', 'q'], isList: true, fieldName: 'two' },
       ],
+      face: {},
     })
   })
 

@@ -48,6 +48,20 @@ describe('dev', () => {
       .and.not.to.contain('k-secret-1')
   })
 
+  it('tells MCP clients how to connect, and never the key', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'MCP_API_KEY=k-secret-2\n' })
+    const server = startCli(['dev', '--port', '0', '--adapter', 'McpApiAdapter'], { cwd: dir })
+    const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
+    await server.printed(/quits\./)
+    const key = '"Authorization: Bearer $MCP_API_KEY"'
+    expect(server.output())
+      .to.contain(`claude mcp add --transport http agent-host ${url}/mcp --header ${key}`)
+      .and.to.contain('{"servers":{"agent-host":{"type":"http"')
+      .and.to.contain('"args":["mcp","--stdio"]')
+      .and.not.to.contain('k-secret-2')
+      .and.not.to.contain('/chat/completions')
+  })
+
   it('serves an edit', async () => {
     const project = await makeProject({ 'agents/echo.yml': agent('echo', 'one ') })
     const server = startCli(['dev', '--port', '0'], { cwd: project.dir })

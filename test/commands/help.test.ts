@@ -21,6 +21,7 @@ describe('help and version', () => {
         'check',
         'dev',
         'init',
+        'mcp',
         'serve',
         'test',
       ])

@@ -4,6 +4,7 @@ import type { Message, ModuleContext, Run, Usage } from 'agent-host'
 export interface FakeRun extends Run {
   readonly usage: Partial<Usage>[]
   readonly incomplete: string[]
+  readonly progress: string[]
   abort(reason?: unknown): void
 }
 
@@ -11,6 +12,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
   const controller = new AbortController()
   const usage: Partial<Usage>[] = []
   const incomplete: string[] = []
+  const progress: string[] = []
   return {
     id: 'run-1',
     agentId: 'test',
@@ -19,15 +21,20 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     instructions: undefined,
     user: undefined,
     metadata: {},
+    input: undefined,
     addUsage: (added) => {
       usage.push(added)
     },
     markIncomplete: (reason) => {
       incomplete.push(reason)
     },
+    reportProgress: (message) => {
+      progress.push(message)
+    },
     ...facts,
     usage,
     incomplete,
+    progress,
     abort: (reason) => controller.abort(reason),
   }
 }

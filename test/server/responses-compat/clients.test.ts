@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { ChatOpenAI } from '@langchain/openai'
-import { Agent, Runner } from '@openai/agents-core'
+import { Agent, Runner, setTracingDisabled } from '@openai/agents-core'
 import { OpenAIProvider } from '@openai/agents-openai'
 import { generateText, streamText } from 'ai'
 import { expect } from 'chai'
@@ -132,8 +132,9 @@ describe('the responses API with clients of others', () => {
   })
 
   it('@openai/agents runs an agent, plain and streamed, and continues', async () => {
+    setTracingDisabled(true)
     const modelProvider = new OpenAIProvider({ baseURL, apiKey: KEY, useResponses: true })
-    const runner = new Runner({ modelProvider, tracingDisabled: true })
+    const runner = new Runner({ modelProvider })
     const agent = new Agent({ name: 'Talk', model: 'talk', instructions: 'Be brief.' })
     const first = await runner.run(agent, 'say one two')
     expect(first.finalOutput).to.equal('one two ')

@@ -35,7 +35,7 @@ describe('requests with an Idempotency-Key', () => {
   it('are removed after that, and only then', async () => {
     const { store, requests, answered } = await makeRequests()
     for (let n = 0; n < 3; n++) await answered(`young${n}`, n)
-    for (let n = 0; n < 3; n++) await answered(`old${n}`, 24 + n)
+    for (let n = 0; n < 3; n++) await answered(`old${n}`, 24.1 + n)
     await requests.expire()
     const list = (prefix: string) => store.list({ prefix, limit: 10 })
     expect([await list('idempotency:'), await list('expires:')].map(({ length }) => length)).to.deep.equal([3, 3])

@@ -1,0 +1,30 @@
+import { Flags } from '@oclif/core'
+import { HostError } from '../errors.ts'
+import { BaseCommand } from './base-command.ts'
+import { runStdioServer } from './run-server.ts'
+import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
+
+const { 'agent-dir': agentDir, 'debug-ui': debugUi, 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
+
+export default class Mcp extends BaseCommand {
+  static override description = 'Serves the agents of this project as MCP tools to a client that starts this command.'
+  static override examples = ['<%= config.bin %> mcp --stdio']
+  static override flags = {
+    stdio: Flags.boolean({ description: 'Speak over standard input and output; over HTTP it is McpApiAdapter' }),
+    'agent-dir': agentDir as NonNullable<typeof agentDir>,
+    'debug-ui': debugUi as NonNullable<typeof debugUi>,
+    'log-level': logLevel as NonNullable<typeof logLevel>,
+    'drain-timeout': drain as NonNullable<typeof drain>,
+  }
+
+  override async run(): Promise<void> {
+    this.argv = fillSwitches(this.argv)
+    const { flags } = await this.parse(Mcp)
+    if (!flags.stdio) {
+      throw new HostError('OPTION_INVALID', '--stdio is missing: it is the only way that this command serves.', {
+        suggestions: ['agent-host mcp --stdio', 'Over HTTP: agent-host serve --adapter McpApiAdapter'],
+      })
+    }
+    await runStdioServer(readServerFlags(flags))
+  }
+}

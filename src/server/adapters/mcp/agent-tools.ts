@@ -1,0 +1,158 @@
+import type { RunResult } from '../../../agent/agent.ts'
+import type { JsonObjectSchema } from '../../../agent/definition.ts'
+import type { AgentHost, Target } from '../../../agent/host.ts'
+import { HostError, messageOf } from '../../../errors.ts'
+import type { Message } from '../../../protocols/message.ts'
+import { partToText } from '../../part-to-text.ts'
+import { type Content, toContent } from './content.ts'
+import { Conversations } from './conversations.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
+import { findProblem, listTools, readArguments, type ToolInput } from './tools.ts'
+
+/** What a tool answers (`CallToolResult` of the MCP schema). */
+export interface ToolResult {
+  readonly content: readonly Content[]
+  readonly structuredContent?: Readonly<Record<string, unknown>>
+  readonly isError?: boolean
+}
+
+/** A call under way. */
+export interface ToolCall {
+  /** @throws JsonRpcError `INTERNAL_ERROR` when the agent fails */
+  readonly result: Promise<ToolResult>
+  abort(reason: string): void
+}
+
+export interface CallOptions {
+  /** Version of MCP that the client speaks. */
+  readonly version: string
+  /** Takes what the agent says, and what it tells of its progress, while it works. */
+  readonly onProgress?: ((message: string) => void | Promise<void>) | undefined
+}
+
+export interface AgentToolsOptions {
+  readonly host: AgentHost
+  readonly describeFailure: (error: unknown) => string
+  /** Hears of what the agent threw. */
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Agents as tools, whatever protocol version and transport they are called through. */
+export class AgentTools {
+  readonly #options: AgentToolsOptions
+  readonly #conversations = new Conversations()
+
+  constructor(options: AgentToolsOptions) {
+    this.#options = options
+  }
+
+  /** @throws JsonRpcError `INVALID_PARAMS` */
+  list(cursor: unknown) {
+    return listTools(this.#options.host, cursor)
+  }
+
+  /**
+   * Starts a call.
+   *
+   * @throws JsonRpcError `INVALID_PARAMS` when there is no such agent or the arguments do not fit
+   */
+  call(params: Readonly<Record<string, unknown>>, { version, onProgress }: CallOptions): ToolCall {
+    const { name, arguments: given } = params
+    if (typeof name !== 'string' || name === '') {
+      throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: name must be the name of an agent')
+    }
+    const target = this.#resolve(name)
+    const { info } = target.agent
+    const input = readArguments(info, given)
+    const messages = [...this.#earlier(input, info.id), { role: 'user' as const, content: input.text }]
+    const handle = this.#start(target, input, messages, onProgress)
+    return {
+      result: handle.result.then(
+        (result) => this.#finish(result, target, input, messages, version),
+        (error: unknown) => {
+          throw this.#explain(error)
+        },
+      ),
+      abort: (reason) => handle.abort(new Error(reason)),
+    }
+  }
+
+  #resolve(name: string): Target {
+    try {
+      return this.#options.host.resolve(name, '.')
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #earlier({ conversationId }: ToolInput, agentId: string): readonly Message[] {
+    if (conversationId === undefined) return []
+    const earlier = this.#conversations.read(conversationId, agentId)
+    if (earlier) return earlier
+    throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
+  }
+
+  #start(target: Target, { input }: ToolInput, messages: readonly Message[], onProgress: CallOptions['onProgress']) {
+    try {
+      return this.#options.host.start(target, {
+        messages,
+        input,
+        onPart: onProgress && ((part) => onProgress(partToText(part))),
+        onProgress: onProgress && ((message) => void onProgress(message)),
+      })
+    } catch (error) {
+      throw this.#explain(error)
+    }
+  }
+
+  #finish(
+    { text, attachments }: RunResult,
+    { agent: { info } }: Target,
+    { conversationId }: ToolInput,
+    messages: readonly Message[],
+    version: string,
+  ): ToolResult {
+    const content = toContent(text, attachments, version)
+    if (info.conversation) {
+      const said = [...messages, { role: 'assistant' as const, content: text }]
+      const id = this.#conversations.write(conversationId, info.id, said)
+      // In the text, because models see nothing else.
+      content.push({ type: 'text', text: `conversation_id: ${id}` })
+    }
+    return info.output ? withStructure(content, text, info.output) : { content }
+  }
+
+  #explain(error: unknown): JsonRpcError {
+    if (error instanceof JsonRpcError) return error
+    if (error instanceof HostError) {
+      if (error.code === 'AGENT_NOT_FOUND') return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${error.message}`)
+      if (error.code === 'REQUEST_INVALID') return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${error.message}`)
+      if (error.code === 'OVERLOADED' || error.code === 'SHUTTING_DOWN') {
+        return new JsonRpcError(INTERNAL_ERROR, error.message)
+      }
+    }
+    this.#options.onFailure(error)
+    return new JsonRpcError(INTERNAL_ERROR, this.#options.describeFailure(error))
+  }
+}
+
+/** The answer as the JSON that the agent promised. What does not fit is told to the model, which may ask again. */
+function withStructure(content: readonly Content[], text: string, schema: JsonObjectSchema): ToolResult {
+  const complain = (problem: string): ToolResult => {
+    const told = { type: 'text' as const, text: `The agent did not answer as its output schema says: ${problem}` }
+    return { content: [told, ...content], isError: true }
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(withoutFence(text))
+  } catch (error) {
+    return complain(messageOf(error))
+  }
+  const problem = findProblem(schema, value)
+  return problem === undefined ? { content, structuredContent: value as Record<string, unknown> } : complain(problem)
+}
+
+/** Models like to put JSON into a fenced block. */
+function withoutFence(text: string): string {
+  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text)?.[1] ?? text
+}

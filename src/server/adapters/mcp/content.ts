@@ -1,0 +1,35 @@
+import type { Part } from '../../../agent/run-providers.ts'
+import type { Attachment } from '../../../protocols/message.ts'
+import { partToText } from '../../part-to-text.ts'
+
+/** A piece of a tool's answer (`ContentBlock` of the MCP schema). */
+export type Content =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+  | { readonly type: 'resource'; readonly resource: { uri: string; mimeType: string; blob: string } }
+  | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType: string }
+
+/** The first version of MCP in which a client expects content of that type. */
+const AUDIO_SINCE = '2025-03-26'
+const LINKS_SINCE = '2025-06-18'
+
+/**
+ * An answer as content: its text first, whatever else there is, then the attachments.
+ *
+ * @param version of the protocol that the client speaks: what it does not know yet is told as text, or as a resource
+ */
+export function toContent(text: string, attachments: readonly Attachment[], version: string): Content[] {
+  return [{ type: 'text', text }, ...attachments.map((attachment, index) => toBlock(attachment, index, version))]
+}
+
+function toBlock(attachment: Attachment, index: number, version: string): Content {
+  const { data, mediaType: mimeType, name = `attachment-${index + 1}` } = attachment
+  if (data instanceof URL) {
+    if (version >= LINKS_SINCE) return { type: 'resource_link', uri: data.href, name, mimeType }
+    return { type: 'text', text: partToText({ type: 'attachment', attachment } satisfies Part).trim() }
+  }
+  const blob = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+  if (mimeType.startsWith('image/')) return { type: 'image', data: blob, mimeType }
+  if (mimeType.startsWith('audio/') && version >= AUDIO_SINCE) return { type: 'audio', data: blob, mimeType }
+  return { type: 'resource', resource: { uri: `attachment:///${encodeURIComponent(name)}`, mimeType, blob } }
+}

@@ -1,0 +1,32 @@
+import { randomUUID } from 'node:crypto'
+import type { Message } from '../../../protocols/message.ts'
+
+/** More are forgotten, the one that was not used for the longest time first. */
+const MAX_CONVERSATIONS = 10_000
+
+/** The conversations that calls may continue: in memory, by ids that nobody can guess. */
+export class Conversations {
+  readonly #conversations = new Map<string, { readonly agentId: string; readonly messages: readonly Message[] }>()
+
+  /** What was said so far; undefined when there is no such conversation with that agent. */
+  read(id: string, agentId: string): readonly Message[] | undefined {
+    const found = this.#conversations.get(id)
+    return found?.agentId === agentId ? found.messages : undefined
+  }
+
+  /**
+   * Keeps what was said.
+   *
+   * @param id of the conversation that goes on; a new one when left out
+   * @returns its id
+   */
+  write(id: string | undefined, agentId: string, messages: readonly Message[]): string {
+    const written = id ?? randomUUID()
+    // The order of a map is that in which its keys were added.
+    this.#conversations.delete(written)
+    this.#conversations.set(written, { agentId, messages })
+    const [oldest] = this.#conversations.keys()
+    if (this.#conversations.size > MAX_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest)
+    return written
+  }
+}

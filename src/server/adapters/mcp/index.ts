@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Adapter, AdapterOptions } from '../../adapter.ts'
+import { keyMatcher } from '../../bearer-auth.ts'
+import { logFailure } from '../../error-replies.ts'
+import type { EventStream } from '../../event-streams.ts'
+import { parseJson } from '../../json-body.ts'
+import { AgentTools } from './agent-tools.ts'
+import { failure, isObject, JsonRpcError, NOTHING, PARSE_ERROR, UNAUTHORIZED } from './json-rpc.ts'
+import { type Peer, PendingCall, PlainProtocol } from './plain-protocol.ts'
+import type { SdkProtocol } from './sdk-protocol.ts'
+import { isForSdk, readVersion } from './versions.ts'
+
+/** Agents as tools for any client of the Model Context Protocol. */
+export class McpApiAdapter implements Adapter {
+  readonly isOpen: boolean
+  readonly #options: AdapterOptions
+  readonly #tools: AgentTools
+  readonly #plain: PlainProtocol
+  /** Loaded by the first client that needs it. */
+  #sdk: Promise<SdkProtocol> | undefined
+
+  constructor(options: AdapterOptions) {
+    const { host, describeFailure, log, apiKey } = options
+    this.isOpen = apiKey === undefined
+    this.#options = options
+    const onFailure = (error: unknown) => logFailure(error, { id: 'mcp', log } as FastifyRequest)
+    this.#tools = new AgentTools({ host, describeFailure, onFailure })
+    this.#plain = new PlainProtocol(this.#tools)
+  }
+
+  adapt(app: FastifyInstance): void {
+    app.addHook('onRequest', requireKey(this.#options.apiKey))
+    app.removeContentTypeParser('application/json')
+    // What is not JSON is answered in terms of JSON-RPC, not of HTTP.
+    app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
+      done(null, readBody(text))
+    })
+    app.addHook('preClose', async () => (await this.#sdk)?.close())
+    app.post('/mcp', (request, reply) => this.#answer(request, reply))
+  }
+
+  #answer(request: FastifyRequest, reply: FastifyReply): unknown {
+    const { body, headers } = request
+    if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
+    if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
+    const peer = describePeer(request)
+    if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
+    const answer = this.#plain.answer(body, peer)
+    if (answer instanceof PendingCall) return this.#wait(answer, request, reply)
+    // A name for the client, not a session: cancelling finds the right request by it.
+    if (isObject(body) && body.method === 'initialize') reply.header('mcp-session-id', randomUUID())
+    return sendJson(reply, answer)
+  }
+
+  async #answerBySdk(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { host, options } = this.#options
+    this.#sdk ??= import('./sdk-protocol.ts').then(
+      ({ SdkProtocol }) => new SdkProtocol(host, this.#tools, options.streamingTimeout * 1000),
+    )
+    return (await this.#sdk).answer(request, reply)
+  }
+
+  async #answerBatch(body: readonly unknown[], peer: Peer, reply: FastifyReply): Promise<unknown> {
+    return sendJson(reply, await this.#plain.answerBatch(body, peer, (call) => abortOnLeave(call, reply)))
+  }
+
+  #wait(call: PendingCall, { headers }: FastifyRequest, reply: FastifyReply): unknown {
+    if (call.progressToken !== undefined && headers.accept?.includes('text/event-stream')) {
+      return this.#stream(call, reply)
+    }
+    abortOnLeave(call, reply)
+    return call.answer.then((answer) => sendJson(reply, answer))
+  }
+
+  async #stream(call: PendingCall, reply: FastifyReply): Promise<unknown> {
+    const stream: EventStream = this.#options.streams.open(reply, {
+      keepAlive: () => ': keep-alive\n\n',
+      keepAliveMs: this.#options.options.streamingTimeout * 1000,
+      onLeave: () => call.abort('The client has left.'),
+    })
+    call.onProgress = (message) => stream.send(toEvent(call.tellProgress(message)))
+    stream.end(toEvent(await call.answer))
+    return reply
+  }
+}
+
+/** The failures of the key, in their order, each as an answer of JSON-RPC, before the body is read. */
+function requireKey(apiKey: string | undefined) {
+  const matches = apiKey === undefined ? undefined : keyMatcher(apiKey)
+  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+    const problem = matches && findKeyProblem(request.headers.authorization, matches)
+    if (problem === undefined) done()
+    else sendJson(reply, failure(null, UNAUTHORIZED, problem))
+  }
+}
+
+function findKeyProblem(header: string | undefined, matches: (key: string) => boolean): string | undefined {
+  if (header === undefined) return 'Missing Authorization header'
+  if (!header.startsWith('Bearer ')) return 'Invalid Authorization header format'
+  return matches(header.slice('Bearer '.length)) ? undefined : 'Invalid API key'
+}
+
+function readBody(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    return new JsonRpcError(PARSE_ERROR, `Parse error: ${(error as Error).message}`)
+  }
+}
+
+function describePeer({ headers, raw }: FastifyRequest): Peer {
+  const session = headers['mcp-session-id']
+  const key = session === undefined ? `${raw.socket.remoteAddress} ${headers['user-agent']}` : String(session)
+  return { version: readVersion(headers['mcp-protocol-version']), key }
+}
+
+function abortOnLeave(call: PendingCall, { raw }: FastifyReply): void {
+  raw.once('close', () => {
+    if (!raw.writableFinished) call.abort('The client has left.')
+  })
+}
+
+function sendJson(reply: FastifyReply, answer: string): FastifyReply {
+  if (answer === NOTHING) return reply.code(202).send()
+  return reply.type('application/json; charset=utf-8').send(answer)
+}
+
+function toEvent(message: string): string {
+  return `event: message\ndata: ${message}\n\n`
+}

@@ -1,0 +1,76 @@
+/** An id of a request; it comes back in the answer as it was sent, with its type. */
+export type RequestId = string | number
+
+/** A request, or a notification when it has no id (JSON-RPC 2.0, section 4). */
+export interface Request {
+  readonly id?: RequestId
+  readonly method: string
+  readonly params: Readonly<Record<string, unknown>>
+}
+
+export const PARSE_ERROR = -32700
+export const INVALID_REQUEST = -32600
+export const METHOD_NOT_FOUND = -32601
+export const INVALID_PARAMS = -32602
+export const INTERNAL_ERROR = -32603
+/** Of the range for servers' own errors. */
+export const UNAUTHORIZED = -32001
+
+/** What a request is answered with instead of a result. */
+export class JsonRpcError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** An answer without `result` or `error`: there is nothing to say to a notification. */
+export const NOTHING = ''
+
+export function success(id: RequestId, result: unknown): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`
+}
+
+export function failure(id: RequestId | null, code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })
+}
+
+export function notification(method: string, params: object): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, params })
+}
+
+/**
+ * Reads one message.
+ *
+ * @returns undefined for a response: this server asks clients for nothing, so it answers nothing of its own
+ * @throws JsonRpcError `INVALID_REQUEST`, `INVALID_PARAMS`
+ */
+export function readMessage(value: unknown): Request | undefined {
+  if (!isObject(value)) throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: a message must be an object')
+  const { jsonrpc, id, method, params = {} } = value
+  if (jsonrpc !== '2.0') throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: jsonrpc must be "2.0"')
+  if (method === undefined && ('result' in value || 'error' in value)) return undefined
+  if (typeof method !== 'string' || method === '') {
+    throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: method must be a string')
+  }
+  if ('id' in value && !isId(id)) {
+    throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: id must be a string or a number')
+  }
+  if (!isObject(params)) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: params must be an object')
+  return isId(id) ? { id, method, params } : { method, params }
+}
+
+/** The id that an answer to this message has; null when it cannot be told. */
+export function idOf(value: unknown): RequestId | null {
+  return isObject(value) && isId(value.id) ? value.id : null
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isId(value: unknown): value is RequestId {
+  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+}

@@ -1,0 +1,72 @@
+import { createMcpHandler, type McpHttpHandler, ProtocolError, Server } from '@modelcontextprotocol/server'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AgentHost } from '../../../agent/host.ts'
+import type { AgentTools } from './agent-tools.ts'
+import { JsonRpcError } from './json-rpc.ts'
+import { SERVER_INFO } from './server-info.ts'
+import { SDK_VERSION } from './versions.ts'
+
+/** MCP from 2026-07-28 on, as the official SDK serves it: discovery, checks of headers, subscriptions to changes. */
+export class SdkProtocol {
+  readonly #handler: McpHttpHandler
+  readonly #stopListening: () => void
+
+  constructor(host: AgentHost, tools: AgentTools, keepAliveMs: number) {
+    this.#handler = createMcpHandler(() => makeSdkServer(tools), { legacy: 'reject', keepAliveMs })
+    this.#stopListening = host.onChange(() => this.#handler.notify.toolsChanged())
+  }
+
+  async answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const leaving = new AbortController()
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) leaving.abort(new Error('The client has left.'))
+    })
+    const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, String(value)]],
+    )
+    const asked = new Request(`http://${request.headers.host}${request.url}`, {
+      method: 'POST',
+      headers,
+      signal: leaving.signal,
+    })
+    return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
+  }
+
+  async close(): Promise<void> {
+    this.#stopListening()
+    await this.#handler.close()
+  }
+}
+
+/** A server of the SDK for one request over HTTP, or for one connection over stdio. */
+export function makeSdkServer(tools: AgentTools): Server {
+  const server = new Server(SERVER_INFO, { capabilities: { tools: { listChanged: true } } })
+  server.setRequestHandler('tools/list', ({ params }) => inSdkTerms(() => tools.list(params?.cursor)))
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
+    inSdkTerms(async () => {
+      const progressToken = mcpReq._meta?.progressToken
+      let progress = 0
+      const onProgress = (message: string) =>
+        mcpReq.notify({
+          method: 'notifications/progress',
+          params: { progressToken: progressToken as string | number, progress: ++progress, message },
+        })
+      const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
+      const call = tools.call({ ...params }, progressToken === undefined ? { version } : { version, onProgress })
+      const abort = () => call.abort('The client has cancelled the request.')
+      mcpReq.signal.addEventListener('abort', abort)
+      if (mcpReq.signal.aborted) abort()
+      return { ...(await call.result) }
+    }),
+  )
+  return server
+}
+
+/** biome-ignore lint/suspicious/noExplicitAny: results are checked by the SDK, whose types say more than we know */
+async function inSdkTerms(work: () => unknown): Promise<any> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof JsonRpcError ? new ProtocolError(error.code, error.message) : error
+  }
+}

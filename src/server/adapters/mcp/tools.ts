@@ -1,0 +1,128 @@
+import { Compile, type Validator } from 'typebox/compile'
+import type { AgentInfo } from '../../../agent/agent.ts'
+import { findValueProblems } from '../../../agent/check-value.ts'
+import type { JsonObjectSchema, ToolAnnotations } from '../../../agent/definition.ts'
+import type { AgentHost } from '../../../agent/host.ts'
+import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
+
+/** A tool as clients are told of it (`Tool` of the MCP schema). */
+export interface Tool {
+  readonly name: string
+  readonly title?: string
+  readonly description: string
+  readonly inputSchema: JsonObjectSchema
+  readonly outputSchema?: JsonObjectSchema
+  readonly annotations?: ToolAnnotations
+}
+
+/** What an agent is called with. */
+export interface ToolInput {
+  readonly text: string
+  /** The arguments, of an agent that declares what it takes. */
+  readonly input: Readonly<Record<string, unknown>> | undefined
+  readonly conversationId: string | undefined
+}
+
+/** Clients that know no pages see this many tools. */
+const PAGE_SIZE = 1000
+
+const MESSAGE: JsonObjectSchema = {
+  type: 'object',
+  properties: { message: { type: 'string', description: 'The text to send to the agent' } },
+  required: ['message'],
+}
+
+const CONVERSATION_ID = {
+  type: 'string',
+  description: 'Continues a conversation: the conversation_id that an earlier answer ended with. Left out: a new one.',
+}
+
+/**
+ * A page of the agents as tools, by name. Pages are cut by name, so that none is lost or told twice while agents come and go.
+ *
+ * @throws JsonRpcError `INVALID_PARAMS` for a cursor that is none of ours
+ */
+export function listTools(host: AgentHost, cursor: unknown): { tools: readonly Tool[]; nextCursor?: string } {
+  const after = readCursor(cursor)
+  const all = host.list().flatMap(toolsOf)
+  all.sort((a, b) => (a.name < b.name ? -1 : 1))
+  const rest = after === undefined ? all : all.filter(({ name }) => name > after)
+  const tools = rest.slice(0, PAGE_SIZE)
+  const last = tools.at(-1)
+  return rest.length > PAGE_SIZE && last
+    ? { tools, nextCursor: Buffer.from(last.name).toString('base64url') }
+    : { tools }
+}
+
+function readCursor(cursor: unknown): string | undefined {
+  if (cursor === undefined || cursor === null) return undefined
+  const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
+  if (name !== '' && Buffer.from(name).toString('base64url') === cursor) return name
+  throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: cursor must be the nextCursor of an earlier page')
+}
+
+/** Of each version of an agent, since its info never changes. */
+const toolsByAgent = new WeakMap<AgentInfo, readonly Tool[]>()
+
+function toolsOf(info: AgentInfo): readonly Tool[] {
+  const known = toolsByAgent.get(info)
+  if (known) return known
+  const tools = info.entryPoints.length > 1 ? info.entryPoints.map((name) => toTool(info, name)) : [toTool(info)]
+  toolsByAgent.set(info, tools)
+  return tools
+}
+
+function toTool(info: AgentInfo, entryPoint?: string): Tool {
+  const { id, title, description, input = MESSAGE, output, annotations, conversation } = info
+  const about = description || `The agent ${id}`
+  const properties = { ...input.properties, conversation_id: CONVERSATION_ID }
+  return {
+    name: entryPoint === undefined ? id : `${id}.${entryPoint}`,
+    ...(title === undefined ? {} : { title: entryPoint === undefined ? title : `${title} (${entryPoint})` }),
+    description: entryPoint === undefined ? about : `${about} (handled by ${entryPoint})`,
+    inputSchema: conversation ? { ...input, properties } : input,
+    ...(output === undefined ? {} : { outputSchema: output }),
+    ...(annotations === undefined ? {} : { annotations }),
+  }
+}
+
+/**
+ * Reads the arguments of a call.
+ *
+ * An agent that declares an `input` is given its arguments as they are, and as text the one named `message`, or all of them as
+ * JSON.
+ *
+ * @throws JsonRpcError `INVALID_PARAMS` naming the field
+ */
+export function readArguments(info: AgentInfo, given: unknown = info.input && {}): ToolInput {
+  if (!isObject(given)) throw invalid('arguments must be an object')
+  const { conversation_id, ...rest } = given
+  const isContinued = info.conversation && conversation_id !== undefined && conversation_id !== null
+  if (isContinued && typeof conversation_id !== 'string') throw invalid('conversation_id must be a string')
+  const conversationId = isContinued ? (conversation_id as string) : undefined
+  const { message } = given
+  if (!info.input) {
+    if (typeof message !== 'string') throw invalid('arguments.message must be a string')
+    return { text: message, input: undefined, conversationId }
+  }
+  const input = info.conversation ? rest : given
+  const problem = findProblem(info.input, input)
+  if (problem !== undefined) throw invalid(`arguments: ${problem}`)
+  return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
+}
+
+const validators = new WeakMap<JsonObjectSchema, Validator>()
+
+/** What keeps a value from fitting a schema, as a sentence; undefined when it fits. */
+export function findProblem(schema: JsonObjectSchema, value: unknown): string | undefined {
+  let validator = validators.get(schema)
+  if (!validator) {
+    validator = Compile(schema)
+    validators.set(schema, validator)
+  }
+  return findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })[0]?.message
+}
+
+function invalid(message: string): JsonRpcError {
+  return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${message}`)
+}

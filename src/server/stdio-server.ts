@@ -1,0 +1,61 @@
+import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
+import { describeException } from '../agent/agent-event.ts'
+import { AgentFolder } from '../agent/agent-folder.ts'
+import { AgentHost } from '../agent/host.ts'
+import { watchAgents } from '../agent/watch-agents.ts'
+import { HostError } from '../errors.ts'
+import { AgentTools } from './adapters/mcp/agent-tools.ts'
+import { makeSdkServer } from './adapters/mcp/sdk-protocol.ts'
+import { makeDescribeFailure } from './error-replies.ts'
+import { makeLog, type ServerLog } from './log.ts'
+import type { ServerOptions } from './options.ts'
+import { makeRedact } from './redact.ts'
+
+/** A server whose one client is at the other end of standard input and output. */
+export interface StdioServer {
+  readonly log: ServerLog
+  /** The client has closed its end. */
+  readonly ended: Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Serves the agents of a project as MCP tools over standard input and output, and follows edits. Logs go to standard error.
+ *
+ * @throws HostError `PROJECT_INVALID`
+ */
+export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
+  const redact = makeRedact(process.env)
+  const log = await makeLog(options, redact, 2)
+  const { projectDir, maxConcurrentRuns, agentDir, debug, drainTimeout } = options
+  const host = new AgentHost({ projectDir, log, maxConcurrentRuns })
+  const agents = new AgentFolder(host, agentDir, log)
+  await agents.scan()
+  const tools = new AgentTools({
+    host,
+    describeFailure: makeDescribeFailure(debug, redact),
+    onFailure: (error) => log.error(describeException(error instanceof HostError ? (error.cause ?? error) : error)),
+  })
+  const watching = await watchAgents(host, agents, log)
+  let end = (): void => {}
+  const ended = new Promise<void>((resolve) => {
+    end = resolve
+  })
+  const connection = serveMcp(() => {
+    const server = makeSdkServer(tools)
+    const stop = host.onChange(() => void server.sendToolListChanged().catch(() => {}))
+    server.onclose = stop
+    return server
+  })
+  process.stdin.once('close', end)
+  process.stdin.once('end', end)
+  return {
+    log,
+    ended,
+    async close() {
+      await watching.close()
+      await host.close(drainTimeout * 1000)
+      await connection.close()
+    },
+  }
+}

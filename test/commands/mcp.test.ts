@@ -1,0 +1,84 @@
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
+import { MCP_PROJECT } from '../support/mcp.ts'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+const INFO = { name: 'test', version: '1.0.0' }
+const FILES = {
+  ...MCP_PROJECT,
+  'modules/noisy.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+    console.log('loaded')
+    export default defineModule({ name: 'Noisy', provides: [TextMessageHandler], uses: { response: Response },
+      create: ({ response }) => ({ async handleText(text) { console.log('called'); console.info({ text }); await response.respondText(text) } }) })`,
+  'agents/noisy.yml': 'id: noisy\nmodules: [{ id: main, module: noisy }]',
+}
+
+function parameters(cwd: string) {
+  return { command: process.execPath, args: [RUN, 'mcp', '--stdio'], cwd, stderr: 'pipe' as const }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('mcp --stdio', () => {
+  it('serves the project to clients that start it, in either era, whatever agents print', async () => {
+    const { dir } = await makeProject(FILES)
+    for (const [mode, version] of [
+      [undefined, '2025-11-25'],
+      ['auto', '2026-07-28'],
+    ] as const) {
+      const client = new Client(INFO, mode ? { versionNegotiation: { mode } } : {})
+      const transport = new StdioClientTransport(parameters(dir))
+      await client.connect(transport)
+      expect(client.getNegotiatedProtocolVersion()).to.equal(version)
+      const { tools } = await client.listTools()
+      expect(tools.map(({ name }) => name)).to.deep.equal(['act', 'guide', 'noisy', 'sum'])
+      const answer = await client.callTool({ name: 'noisy', arguments: { message: 'hello' } })
+      expect(answer.content).to.deep.equal([{ type: 'text', text: 'hello' }])
+      const told: unknown[] = []
+      const onprogress = ({ message }: { message?: string | undefined }) => void told.push(message)
+      const counted = await client.callTool({ name: 'act', arguments: { message: 'count 3' } }, { onprogress })
+      expect(counted.content).to.deep.equal([{ type: 'text', text: 'w0 w1 w2 ' }])
+      // The client drops progress that arrives together with the result.
+      expect(told.slice(0, 2)).to.deep.equal(['w0 ', 'w1 '])
+      const { pid } = transport
+      await client.close()
+      await eventually(() => expect(isAlive(pid as number)).to.equal(false))
+    }
+  }).timeout(30_000)
+
+  it('follows edits, and says so', async () => {
+    const { dir, write } = await makeProject(FILES)
+    const client = new FirstClient(INFO)
+    const transport = new FirstTransport(parameters(dir))
+    let changes = 0
+    client.fallbackNotificationHandler = async ({ method }) => {
+      if (method === 'notifications/tools/list_changed') changes++
+    }
+    await client.connect(transport as Parameters<FirstClient['connect']>[0])
+    await write('agents/new.yml', 'id: new\nmodules: [{ id: m, module: echo }]')
+    await eventually(() => expect(changes).to.be.greaterThan(0))
+    expect((await client.listTools()).tools.map(({ name }) => name)).to.include('new')
+    const answer = await client.callTool({ name: 'new', arguments: { message: 'hi' } })
+    expect(answer.content).to.deep.equal([{ type: 'text', text: 'hi' }])
+    await client.close()
+  }).timeout(30_000)
+
+  it('says what is missing without --stdio', async () => {
+    const { exitCode, stderr } = await runCli(['mcp'])
+    expect(exitCode).to.equal(2)
+    expect(stderr).to.match(/--stdio is missing/)
+  })
+})

@@ -1,0 +1,153 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
+import { actState, makeMcp } from '../../support/mcp.ts'
+import { closeServers } from '../../support/server.ts'
+
+const INFO = { name: 'test', version: '1.0.0' }
+const KEY = 'key-1234'
+const requestInit = { headers: { authorization: `Bearer ${KEY}` } }
+
+/** What the clients of both lines have in common, as far as it is used here. */
+interface AnyClient {
+  close(): Promise<void>
+  listTools(): Promise<{ tools: { name: string }[] }>
+  call(name: string, message: string, options?: CallOptions): Promise<{ content: unknown }>
+}
+
+interface CallOptions {
+  readonly onprogress?: (progress: { progress: number; message?: string | undefined }) => void
+  readonly signal?: AbortSignal
+}
+
+async function connectFirst(url: URL): Promise<AnyClient> {
+  const client = new FirstClient(INFO)
+  await client.connect(new FirstTransport(url, { requestInit }) as Parameters<FirstClient['connect']>[0])
+  expect(client.getServerVersion()?.name).to.equal('agent-host')
+  return {
+    close: () => client.close(),
+    listTools: () => client.listTools(),
+    call: async (name, message, options) => {
+      const result = await client.callTool({ name, arguments: { message } }, undefined, options)
+      return { content: result.content }
+    },
+  }
+}
+
+async function connectSecond(
+  url: URL,
+  mode: 'auto' | undefined,
+  version: string,
+): Promise<AnyClient & { client: Client }> {
+  const client = new Client(INFO, mode ? { versionNegotiation: { mode } } : {})
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }))
+  expect(client.getNegotiatedProtocolVersion()).to.equal(version)
+  expect(client.getServerVersion()?.name).to.equal('agent-host')
+  return {
+    client,
+    close: () => client.close(),
+    listTools: () => client.listTools(),
+    call: (name, message, options) => client.callTool({ name, arguments: { message } }, options),
+  }
+}
+
+const CLIENTS: readonly [string, (url: URL) => Promise<AnyClient>][] = [
+  ['sdk 1', connectFirst],
+  ['client 2', (url) => connectSecond(url, undefined, '2025-11-25')],
+  ['client 2 that looks for the newest version', (url) => connectSecond(url, 'auto', '2026-07-28')],
+]
+
+describe('MCP with the official clients', () => {
+  let server: Awaited<ReturnType<typeof makeMcp>>
+  let url: URL
+  beforeEach(async () => {
+    server = await makeMcp({ mcpApiKey: KEY, logLevel: 'silent' })
+    url = new URL(`${await server.listen()}/mcp`)
+  })
+  afterEach(closeServers)
+
+  for (const [title, connect] of CLIENTS) {
+    describe(title, () => {
+      let client: AnyClient
+      beforeEach(async () => {
+        client = await connect(url)
+      })
+      afterEach(() => client.close())
+
+      it('lists and calls, sees progress, and is told of failures', async () => {
+        const { tools } = await client.listTools()
+        expect(tools.map(({ name }) => name)).to.include.members(['act', 'desk.sales', 'sum'])
+        expect((await client.call('echo', 'hello')).content).to.deep.equal([{ type: 'text', text: 'hello' }])
+        expect(((await client.call('act', 'attach')).content as unknown[]).length).to.equal(5)
+        const told: unknown[] = []
+        await client.call('act', 'count 3', { onprogress: ({ progress, message }) => told.push([progress, message]) })
+        expect(told).to.deep.equal([
+          [1, 'w0 '],
+          [2, 'w1 '],
+          [3, 'w2 '],
+        ])
+        const failure = await client.call('act', 'fail').catch((error: Error) => error.message)
+        expect(failure).to.match(/Agent execution failed/)
+        const unknown = await client.call('nobody', 'x').catch((error: Error) => error.message)
+        expect(unknown).to.match(/There is no agent 'nobody'/)
+      })
+
+      it('cancels what runs', async () => {
+        const leaving = new AbortController()
+        const name = title.replaceAll(' ', '-')
+        const onprogress = () => leaving.abort()
+        const outcome = await client
+          .call('act', `hang ${name}`, { signal: leaving.signal, onprogress })
+          .catch(() => 'cancelled')
+        expect(outcome).to.equal('cancelled')
+        await eventually(() => expect(actState().aborted).to.include(name))
+      })
+    })
+  }
+
+  it('keeps apart 20 clients that call at the same time with the same ids', async () => {
+    const clients = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => (CLIENTS[n % 3] as (typeof CLIENTS)[number])[1](url)),
+    )
+    const answers = await Promise.all(clients.map((client, n) => client.call('act', `say number ${n}`)))
+    expect(answers.map(({ content }) => content)).to.deep.equal(
+      clients.map((_, n) => [{ type: 'text', text: `number ${n}` }]),
+    )
+    await Promise.all(clients.map((client) => client.close()))
+  })
+
+  it('tells clients of the newest version when agents come and go', async () => {
+    const { client, close } = await connectSecond(url, 'auto', '2026-07-28')
+    let changes = 0
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      changes++
+    })
+    await client.listen({ toolsListChanged: true })
+    await server.host.register({ id: 'newcomer', modules: [{ id: 'm', module: 'echo' }] })
+    await eventually(() => expect(changes).to.be.greaterThan(0))
+    expect((await client.listTools()).tools.map(({ name }) => name)).to.include('newcomer')
+    await close()
+  })
+
+  it('refuses clients without the key', async () => {
+    const client = new FirstClient(INFO)
+    const transport = new FirstTransport(url) as Parameters<FirstClient['connect']>[0]
+    const failure = await client.connect(transport, { timeout: 1000 }).catch((error: Error) => error)
+    expect(failure).to.be.instanceOf(Error)
+    await client.close()
+  })
+
+  it('ends calls and subscriptions when the server stops', async () => {
+    const { client, close } = await connectSecond(url, 'auto', '2026-07-28')
+    await client.listen({ toolsListChanged: true })
+    const hanging = client.callTool({ name: 'act', arguments: { message: 'hang at-stop' } }).catch(() => 'ended')
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    const startedMs = Date.now()
+    await server.close()
+    expect(Date.now() - startedMs).to.be.below(3000)
+    expect(await hanging).to.equal('ended')
+    await close()
+  })
+})

@@ -1,0 +1,50 @@
+import { expect } from 'chai'
+import { CONFORMANCE_PROJECT, type Conformance, runConformance } from '../../support/conformance.ts'
+import { closeServers, makeServer } from '../../support/server.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+/** What the suite asks of servers and this one does not have: checks by the beginning of their id, with the reason. */
+const NOT_HERE: readonly [id: RegExp, reason: string][] = [
+  [/^(resources|sep-2549-resources)-/, 'A server of tools: agents are no resources.'],
+  [/^(prompts|sep-2549-prompts)-/, 'A server of tools: agents are no prompts.'],
+  [/^completion-/, 'Completes arguments of prompts and resources, which there are none of.'],
+  [
+    /^(logging-|tools-call-with-logging$|sep-2575-server-no-log-without-loglevel$)/,
+    'Logs go to the log of the server.',
+  ],
+  [/^tools-call-error$/, 'The specification of this server answers a failed agent with -32603.'],
+  [/^(tools-call-sampling|tools-call-elicitation|elicitation-)/, 'Agents ask clients for nothing.'],
+  [/^sep-2322-/, 'Agents ask clients for nothing, so no call is answered with a question.'],
+  [/^sep-2575-(server-rejects-undeclared|missing)-capability/, 'No agent needs a capability of the client.'],
+  [/^sep-2575-http-server-no-independent-requests-on-stream$/, 'Needs a tool that asks the client.'],
+  [
+    /^sep-2243-server-(no-xmcp-tool|decode-base64|validate-param-match|reject-invalid-param-chars|reject-param-mismatch)$/,
+    'No agent mirrors an argument in a header.',
+  ],
+]
+
+/** Some of what has to pass, so that an empty run is no success. */
+const CORE = ['tools-list', 'tools-call-simple-text', 'tools-call-image', 'tools-call-mixed-content']
+
+describe('the official conformance suite of MCP', () => {
+  afterEach(closeServers)
+
+  for (const [version, more, least] of [
+    ['2025-11-25', ['server-initialize', 'ping', 'tools-call-with-progress'], 14],
+    ['2026-07-28', ['sep-2575-server-implements-discover'], 50],
+  ] as const) {
+    it(`passes for clients of ${version}, but for what a server of tools does not have`, async () => {
+      const { listen } = await makeServer({ adapters: ['McpApiAdapter'] }, CONFORMANCE_PROJECT)
+      const { dir } = await makeProject()
+      const { passed, failed } = await runConformance(`${await listen()}/mcp`, version, dir)
+      expect(unexplained(failed)).to.deep.equal([])
+      expect([...passed]).to.include.members([...CORE, ...more])
+      expect(passed.size).to.be.at.least(least)
+    }).timeout(60_000)
+  }
+})
+
+function unexplained(failed: Conformance['failed']): string[] {
+  const strangers = [...failed].filter(([id]) => !NOT_HERE.some(([pattern]) => pattern.test(id)))
+  return strangers.map(([id, message]) => `${id}: ${message}`)
+}

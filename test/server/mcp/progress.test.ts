@@ -1,0 +1,158 @@
+import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
+import { actState, makeMcp } from '../../support/mcp.ts'
+import type { Json } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+
+const ACCEPT = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
+
+const called = (
+  message: string,
+  { id = 1, progressToken }: { id?: string | number; progressToken?: unknown } = {},
+) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: {
+    name: 'act',
+    arguments: { message },
+    ...(progressToken === undefined ? {} : { _meta: { progressToken } }),
+  },
+})
+
+/** A request whose answer is read as it comes. */
+async function open(url: string, body: object, headers: Readonly<Record<string, string>> = ACCEPT) {
+  const leaving = new AbortController()
+  const reply = await fetch(`${url}/mcp`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  })
+  let text = ''
+  const read = async () => {
+    const decoder = new TextDecoder()
+    for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(chunk, { stream: true })
+    }
+  }
+  return {
+    type: reply.headers.get('content-type'),
+    text: () => text,
+    messages: (): Json[] =>
+      text
+        .split('\n\n')
+        .filter((event) => event.startsWith('event: message\ndata: '))
+        .map((event) => JSON.parse(event.slice('event: message\ndata: '.length))),
+    leave: () => leaving.abort(),
+    done: read().catch(() => {}),
+  }
+}
+
+describe('a call whose work is visible', () => {
+  afterEach(closeServers)
+
+  it('sends the text as progress while the agent works, then the result', async () => {
+    const { listen } = await makeMcp()
+    const call = await open(await listen(), called('count 3', { id: 'a', progressToken: 'token' }))
+    await eventually(() => expect(call.messages()).to.have.length(1))
+    await call.done
+    expect(call.type).to.equal('text/event-stream; charset=utf-8')
+    const progress = (n: number) => ({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: 'token', progress: n + 1, message: `w${n} ` },
+    })
+    expect(call.messages()).to.deep.equal([
+      progress(0),
+      progress(1),
+      progress(2),
+      { jsonrpc: '2.0', id: 'a', result: { content: [{ type: 'text', text: 'w0 w1 w2 ' }] } },
+    ])
+  })
+
+  it('sends what the agent says of its progress, which is not part of the answer', async () => {
+    const { listen } = await makeMcp()
+    const call = await open(await listen(), called('report', { progressToken: 0 }))
+    await call.done
+    expect(call.messages().map(({ params, result }) => params?.message ?? result.content[0].text)).to.deep.equal([
+      'half of it',
+      'all of it',
+      'all of it',
+    ])
+  })
+
+  it('is a plain answer for those who cannot read a stream, or do not want one', async () => {
+    const { listen } = await makeMcp()
+    const url = await listen()
+    const json = 'application/json; charset=utf-8'
+    expect((await open(url, called('say x'))).type).to.equal(json)
+    const accept = { ...ACCEPT, accept: 'application/json' }
+    expect((await open(url, called('say x', { progressToken: 1 }), accept)).type).to.equal(json)
+    expect((await open(url, { ...called('', { progressToken: 1 }), params: { name: 'nobody' } })).type).to.equal(json)
+  })
+
+  it('ends with an error when the agent fails', async () => {
+    const { listen } = await makeMcp()
+    const call = await open(await listen(), called('fail', { progressToken: 1 }))
+    await call.done
+    expect(call.messages()).to.deep.equal([
+      { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'Agent execution failed' } },
+    ])
+  })
+
+  it('is kept alive by comments, and ends when the server stops', async () => {
+    const { listen, close } = await makeMcp({ streamingTimeout: 1 })
+    const call = await open(await listen(), called('hang', { progressToken: 1 }))
+    await eventually(() => expect(call.text()).to.include(': keep-alive\n\n'), 5000)
+    await close()
+    await call.done
+    expect(call.messages().at(-1)).to.deep.include({ id: 1, error: { code: -32603, message: 'The run was aborted.' } })
+  }).timeout(10_000)
+
+  describe('is aborted', () => {
+    const untilAborted = (name: string) => eventually(() => expect(actState().aborted).to.include(name))
+
+    it('when its client leaves, streamed or not', async () => {
+      const { listen } = await makeMcp()
+      const url = await listen()
+      const streamed = await open(url, called('hang streamed', { progressToken: 1 }))
+      await eventually(() => expect(streamed.messages()).to.have.length(1))
+      streamed.leave()
+      await untilAborted('streamed')
+      const leaving = new AbortController()
+      const init = {
+        method: 'POST',
+        headers: ACCEPT,
+        body: JSON.stringify(called('hang plain')),
+        signal: leaving.signal,
+      }
+      const plain = fetch(`${url}/mcp`, init).catch(() => 'left')
+      setTimeout(() => leaving.abort(), 100)
+      expect(await plain).to.equal('left')
+      await untilAborted('plain')
+    })
+
+    it('when its client cancels it, and no other one of the same id', async () => {
+      const { listen, post } = await makeMcp()
+      const url = await listen()
+      const session = (name: string) => ({ ...ACCEPT, 'mcp-session-id': name })
+      const [one, other, text] = await Promise.all([
+        open(url, called('hang one', { id: 7, progressToken: 1 }), session('s1')),
+        open(url, called('hang other', { id: 7, progressToken: 1 }), session('s2')),
+        open(url, called('hang text', { id: '7', progressToken: 1 }), session('s1')),
+      ])
+      await eventually(() => expect([one, other, text].map((call) => call.messages().length)).to.deep.equal([1, 1, 1]))
+      const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7, reason: 'changed' } }
+      expect((await post(JSON.stringify(cancel), { 'mcp-session-id': 's1' })).statusCode).to.equal(202)
+      await one.done
+      expect(one.messages().at(-1)).to.deep.include({ id: 7, error: { code: -32603, message: 'The run was aborted.' } })
+      await untilAborted('one')
+      expect(actState().aborted).to.not.include.members(['other'])
+      expect(actState().aborted).to.not.include.members(['text'])
+      other.leave()
+      text.leave()
+      await untilAborted('text')
+    })
+  })
+})
