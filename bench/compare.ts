@@ -35,7 +35,7 @@ export async function compare(load: Load, connections: number, bare: ChildServer
     `  ${name.padEnd(11)} ${m.perSecond.toFixed(0).padStart(7)}/s  p50 ${m.p50}  p99 ${m.p99}  CPU ${m.cpuMicros.toFixed(0)} µs`
   console.log(`${load.title}, ${connections} connection${connections > 1 ? 's' : ''}`)
   console.log(line('bare', floor))
-  console.log(line('agent-host', reached))
+  console.log(line(own.name, reached))
   const verdict = ratio >= load.goal ? 'met' : 'missed'
   const cpu = (floor.cpuMicros / reached.cpuMicros).toFixed(2)
   console.log(`  ratio ${ratio.toFixed(2)} (goal ${load.goal}: ${verdict}), by CPU time ${cpu}\n`)
@@ -55,7 +55,7 @@ async function measure(server: ChildServer, load: Load, connections: number): Pr
 }
 
 function fire(server: ChildServer, { path, body }: Load, connections: number, duration: number) {
-  const headers = { 'content-type': 'application/json' }
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
   return autocannon({ url: server.url + path, method: 'POST', headers, body, connections, duration })
 }
 

@@ -1,6 +1,7 @@
 // What is measured, and against what, stands in docs/benchmarks.md. `npm run bench -- chat` runs one part.
 import { benchAgents } from './agents.ts'
 import { benchChat } from './chat.ts'
+import { benchMcp } from './mcp.ts'
 import { benchReload } from './reload.ts'
 import { benchResponses } from './responses.ts'
 import { benchStreams } from './streams.ts'
@@ -8,6 +9,7 @@ import { benchStreams } from './streams.ts'
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   chat: benchChat,
   responses: benchResponses,
+  mcp: benchMcp,
   agents: benchAgents,
   reload: benchReload,
   streams: benchStreams,

@@ -26,9 +26,9 @@ export function parseJson(text: string): unknown {
   return JSON.parse(text)
 }
 
-/** Counts brackets outside of strings. Nothing is deeper than it has brackets, so short texts need no look. */
+/** Counts brackets outside of strings. Each level takes two of them, so short texts need no look. */
 export function isDeeperThan(maxDepth: number, text: string): boolean {
-  if (text.length < maxDepth) return false
+  if (text.length <= 2 * maxDepth) return false
   let depth = 0
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)

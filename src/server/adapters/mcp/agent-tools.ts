@@ -64,7 +64,7 @@ export class AgentTools {
     const target = this.#resolve(name)
     const { info } = target.agent
     const input = readArguments(info, given)
-    const messages = [...this.#earlier(input, info.id), { role: 'user' as const, content: input.text }]
+    const messages = this.#conversation(input, info.id)
     const handle = this.#start(target, input, messages, onProgress)
     return {
       result: handle.result.then(
@@ -85,10 +85,11 @@ export class AgentTools {
     }
   }
 
-  #earlier({ conversationId }: ToolInput, agentId: string): readonly Message[] {
-    if (conversationId === undefined) return []
+  #conversation({ conversationId, text }: ToolInput, agentId: string): readonly Message[] {
+    const message = { role: 'user', content: text } as const
+    if (conversationId === undefined) return [message]
     const earlier = this.#conversations.read(conversationId, agentId)
-    if (earlier) return earlier
+    if (earlier) return [...earlier, message]
     throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
   }
 

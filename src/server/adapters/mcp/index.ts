@@ -40,6 +40,7 @@ export class McpApiAdapter implements Adapter {
     app.post('/mcp', (request, reply) => this.#answer(request, reply))
   }
 
+  /** @returns nothing when the reply is sent later, without a promise: most requests go this way */
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {
     const { body, headers } = request
     if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
@@ -123,7 +124,7 @@ function abortOnLeave(call: PendingCall, { raw }: FastifyReply): void {
 
 function sendJson(reply: FastifyReply, answer: string): FastifyReply {
   if (answer === NOTHING) return reply.code(202).send()
-  return reply.type('application/json; charset=utf-8').send(answer)
+  return reply.header('content-type', 'application/json; charset=utf-8').send(answer)
 }
 
 function toEvent(message: string): string {

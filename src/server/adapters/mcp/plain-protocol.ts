@@ -36,18 +36,35 @@ export class PendingCall {
   readonly progressToken: unknown
   /** The answer, as JSON text. Never fails. */
   readonly answer: Promise<string>
+  readonly peer: Peer
   /** Takes progress, from now on. A promise holds the agent back. */
   onProgress: ((message: string) => void | Promise<void>) | undefined
   readonly #call: ToolCall
   #progress = 0
 
-  constructor({ id, params }: { id: RequestId; params: Request['params'] }, tools: AgentTools, version: string) {
+  /** @param onEnd called before the answer is given */
+  constructor(
+    { id, params }: { id: RequestId; params: Request['params'] },
+    peer: Peer,
+    tools: AgentTools,
+    onEnd: (call: PendingCall) => void,
+  ) {
     const meta = params._meta
     this.id = id
+    this.peer = peer
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
-    this.#call = tools.call(params, { version, onProgress })
-    this.answer = this.#call.result.then((result) => success(id, result), explainTo(id))
+    this.#call = tools.call(params, { version: peer.version, onProgress })
+    this.answer = this.#call.result.then(
+      (result) => {
+        onEnd(this)
+        return success(id, result)
+      },
+      (error) => {
+        onEnd(this)
+        return explain(id, error)
+      },
+    )
   }
 
   abort(reason: string): void {
@@ -67,7 +84,10 @@ export class PendingCall {
  */
 export class PlainProtocol {
   readonly #tools: AgentTools
-  readonly #pending = new Map<string, PendingCall[]>()
+  readonly #pending = new Set<PendingCall>()
+  readonly #onEnd = (call: PendingCall): void => {
+    this.#pending.delete(call)
+  }
 
   constructor(tools: AgentTools) {
     this.#tools = tools
@@ -82,7 +102,7 @@ export class PlainProtocol {
       this.#hear(message, peer)
       return NOTHING
     } catch (error) {
-      return explainTo(idOf(value))(error)
+      return explain(idOf(value), error)
     }
   }
 
@@ -117,24 +137,17 @@ export class PlainProtocol {
   }
 
   #call(request: Request & { id: RequestId }, peer: Peer): PendingCall {
-    const call = new PendingCall(request, this.#tools, peer.version)
-    const key = keyOf(peer, request.id)
-    this.#pending.set(key, [...(this.#pending.get(key) ?? []), call])
-    void call.answer.then(() => this.#forget(key, call))
+    const call = new PendingCall(request, peer, this.#tools, this.#onEnd)
+    this.#pending.add(call)
     return call
-  }
-
-  #forget(key: string, call: PendingCall): void {
-    const others = this.#pending.get(key)?.filter((other) => other !== call) ?? []
-    if (others.length > 0) this.#pending.set(key, others)
-    else this.#pending.delete(key)
   }
 
   /** Of all notifications only one asks for something. */
   #hear({ method, params }: Request, peer: Peer): void {
     if (method !== 'notifications/cancelled') return
     const { requestId, reason } = params
-    const [call, another] = this.#pending.get(keyOf(peer, requestId as RequestId)) ?? []
+    // An id may be a number or a text: 1 is not "1".
+    const [call, another] = [...this.#pending].filter((other) => other.id === requestId && other.peer.key === peer.key)
     // Two of the same name: better that both go on than that the wrong one ends.
     if (call && !another) call.abort(typeof reason === 'string' ? reason : 'The client has cancelled the request.')
   }
@@ -161,14 +174,7 @@ function checkBatch(values: readonly unknown[], { version }: Peer): string | und
   return undefined
 }
 
-/** An id may be a number or a text: 1 is not "1". */
-function keyOf({ key }: Peer, id: RequestId): string {
-  return `${key}\n${typeof id}:${id}`
-}
-
-function explainTo(id: RequestId | null): (error: unknown) => string {
-  return (error) => {
-    if (error instanceof JsonRpcError) return failure(id, error.code, error.message)
-    throw error
-  }
+function explain(id: RequestId | null, error: unknown): string {
+  if (error instanceof JsonRpcError) return failure(id, error.code, error.message)
+  throw error
 }

@@ -96,19 +96,26 @@ function toTool(info: AgentInfo, entryPoint?: string): Tool {
  */
 export function readArguments(info: AgentInfo, given: unknown = info.input && {}): ToolInput {
   if (!isObject(given)) throw invalid('arguments must be an object')
-  const { conversation_id, ...rest } = given
-  const isContinued = info.conversation && conversation_id !== undefined && conversation_id !== null
-  if (isContinued && typeof conversation_id !== 'string') throw invalid('conversation_id must be a string')
-  const conversationId = isContinued ? (conversation_id as string) : undefined
   const { message } = given
+  const conversationId = info.conversation ? readConversationId(given.conversation_id) : undefined
   if (!info.input) {
     if (typeof message !== 'string') throw invalid('arguments.message must be a string')
     return { text: message, input: undefined, conversationId }
   }
-  const input = info.conversation ? rest : given
+  const input = info.conversation ? without(given, 'conversation_id') : given
   const problem = findProblem(info.input, input)
   if (problem !== undefined) throw invalid(`arguments: ${problem}`)
   return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
+}
+
+function readConversationId(id: unknown): string | undefined {
+  if (id === undefined || id === null) return undefined
+  if (typeof id === 'string') return id
+  throw invalid('conversation_id must be a string')
+}
+
+function without(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name))
 }
 
 const validators = new WeakMap<JsonObjectSchema, Validator>()
