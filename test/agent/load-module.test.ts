@@ -97,6 +97,7 @@ describe('ModuleLoader', () => {
       'orchestrator/tool-loop',
       'response/collector',
       'tools/local',
+      'tools/mcp',
     ])
   })
 })

@@ -1,7 +1,7 @@
 import { basename, extname } from 'node:path'
 import type { ModuleContext, Run, Tool, ToolResult } from 'agent-host'
 import { Compile, type Validator } from 'typebox/compile'
-import { Value } from 'typebox/value'
+import { checkArguments } from './check-arguments.ts'
 import type { LocalTool } from './local-tool.ts'
 import { toToolResult, withinTimeout } from './tool-result.ts'
 
@@ -46,7 +46,7 @@ async function execute(
   timeout: number,
   run: Run,
 ): Promise<ToolResult> {
-  const checked = checkArguments(name, tool, validator, args)
+  const checked = checkArguments(name, tool.parameters, validator, args)
   const controller = new AbortController()
   const signal = AbortSignal.any([run.signal, controller.signal])
   // A view of the run whose signal also ends with this call.
@@ -58,19 +58,4 @@ async function execute(
     controller.abort(error)
     throw error
   }
-}
-
-/** Models write "5" for 5, and leave out what has a default. */
-function checkArguments(
-  name: string,
-  { parameters }: Tool,
-  validator: Validator,
-  args: unknown,
-): Record<string, unknown> {
-  const filled = Value.Default(parameters, Value.Convert(parameters, structuredClone(args)))
-  if (validator.Check(filled)) return filled as Record<string, unknown>
-  const problems = validator.Errors(filled).map(({ instancePath, message }) => {
-    return `${instancePath.slice(1).replaceAll('/', '.') || 'arguments'} ${message}`
-  })
-  throw new Error(`Wrong arguments for '${name}': ${[...new Set(problems)].join('; ')}.`)
 }

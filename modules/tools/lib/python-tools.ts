@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ModuleContext, Run, ToolDefinition, ToolResult } from 'agent-host'
+import { pickEnvironment } from './child-environment.ts'
 import { findPython } from './find-python.ts'
 import type { LocalTool } from './local-tool.ts'
 import { PythonChild } from './python-child.ts'
@@ -96,11 +97,4 @@ export class PythonTools {
     this.#children.delete(child)
     if ((await this.#current?.catch(() => undefined)) === child) this.#current = undefined
   }
-}
-
-const ALLOWED = /^(PATH|HOME|USER|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|VIRTUAL_ENV|SystemRoot|PATHEXT)$/
-
-function pickEnvironment(environment: ModuleContext['environment'], named: readonly string[]): Record<string, string> {
-  const entries = Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined)
-  return Object.fromEntries(entries.filter(([name]) => ALLOWED.test(name) || named.includes(name)))
 }

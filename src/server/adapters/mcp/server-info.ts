@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs'
-
-const { version } = JSON.parse(readFileSync(new URL('../../../../package.json', import.meta.url), 'utf8'))
+import { VERSION } from '../../../version.ts'
 
 /** What this server is called, and in which version. */
-export const SERVER_INFO = { name: 'agent-host', version: String(version) }
+export const SERVER_INFO = { name: 'agent-host', version: VERSION }

@@ -1,0 +1,122 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import type { Log } from 'agent-host'
+
+const MAX_LOGGED_CHARS = 2000
+const MAX_LOGGED_LINES_PER_SECOND = 100
+const TERM_AFTER_MS = 200
+const KILL_AFTER_MS = 1000
+
+export interface LineChildOptions {
+  readonly command: string
+  readonly args: readonly string[]
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+  readonly log: Log
+  /** A child that writes a longer line is ended. */
+  readonly maxLineChars: number
+  /** A line of its output. */
+  readonly onLine: (line: string) => void
+  /** Called once, when it is gone or could not be started: `stopped (exit code 1)`. */
+  readonly onExit: (reason: string) => void
+}
+
+/** Every child that runs: none outlives this process, however it ends. */
+const running = new Set<LineChild>()
+process.once('exit', () => {
+  for (const child of running) child.kill()
+})
+
+/** A child process that is spoken to in lines, with whatever it starts itself. What it writes to standard error is logged. */
+export class LineChild {
+  readonly #process: ChildProcessWithoutNullStreams
+  readonly #options: LineChildOptions
+  readonly #exited: Promise<void>
+  #received = ''
+  #logged = { second: 0, lines: 0 }
+  /** Why it was ended from here. */
+  #reason: string | undefined
+
+  constructor(options: LineChildOptions) {
+    const { command, args, cwd, env, onExit } = options
+    this.#options = options
+    // A process group of its own, so that whatever it starts goes with it.
+    this.#process = spawn(command, args, { cwd, env, detached: process.platform !== 'win32', stdio: 'pipe' })
+    running.add(this)
+    this.#process.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text))
+    this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.#logOutput(text))
+    // Writing to a process that is gone: its exit says more.
+    this.#process.stdin.on('error', () => {})
+    this.#exited = new Promise((resolve) => {
+      const end = (reason: string): void => {
+        running.delete(this)
+        onExit(this.#reason ?? reason)
+        resolve()
+      }
+      this.#process.once('error', ({ message }) => end(`could not be started: ${message}`))
+      this.#process.once('exit', (code, signal) => {
+        // What it has started itself, and left behind.
+        this.kill()
+        end(`stopped (${signal ?? `exit code ${code}`})`)
+      })
+    })
+  }
+
+  /** @returns a promise when the child reads more slowly than this: it is fulfilled when there is room again */
+  write(line: string): void | Promise<void> {
+    if (this.#process.stdin.write(`${line}\n`) || !this.#process.stdin.writable) return
+    return new Promise((resolve) => {
+      this.#process.stdin.once('drain', resolve)
+      void this.#exited.then(resolve)
+    })
+  }
+
+  /** Lets it end by itself, then asks it to, then ends it. */
+  async close(): Promise<void> {
+    this.#process.stdin.end()
+    const timers = [
+      setTimeout(() => this.#signal('SIGTERM'), TERM_AFTER_MS),
+      setTimeout(() => this.kill(), KILL_AFTER_MS),
+    ]
+    await this.#exited
+    for (const timer of timers) clearTimeout(timer)
+  }
+
+  kill(): void {
+    this.#signal('SIGKILL')
+  }
+
+  #receive(text: string): void {
+    const lines = (this.#received + text).split('\n')
+    this.#received = lines.pop() ?? ''
+    for (const line of lines) this.#options.onLine(line)
+    const { maxLineChars } = this.#options
+    if (this.#received.length <= maxLineChars) return
+    this.#received = ''
+    this.#reason = `answered more than ${maxLineChars / 1024 / 1024} MiB`
+    this.kill()
+  }
+
+  /** A flood is cut: it must not drown the log. */
+  #logOutput(text: string): void {
+    const { log } = this.#options
+    const second = Math.floor(Date.now() / 1000)
+    if (this.#logged.second !== second) this.#logged = { second, lines: 0 }
+    for (const line of text.split('\n')) {
+      if (line.trim() === '') continue
+      const count = ++this.#logged.lines
+      if (count < MAX_LOGGED_LINES_PER_SECOND) log.info(line.slice(0, MAX_LOGGED_CHARS))
+      else if (count === MAX_LOGGED_LINES_PER_SECOND) log.warn('prints too much: the rest of this second is left out')
+    }
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#process
+    if (pid === undefined) return
+    try {
+      process.kill(-pid, signal)
+    } catch (error) {
+      // The group is gone already; systems without groups have the process alone.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') this.#process.kill(signal)
+    }
+  }
+}

@@ -1,0 +1,273 @@
+import { resolve } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  type CallToolResult,
+  Client,
+  SdkHttpError,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type Tool,
+  type Transport,
+} from '@modelcontextprotocol/client'
+import { type ModuleContext, messageOf, type Run, type ToolDefinition, type ToolResult, VERSION } from 'agent-host'
+import { Compile, type Validator } from 'typebox/compile'
+import { checkArguments } from './check-arguments.ts'
+import { pickEnvironment } from './child-environment.ts'
+import { toToolResult } from './mcp-content.ts'
+import { StdioTransport } from './stdio-transport.ts'
+
+export interface McpServerConfig {
+  readonly name: string
+  readonly command?: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+  readonly url?: string
+  readonly transport: 'http' | 'sse'
+  readonly headers: Readonly<Record<string, string>>
+  readonly bearer?: string
+  readonly prefix: string
+  readonly include?: readonly string[]
+  readonly exclude: readonly string[]
+  /** Seconds. */
+  readonly timeout: number
+}
+
+/** What a server gets to say which version it speaks. One that says nothing is old. */
+const PROBE_TIMEOUT_MS = 3000
+const CONNECT_TIMEOUT_MS = 15_000
+const FIRST_RETRY_MS = 500
+const LAST_RETRY_MS = 30_000
+
+/** One server: connected while it can be, and again when it comes back. */
+export class McpConnection {
+  readonly name: string
+  readonly #config: McpServerConfig
+  readonly #context: ModuleContext
+  readonly #onChange: () => void
+  #client: Client | undefined
+  #connecting: Promise<void> | undefined
+  #tools: readonly ToolDefinition[] = []
+  readonly #validators = new Map<string, Validator>()
+  #failures = 0
+  readonly #closing = new AbortController()
+
+  /** @param onChange called when its tools are others than before */
+  constructor(config: McpServerConfig, context: ModuleContext, onChange: () => void) {
+    this.name = config.name
+    this.#config = config
+    this.#context = context
+    this.#onChange = onChange
+  }
+
+  get prefix(): string {
+    return this.#config.prefix
+  }
+
+  /** By the names that the server knows. None while it cannot be reached. */
+  get tools(): readonly ToolDefinition[] {
+    return this.#tools
+  }
+
+  /** Waits until it is connected, or has failed, or for this many seconds. It goes on trying. */
+  async connectWithin(seconds: number): Promise<void> {
+    const late = new AbortController()
+    const timer = wait(seconds * 1000, undefined, { signal: late.signal }).then(
+      () => this.#context.log.warn(`The MCP server '${this.name}' has not answered for ${seconds} s; it may still.`),
+      () => {},
+    )
+    await Promise.race([this.#connect().catch(() => {}), timer])
+    late.abort()
+  }
+
+  /**
+   * Calls a tool.
+   *
+   * @param name of the tool, as the server knows it
+   * @param localName as it is called here
+   * @throws Error when the arguments do not fit, the server cannot be reached, or does not answer in time
+   */
+  async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
+    const checked = this.#check(name, localName, args)
+    if (!this.#client) await this.#connect()
+    try {
+      return toToolResult(await this.#request(name, checked, run))
+    } catch (error) {
+      run.signal.throwIfAborted()
+      if (isUnreachable(error)) this.#lose('it cannot be reached')
+      if (!isSessionLost(error)) throw this.#explain(error, localName)
+    }
+    // The server has forgotten us, and so has not begun with this.
+    this.#lose('it has forgotten the session')
+    await this.#connect()
+    return toToolResult(await this.#request(name, checked, run))
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort()
+    const client = this.#client
+    this.#client = undefined
+    await client?.close().catch(() => {})
+    await this.#connecting?.catch(() => {})
+  }
+
+  #request(name: string, args: Record<string, unknown>, run: Run): Promise<CallToolResult> {
+    const timeout = this.#config.timeout * 1000
+    return (this.#client as Client).callTool(
+      { name, arguments: args },
+      {
+        signal: run.signal,
+        timeout,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ progress, total, message }) =>
+          run.reportProgress(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)),
+      },
+    )
+  }
+
+  #check(name: string, localName: string, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const parameters = this.#tools.find((tool) => tool.name === name)?.parameters
+    if (!parameters) throw new Error(`The MCP server '${this.name}' cannot be reached, or has no tool '${name}'.`)
+    let validator = this.#validators.get(name)
+    if (!validator) {
+      validator = Compile(parameters)
+      this.#validators.set(name, validator)
+    }
+    return checkArguments(localName, parameters, validator, args)
+  }
+
+  #connect(): Promise<void> {
+    this.#connecting ??= this.#tryToConnect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  async #tryToConnect(): Promise<void> {
+    try {
+      const client = await this.#open()
+      if (this.#closing.signal.aborted) return void (await client.close())
+      client.onclose = () => this.#lose('the connection was closed')
+      this.#client = client
+      this.#take((await client.listTools()).tools)
+      this.#failures = 0
+      this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
+    } catch (error) {
+      this.#failures++
+      // Its tools are not there; those of others are.
+      this.#take([])
+      const again = this.#closing.signal.aborted ? '' : ` Next attempt in ${this.#retryMs() / 1000} s.`
+      const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${messageOf(error)}`, {
+        cause: error,
+      })
+      if (again !== '') this.#context.log.warn(problem.message + again)
+      this.#retryLater()
+      throw problem
+    }
+  }
+
+  /** In the newest version that it speaks. A program that ends at a question of the newer era is asked in the older one. */
+  async #open(): Promise<Client> {
+    if (this.#config.transport === 'sse' && this.#config.url !== undefined) return this.#openAs('legacy')
+    try {
+      return await this.#openAs('auto')
+    } catch (error) {
+      if (this.#config.command === undefined || this.#closing.signal.aborted) throw error
+      return this.#openAs('legacy')
+    }
+  }
+
+  async #openAs(mode: 'auto' | 'legacy'): Promise<Client> {
+    const client = new Client(
+      { name: 'agent-host', version: VERSION },
+      {
+        versionNegotiation: { mode, probe: { timeoutMs: PROBE_TIMEOUT_MS } },
+        listChanged: { tools: { onChanged: (_error, tools) => tools && this.#take(tools) } },
+      },
+    )
+    const transport = this.#makeTransport()
+    const abort = () => void transport.close()
+    this.#closing.signal.addEventListener('abort', abort, { once: true })
+    try {
+      await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS })
+      return client
+    } catch (error) {
+      await transport.close().catch(() => {})
+      throw error
+    } finally {
+      this.#closing.signal.removeEventListener('abort', abort)
+    }
+  }
+
+  #makeTransport(): Transport {
+    const { command, args, env, cwd, url = '', transport, headers, bearer } = this.#config
+    if (command !== undefined) {
+      const { projectDir, environment, log } = this.#context
+      const seen = { ...pickEnvironment(environment, []), ...env }
+      return new StdioTransport({ command, args, cwd: resolve(projectDir, cwd), env: seen, log })
+    }
+    const requestInit = { headers: bearer === undefined ? headers : { ...headers, authorization: `Bearer ${bearer}` } }
+    if (transport === 'sse') return new SSEClientTransport(new URL(url), { requestInit })
+    return new StreamableHTTPClientTransport(new URL(url), { requestInit })
+  }
+
+  #take(tools: readonly Tool[]): void {
+    const { include, exclude } = this.#config
+    const wanted = tools.filter(({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name))
+    this.#tools = wanted.map(({ name, description = '', inputSchema }) => ({
+      name,
+      description,
+      parameters: inputSchema,
+    }))
+    this.#validators.clear()
+    this.#onChange()
+  }
+
+  /** Its tools stay: perhaps it is back before they are needed. */
+  #lose(reason: string): void {
+    const client = this.#client
+    if (!client || this.#closing.signal.aborted) return
+    this.#client = undefined
+    this.#context.log.warn(`The MCP server '${this.name}' is gone: ${reason}.`)
+    client.onclose = undefined
+    void client.close().catch(() => {})
+    this.#retryLater()
+  }
+
+  #retryMs(): number {
+    return Math.min(FIRST_RETRY_MS * 2 ** this.#failures, LAST_RETRY_MS)
+  }
+
+  #retryLater(): void {
+    const { signal } = this.#closing
+    if (signal.aborted) return
+    wait(this.#retryMs(), undefined, { signal, ref: false })
+      .then(
+        () => (this.#client ? undefined : this.#connect()),
+        () => {},
+      )
+      .catch(() => {})
+  }
+
+  #explain(error: unknown, tool: string): Error {
+    const message = messageOf(error)
+    if (/timed out/i.test(message)) {
+      return new Error(`The tool '${tool}' said nothing for ${this.#config.timeout} seconds.`, { cause: error })
+    }
+    return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${message}`, { cause: error })
+  }
+}
+
+/** Streamable HTTP: a server answers 404 to a session that it does not know (any more). */
+function isSessionLost(error: unknown): boolean {
+  return error instanceof SdkHttpError && error.status === 404
+}
+
+/** What `fetch` fails with has the reason of the network as its cause. */
+function isUnreachable(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String((cause as { code?: unknown }).code)))
+      return true
+  }
+  return false
+}

@@ -1,0 +1,38 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
+import type { Attachment, ToolResult } from 'agent-host'
+
+/** What a tool of an MCP server answered: its texts for the model to read, everything else as attachments. */
+export function toToolResult({ content, structuredContent, isError }: CallToolResult): ToolResult {
+  const texts = content.map(toText).filter((text) => text !== '')
+  const attachments = content.flatMap((block) => toAttachment(block) ?? [])
+  if (texts.length === 0 && structuredContent !== undefined) texts.push(JSON.stringify(structuredContent))
+  return {
+    text: texts.join('\n'),
+    ...(structuredContent === undefined ? {} : { data: structuredContent }),
+    ...(attachments.length === 0 ? {} : { attachments }),
+    ...(isError ? { isError } : {}),
+  }
+}
+
+function toText(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'image':
+    case 'audio':
+      return `[${block.type}: ${block.mimeType}]`
+    case 'resource_link':
+      return `[${block.title ?? block.name}](${block.uri})`
+    case 'resource':
+      return 'text' in block.resource ? block.resource.text : `[file: ${block.resource.uri}]`
+  }
+}
+
+function toAttachment(block: ContentBlock): Attachment | undefined {
+  if (block.type === 'image' || block.type === 'audio') {
+    return { mediaType: block.mimeType, data: Buffer.from(block.data, 'base64') }
+  }
+  if (block.type !== 'resource' || !('blob' in block.resource)) return undefined
+  const { blob, mimeType = 'application/octet-stream', uri } = block.resource
+  return { mediaType: mimeType, data: Buffer.from(blob, 'base64'), name: uri.split('/').at(-1) || uri }
+}

@@ -1,0 +1,55 @@
+import { defineModule, ToolProvider, Type } from 'agent-host'
+import { McpServers } from './lib/mcp-servers.ts'
+
+const Server = Type.Object({
+  name: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'What it is called in messages.' }),
+  command: Type.Optional(
+    Type.String({ minLength: 1, description: 'Program that is started and spoken to over stdio.' }),
+  ),
+  args: Type.Array(Type.String(), { default: [], description: 'Its arguments.' }),
+  env: Type.Record(Type.String(), Type.String(), {
+    default: {},
+    description: 'Variables that it sees, beside PATH, HOME and the like; best as ${NAME}.',
+  }),
+  cwd: Type.String({ default: '.', description: 'Folder that it runs in, relative to the project.' }),
+  url: Type.Optional(Type.String({ pattern: '^https?://', description: 'Address of a server over HTTP.' })),
+  transport: Type.Union([Type.Literal('http'), Type.Literal('sse')], {
+    default: 'http',
+    description: '`sse` for servers of 2024-11-05 that know no other.',
+  }),
+  headers: Type.Record(Type.String(), Type.String(), { default: {}, description: 'Headers of every request.' }),
+  bearer: Type.Optional(Type.String({ description: 'Token for the header Authorization; best as ${NAME}.' })),
+  prefix: Type.String({ default: '', description: 'What the names of its tools begin with here.' }),
+  include: Type.Optional(Type.Array(Type.String(), { description: 'Only its tools of these names.' })),
+  exclude: Type.Array(Type.String(), { default: [], description: 'All but its tools of these names.' }),
+  timeout: Type.Number({
+    minimum: 0.001,
+    default: 60,
+    description: 'Seconds without a word after which a call is given up.',
+  }),
+})
+
+export default defineModule({
+  name: 'McpTools',
+  description: 'Tools of MCP servers, started here or reached over HTTP.',
+  provides: [ToolProvider],
+  scope: 'agent',
+  config: Type.Object({
+    servers: Type.Array(Server, { minItems: 1, description: 'The servers.' }),
+    connect_timeout: Type.Number({
+      minimum: 0.001,
+      default: 10,
+      description:
+        'Seconds that a server gets to answer when the agent is loaded; after that it goes on in the background.',
+    }),
+  }),
+  create: async (_, config, context) => {
+    const servers = new McpServers(config.servers, context)
+    await servers.connect(config.connect_timeout)
+    return {
+      listTools: () => servers.listTools(),
+      executeTool: (name, args, run) => servers.executeTool(name, args, run),
+      [Symbol.asyncDispose]: () => servers.close(),
+    }
+  },
+})

@@ -1,0 +1,32 @@
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import { coerce } from '../../../modules/tools/lib/coerce.ts'
+
+describe('coerce', () => {
+  const cases: [schema: object, given: unknown, expected: unknown][] = [
+    [{ type: 'number' }, '1.5', 1.5],
+    [{ type: 'integer' }, ' 7 ', 7],
+    [{ type: 'number' }, 'x', 'x'],
+    [{ type: 'number' }, '', ''],
+    [{ type: 'number' }, 'Infinity', 'Infinity'],
+    [{ type: 'boolean' }, 'true', true],
+    [{ type: 'boolean' }, 'yes', 'yes'],
+    [{ type: 'string' }, 5, '5'],
+    [{ type: 'string' }, '5', '5'],
+    [{ type: ['number', 'null'] }, '5', 5],
+    [{ anyOf: [{ type: 'null' }, { type: 'integer' }] }, '5', 5],
+    [{ anyOf: [{ type: 'string' }, { type: 'integer' }] }, '5', '5'],
+    [{}, '5', '5'],
+    [{ type: 'number' }, null, null],
+    [
+      Type.Object({ a: Type.Number(), b: Type.Array(Type.Boolean()) }),
+      { a: '1', b: ['false'], c: '1' },
+      { a: 1, b: [false], c: '1' },
+    ],
+  ]
+  for (const [schema, given, expected] of cases) {
+    it(`makes ${JSON.stringify(given)} ${JSON.stringify(expected)} for ${JSON.stringify(schema)}`, () => {
+      expect(coerce(schema, given)).to.deep.equal(expected)
+    })
+  }
+})

@@ -1,0 +1,262 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import type { ModuleContext, ToolProvider } from 'agent-host'
+import { expect } from 'chai'
+import { Value } from 'typebox/value'
+import mcp from '../../../modules/tools/mcp.ts'
+import { describeToolProvider } from '../../suites/tool-provider-suite.ts'
+import { eventually } from '../../support/eventually.ts'
+import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { closeServers, makeServer } from '../../support/server.ts'
+
+const file = (name: string) => fileURLToPath(new URL(`../../support/${name}`, import.meta.url))
+const GOOD = { command: process.execPath, args: [file('mcp-tool-server.js')] }
+const bad = (how: string) => ({ command: process.execPath, args: [file('bad-mcp-server.js'), how] })
+
+type Provider = ToolProvider & { [Symbol.asyncDispose](): Promise<void> }
+
+describe('tools/mcp', () => {
+  const open: Provider[] = []
+  const http: ChildProcess[] = []
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((provider) => provider[Symbol.asyncDispose]()))
+    for (const child of http.splice(0)) child.kill('SIGKILL')
+    await closeServers()
+  })
+
+  async function make(byName: object, more: object = {}, facts: Partial<ModuleContext> = {}) {
+    const servers = Object.entries(byName).map(([name, server]) => ({ name, ...server }))
+    const config = Value.Default(mcp.config, { servers, ...more }) as Parameters<typeof mcp.create>[1]
+    const context = makeContext({ environment: process.env, ...facts })
+    const provider = (await mcp.create({}, config, context)) as Provider
+    open.push(provider)
+    const names = async () => (await provider.listTools(makeRun())).map(({ name }) => name)
+    const call = async (name: string, args: object = {}, run = makeRun()) => {
+      const result = await provider.executeTool(name, args as Record<string, unknown>, run).catch((e: Error) => e)
+      return result instanceof Error ? `! ${result.message}` : result.text
+    }
+    return { provider, names, call, lines: context.lines as string[] }
+  }
+
+  async function startHttp(port = 0): Promise<{ url: string; child: ChildProcess; port: number }> {
+    const child = spawn(process.execPath, [file('mcp-tool-server.js'), '--http', String(port)], { stdio: 'pipe' })
+    http.push(child)
+    const [line] = await once(child.stdout as NonNullable<typeof child.stdout>, 'data')
+    const taken = Number(String(line))
+    return { url: `http://127.0.0.1:${taken}`, child, port: taken }
+  }
+
+  describe('over stdio', () => {
+    describeToolProvider(async () => (await make({ good: GOOD })).provider)
+
+    it('gives a server the environment that it needs and what is named, and its folder', async () => {
+      const environment = { PATH: process.env.PATH, HOME: '/home/x', SECRET_KEY: 'secret' }
+      const { call } = await make({ good: { ...GOOD, env: { TOKEN: 't' }, cwd: 'test' } }, {}, { environment })
+      const seen = JSON.parse(await call('env'))
+      expect(seen).to.deep.include({ HOME: '/home/x', TOKEN: 't' })
+      expect(Object.keys(seen)).to.not.include('SECRET_KEY')
+      expect(await call('where')).to.match(/\/test \d+$/)
+    })
+
+    it('ends the process with the agent, and comes back when it ends by itself', async () => {
+      const { call, provider } = await make({ good: GOOD })
+      const pid = Number((await call('where')).split(' ')[1])
+      expect(await call('exit')).to.match(/^! The tool 'exit' of the MCP server 'good' failed: /)
+      await eventually(async () => expect(await call('add', { a: 1, b: 2 })).to.equal('3'))
+      const next = Number((await call('where')).split(' ')[1])
+      expect(next).to.not.equal(pid)
+      await provider[Symbol.asyncDispose]()
+      await eventually(() => expect(isAlive(next)).to.equal(false), 3000)
+    })
+  })
+
+  describe('over HTTP', () => {
+    it('calls tools, with headers and a token', async () => {
+      const { url } = await startHttp()
+      const { call } = await make({ web: { url: `${url}/mcp`, bearer: 'token-1' } })
+      expect(await call('add', { a: 1, b: 2 })).to.equal('3')
+      const seen = (await (await fetch(`${url}/seen`)).json()) as string[]
+      expect(new Set(seen.slice(0, -1))).to.deep.equal(new Set(['Bearer token-1']))
+    })
+
+    it('loses its tools while the server is away, and has them again', async () => {
+      const { url, child, port } = await startHttp()
+      const { call, names } = await make({ web: { url: `${url}/mcp` }, local: { ...GOOD, prefix: 'local_' } })
+      expect(await call('add', { a: 1, b: 2 })).to.equal('3')
+      child.kill('SIGKILL')
+      await once(child, 'exit')
+      expect(await call('add', { a: 1, b: 2 })).to.match(/^! .*'web'/)
+      await eventually(async () => expect(await names()).to.not.include('add'))
+      expect(await call('local_add', { a: 1, b: 2 })).to.equal('3')
+      await startHttp(port)
+      await eventually(async () => expect(await call('add', { a: 1, b: 2 })).to.equal('3'), 15_000)
+    }).timeout(30_000)
+
+    it('reaches agents of another agent-host, with their progress', async () => {
+      const steps = `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+        export default defineModule({ name: 'Steps', provides: [TextMessageHandler], uses: { response: Response },
+          create: ({ response }) => ({ async handleText(text, run) { run.reportProgress('on it'); await new Promise((r) => setTimeout(r, 50)); await response.respondText('did ' + text) } }) })`
+      const { listen } = await makeServer(
+        { adapters: ['McpApiAdapter'], mcpApiKey: 'k-1' },
+        { 'agents/steps.yml': 'id: steps\nmodules: [{ id: m, module: steps }]', 'modules/steps.ts': steps },
+      )
+      const { call } = await make({ other: { url: `${await listen()}/mcp`, bearer: 'k-1', include: ['steps'] } })
+      const run = makeRun()
+      expect(await call('steps', { message: 'it' }, run)).to.equal('did it')
+      expect(run.progress[0]).to.equal('on it')
+    })
+  })
+
+  it('gives every kind of content', async () => {
+    const { provider } = await make({ good: GOOD })
+    const { text, attachments, data } = await provider.executeTool('content', {}, makeRun())
+    expect(text).to.equal(
+      'see\n[image: image/png]\n[audio: audio/wav]\n[X](https://example.test/x)\nwritten\n[file: file:///b.bin]',
+    )
+    expect(data).to.deep.equal({ n: 1 })
+    expect(
+      attachments?.map(({ mediaType, name, data: bytes }) => [mediaType, name, [...(bytes as Uint8Array)]]),
+    ).to.deep.equal([
+      ['image/png', undefined, [1, 2, 3]],
+      ['audio/wav', undefined, [4]],
+      ['application/zip', 'b.bin', [5]],
+    ])
+    expect(await provider.executeTool('fail', {}, makeRun())).to.deep.equal({ text: 'out of order', isError: true })
+  })
+
+  it('takes some tools and not others, under names that models accept', async () => {
+    const { names, call, lines } = await make({
+      a: { ...GOOD, include: ['add', 'dotted.name'], prefix: 'a.' },
+      b: { ...GOOD, exclude: ['content', 'env', 'where', 'work', 'hang', 'exit', 'grow', 'fail'] },
+      c: { ...GOOD, include: ['add'] },
+    })
+    expect(await names()).to.deep.equal(['a_add', 'a_dotted_name', 'add', 'dotted_name'])
+    expect(await call('a_dotted_name')).to.equal('dotted')
+    expect(lines.join()).to.contain("'b' and 'c' both have a tool 'add'")
+  })
+
+  it('reports progress, which also keeps a long call from being given up', async () => {
+    const { call } = await make({ good: { ...GOOD, timeout: 0.3 } })
+    const run = makeRun()
+    expect(await call('work', { ms: 200 }, run)).to.equal('worked')
+    expect(run.progress).to.deep.equal(['1 of 3', 'half', '3 of 3'])
+    expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 0.3 seconds.")
+  })
+
+  it('tells the server when the run is aborted', async () => {
+    const { call, lines } = await make({ good: GOOD })
+    const run = makeRun()
+    const calling = call('hang', {}, run)
+    setTimeout(() => run.abort(new Error('enough')), 100)
+    expect(await calling).to.equal('! enough')
+    await eventually(() => expect(lines.join()).to.contain('hang was aborted'))
+  })
+
+  it('follows tools that come later', async () => {
+    for (const server of [GOOD, { url: `${(await startHttp()).url}/mcp` }]) {
+      const { call, names } = await make({ good: server })
+      expect(await names()).to.not.include('more')
+      await call('grow')
+      await eventually(async () => expect(await names()).to.include('more'))
+    }
+  })
+
+  it('says what is wrong with the config', async () => {
+    const failure = async (server: object) => {
+      const config = Value.Default(mcp.config, { servers: [{ name: 'x', ...server }] }) as Parameters<
+        typeof mcp.create
+      >[1]
+      return (mcp.create({}, config, makeContext()) as Promise<unknown>).catch((error: Error) => error.message)
+    }
+    expect(await failure({})).to.equal("The server 'x' needs either a command or a url.")
+    expect(await failure({ command: 'a', url: 'http://b' })).to.equal("The server 'x' needs either a command or a url.")
+  })
+
+  describe('with a server that', () => {
+    const withGood = (server: object) =>
+      make({ bad: { prefix: 'bad_', ...server }, good: GOOD }, { connect_timeout: 1 })
+
+    it('is not there, is silent, or dies at once: costs its own tools alone', async () => {
+      const port = await freePort()
+      for (const server of [
+        { command: 'no-such-program-anywhere' },
+        bad('silent'),
+        bad('dies'),
+        { url: `http://127.0.0.1:${port}/mcp` },
+      ]) {
+        const { names, call, lines, provider } = await withGood(server)
+        expect((await names()).filter((name) => name.startsWith('bad_'))).to.deep.equal([])
+        expect(await call('add', { a: 1, b: 2 })).to.equal('3')
+        expect(lines.join('\n')).to.match(/The MCP server 'bad' (cannot be reached|has not answered)/)
+        const startedMs = Date.now()
+        await provider[Symbol.asyncDispose]()
+        expect(Date.now() - startedMs).to.be.below(3000)
+      }
+    }).timeout(30_000)
+
+    it('prints a banner, or ends at what it does not know: works', async () => {
+      for (const how of ['banner', 'strict']) {
+        const { call } = await make({ bad: bad(how) })
+        expect(await call('add'), how).to.equal('fine')
+      }
+    })
+
+    it('writes a line without end: is ended, and the next call works', async () => {
+      const { call } = await make({ bad: bad('flood') })
+      expect(await call('add')).to.match(/^! .*/)
+      expect(await call('add')).to.match(/^! .*/)
+    }).timeout(30_000)
+
+    it('exits in the middle of a call: that call fails, at once', async () => {
+      const { call } = await make({ bad: bad('exits') })
+      const startedMs = Date.now()
+      expect(await call('add')).to.match(/^! The tool 'add' of the MCP server 'bad' failed: /)
+      expect(Date.now() - startedMs).to.be.below(3000)
+    })
+
+    it('floods its error output: the log is bounded', async () => {
+      const { call, lines } = await make({ bad: bad('chatty') })
+      expect(await call('add')).to.equal('fine')
+      expect(lines.length).to.be.below(500)
+    })
+
+    it('ignores SIGTERM, or forks others that do: nothing is left', async () => {
+      for (const how of ['deaf', 'forks']) {
+        const { call, lines, provider } = await make({ bad: bad(how) })
+        expect(await call('add')).to.equal('fine')
+        await provider[Symbol.asyncDispose]()
+        const forked = Number(/forked (\d+)/.exec(lines.join('\n'))?.[1])
+        if (how === 'forks') await eventually(() => expect(isAlive(forked)).to.equal(false), 3000)
+      }
+      const left = await new Promise<string>((resolve) => {
+        const list = spawn('ps', ['-eo', 'args'], { stdio: ['ignore', 'pipe', 'ignore'] })
+        let text = ''
+        list.stdout.on('data', (chunk) => {
+          text += chunk
+        })
+        list.on('close', () => resolve(text))
+        list.on('error', () => resolve(''))
+      })
+      expect(left).to.not.match(/bad-mcp-server\.js (deaf|forks)/)
+    }).timeout(30_000)
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}

@@ -1,0 +1,33 @@
+import { fileURLToPath } from 'node:url'
+import { AgentHost, buildServer } from 'agent-host'
+import { expect } from 'chai'
+import { AgentFolder } from '../../src/agent/agent-folder.ts'
+import { silentLog } from '../../src/agent/log.ts'
+
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
+
+describe('examples/agents-calling-agents', () => {
+  it('has an agent that asks the agent of another server', async () => {
+    const library = await buildServer({
+      projectDir: `${EXAMPLES}agents-calling-agents/library`,
+      adapters: ['McpApiAdapter'],
+      mcpApiKey: 'k-1',
+      port: 0,
+      logLevel: 'silent',
+    })
+    const url = `${await library.listen()}/mcp`
+    const projectDir = `${EXAMPLES}agents-calling-agents/desk`
+    const environment = { PATH: process.env.PATH, LIBRARY_URL: url, LIBRARY_KEY: 'k-1' }
+    const host = new AgentHost({ projectDir, environment })
+    try {
+      const folder = new AgentFolder(host, `${projectDir}/agents`, silentLog)
+      await folder.scan()
+      expect(folder.problems()).to.deep.equal([])
+      const { text } = await host.run('desk', 'Use the librarian to find a book with the subject "owls".')
+      expect(text).to.contain('shelf 4')
+    } finally {
+      await host.close(0)
+      await library.close()
+    }
+  })
+})

@@ -1,0 +1,35 @@
+// A program that is no good MCP server: bad-mcp-server.js <how>
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+
+const [, , how] = process.argv
+const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+
+if (how === 'banner') process.stdout.write('Welcome!\n\n{"not": "a message"}\n')
+if (how === 'dies') process.exit(9)
+if (how === 'deaf') process.on('SIGTERM', () => {})
+if (how === 'deaf' || how === 'silent') setInterval(() => {}, 1000)
+if (how === 'forks') {
+  const child = spawn(process.execPath, ['-e', 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)'])
+  process.stderr.write(`forked ${child.pid}\n`)
+}
+if (how === 'chatty') setInterval(() => process.stderr.write('noise\n'.repeat(1000)), 1)
+
+if (how !== 'silent') {
+  createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method, params } = JSON.parse(line)
+    if (id === undefined) return
+    if (method === 'initialize') {
+      // Those that know nothing of other versions end at an unknown request before this one.
+      const { protocolVersion } = params
+      say({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: how, version: '1' } } })
+    } else if (method === 'tools/list') {
+      say({ id, result: { tools: [{ name: 'add', description: 'Adds.', inputSchema: { type: 'object' } }] } })
+    } else if (method === 'tools/call') {
+      if (how === 'flood') process.stdout.write('x'.repeat(20 * 1024 * 1024))
+      else if (how === 'exits') process.exit(4)
+      else say({ id, result: { content: [{ type: 'text', text: 'fine' }] } })
+    } else if (how === 'strict') process.exit(1)
+    else say({ id, error: { code: -32601, message: 'Method not found' } })
+  })
+}
