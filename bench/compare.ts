@@ -3,6 +3,7 @@ import type { ChildServer } from './child-server.ts'
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const WARM_UP_SECONDS = 3
 
 /** What is asked again and again. */
 export interface Load {
@@ -24,7 +25,8 @@ interface Measured {
 export async function compare(load: Load, connections: number, bare: ChildServer, own: ChildServer): Promise<void> {
   const servers = [bare, own]
   const rounds: Measured[][] = servers.map(() => [])
-  for (const server of servers) await fire(server, load, connections, 1)
+  // Until the compiler of the engine has seen enough.
+  for (const server of servers) await fire(server, load, connections, WARM_UP_SECONDS)
   for (let round = 0; round < ROUNDS; round++) {
     for (const [index, server] of servers.entries()) rounds[index]?.push(await measure(server, load, connections))
   }

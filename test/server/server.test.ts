@@ -95,6 +95,14 @@ describe('buildServer', () => {
       headers: { origin: 'http://a.test' },
     })
     expect([refused.statusCode, refused.headers['access-control-allow-origin']]).to.deep.equal([401, 'http://a.test'])
+    expect(refused.headers['access-control-expose-headers']).to.contain('x-request-id, x-response-id')
+  })
+
+  it('leaves these headers out for clients that name no origin, but for the one that caches need', async () => {
+    const { app } = await makeServer()
+    const { headers } = await app.inject(`/compat/models`)
+    expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).to.deep.equal([])
+    expect(headers.vary).to.equal('Origin')
   })
 
   it('keeps the CORS and request id headers on a stream', async () => {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { ModuleContext, ToolProvider } from 'agent-host'
+import { AgentHost, type ModuleContext, type ToolProvider } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import mcp from '../../../modules/tools/mcp.ts'
@@ -10,6 +10,7 @@ import { describeToolProvider } from '../../suites/tool-provider-suite.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
+import { makeProject } from '../../support/temp-project.ts'
 
 const file = (name: string) => fileURLToPath(new URL(`../../support/${name}`, import.meta.url))
 const GOOD = { command: process.execPath, args: [file('mcp-tool-server.js')] }
@@ -70,6 +71,36 @@ describe('tools/mcp', () => {
       await provider[Symbol.asyncDispose]()
       await eventually(() => expect(isAlive(next)).to.equal(false), 3000)
     })
+  })
+
+  it('leaves no process behind when its agent is replaced, removed, or the host closes', async () => {
+    const { dir } = await makeProject({
+      'modules/ask.ts': `import { defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+        export default defineModule({ name: 'Ask', provides: [TextMessageHandler], uses: { response: Response, tools: ToolProvider },
+          create: ({ response, tools }) => ({ async handleText(_text, run) { await response.respondText((await tools.executeTool('where', {}, run)).text) } }) })`,
+    })
+    const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
+    const agent = (id: string) => ({
+      id,
+      modules: [
+        { id: 'tools', module: 'tools/mcp', config: { servers: [{ name: 'good', ...GOOD }] } },
+        { id: 'ask', module: 'ask' },
+      ],
+    })
+    const pidOf = async (id: string) => Number((await host.run(id, 'where')).text.split(' ')[1])
+    const gone = (pid: number) => eventually(() => expect(isAlive(pid)).to.equal(false), 3000)
+    await host.register(agent('a'))
+    const first = await pidOf('a')
+    await host.replace('a', agent('a'))
+    const second = await pidOf('a')
+    expect(second).to.not.equal(first)
+    await gone(first)
+    host.unregister('a')
+    await gone(second)
+    await host.register(agent('b'))
+    const third = await pidOf('b')
+    await host.close(0)
+    await gone(third)
   })
 
   describe('over HTTP', () => {

@@ -1,4 +1,4 @@
-import type { RunResult } from '../../../agent/agent.ts'
+import type { AgentInfo, RunResult } from '../../../agent/agent.ts'
 import type { JsonObjectSchema } from '../../../agent/definition.ts'
 import type { AgentHost, Target } from '../../../agent/host.ts'
 import { HostError, messageOf } from '../../../errors.ts'
@@ -18,8 +18,8 @@ export interface ToolResult {
 
 /** A call under way. */
 export interface ToolCall {
-  /** @throws JsonRpcError `INTERNAL_ERROR` when the agent fails */
-  readonly result: Promise<ToolResult>
+  /** Turns what comes of it into an answer, when it comes. One promise for all: most of what a plain call costs is promises. */
+  answer<T>(onResult: (result: ToolResult) => T, onFailure: (error: JsonRpcError) => T): Promise<T>
   abort(reason: string): void
 }
 
@@ -67,12 +67,11 @@ export class AgentTools {
     const messages = this.#conversation(input, info.id)
     const handle = this.#start(target, input, messages, onProgress)
     return {
-      result: handle.result.then(
-        (result) => this.#finish(result, target, input, messages, version),
-        (error: unknown) => {
-          throw this.#explain(error)
-        },
-      ),
+      answer: (onResult, onFailure) =>
+        handle.result.then(
+          (result) => onResult(this.#finish(result, info, input, messages, version)),
+          (error: unknown) => onFailure(this.#explain(error)),
+        ),
       abort: (reason) => handle.abort(new Error(reason)),
     }
   }
@@ -108,7 +107,7 @@ export class AgentTools {
 
   #finish(
     { text, attachments }: RunResult,
-    { agent: { info } }: Target,
+    info: AgentInfo,
     { conversationId }: ToolInput,
     messages: readonly Message[],
     version: string,

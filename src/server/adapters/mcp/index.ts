@@ -30,7 +30,7 @@ export class McpApiAdapter implements Adapter {
   }
 
   adapt(app: FastifyInstance): void {
-    app.addHook('onRequest', requireKey(this.#options.apiKey))
+    if (this.#options.apiKey !== undefined) app.addHook('onRequest', requireKey(this.#options.apiKey))
     app.removeContentTypeParser('application/json')
     // What is not JSON is answered in terms of JSON-RPC, not of HTTP.
     app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
@@ -40,7 +40,6 @@ export class McpApiAdapter implements Adapter {
     app.post('/mcp', (request, reply) => this.#answer(request, reply))
   }
 
-  /** @returns nothing when the reply is sent later, without a promise: most requests go this way */
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {
     const { body, headers } = request
     if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
@@ -71,7 +70,8 @@ export class McpApiAdapter implements Adapter {
       return this.#stream(call, reply)
     }
     abortOnLeave(call, reply)
-    return call.answer.then((answer) => sendJson(reply, answer))
+    reply.header('content-type', JSON_TYPE)
+    return call.answer
   }
 
   async #stream(call: PendingCall, reply: FastifyReply): Promise<unknown> {
@@ -87,10 +87,10 @@ export class McpApiAdapter implements Adapter {
 }
 
 /** The failures of the key, in their order, each as an answer of JSON-RPC, before the body is read. */
-function requireKey(apiKey: string | undefined) {
-  const matches = apiKey === undefined ? undefined : keyMatcher(apiKey)
+function requireKey(apiKey: string) {
+  const matches = keyMatcher(apiKey)
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const problem = matches && findKeyProblem(request.headers.authorization, matches)
+    const problem = findKeyProblem(request.headers.authorization, matches)
     if (problem === undefined) done()
     else sendJson(reply, failure(null, UNAUTHORIZED, problem))
   }
@@ -122,9 +122,11 @@ function abortOnLeave(call: PendingCall, { raw }: FastifyReply): void {
   })
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 function sendJson(reply: FastifyReply, answer: string): FastifyReply {
   if (answer === NOTHING) return reply.code(202).send()
-  return reply.header('content-type', 'application/json; charset=utf-8').send(answer)
+  return reply.header('content-type', JSON_TYPE).send(answer)
 }
 
 function toEvent(message: string): string {

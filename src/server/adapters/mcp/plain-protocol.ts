@@ -55,14 +55,14 @@ export class PendingCall {
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     this.#call = tools.call(params, { version: peer.version, onProgress })
-    this.answer = this.#call.result.then(
+    this.answer = this.#call.answer(
       (result) => {
         onEnd(this)
         return success(id, result)
       },
-      (error) => {
+      ({ code, message }) => {
         onEnd(this)
-        return explain(id, error)
+        return failure(id, code, message)
       },
     )
   }

@@ -56,7 +56,12 @@ export function makeSdkServer(tools: AgentTools): Server {
       const abort = () => call.abort('The client has cancelled the request.')
       mcpReq.signal.addEventListener('abort', abort)
       if (mcpReq.signal.aborted) abort()
-      return { ...(await call.result) }
+      return call.answer(
+        (result) => ({ ...result }),
+        (error) => {
+          throw error
+        },
+      )
     }),
   )
   return server
