@@ -1,10 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
+import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
 import { AgentHost, type ModuleContext, type ToolProvider } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
+import { z } from 'zod'
 import mcp from '../../../modules/tools/mcp.ts'
 import { describeToolProvider } from '../../suites/tool-provider-suite.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -124,6 +128,29 @@ describe('tools/mcp', () => {
       await startHttp(port)
       await eventually(async () => expect(await call('add', { a: 1, b: 2 })).to.equal('3'), 15_000)
     }).timeout(30_000)
+
+    it('speaks SSE with servers of 2024 that know no other', async () => {
+      const transports = new Map<string, SSEServerTransport>()
+      const web = createHttpServer(async (incoming, outgoing) => {
+        const { pathname, searchParams } = new URL(incoming.url as string, 'http://x')
+        if (pathname !== '/sse')
+          return transports.get(searchParams.get('sessionId') ?? '')?.handlePostMessage(incoming, outgoing)
+        const server = new OldServer({ name: 'old', version: '1.0.0' })
+        server.registerTool('add', { inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+          content: [{ type: 'text', text: String(a + b) }],
+        }))
+        const transport = new SSEServerTransport('/messages', outgoing)
+        transports.set(transport.sessionId, transport)
+        await server.connect(transport)
+      }).listen(0, '127.0.0.1')
+      await once(web, 'listening')
+      const { port } = web.address() as { port: number }
+      const { call, provider } = await make({ old: { url: `http://127.0.0.1:${port}/sse`, transport: 'sse' } })
+      expect(await call('add', { a: 1, b: 2 })).to.equal('3')
+      await provider[Symbol.asyncDispose]()
+      web.closeAllConnections()
+      web.close()
+    })
 
     it('reaches agents of another agent-host, with their progress', async () => {
       const steps = `import { defineModule, Response, TextMessageHandler } from 'agent-host'
