@@ -20,11 +20,20 @@ export interface LineChildOptions {
   readonly onExit: (reason: string) => void
 }
 
-/** Every child that runs: none outlives this process, however it ends. */
-const running = new Set<LineChild>()
-process.once('exit', () => {
-  for (const child of running) child.kill()
-})
+const RUNNING = Symbol.for('agent-host.running-children')
+
+/** Every child that runs: none outlives this process, however it ends. One set, however often this file is loaded. */
+function runningChildren(): Set<{ kill(): void }> {
+  const globals = globalThis as { [RUNNING]?: Set<{ kill(): void }> }
+  const known = globals[RUNNING]
+  if (known) return known
+  const running = new Set<{ kill(): void }>()
+  globals[RUNNING] = running
+  process.once('exit', () => {
+    for (const child of running) child.kill()
+  })
+  return running
+}
 
 /** A child process that is spoken to in lines, with whatever it starts itself. What it writes to standard error is logged. */
 export class LineChild {
@@ -41,14 +50,14 @@ export class LineChild {
     this.#options = options
     // A process group of its own, so that whatever it starts goes with it.
     this.#process = spawn(command, args, { cwd, env, detached: process.platform !== 'win32', stdio: 'pipe' })
-    running.add(this)
+    runningChildren().add(this)
     this.#process.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text))
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.#logOutput(text))
     // Writing to a process that is gone: its exit says more.
     this.#process.stdin.on('error', () => {})
     this.#exited = new Promise((resolve) => {
       const end = (reason: string): void => {
-        running.delete(this)
+        runningChildren().delete(this)
         onExit(this.#reason ?? reason)
         resolve()
       }

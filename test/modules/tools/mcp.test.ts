@@ -13,6 +13,7 @@ import mcp from '../../../modules/tools/mcp.ts'
 import { describeToolProvider } from '../../suites/tool-provider-suite.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { runNode } from '../../support/run-cli.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -105,6 +106,23 @@ describe('tools/mcp', () => {
     const third = await pidOf('b')
     await host.close(0)
     await gone(third)
+  })
+
+  it('leaves no process behind when its own process ends without a word to anybody', async () => {
+    const line = new URL('../../../modules/tools/lib/line-child.ts', import.meta.url).href
+    const code = `import { LineChild } from ${JSON.stringify(line)}
+      const log = { debug() {}, info() {}, warn() {}, error() {} }
+      const [command, ...args] = [process.execPath, '-e', 'process.on("SIGTERM", () => {}); console.log(process.pid); setInterval(() => {}, 1000)']
+      new LineChild({ command, args, cwd: '.', env: {}, log, maxLineChars: 100, onExit() {}, onLine(pid) { console.log(pid); process.exit(0) } })`
+    const { stdout, exitCode } = await runNode([
+      '--import=tsx',
+      '--conditions=agent-host-source',
+      '--input-type=module',
+      '-e',
+      code,
+    ])
+    expect(exitCode).to.equal(0)
+    await eventually(() => expect(isAlive(Number(stdout))).to.equal(false), 3000)
   })
 
   describe('over HTTP', () => {
