@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { HostError } from '../errors.ts'
+import { HostError, messageOf } from '../errors.ts'
 import { Agent, type AgentInfo, type RunHandle, type RunResult, type Turn } from './agent.ts'
 import { type AgentEventListener, EventListeners } from './agent-event.ts'
 import type { Environment } from './interpolate.ts'
@@ -228,7 +228,7 @@ export class AgentHost {
   }
 
   /**
-   * Hears that an agent was registered, replaced or taken out of service.
+   * Hears that an agent was registered, replaced or taken out of service. A listener that throws is reported.
    *
    * @returns a function that ends it
    */
@@ -257,7 +257,13 @@ export class AgentHost {
   }
 
   #tellChange(): void {
-    for (const listener of this.#changeListeners) listener()
+    for (const listener of this.#changeListeners) {
+      try {
+        listener()
+      } catch (error) {
+        this.#log.error(`A listener for changes of the agents failed: ${messageOf(error)}`)
+      }
+    }
   }
 
   #retire(agent: Agent): void {

@@ -79,6 +79,25 @@ describe('AgentHost', () => {
     expect((await failure(host.run('a', 'hi'))).code).to.equal('AGENT_NOT_FOUND')
   })
 
+  it('tells of changes, also when another listener throws', async () => {
+    const errors: string[] = []
+    const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) }
+    const host = await makeHost({ log })
+    let changes = 0
+    host.onChange(() => {
+      throw new Error('bad listener')
+    })
+    const stop = host.onChange(() => void changes++)
+    await host.register(agent('a'))
+    await host.replace('a', agent('b'))
+    host.unregister('b')
+    expect([changes, host.list()]).to.deep.equal([3, []])
+    expect(errors).to.deep.equal(Array(3).fill('A listener for changes of the agents failed: bad listener'))
+    stop()
+    await host.register(agent('a'))
+    expect(changes).to.equal(3)
+  })
+
   it('hands out the answer as it comes, in order', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'slow'))
