@@ -30,6 +30,7 @@ export class Upkeep {
   readonly #unended = new Map<string, EndStep>()
   #timer: NodeJS.Timeout | undefined
   #ticks = 0
+  #isWorking = false
   #working: Promise<void> = Promise.resolve()
 
   constructor(options: UpkeepOptions) {
@@ -81,9 +82,17 @@ export class Upkeep {
     if (!record) await store.records.commit([[runningKey(id), undefined]])
   }
 
+  /** Does not begin again before it is through: while the store cannot be reached, everything takes long. */
   #tick(): void {
+    if (this.#isWorking) return
+    this.#isWorking = true
     const ticks = ++this.#ticks
-    this.#working = this.#working.then(() => this.#work(ticks)).catch((error) => this.#report(error))
+    this.#working = this.#working
+      .then(() => this.#work(ticks))
+      .catch((error) => this.#report(error))
+      .finally(() => {
+        this.#isWorking = false
+      })
   }
 
   async #work(ticks: number): Promise<void> {
