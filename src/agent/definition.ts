@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { messageOf } from '../errors.ts'
 import { findValueProblems, type ValueProblem } from './check-value.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import type { Scope } from './define-module.ts'
@@ -147,7 +148,11 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
   if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems.map(withFile))
   const problemAt = (path: Path, message: string, suggestions: readonly string[] = []): Problem =>
     withFile({ message, suggestions, ...locate?.(path) })
-  const found = [...findValueProblems(AgentSchema, validator, value), ...findDuplicates(value)]
+  const found = [
+    ...findValueProblems(AgentSchema, validator, value),
+    ...findDuplicates(value),
+    ...findBadSchemas(value),
+  ]
   if (found.length > 0) {
     const told = found.slice(0, MAX_PROBLEMS)
     const explained = told.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
@@ -197,6 +202,22 @@ function findDuplicates(value: unknown): ValueProblem[] {
     }
     if (ids.indexOf(id) === index) return []
     return [{ path, message: `Two modules have the id '${id}'.`, suggestions: ['Give each module its own id.'] }]
+  })
+}
+
+/** What the schemas of an agent would fail with when they are used. */
+function findBadSchemas(value: unknown): ValueProblem[] {
+  return (['input', 'output'] as const).flatMap((key): ValueProblem[] => {
+    const schema = (value as Partial<RawDefinition> | null)?.[key]
+    if (typeof schema !== 'object' || schema === null) return []
+    try {
+      Compile(schema).Check({})
+      return []
+    } catch (error) {
+      return [
+        { path: [key], message: `${key} is no JSON Schema that can be used: ${messageOf(error)}.`, suggestions: [] },
+      ]
+    }
   })
 }
 

@@ -39,6 +39,13 @@ describe('readDefinition', () => {
     const { definition } = readDefinition({ id: 'a', modules: [{ id: 'm', module: 'echo' }], ...face, annotations })
     expect(definition.face).to.deep.equal({ ...face, annotations: { readOnlyHint: true, openWorldHint: false } })
     expect(problemsOf(`${MINIMAL}input: { type: string }\n`)[0]).to.match(/input\.type must be one of 'object'/)
+    for (const [key, schema, reason] of [
+      ['input', "{ type: object, properties: { a: { type: string, pattern: '(' } } }", 'Invalid regular expression'],
+      ['output', "{ type: object, properties: { a: { type: string, pattern: '(' } } }", 'Invalid regular expression'],
+    ] as const) {
+      const [problem] = problemsOf(`${MINIMAL}${key}: ${schema}\n`)
+      expect(problem).to.match(RegExp(`^agents/a.yml:5:\\d+: ${key} is no JSON Schema that can be used: ${reason}`))
+    }
     expect(problemsOf(`${MINIMAL}annotations: { readOnly: true }\n`)[0]).to.match(/'annotations.readOnly' is not known/)
   })
 
