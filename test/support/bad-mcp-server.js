@@ -1,8 +1,9 @@
-// A program that is no good MCP server: bad-mcp-server.js <how>
+// A program that is no good MCP server: bad-mcp-server.js <how> [file]
 import { spawn } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-const [, , how] = process.argv
+const [, , how, file] = process.argv
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
 if (how === 'banner') process.stdout.write('Welcome!\n\n{"not": "a message"}\n')
@@ -23,6 +24,9 @@ if (how !== 'silent') {
       // Those that know nothing of other versions end at an unknown request before this one.
       const { protocolVersion } = params
       say({ id, result: { protocolVersion, capabilities: { tools: {} }, serverInfo: { name: how, version: '1' } } })
+    } else if (method === 'tools/list' && how === 'unready' && !existsSync(file)) {
+      writeFileSync(file, '')
+      say({ id, error: { code: -32603, message: 'not yet' } })
     } else if (method === 'tools/list') {
       say({ id, result: { tools: [{ name: 'add', description: 'Adds.', inputSchema: { type: 'object' } }] } })
     } else if (method === 'tools/call') {

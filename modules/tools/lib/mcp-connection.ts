@@ -3,6 +3,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import {
   type CallToolResult,
   Client,
+  SdkError,
+  SdkErrorCode,
   SdkHttpError,
   SSEClientTransport,
   StreamableHTTPClientTransport,
@@ -15,6 +17,7 @@ import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
 import { toToolResult } from './mcp-content.ts'
 import { StdioTransport } from './stdio-transport.ts'
+import { withinTimeout } from './tool-result.ts'
 
 export interface McpServerConfig {
   readonly name: string
@@ -46,7 +49,7 @@ export class McpConnection {
   readonly #context: ModuleContext
   readonly #onChange: () => void
   #client: Client | undefined
-  #connecting: Promise<void> | undefined
+  #connecting: Promise<Client> | undefined
   #tools: readonly ToolDefinition[] = []
   readonly #validators = new Map<string, Validator>()
   #failures = 0
@@ -89,18 +92,19 @@ export class McpConnection {
    */
   async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     const checked = this.#check(name, localName, args)
-    if (!this.#client) await this.#connect()
-    try {
-      return toToolResult(await this.#request(name, checked, run))
-    } catch (error) {
-      run.signal.throwIfAborted()
-      if (isUnreachable(error)) this.#lose('it cannot be reached')
-      if (!isSessionLost(error)) throw this.#explain(error, localName)
+    for (let attempt = 0; ; attempt++) {
+      const connected = this.#client ?? this.#connect()
+      const client = await withinTimeout(localName, Promise.resolve(connected), this.#config.timeout, run.signal)
+      try {
+        return toToolResult(await this.#request(client, name, checked, run))
+      } catch (error) {
+        run.signal.throwIfAborted()
+        if (isUnreachable(error)) this.#lose(client, 'it cannot be reached')
+        if (!isSessionLost(error) || attempt > 0) throw this.#explain(error, localName)
+        // It has not begun with this, since it does not know who asks.
+        this.#lose(client, 'it has forgotten the session')
+      }
     }
-    // The server has forgotten us, and so has not begun with this.
-    this.#lose('it has forgotten the session')
-    await this.#connect()
-    return toToolResult(await this.#request(name, checked, run))
   }
 
   async close(): Promise<void> {
@@ -111,9 +115,9 @@ export class McpConnection {
     await this.#connecting?.catch(() => {})
   }
 
-  #request(name: string, args: Record<string, unknown>, run: Run): Promise<CallToolResult> {
+  #request(client: Client, name: string, args: Record<string, unknown>, run: Run): Promise<CallToolResult> {
     const timeout = this.#config.timeout * 1000
-    return (this.#client as Client).callTool(
+    return client.callTool(
       { name, arguments: args },
       {
         signal: run.signal,
@@ -136,22 +140,21 @@ export class McpConnection {
     return checkArguments(localName, parameters, validator, args)
   }
 
-  #connect(): Promise<void> {
+  #connect(): Promise<Client> {
     this.#connecting ??= this.#tryToConnect().finally(() => {
       this.#connecting = undefined
     })
     return this.#connecting
   }
 
-  async #tryToConnect(): Promise<void> {
+  async #tryToConnect(): Promise<Client> {
     try {
-      const client = await this.#open()
-      if (this.#closing.signal.aborted) return void (await client.close())
-      client.onclose = () => this.#lose('the connection was closed')
+      const { client, tools } = await this.#open()
       this.#client = client
-      this.#take((await client.listTools()).tools)
+      this.#take(tools)
       this.#failures = 0
       this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
+      return client
     } catch (error) {
       this.#failures++
       // Its tools are not there; those of others are.
@@ -160,14 +163,14 @@ export class McpConnection {
       const problem = new Error(`The MCP server '${this.name}' cannot be reached: ${messageOf(error)}`, {
         cause: error,
       })
-      if (again !== '') this.#context.log.warn(problem.message + again)
+      if (again !== '') this.#context.log.warn(`${problem.message}.${again}`)
       this.#retryLater()
       throw problem
     }
   }
 
   /** In the newest version that it speaks. A program that ends at a question of the newer era is asked in the older one. */
-  async #open(): Promise<Client> {
+  async #open(): Promise<Opened> {
     if (this.#config.transport === 'sse' && this.#config.url !== undefined) return this.#openAs('legacy')
     try {
       return await this.#openAs('auto')
@@ -177,7 +180,7 @@ export class McpConnection {
     }
   }
 
-  async #openAs(mode: 'auto' | 'legacy'): Promise<Client> {
+  async #openAs(mode: 'auto' | 'legacy'): Promise<Opened> {
     const client = new Client(
       { name: 'agent-host', version: VERSION },
       {
@@ -186,14 +189,23 @@ export class McpConnection {
       },
     )
     const transport = this.#makeTransport()
+    // What the program ended with says more than that the connection is closed.
+    let reason = 'the connection was closed'
+    client.onerror = ({ message }) => {
+      reason = message
+    }
     const abort = () => void transport.close()
     this.#closing.signal.addEventListener('abort', abort, { once: true })
     try {
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS })
-      return client
+      const { tools } = await client.listTools()
+      this.#closing.signal.throwIfAborted()
+      client.onclose = () => this.#lose(client, reason)
+      return { client, tools }
     } catch (error) {
+      await client.close().catch(() => {})
       await transport.close().catch(() => {})
-      throw error
+      throw isClosed(error) ? new Error(reason, { cause: error }) : error
     } finally {
       this.#closing.signal.removeEventListener('abort', abort)
     }
@@ -224,9 +236,8 @@ export class McpConnection {
   }
 
   /** Its tools stay: perhaps it is back before they are needed. */
-  #lose(reason: string): void {
-    const client = this.#client
-    if (!client || this.#closing.signal.aborted) return
+  #lose(client: Client, reason: string): void {
+    if (this.#client !== client || this.#closing.signal.aborted) return
     this.#client = undefined
     this.#context.log.warn(`The MCP server '${this.name}' is gone: ${reason}.`)
     client.onclose = undefined
@@ -250,12 +261,22 @@ export class McpConnection {
   }
 
   #explain(error: unknown, tool: string): Error {
-    const message = messageOf(error)
-    if (/timed out/i.test(message)) {
+    if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
       return new Error(`The tool '${tool}' said nothing for ${this.#config.timeout} seconds.`, { cause: error })
     }
-    return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${message}`, { cause: error })
+    return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${messageOf(error)}`, {
+      cause: error,
+    })
   }
+}
+
+interface Opened {
+  readonly client: Client
+  readonly tools: readonly Tool[]
+}
+
+function isClosed(error: unknown): boolean {
+  return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
 }
 
 /** Streamable HTTP: a server answers 404 to a session that it does not know (any more). */

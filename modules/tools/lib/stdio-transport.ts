@@ -24,14 +24,14 @@ export class StdioTransport implements Transport {
       onLine: (line) => this.#receive(line),
       onExit: (reason) => {
         this.#exitReason = reason
-        this.onerror?.(new Error(`The program ${reason}.`))
+        this.onerror?.(new Error(`the program ${reason}`))
         this.onclose?.()
       },
     })
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#exitReason !== undefined) throw new Error(`The program ${this.#exitReason}.`)
+    if (this.#exitReason !== undefined) throw new Error(`the program ${this.#exitReason}`)
     await this.#child?.write(JSON.stringify(message))
   }
 

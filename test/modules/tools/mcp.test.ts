@@ -256,16 +256,20 @@ describe('tools/mcp', () => {
 
     it('is not there, is silent, or dies at once: costs its own tools alone', async () => {
       const port = await freePort()
-      for (const server of [
-        { command: 'no-such-program-anywhere' },
-        bad('silent'),
-        bad('dies'),
-        { url: `http://127.0.0.1:${port}/mcp` },
-      ]) {
+      const unreachable = "The MCP server 'bad' cannot be reached: "
+      for (const [server, expected] of [
+        [
+          { command: 'no-such-program-anywhere' },
+          RegExp(`${unreachable}the program could not be started: .*ENOENT\\.`),
+        ],
+        [bad('silent'), /The MCP server 'bad' has not answered for 1 s/],
+        [bad('dies'), RegExp(`${unreachable}the program stopped \\(exit code 9\\)\\. Next attempt in 1 s`)],
+        [{ url: `http://127.0.0.1:${port}/mcp` }, RegExp(`${unreachable}.+\\. Next attempt`)],
+      ] as const) {
         const { names, call, lines, provider } = await withGood(server)
         expect((await names()).filter((name) => name.startsWith('bad_'))).to.deep.equal([])
         expect(await call('add', { a: 1, b: 2 })).to.equal('3')
-        expect(lines.join('\n')).to.match(/The MCP server 'bad' (cannot be reached|has not answered)/)
+        expect(lines.join('\n')).to.match(expected)
         const startedMs = Date.now()
         await provider[Symbol.asyncDispose]()
         expect(Date.now() - startedMs).to.be.below(3000)
@@ -279,11 +283,57 @@ describe('tools/mcp', () => {
       }
     })
 
-    it('writes a line without end: is ended, and the next call works', async () => {
-      const { call } = await make({ bad: bad('flood') })
-      expect(await call('add')).to.match(/^! .*/)
-      expect(await call('add')).to.match(/^! .*/)
+    it('writes a line without end: is ended, each time', async () => {
+      const { call, lines } = await make({ bad: bad('flood') })
+      for (let time = 1; time <= 2; time++) {
+        expect(await call('add')).to.match(/^! The tool 'add' of the MCP server 'bad' failed: /)
+        const gone = lines.filter((line) => line.includes('is gone: the program answered more than 10 MiB'))
+        expect(gone).to.have.length(time)
+      }
     }).timeout(30_000)
+
+    it('is not ready at first: is asked again', async () => {
+      const { path } = await makeProject()
+      const { names, lines } = await make({ bad: { ...bad('unready'), args: [...bad('unready').args, path('asked')] } })
+      await eventually(async () => expect(await names()).to.deep.equal(['add']))
+      expect(lines.join('\n')).to.not.contain('Next attempt in 30')
+    })
+
+    it('forgets its clients: is connected anew, and the call is made once', async () => {
+      let sessions = 0
+      let calls = 0
+      const web = createHttpServer(async (incoming, outgoing) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of incoming) chunks.push(chunk as Buffer)
+        if (incoming.method !== 'POST') return outgoing.writeHead(405).end()
+        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
+        const answer = (result: object) => outgoing.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        outgoing.setHeader('content-type', 'application/json')
+        if (id === undefined) return outgoing.writeHead(202).end()
+        if (method === 'initialize') {
+          outgoing.setHeader('mcp-session-id', `s${++sessions}`)
+          const { protocolVersion } = params
+          return answer({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } })
+        }
+        if (method === 'tools/list') {
+          return answer({ tools: [{ name: 'add', description: 'Adds.', inputSchema: { type: 'object' } }] })
+        }
+        if (method !== 'tools/call') {
+          const error = { code: -32601, message: 'Method not found' }
+          return outgoing.end(JSON.stringify({ jsonrpc: '2.0', id, error }))
+        }
+        // As after a restart: the first session is not known any more.
+        if (incoming.headers['mcp-session-id'] === 's1') return outgoing.writeHead(404).end('{}')
+        calls++
+        return answer({ content: [{ type: 'text', text: 'fine' }] })
+      }).listen(0, '127.0.0.1')
+      await once(web, 'listening')
+      const { port } = web.address() as { port: number }
+      const { call } = await make({ bad: { url: `http://127.0.0.1:${port}/mcp` } })
+      expect([await call('add'), sessions, calls]).to.deep.equal(['fine', 2, 1])
+      web.closeAllConnections()
+      web.close()
+    })
 
     it('exits in the middle of a call: that call fails, at once', async () => {
       const { call } = await make({ bad: bad('exits') })
