@@ -1,6 +1,7 @@
 import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { eventually } from './eventually.ts'
+import { readAsItComes } from './read-stream.ts'
 import { makeServer, readEvents } from './server.ts'
 
 export const RESPONSES = '/compat/responses'
@@ -117,17 +118,11 @@ export async function openStream(
   const leaving = new AbortController()
   const init = body && { method: 'POST', body: JSON.stringify(body) }
   const reply = await fetch(url, { ...init, headers, signal: leaving.signal })
-  let text = ''
-  const read = async () => {
-    const decoder = new TextDecoder()
-    for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
-      text += decoder.decode(chunk, { stream: true })
-    }
-  }
+  const { text, done } = readAsItComes(reply)
   return {
-    events: () => readEvents(text.slice(0, text.lastIndexOf('\n\n') + 2)),
+    events: () => readEvents(text().slice(0, text().lastIndexOf('\n\n') + 2)),
     leave: () => leaving.abort(),
     status: reply.status,
-    done: read().catch(() => {}),
+    done,
   }
 }

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { eventually } from '../../support/eventually.ts'
+import { readAsItComes } from '../../support/read-stream.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 
@@ -217,12 +218,8 @@ describe('a streamed response', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'talk', input: 'hang', stream: true }),
     })
-    let text = ''
-    for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
-      text += Buffer.from(chunk).toString()
-      if (text.includes(': keep-alive\n\n')) break
-    }
-    expect(text).to.match(/"delta":"begun "\}\n\n: keep-alive\n\n$/)
+    const { text } = readAsItComes(reply)
+    await eventually(() => expect(text()).to.match(/"delta":"begun "\}\n\n: keep-alive\n\n$/))
   })
 
   it('holds its agent back while the client does not read', async () => {
