@@ -72,7 +72,7 @@ const DETAILS: Readonly<Record<number, string>> = {
   415: 'The body must be JSON, with the header Content-Type: application/json',
 }
 
-export function logFailure(error: unknown, { id: reqId, log }: FastifyRequest): void {
+export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
   if (error instanceof HostError && error.code !== 'AGENT_FAILED') log.warn({ reqId }, error.message)
   else if (error instanceof HostError)
     log.error({ reqId }, `The agent failed: ${describeException(error.cause ?? error)}`)

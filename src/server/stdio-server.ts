@@ -1,9 +1,7 @@
 import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
-import { describeException } from '../agent/agent-event.ts'
 import { AgentFolder } from '../agent/agent-folder.ts'
 import { AgentHost } from '../agent/host.ts'
 import { watchAgents } from '../agent/watch-agents.ts'
-import { HostError } from '../errors.ts'
 import { AgentTools } from './adapters/mcp/agent-tools.ts'
 import { makeSdkServer } from './adapters/mcp/sdk-protocol.ts'
 import { makeDescribeFailure } from './error-replies.ts'
@@ -31,18 +29,14 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const host = new AgentHost({ projectDir, log, maxConcurrentRuns })
   const agents = new AgentFolder(host, agentDir, log)
   await agents.scan()
-  const tools = new AgentTools({
-    host,
-    describeFailure: makeDescribeFailure(debug, redact),
-    onFailure: (error) => log.error(describeException(error instanceof HostError ? (error.cause ?? error) : error)),
-  })
+  const tools = new AgentTools({ host, describeFailure: makeDescribeFailure(debug, redact), log })
   const watching = await watchAgents(host, agents, log)
   let end = (): void => {}
   const ended = new Promise<void>((resolve) => {
     end = resolve
   })
   const connection = serveMcp(() => {
-    const server = makeSdkServer(tools)
+    const server = makeSdkServer(tools, 'stdio')
     const stop = host.onChange(() => void server.sendToolListChanged().catch(() => {}))
     server.onclose = stop
     return server

@@ -23,6 +23,7 @@ export default defineModule({ name: 'Act', provides: [TextMessageHandler], uses:
     if (command === 'fail') throw new Error('secret detail')
     if (command === 'count') for (let n = 0; n < Number(argument); n++) { await wait(20, run.signal); await response.respondText('w' + n + ' ') }
     if (command === 'report') { run.reportProgress('half of it'); await wait(20, run.signal); await response.respondText('all of it') }
+    if (command === 'report-much') { for (let n = 0; n < Number(argument); n++) run.reportProgress('.'.repeat(1024)); await response.respondText('done') }
     if (command === 'hang') { try { await response.respondText('begun'); await wait(60_000, run.signal) } catch (error) { state.aborted.push(argument ?? ''); throw error } }
     if (command === 'history') await response.respondText(JSON.stringify((await history.getHistory()).map(({ role, content }) => role + ': ' + content)))
     if (command === 'attach') {

@@ -40,9 +40,10 @@ async function connectSecond(
   url: URL,
   mode: 'auto' | undefined,
   version: string,
+  through: typeof fetch = fetch,
 ): Promise<AnyClient & { client: Client }> {
   const client = new Client(INFO, mode ? { versionNegotiation: { mode } } : {})
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit }))
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit, fetch: through }))
   expect(client.getNegotiatedProtocolVersion()).to.equal(version)
   expect(client.getServerVersion()?.name).to.equal('agent-host')
   return {
@@ -128,6 +129,23 @@ describe('MCP with the official clients', () => {
     await server.host.register({ id: 'newcomer', modules: [{ id: 'm', module: 'echo' }] })
     await eventually(() => expect(changes).to.be.greaterThan(0))
     expect((await client.listTools()).tools.map(({ name }) => name)).to.include('newcomer')
+    await close()
+  })
+
+  it('logs what an agent threw under the id of its request, whoever serves it', async () => {
+    const logged: { reqId: string }[] = []
+    server.app.log.error = ((facts: { reqId: string }) => void logged.push(facts)) as typeof server.app.log.error
+    const params = { name: 'act', arguments: { message: 'fail' } }
+    const payload = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    const plain = await server.post(payload, requestInit.headers)
+    const answers: string[] = []
+    const { client, close } = await connectSecond(url, 'auto', '2026-07-28', async (input, init) => {
+      const answer = await fetch(input, init)
+      answers.push(answer.headers.get('x-request-id') ?? '')
+      return answer
+    })
+    await client.callTool(params).catch(() => {})
+    expect(logged.map(({ reqId }) => reqId)).to.deep.equal([plain.headers['x-request-id'], answers.at(-1)])
     await close()
   })
 

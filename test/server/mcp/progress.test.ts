@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { eventually } from '../../support/eventually.ts'
 import { actState, makeMcp } from '../../support/mcp.ts'
+import { readAsItComes } from '../../support/read-stream.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 
@@ -29,23 +30,17 @@ async function open(url: string, body: object, headers: Readonly<Record<string, 
     body: JSON.stringify(body),
     signal: leaving.signal,
   })
-  let text = ''
-  const read = async () => {
-    const decoder = new TextDecoder()
-    for await (const chunk of reply.body as unknown as AsyncIterable<Uint8Array>) {
-      text += decoder.decode(chunk, { stream: true })
-    }
-  }
+  const { text, done } = readAsItComes(reply)
   return {
     type: reply.headers.get('content-type'),
-    text: () => text,
+    text,
     messages: (): Json[] =>
-      text
+      text()
         .split('\n\n')
         .filter((event) => event.startsWith('event: message\ndata: '))
         .map((event) => JSON.parse(event.slice('event: message\ndata: '.length))),
     leave: () => leaving.abort(),
-    done: read().catch(() => {}),
+    done,
   }
 }
 
@@ -80,6 +75,15 @@ describe('a call whose work is visible', () => {
       'all of it',
       'all of it',
     ])
+  })
+
+  it('leaves out what the client cannot take as fast, and still gives the result', async () => {
+    const { listen } = await makeMcp()
+    const call = await open(await listen(), called('report-much 5000', { progressToken: 1 }))
+    await call.done
+    const messages = call.messages()
+    expect(messages.at(-1).result.content).to.deep.equal([{ type: 'text', text: 'done' }])
+    expect(messages.length).to.be.below(5000)
   })
 
   it('is a plain answer for those who cannot read a stream, or do not want one', async () => {

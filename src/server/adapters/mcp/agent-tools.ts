@@ -1,12 +1,15 @@
+import type { FastifyBaseLogger } from 'fastify'
 import type { AgentInfo, RunResult } from '../../../agent/agent.ts'
 import type { JsonObjectSchema } from '../../../agent/definition.ts'
-import type { AgentHost, Target } from '../../../agent/host.ts'
+import type { AgentHost } from '../../../agent/host.ts'
 import { HostError, messageOf } from '../../../errors.ts'
 import type { Message } from '../../../protocols/message.ts'
+import { logFailure } from '../../error-replies.ts'
 import { partToText } from '../../part-to-text.ts'
 import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
+import { type ProgressSink, tellLatest } from './latest-progress.ts'
 import { findProblem, listTools, readArguments, type ToolInput } from './tools.ts'
 
 /** What a tool answers (`CallToolResult` of the MCP schema). */
@@ -26,15 +29,16 @@ export interface ToolCall {
 export interface CallOptions {
   /** Version of MCP that the client speaks. */
   readonly version: string
+  /** Of the HTTP request: the log of a failure names it. */
+  readonly requestId: string
   /** Takes what the agent says, and what it tells of its progress, while it works. */
-  readonly onProgress?: ((message: string) => void | Promise<void>) | undefined
+  readonly onProgress?: ProgressSink | undefined
 }
 
 export interface AgentToolsOptions {
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
-  /** Hears of what the agent threw. */
-  readonly onFailure: (error: unknown) => void
+  readonly log: FastifyBaseLogger
 }
 
 /** Agents as tools, whatever protocol version and transport they are called through. */
@@ -56,31 +60,36 @@ export class AgentTools {
    *
    * @throws JsonRpcError `INVALID_PARAMS` when there is no such agent or the arguments do not fit
    */
-  call(params: Readonly<Record<string, unknown>>, { version, onProgress }: CallOptions): ToolCall {
-    const { name, arguments: given } = params
+  call(params: Readonly<Record<string, unknown>>, options: CallOptions): ToolCall {
+    try {
+      return this.#start(params, options)
+    } catch (error) {
+      throw this.#explain(error, options.requestId)
+    }
+  }
+
+  #start({ name, arguments: given }: Readonly<Record<string, unknown>>, options: CallOptions): ToolCall {
+    const { version, requestId, onProgress } = options
     if (typeof name !== 'string' || name === '') {
       throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: name must be the name of an agent')
     }
-    const target = this.#resolve(name)
+    const target = this.#options.host.resolve(name, '.')
     const { info } = target.agent
     const input = readArguments(info, given)
     const messages = this.#conversation(input, info.id)
-    const handle = this.#start(target, input, messages, onProgress)
+    const handle = this.#options.host.start(target, {
+      messages,
+      input: input.input,
+      onPart: onProgress && ((part) => onProgress(partToText(part))),
+      onProgress: onProgress && tellLatest(onProgress),
+    })
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(
           (result) => onResult(this.#finish(result, info, input, messages, version)),
-          (error: unknown) => onFailure(this.#explain(error)),
+          (error: unknown) => onFailure(this.#explain(error, requestId)),
         ),
       abort: (reason) => handle.abort(new Error(reason)),
-    }
-  }
-
-  #resolve(name: string): Target {
-    try {
-      return this.#options.host.resolve(name, '.')
-    } catch (error) {
-      throw this.#explain(error)
     }
   }
 
@@ -90,19 +99,6 @@ export class AgentTools {
     const earlier = this.#conversations.read(conversationId, agentId)
     if (earlier) return [...earlier, message]
     throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
-  }
-
-  #start(target: Target, { input }: ToolInput, messages: readonly Message[], onProgress: CallOptions['onProgress']) {
-    try {
-      return this.#options.host.start(target, {
-        messages,
-        input,
-        onPart: onProgress && ((part) => onProgress(partToText(part))),
-        onProgress: onProgress && ((message) => void onProgress(message)),
-      })
-    } catch (error) {
-      throw this.#explain(error)
-    }
   }
 
   #finish(
@@ -122,7 +118,7 @@ export class AgentTools {
     return info.output ? withStructure(content, text, info.output) : { content }
   }
 
-  #explain(error: unknown): JsonRpcError {
+  #explain(error: unknown, requestId: string): JsonRpcError {
     if (error instanceof JsonRpcError) return error
     if (error instanceof HostError) {
       if (error.code === 'AGENT_NOT_FOUND') return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${error.message}`)
@@ -131,8 +127,9 @@ export class AgentTools {
         return new JsonRpcError(INTERNAL_ERROR, error.message)
       }
     }
-    this.#options.onFailure(error)
-    return new JsonRpcError(INTERNAL_ERROR, this.#options.describeFailure(error))
+    const { log, describeFailure } = this.#options
+    logFailure(error, { id: requestId, log })
+    return new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
   }
 }
 

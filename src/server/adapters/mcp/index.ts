@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { keyMatcher } from '../../bearer-auth.ts'
-import { logFailure } from '../../error-replies.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { parseJson } from '../../json-body.ts'
 import { AgentTools } from './agent-tools.ts'
@@ -24,8 +23,7 @@ export class McpApiAdapter implements Adapter {
     const { host, describeFailure, log, apiKey } = options
     this.isOpen = apiKey === undefined
     this.#options = options
-    const onFailure = (error: unknown) => logFailure(error, { id: 'mcp', log } as FastifyRequest)
-    this.#tools = new AgentTools({ host, describeFailure, onFailure })
+    this.#tools = new AgentTools({ host, describeFailure, log })
     this.#plain = new PlainProtocol(this.#tools)
   }
 
@@ -110,10 +108,10 @@ function readBody(text: string): unknown {
   }
 }
 
-function describePeer({ headers, raw }: FastifyRequest): Peer {
+function describePeer({ id: requestId, headers, raw }: FastifyRequest): Peer {
   const session = headers['mcp-session-id']
   const key = session === undefined ? `${raw.socket.remoteAddress} ${headers['user-agent']}` : String(session)
-  return { version: readVersion(headers['mcp-protocol-version']), key }
+  return { version: readVersion(headers['mcp-protocol-version']), key, requestId }
 }
 
 function abortOnLeave(call: PendingCall, { raw }: FastifyReply): void {

@@ -23,6 +23,8 @@ export interface Peer {
   readonly version: string
   /** Tells its requests apart from those of others: ids alone do not. */
   readonly key: string
+  /** Of its HTTP request. */
+  readonly requestId: string
 }
 
 /** The only version that knows batches. */
@@ -54,7 +56,7 @@ export class PendingCall {
     this.peer = peer
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
-    this.#call = tools.call(params, { version: peer.version, onProgress })
+    this.#call = tools.call(params, { version: peer.version, requestId: peer.requestId, onProgress })
     this.answer = this.#call.answer(
       (result) => {
         onEnd(this)

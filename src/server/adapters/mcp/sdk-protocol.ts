@@ -1,4 +1,11 @@
-import { createMcpHandler, type McpHttpHandler, ProtocolError, Server } from '@modelcontextprotocol/server'
+import {
+  type CallToolResult,
+  createMcpHandler,
+  type ListToolsResult,
+  type McpHttpHandler,
+  ProtocolError,
+  Server,
+} from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../agent/host.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -6,13 +13,18 @@ import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
 import { SDK_VERSION } from './versions.ts'
 
+const REQUEST_ID = 'x-request-id'
+
 /** MCP from 2026-07-28 on, as the official SDK serves it: discovery, checks of headers, subscriptions to changes. */
 export class SdkProtocol {
   readonly #handler: McpHttpHandler
   readonly #stopListening: () => void
 
   constructor(host: AgentHost, tools: AgentTools, keepAliveMs: number) {
-    this.#handler = createMcpHandler(() => makeSdkServer(tools), { legacy: 'reject', keepAliveMs })
+    this.#handler = createMcpHandler(
+      ({ requestInfo }) => makeSdkServer(tools, requestInfo?.headers.get(REQUEST_ID) ?? ''),
+      { legacy: 'reject', keepAliveMs },
+    )
     this.#stopListening = host.onChange(() => this.#handler.notify.toolsChanged())
   }
 
@@ -22,8 +34,10 @@ export class SdkProtocol {
       if (!reply.raw.writableFinished) leaving.abort(new Error('The client has left.'))
     })
     const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
-      value === undefined ? [] : [[name, String(value)]],
+      value === undefined || name === REQUEST_ID ? [] : [[name, String(value)]],
     )
+    // Its own, whatever the client has sent: the log names it.
+    headers.push([REQUEST_ID, request.id])
     const asked = new Request(`http://${request.headers.host}${request.url}`, {
       method: 'POST',
       headers,
@@ -38,10 +52,16 @@ export class SdkProtocol {
   }
 }
 
-/** A server of the SDK for one request over HTTP, or for one connection over stdio. */
-export function makeSdkServer(tools: AgentTools): Server {
+/**
+ * A server of the SDK for one request over HTTP, or for one connection over stdio.
+ *
+ * @param requestId of the HTTP request; over stdio a name for the connection
+ */
+export function makeSdkServer(tools: AgentTools, requestId: string): Server {
   const server = new Server(SERVER_INFO, { capabilities: { tools: { listChanged: true } } })
-  server.setRequestHandler('tools/list', ({ params }) => inSdkTerms(() => tools.list(params?.cursor)))
+  server.setRequestHandler('tools/list', ({ params }) =>
+    inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
+  )
   server.setRequestHandler('tools/call', ({ params }, { mcpReq }) =>
     inSdkTerms(async () => {
       const progressToken = mcpReq._meta?.progressToken
@@ -52,12 +72,12 @@ export function makeSdkServer(tools: AgentTools): Server {
           params: { progressToken: progressToken as string | number, progress: ++progress, message },
         })
       const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
-      const call = tools.call({ ...params }, progressToken === undefined ? { version } : { version, onProgress })
+      const call = tools.call(params, { version, requestId, ...(progressToken === undefined ? {} : { onProgress }) })
       const abort = () => call.abort('The client has cancelled the request.')
       mcpReq.signal.addEventListener('abort', abort)
       if (mcpReq.signal.aborted) abort()
       return call.answer(
-        (result) => ({ ...result }),
+        (result) => result as CallToolResult,
         (error) => {
           throw error
         },
@@ -67,8 +87,8 @@ export function makeSdkServer(tools: AgentTools): Server {
   return server
 }
 
-/** biome-ignore lint/suspicious/noExplicitAny: results are checked by the SDK, whose types say more than we know */
-async function inSdkTerms(work: () => unknown): Promise<any> {
+/** The types of the SDK want lists that can be changed; nobody changes them. */
+async function inSdkTerms<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
