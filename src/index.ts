@@ -6,7 +6,7 @@ import type { ServerOptions } from './server/options.ts'
 import type { AgentServer } from './server/server.ts'
 
 export { type Static, Type } from 'typebox'
-export type { AgentInfo, ModuleInfo, RunHandle, RunResult, Turn } from './agent/agent.ts'
+export type { AgentInfo, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './agent/agent.ts'
 export type { AgentEvent, AgentEventListener } from './agent/agent-event.ts'
 export {
   type Dependencies,

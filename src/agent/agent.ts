@@ -60,6 +60,18 @@ export interface RunHandle {
   abort(reason?: unknown): void
 }
 
+/** What is told of a run that has ended. */
+export interface RunEnd {
+  readonly runId: string
+  readonly agentId: string
+  readonly entryPoint: string
+  /** Unix time in seconds, with fractions. */
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: 'completed' | 'failed' | 'cancelled'
+  readonly usage: Readonly<Usage>
+}
+
 /** What is told of an agent. Frozen. */
 export interface AgentInfo extends AgentFace {
   readonly id: string
@@ -142,7 +154,7 @@ export class Agent {
    *
    * @param onEnd called once, when the result is settled
    */
-  start(entryPoint: string, turn: Turn, onEnd: (handle: RunHandle) => void): RunHandle {
+  start(entryPoint: string, turn: Turn, onEnd: OnRunEnd): RunHandle {
     const run = new AgentRun(this.info.id, {
       id: turn.runId,
       entryPoint,
@@ -229,16 +241,20 @@ export class Agent {
   }
 }
 
+type OnRunEnd = (handle: RunHandle, describe: () => RunEnd) => void
+
 /** A run that was started, as whoever started it holds it. What comes after the first outcome is without effect. */
 class StartedRun implements RunHandle {
   readonly id: string
   readonly result: Promise<RunResult>
   readonly #run: AgentRun
-  readonly #onEnd: (handle: RunHandle) => void
+  readonly #onEnd: OnRunEnd
+  readonly #startedMs = performance.now()
+  #isSettled = false
   #resolve: (result: RunResult) => void = unset
   #reject: (error: unknown) => void = unset
 
-  constructor(run: AgentRun, onEnd: (handle: RunHandle) => void) {
+  constructor(run: AgentRun, onEnd: OnRunEnd) {
     this.id = run.id
     this.#run = run
     this.#onEnd = onEnd
@@ -250,12 +266,12 @@ class StartedRun implements RunHandle {
 
   succeed(result: RunResult): void {
     this.#resolve(result)
-    this.#onEnd(this)
+    this.#end('completed')
   }
 
   fail(error: unknown): void {
     this.#reject(error)
-    this.#onEnd(this)
+    this.#end(error instanceof HostError && error.code === 'RUN_ABORTED' ? 'cancelled' : 'failed')
   }
 
   abort(reason?: unknown): void {
@@ -264,6 +280,21 @@ class StartedRun implements RunHandle {
     })
     this.#run.abort(error)
     this.fail(error)
+  }
+
+  #end(status: RunEnd['status']): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    const durationMs = performance.now() - this.#startedMs
+    this.#onEnd(this, () => ({
+      runId: this.id,
+      agentId: this.#run.agentId,
+      entryPoint: this.#run.entryPoint,
+      startedAt: (performance.timeOrigin + this.#startedMs) / 1000,
+      durationMs,
+      status,
+      usage: this.#run.usage,
+    }))
   }
 }
 

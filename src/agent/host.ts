@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
-import { Agent, type AgentInfo, type RunHandle, type RunResult, type Turn } from './agent.ts'
+import { Agent, type AgentInfo, type RunEnd, type RunHandle, type RunResult, type Turn } from './agent.ts'
 import { type AgentEventListener, EventListeners } from './agent-event.ts'
 import type { Environment } from './interpolate.ts'
 import { ModuleLoader } from './load-module.ts'
@@ -55,8 +55,10 @@ export class AgentHost {
   readonly #running = new Set<RunHandle>()
   readonly #closings = new Set<Promise<void>>()
   readonly #changeListeners = new Set<() => void>()
-  readonly #onRunEnd = (handle: RunHandle): void => {
+  readonly #endListeners = new Set<(end: RunEnd) => void>()
+  readonly #onRunEnd = (handle: RunHandle, describe: () => RunEnd): void => {
     this.#running.delete(handle)
+    if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
   }
   #closed = false
 
@@ -238,6 +240,21 @@ export class AgentHost {
   }
 
   /**
+   * Hears of every run that has ended, once. A listener that throws is reported.
+   *
+   * @returns a function that ends it
+   */
+  onRunEnd(listener: (end: RunEnd) => void): () => void {
+    this.#endListeners.add(listener)
+    return () => this.#endListeners.delete(listener)
+  }
+
+  /** How many runs are under way. */
+  get runningCount(): number {
+    return this.#running.size
+  }
+
+  /**
    * Takes no new runs, waits for those under way, aborts them at the deadline, and disposes every agent.
    *
    * @param drainTimeoutMs how long the runs may take
@@ -257,11 +274,15 @@ export class AgentHost {
   }
 
   #tellChange(): void {
-    for (const listener of this.#changeListeners) {
+    this.#tell(this.#changeListeners, 'changes of the agents', undefined)
+  }
+
+  #tell<T>(listeners: ReadonlySet<(news: T) => void>, subject: string, news: T): void {
+    for (const listener of listeners) {
       try {
-        listener()
+        listener(news)
       } catch (error) {
-        this.#log.error(`A listener for changes of the agents failed: ${messageOf(error)}`)
+        this.#log.error(`A listener for ${subject} failed: ${messageOf(error)}`)
       }
     }
   }

@@ -56,6 +56,29 @@ describe('AgentHost', () => {
     hosts = []
   })
 
+  it('tells once how each run ended', async () => {
+    const host = await makeHost()
+    for (const [id, module] of [['say'], ['fail', 'fail'], ['slow', 'slow']])
+      await host.register(agent(id ?? '', module))
+    const ends: string[] = []
+    host.onRunEnd(({ agentId, entryPoint, status, durationMs, startedAt }) => {
+      const isTimed = durationMs >= 0 && Math.abs(startedAt - Date.now() / 1000) < 10
+      ends.push(`${agentId} ${entryPoint} ${status} ${isTimed}`)
+    })
+    await host.run('say', 'x')
+    await failure(host.run('fail', 'x'))
+    const handle = host.start(host.resolve('slow'), { messages: [{ role: 'user', content: '20' }] })
+    handle.abort()
+    await failure(handle.result)
+    await setTimeout(40)
+    expect(ends).deep.equal([
+      'say __entry__ completed true',
+      'fail __entry__ failed true',
+      'slow __entry__ cancelled true',
+    ])
+    expect(host.runningCount).equal(0)
+  })
+
   it('registers, lists, runs and unregisters', async () => {
     const host = await makeHost()
     const info = await host.register({ ...agent('a'), description: 'Says it' })
