@@ -1,13 +1,14 @@
 // The layering rule (docs/architecture.md): an import points to its own folder, or further right in
-//   commands -> project, server -> agent, store -> protocols -> errors
+//   commands -> project, server -> store, trace -> agent -> protocols -> errors
 const layers = {
   errors: [],
   protocols: ['errors'],
   agent: ['protocols', 'errors'],
   store: ['protocols', 'errors'],
-  server: ['agent', 'store', 'protocols', 'errors'],
+  trace: ['agent', 'protocols', 'errors'],
+  server: ['agent', 'store', 'trace', 'protocols', 'errors'],
   project: ['agent', 'protocols', 'errors'],
-  commands: ['project', 'server', 'agent', 'store', 'protocols', 'errors'],
+  commands: ['project', 'server', 'agent', 'store', 'trace', 'protocols', 'errors'],
 }
 const others = (layer) => Object.keys(layers).filter((name) => name !== layer && !layers[layer].includes(name))
 

@@ -11,6 +11,8 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
   filter: (path) => !/\.(ts|json)$|__pycache__/.test(path),
 })
 
+cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
+
 const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)
 writeFileSync(`${root}oclif.manifest.json`, JSON.stringify(plugin.manifest))

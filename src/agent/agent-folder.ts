@@ -16,6 +16,14 @@ export interface FileChange {
   readonly id?: string
 }
 
+/** A load as it is remembered. */
+export interface LoadRecord extends FileChange {
+  /** Unix time in seconds. */
+  readonly time: number
+  /** Why the file was rejected. */
+  readonly problems: readonly Problem[]
+}
+
 /** One agent file as it was last read. */
 interface AgentFile {
   /** Relative to the project: how people call it. */
@@ -26,12 +34,16 @@ interface AgentFile {
   claimedId: string | undefined
   /** The id under which the last good version is in service. */
   servedId: string | undefined
+  /** The text of the version in service. */
+  servedText: string
   problems: readonly Problem[]
   /** The project's files that a refused version was to consist of (absolute paths). */
   wantedFiles: readonly string[]
 }
 
 const READS_AT_ONCE = 32
+/** Loads that are remembered, of all files together. */
+const MAX_LOADS = 1000
 
 /**
  * The agent files of a folder, kept in step with a host. Of several files that claim an id, the one in service keeps it;
@@ -45,6 +57,8 @@ export class AgentFolder {
   readonly #host: AgentHost
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
+  readonly #loads: LoadRecord[] = []
+  readonly #loadListeners = new Set<() => void>()
 
   constructor(host: AgentHost, dir: string, log: Log) {
     this.#host = host
@@ -55,6 +69,26 @@ export class AgentFolder {
   /** What is wrong with the files as they are now, in the order of their paths. */
   problems(): Problem[] {
     return this.#inOrder().flatMap(({ problems }) => problems)
+  }
+
+  /** What became of the files since the start, latest last. Only the latest are remembered. */
+  loads(): readonly LoadRecord[] {
+    return this.#loads
+  }
+
+  /** The text of the version of an agent that is in service; undefined for one that came from no file. */
+  textOf(id: string): string | undefined {
+    return [...this.#files.values()].find(({ servedId }) => servedId === id)?.servedText
+  }
+
+  /**
+   * Hears that a file was loaded, rejected or removed.
+   *
+   * @returns a function that ends it
+   */
+  onLoad(listener: () => void): () => void {
+    this.#loadListeners.add(listener)
+    return () => this.#loadListeners.delete(listener)
   }
 
   /** The project's files that refused agents were to consist of (absolute paths). */
@@ -106,6 +140,7 @@ export class AgentFolder {
     for (const file of changed) changes.push(...(await this.#serve(file, orphans)))
     for (const id of orphans) changes.push(...(await this.#handOn(id)))
     const removed = gone.map(({ name, servedId }): FileChange => ({ file: name, kind: 'removed', ...named(servedId) }))
+    for (const change of removed) this.#remember(change)
     return [...changes, ...removed]
   }
 
@@ -143,6 +178,7 @@ export class AgentFolder {
       text: '',
       claimedId: undefined,
       servedId: undefined,
+      servedText: '',
       problems: [],
       wantedFiles: [],
     }
@@ -163,8 +199,9 @@ export class AgentFolder {
       const place = servedId !== id && orphans.delete(id) ? id : servedId
       if (place === undefined) await this.#host.register(file.text, { file: file.name })
       else await this.#host.replace(place, file.text, { file: file.name })
-      Object.assign(file, { servedId: id, problems: [], wantedFiles: [] })
+      Object.assign(file, { servedId: id, servedText: file.text, problems: [], wantedFiles: [] })
       const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
+      this.#remember(change)
       return servedId === undefined || servedId === id ? [change] : [change, ...(await this.#handOn(servedId))]
     } catch (error) {
       if (!(error instanceof AgentError)) throw error
@@ -190,7 +227,15 @@ export class AgentFolder {
     const advice = problems.flatMap(({ suggestions }) => suggestions).map((text) => `\n  ${text}`)
     const stays = file.servedId === undefined ? '' : `\n  The last good version of '${file.servedId}' stays in service.`
     this.#log.warn(`${problems.map(formatProblem).join('\n')}${advice.join('')}${stays}`)
-    return { file: file.name, kind: 'rejected', ...named(file.servedId) }
+    const change: FileChange = { file: file.name, kind: 'rejected', ...named(file.servedId) }
+    this.#remember(change, problems)
+    return change
+  }
+
+  #remember(change: FileChange, problems: readonly Problem[] = []): void {
+    this.#loads.push({ ...change, time: Date.now() / 1000, problems })
+    if (this.#loads.length > MAX_LOADS) this.#loads.shift()
+    for (const listener of this.#loadListeners) listener()
   }
 }
 

@@ -5,6 +5,7 @@ import type { Usage } from '../protocols/run.ts'
 import type { AgentEventListener, EventListeners, EventSink } from './agent-event.ts'
 import { AgentRun } from './agent-run.ts'
 import type { AgentFace } from './definition.ts'
+import { type AgentDescription, type DescribedAgent, describeAgent } from './describe-agent.ts'
 import { Exchange, nameCallees, type WiredModule } from './exchange.ts'
 import type { Callee, Recorder } from './facade.ts'
 import type { Log } from './log.ts'
@@ -101,6 +102,7 @@ export class Agent {
   /** What a run has to make, by entry point. */
   readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
   readonly #callees: ReadonlyMap<string, Callee>
+  readonly #described: DescribedAgent
   readonly #shared: Exchange
   readonly #events: EventListeners
   readonly #log: Log
@@ -108,7 +110,9 @@ export class Agent {
   #onIdle: (() => void) | undefined
 
   private constructor(blueprint: AgentBlueprint, shared: Exchange, events: EventListeners, log: Log) {
-    this.info = describeAgent(blueprint)
+    this.info = informOf(blueprint)
+    const { source, modules, loaded, entryPoints } = blueprint
+    this.#described = { definition: source.definition, modules, loaded, entryPoints }
     this.files = blueprint.files
     this.#entryPoints = blueprint.entryPoints
     this.#modules = blueprint.modules
@@ -142,6 +146,11 @@ export class Agent {
       }
     }
     return new Agent(blueprint, shared, events, log)
+  }
+
+  /** Its modules with what they are configured with, and the whole wiring. */
+  describe(): AgentDescription {
+    return describeAgent(this.#described)
   }
 
   hasEntryPoint(name: string): boolean {
@@ -300,7 +309,7 @@ class StartedRun implements RunHandle {
 
 function unset(): void {}
 
-function describeAgent({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
+function informOf({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
   const { definition, file } = source
   const byId = new Map(modules.map((module) => [module.id, module]))
   return Object.freeze({

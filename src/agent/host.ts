@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
 import { Agent, type AgentInfo, type RunEnd, type RunHandle, type RunResult, type Turn } from './agent.ts'
 import { type AgentEventListener, EventListeners } from './agent-event.ts'
+import type { AgentDescription } from './describe-agent.ts'
 import type { Environment } from './interpolate.ts'
 import { ModuleLoader } from './load-module.ts'
 import { type Log, silentLog } from './log.ts'
@@ -148,6 +149,11 @@ export class AgentHost {
 
   get(id: string): AgentInfo | undefined {
     return this.#agents.get(id)?.info
+  }
+
+  /** How an agent is put together; undefined when there is none of that id. Its config may hold secrets. */
+  describe(id: string): AgentDescription | undefined {
+    return this.#agents.get(id)?.describe()
   }
 
   /** The agents that consist of any of these files (absolute paths). */

@@ -97,8 +97,7 @@ export class ModuleLoader {
     }
     const own = this.candidates(reference).find((file) => existsSync(file))
     if (own) return { source: 'project', target: own }
-    const library = new URL(`${path}${installation.libraryExtension}`, installation.library)
-    if (existsSync(library)) return { source: 'library', target: library.href }
+    if (isInLibrary(reference)) return { source: 'library', target: libraryFile(path).href }
     return this.#findPackage(reference, path)
   }
 
@@ -144,6 +143,16 @@ function listModules(folder: string): string[] {
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
     .map((path) => path.replace(/\.m?[jt]s$/, ''))
     .sort()
+}
+
+/** Whether the library has a module of this reference, whichever the project takes. */
+export function isInLibrary(reference: string): boolean {
+  const [path = ''] = reference.split('#')
+  return !isFilePath(path) && existsSync(libraryFile(path))
+}
+
+function libraryFile(path: string): URL {
+  return new URL(`${path}${installation.libraryExtension}`, installation.library)
 }
 
 function isFilePath(path: string): boolean {

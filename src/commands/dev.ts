@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core'
 import type { AgentInfo } from '../agent/agent.ts'
+import { adapterName } from '../server/adapter-name.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
@@ -75,7 +76,7 @@ function exampleRequest(agent: AgentInfo | undefined, url: string, key: string |
 }
 
 function serves({ adapters }: ServerOptions, name: string): boolean {
-  return adapters.some((path) => path.split(/[.#]/).at(-1) === name)
+  return adapters.some((path) => adapterName(path) === name)
 }
 
 /** How the common MCP clients are told of this server, and how those that start servers themselves start one. */

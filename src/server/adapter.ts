@@ -1,11 +1,20 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { AgentFolder } from '../agent/agent-folder.ts'
 import type { AgentHost } from '../agent/host.ts'
+import type { Redact } from '../trace/redact.ts'
+import type { Traces } from '../trace/traces.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { ServerOptions } from './options.ts'
 
 /** What an adapter is built with. */
 export interface AdapterOptions {
   readonly host: AgentHost
+  /** The files that the agents come from. */
+  readonly agents: AgentFolder
+  /** What the agents have done; only in debug mode. */
+  readonly traces?: Traces | undefined
+  /** Puts `[redacted]` in the place of the secrets of the environment. */
+  readonly redact: Redact
   readonly options: ServerOptions
   readonly log: FastifyBaseLogger
   /** Opens streams of server-sent events that are kept alive, bounded and drained with the server. */

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { describeException } from '../agent/agent-event.ts'
 import { type ErrorCode, HostError, messageOf } from '../errors.ts'
-import type { Redact } from './redact.ts'
+import type { Redact } from '../trace/redact.ts'
 
 /** What a client is told of an error. */
 interface ErrorReply {

@@ -13,6 +13,8 @@ export interface EventStreamOptions {
   readonly keepAliveMs: number
   /** The client has left, or did not read for too long. Not called after the stream has ended. */
   readonly onLeave: () => void
+  /** It has no end of its own: when the server drains it is ended at once. */
+  readonly isEndless?: boolean
 }
 
 /**
@@ -38,6 +40,7 @@ export class EventStreams {
 
   /** Waits until every stream has ended; those that have not by then are cut. */
   async drain(timeoutMs: number): Promise<void> {
+    for (const stream of this.#open) stream.endIfEndless()
     if (this.#open.size === 0) return
     const timer = setTimeout(() => {
       for (const stream of this.#open) stream.cut()
@@ -130,6 +133,10 @@ export class EventStream {
     clearImmediate(this.#flushing)
     this.#raw.end(this.#buffer + events)
     this.#buffer = ''
+  }
+
+  endIfEndless(): void {
+    if (this.#options.isEndless) this.end('')
   }
 
   /** Closes the connection, whatever was not yet sent. */

@@ -4,6 +4,7 @@ import { didYouMean } from '../agent/nearest-name.ts'
 import { ProjectCode } from '../agent/project-code.ts'
 import { HostError } from '../errors.ts'
 import type { AdapterClass } from './adapter.ts'
+import { adapterName } from './adapter-name.ts'
 import type { ServerOptions } from './options.ts'
 
 /** A built-in adapter: loaded only when it is named. */
@@ -26,6 +27,9 @@ const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
     load: async () => (await import('./adapters/mcp/index.ts')).McpApiAdapter,
     apiKey: ({ mcpApiKey }) => mcpApiKey,
   },
+  UiApiAdapter: {
+    load: async () => (await import('./adapters/ui/index.ts')).UiApiAdapter,
+  },
 }
 
 export const BUILT_IN_ADAPTERS: readonly string[] = Object.keys(BUILT_IN)
@@ -43,7 +47,7 @@ export interface LoadedAdapter {
  * @throws HostError `ADAPTER_NOT_FOUND`; `MODULE_INVALID` when a file of the project cannot be loaded
  */
 export async function loadAdapter(path: string, options: ServerOptions): Promise<LoadedAdapter> {
-  const name = path.split(/[.#]/).at(-1) ?? path
+  const name = adapterName(path)
   if (!path.startsWith('./') && Object.hasOwn(BUILT_IN, name)) {
     const builtIn = BUILT_IN[name] as BuiltIn
     return { name, Adapter: await builtIn.load(), apiKey: builtIn.apiKey?.(options) }

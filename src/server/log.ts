@@ -1,8 +1,8 @@
 import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { Log } from '../agent/log.ts'
+import type { Redact } from '../trace/redact.ts'
 import type { ServerOptions } from './options.ts'
-import type { Redact } from './redact.ts'
 
 /** A pino logger, which also is what modules and the host write to. */
 export type ServerLog = Logger & Log

@@ -12,6 +12,8 @@ export interface ServerOptions {
   readonly host: string
   readonly port: number
   readonly debug: boolean
+  /** What the trace files of one agent may come to, in MiB. */
+  readonly debugMaxMb: number
   readonly compatApiKey?: string | undefined
   readonly mcpApiKey?: string | undefined
   readonly responsesApiKey?: string | undefined
@@ -64,11 +66,15 @@ export const SERVER_OPTIONS: Facts = {
   debug: {
     flag: 'debug-ui',
     variable: 'AGENT_HOST_DEBUG_UI',
-    description: 'Debug mode: every step is logged, failures are told in full',
+    description: 'Debug mode: the debug UI is served, every step is traced in ./debug, failures are told in full',
     kind: 'switch',
     default: false,
     read: readSwitch,
   },
+  debugMaxMb: number('debug-max-mb', 256, 'What the trace files of one agent may come to, in MiB; the oldest go', {
+    min: 1,
+    max: 1_000_000,
+  }),
   compatApiKey: key('compat-api-key', 'CUSTOM_COMPAT_API_KEY', 'Key that the chat adapter asks for'),
   mcpApiKey: key('mcp-api-key', 'MCP_API_KEY', 'Key that the MCP adapter asks for'),
   responsesApiKey: key('responses-api-key', 'RESPONSES_API_KEY', 'Key that the responses adapter asks for'),

@@ -8,7 +8,9 @@ import { findValueProblems } from '../agent/check-value.ts'
 import { AgentHost } from '../agent/host.ts'
 import { type Watching, watchAgents } from '../agent/watch-agents.ts'
 import { HostError } from '../errors.ts'
+import { makeRedact } from '../trace/redact.ts'
 import type { Adapter, AdapterOptions } from './adapter.ts'
+import { adapterName } from './adapter-name.ts'
 import { trackMethods } from './allowed-methods.ts'
 import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
 import { EventStreams } from './event-streams.ts'
@@ -16,8 +18,8 @@ import { checkHost, isLoopback } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
 import { BUILT_IN_ADAPTERS, loadAdapter } from './load-adapter.ts'
 import { makeLog, type ServerLog } from './log.ts'
+import { openTraces } from './open-traces.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
-import { makeRedact } from './redact.ts'
 import { logSteps } from './step-log.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
@@ -37,6 +39,7 @@ export interface AgentServer {
   close(): Promise<void>
 }
 
+const DEBUG_UI = 'UiApiAdapter'
 /** What a request may take to arrive. Fastify turns Node's own limits off. */
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
@@ -64,7 +67,10 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
     log,
     maxConcurrentRuns: options.maxConcurrentRuns,
   })
+  const agents = new AgentFolder(host, options.agentDir, log)
   if (options.debug) logSteps(host, log)
+  const traces = options.debug ? await openTraces(options, redact, log) : undefined
+  traces?.follow(host)
   const app = makeApp(options, log, describeFailure)
   const streams = new EventStreams()
   const state = { draining: false }
@@ -73,9 +79,8 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
   answerUnknownRoutes(app)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
-  const adapters = await addAdapters(app, options, { host, streams, describeFailure })
+  const adapters = await addAdapters(app, options, { host, agents, traces, redact, streams, describeFailure })
   warnOfOpenAdapters(adapters, options, log)
-  const agents = new AgentFolder(host, options.agentDir, log)
   await agents.scan()
   let watching: Watching | undefined
   app.addHook('preClose', async () => {
@@ -83,6 +88,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
     await watching?.close()
     await host.close(options.drainTimeout * 1000)
     await streams.drain(LAST_FRAME_MS)
+    await traces?.close()
   })
   await app.ready()
   return {
@@ -203,16 +209,22 @@ interface NamedAdapter {
 async function addAdapters(
   app: FastifyInstance,
   options: ServerOptions,
-  shared: Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'>,
+  shared: Omit<AdapterOptions, 'options' | 'log' | 'apiKey'>,
 ): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
-  for (const path of new Set(options.adapters)) {
+  for (const path of pathsOf(options)) {
     const { name, Adapter, apiKey } = await loadAdapter(path, options)
     const adapter = new Adapter({ ...shared, options, log: app.log, apiKey })
     await app.register(async (scope) => adapter.adapt(scope))
     adapters.push({ name, adapter })
   }
   return adapters
+}
+
+/** Debug mode brings the debug UI along, unless it is named anyway. */
+function pathsOf({ adapters, debug }: ServerOptions): Set<string> {
+  const isNamed = adapters.some((path) => adapterName(path) === DEBUG_UI)
+  return new Set(debug && !isNamed ? [...adapters, DEBUG_UI] : adapters)
 }
 
 function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOptions, log: ServerLog): void {

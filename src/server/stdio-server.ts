@@ -2,12 +2,13 @@ import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
 import { AgentFolder } from '../agent/agent-folder.ts'
 import { AgentHost } from '../agent/host.ts'
 import { watchAgents } from '../agent/watch-agents.ts'
+import { makeRedact } from '../trace/redact.ts'
 import { AgentTools } from './adapters/mcp/agent-tools.ts'
 import { makeSdkServer } from './adapters/mcp/sdk-protocol.ts'
 import { makeDescribeFailure } from './error-replies.ts'
 import { makeLog, type ServerLog } from './log.ts'
+import { openTraces } from './open-traces.ts'
 import type { ServerOptions } from './options.ts'
-import { makeRedact } from './redact.ts'
 
 /** A server whose one client is at the other end of standard input and output. */
 export interface StdioServer {
@@ -27,6 +28,8 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const log = await makeLog(options, redact, 2)
   const { projectDir, maxConcurrentRuns, agentDir, debug, drainTimeout } = options
   const host = new AgentHost({ projectDir, log, maxConcurrentRuns })
+  const traces = debug ? await openTraces(options, redact, log) : undefined
+  traces?.follow(host)
   const agents = new AgentFolder(host, agentDir, log)
   await agents.scan()
   const tools = new AgentTools({ host, describeFailure: makeDescribeFailure(debug, redact), log })
@@ -50,6 +53,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
       await watching.close()
       await host.close(drainTimeout * 1000)
       await connection.close()
+      await traces?.close()
     },
   }
 }

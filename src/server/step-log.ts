@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../agent/agent-event.ts'
 import type { AgentHost } from '../agent/host.ts'
 import type { Log } from '../agent/log.ts'
-import { stringifyRedacted } from './redact.ts'
+import { stringifyRedacted } from '../trace/redact.ts'
 
 const MAX_CHARS = 200
 

@@ -24,6 +24,7 @@ describe('server options', () => {
       host: '127.0.0.1',
       port: 8000,
       debug: false,
+      debugMaxMb: 256,
       compatApiKey: undefined,
       mcpApiKey: undefined,
       responsesApiKey: undefined,

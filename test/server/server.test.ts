@@ -273,7 +273,7 @@ describe('buildServer', () => {
     expect(await failure(['x.ChatCompatApiAdaptr'])).to.deep.equal([
       "The adapter 'x.ChatCompatApiAdaptr' was not found.",
       "Did you mean 'ChatCompatApiAdapter'?",
-      'Built-in adapters: ChatCompatApiAdapter, ResponsesCompatApiAdapter, McpApiAdapter.',
+      'Built-in adapters: ChatCompatApiAdapter, ResponsesCompatApiAdapter, McpApiAdapter, UiApiAdapter.',
     ])
     expect(await failure(['./more.js#Moer'])).to.deep.equal([
       "./more.js has no export 'Moer' that is an adapter.",

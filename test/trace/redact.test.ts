@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isSecretName, makeRedact, stringifyRedacted } from '../../src/server/redact.ts'
+import { isSecretName, makeRedact, stringifyRedacted } from '../../src/trace/redact.ts'
 
 describe('makeRedact', () => {
   it('takes out the values of variables whose names speak of a secret, plain and as JSON writes them', () => {

@@ -1,7 +1,7 @@
 /** Puts `[redacted]` in the place of every secret in a text. */
 export type Redact = (text: string) => string
 
-const REDACTED = '[redacted]'
+export const REDACTED = '[redacted]'
 /** Shorter values would stand in texts by chance. */
 const MIN_CHARS = 8
 const SECRET_WORDS = new Set(

@@ -1,0 +1,106 @@
+import type { AgentInfo } from '../../../agent/agent.ts'
+import type { AgentFolder, LoadRecord } from '../../../agent/agent-folder.ts'
+import type { AgentDescription, ModuleDescription } from '../../../agent/describe-agent.ts'
+import type { AgentHost } from '../../../agent/host.ts'
+import { writePayload } from '../../../trace/payload.ts'
+import type { Redact } from '../../../trace/redact.ts'
+import { readTraceLine } from '../../../trace/trace-line.ts'
+import type { Traces } from '../../../trace/traces.ts'
+import type { Asker } from './graphql.ts'
+import { redactDefinition } from './redact-definition.ts'
+import { viewRun } from './run-view.ts'
+
+/** Where what is told of agents comes from. */
+export interface AgentSources {
+  readonly host: AgentHost
+  readonly agents: AgentFolder
+  readonly traces: Traces | undefined
+  readonly redact: Redact
+}
+
+/** An agent as GraphQL tells it. What costs something is only made when it is asked for. */
+export class AgentView {
+  readonly id: string
+  readonly #info: AgentInfo
+  readonly #sources: AgentSources
+  #description: AgentDescription | undefined
+
+  constructor(info: AgentInfo, sources: AgentSources) {
+    this.id = info.id
+    this.#info = info
+    this.#sources = sources
+  }
+
+  get description(): string {
+    return this.#info.description
+  }
+
+  get title(): string | undefined {
+    return this.#info.title
+  }
+
+  get entry_points(): readonly string[] {
+    return this.#info.entryPoints
+  }
+
+  get file(): string | undefined {
+    return this.#info.file
+  }
+
+  modules(): object[] {
+    return this.#describe().modules.map((module) => viewModule(this.id, module, this.#sources))
+  }
+
+  exchange(): AgentDescription['exchange'] {
+    return this.#describe().exchange
+  }
+
+  definition(_: unknown, { isForeign }: Asker): string | null {
+    const text = this.#sources.agents.textOf(this.id)
+    return text === undefined || isForeign ? null : redactDefinition(text, this.#sources.redact)
+  }
+
+  loads(): LoadRecord[] {
+    const { file } = this.#info
+    const loads = this.#sources.agents.loads().filter((load) => load.id === this.id || load.file === file)
+    return [...loads].reverse()
+  }
+
+  async latest_run(): Promise<object | null> {
+    const { traces } = this.#sources
+    const page = await traces?.ask('runs', { filter: { agentId: this.id }, first: 1, after: undefined })
+    const run = page?.runs[0]
+    return run && traces ? viewRun(run, traces) : null
+  }
+
+  #describe(): AgentDescription {
+    this.#description ??= this.#sources.host.describe(this.id) ?? { modules: [], exchange: [] }
+    return this.#description
+  }
+}
+
+function viewModule(agentId: string, module: ModuleDescription, { redact, traces }: AgentSources): object {
+  const { moduleClass, config, ...facts } = module
+  return {
+    ...facts,
+    module_class: moduleClass,
+    config: (_: unknown, { isForeign }: Asker) => (isForeign ? null : JSON.parse(redact(writePayload(config, redact)))),
+    tools: () => (traces && module.provides.includes('ToolProvider') ? toolsOf(agentId, module.id, traces) : null),
+  }
+}
+
+/** Those that the module listed when it was last asked: to ask it now would run the code of an agent for a look at it. */
+async function toolsOf(agentId: string, moduleId: string, traces: Traces): Promise<unknown> {
+  const methodName = 'listTools'
+  const run = await traces.ask('latestWith', { agentId, step: `${moduleId}.${methodName}` })
+  if (!run) return null
+  const query = { runId: run.run_id, after: -1, first: 1, moduleId, methodName, eventType: 'result' }
+  const [found] = (await traces.ask('events', query)).events
+  const tools = found && readTraceLine(found.line)?.result
+  return Array.isArray(tools) ? tools.filter(isTool) : null
+}
+
+function isTool(value: unknown): boolean {
+  const { name, description } = (value ?? {}) as Record<string, unknown>
+  return typeof name === 'string' && typeof description === 'string'
+}

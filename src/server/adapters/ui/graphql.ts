@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { buildSchema, type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql'
+import { createHandler, type OperationContext } from 'graphql-http'
+import { HostError } from '../../../errors.ts'
+import { checkQueryLimits } from './query-limits.ts'
+
+/** Queries that are remembered, parsed and validated: the page sends a dozen. */
+const MAX_REMEMBERED = 200
+
+/** Who asks. */
+export type Asker = OperationContext & {
+  /** A page of another site: it may see that something happened, not what was said. */
+  readonly isForeign: boolean
+}
+
+const schemaFile = new URL('./schema.graphql', import.meta.url)
+
+/** The schema, which is the contract of the endpoint. */
+export function readSchema(): GraphQLSchema {
+  return buildSchema(readFileSync(schemaFile, 'utf8'))
+}
+
+/**
+ * Answers GraphQL over HTTP (the specification's draft of that name), by POST only, one query at a time.
+ *
+ * @param root what the fields of `Query` are resolved with: methods of their names
+ * @param onError told of what failed that was not the caller's fault
+ */
+export function makeGraphqlRoute(root: object, onError: (error: unknown, request: FastifyRequest) => void) {
+  const schema = readSchema()
+  const remembered = new Map<string, { document: DocumentNode; errors: readonly GraphQLError[] }>()
+  const prepare = (query: string) => {
+    let prepared = remembered.get(query)
+    if (!prepared) {
+      checkQueryLimits(query)
+      const document = parse(query)
+      prepared = { document, errors: validate(schema, document) }
+      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+      remembered.set(query, prepared)
+    }
+    return prepared
+  }
+  const handle = createHandler<FastifyRequest, undefined, Asker>({
+    onSubscribe(_request, { query, variables, operationName }) {
+      try {
+        const { document, errors } = prepare(query)
+        if (errors.length > 0) return errors
+        const contextValue = askerOf(_request.raw)
+        return { schema, document, operationName, variableValues: variables, rootValue: root, contextValue }
+      } catch (error) {
+        return [error instanceof GraphQLError ? error : new GraphQLError(String(error))]
+      }
+    },
+    onOperation(request, _args, result) {
+      if (!('errors' in result)) return
+      for (const { originalError } of result.errors ?? []) {
+        if (originalError && !isTheirs(originalError)) onError(originalError, request.raw)
+      }
+    },
+    formatError: (error) => (error instanceof GraphQLError ? conceal(error) : error),
+  })
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { method, url, headers, body } = request
+    const [answer, init] = await handle({
+      method,
+      url,
+      headers,
+      body: body as Record<string, unknown>,
+      raw: request,
+      context: undefined,
+    })
+    return reply
+      .code(init.status)
+      .headers(init.headers ?? {})
+      .send(answer ?? '')
+  }
+}
+
+/** Whether a page of another site asks: browsers say so, and pages cannot change it. */
+export function askerOf({ headers }: FastifyRequest): Asker {
+  return { isForeign: headers['sec-fetch-site'] === 'cross-site' } as Asker
+}
+
+function isTheirs(error: Error): boolean {
+  return error instanceof GraphQLError || (error instanceof HostError && error.statusCode < 500)
+}
+
+/** What is ours may hold anything: `x-request-id` finds it in the log. */
+function conceal(error: GraphQLError): GraphQLError {
+  const { originalError, nodes, path } = error
+  if (!originalError || isTheirs(originalError)) return error
+  const isAway = originalError instanceof HostError && originalError.code === 'STORE_UNAVAILABLE'
+  return new GraphQLError(isAway ? 'The traces cannot be read' : 'Internal Server Error', { nodes, path })
+}

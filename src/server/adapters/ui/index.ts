@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import type { Adapter, AdapterOptions } from '../../adapter.ts'
+import { adapterName } from '../../adapter-name.ts'
+import { logFailure } from '../../error-replies.ts'
+import { makeGraphqlRoute } from './graphql.ts'
+import { LiveUpdates } from './live.ts'
+import { servePage } from './page.ts'
+import { makeQueries } from './queries.ts'
+
+/** Queries are short, and refused beyond this before they are looked at. Bytes. */
+const MAX_QUERY_BYTES = 64 * 1024
+
+/** The debug UI: a page, and the GraphQL API that it asks. */
+export class UiApiAdapter implements Adapter {
+  readonly isOpen = true
+  readonly #options: AdapterOptions
+
+  constructor(options: AdapterOptions) {
+    this.#options = options
+  }
+
+  async adapt(app: FastifyInstance): Promise<void> {
+    const { host, agents, traces, redact, streams } = this.#options
+    const queries = makeQueries({ host, agents, traces, redact, adapters: this.#adapters() })
+    const live = new LiveUpdates({ host, agents, traces, streams })
+    app.post('/api/ui/graphql', { bodyLimit: MAX_QUERY_BYTES }, makeGraphqlRoute(queries, logFailure))
+    app.get('/api/ui/live', (request, reply) => live.open(request, reply))
+    await servePage(app)
+  }
+
+  #adapters(): { name: string; hasKey: boolean }[] {
+    const { compatApiKey, responsesApiKey, mcpApiKey, adapters } = this.#options.options
+    const keys: Record<string, string | undefined> = {
+      ChatCompatApiAdapter: compatApiKey ?? process.env.COMPAT_API_KEY,
+      ResponsesCompatApiAdapter: responsesApiKey,
+      McpApiAdapter: mcpApiKey,
+    }
+    const names = new Set([...adapters.map(adapterName), 'UiApiAdapter'])
+    return [...names].map((name) => ({ name, hasKey: Boolean(keys[name]) }))
+  }
+}

@@ -1,0 +1,69 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RunSummary } from '../../../trace/run-summary.ts'
+import type { Traces } from '../../../trace/traces.ts'
+import type { AdapterOptions } from '../../adapter.ts'
+import type { EventStream } from '../../event-streams.ts'
+import { askerOf } from './graphql.ts'
+
+const KEEP_ALIVE_MS = 15_000
+
+type LiveSources = Pick<AdapterOptions, 'host' | 'agents' | 'traces' | 'streams'>
+
+/**
+ * What happens, as server-sent events for the page: `runs` with those that have begun, gone on or ended, `agents` when an
+ * agent or its file has changed, `tracing` when events were lost. Whoever hears it asks for what it shows.
+ */
+export class LiveUpdates {
+  readonly #sources: LiveSources
+  readonly #open = new Map<EventStream, { readonly isForeign: boolean }>()
+  #stop: (() => void)[] = []
+  #dropped = 0
+
+  constructor(sources: LiveSources) {
+    this.#sources = sources
+  }
+
+  open(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const stream = this.#sources.streams.open(reply, {
+      keepAlive: () => ': still there\n\n',
+      keepAliveMs: KEEP_ALIVE_MS,
+      onLeave: () => this.#remove(stream),
+      isEndless: true,
+    })
+    this.#open.set(stream, askerOf(request))
+    if (this.#open.size === 1) this.#listen()
+    stream.send('event: ready\ndata: {}\n\n')
+    return reply
+  }
+
+  #remove(stream: EventStream): void {
+    this.#open.delete(stream)
+    if (this.#open.size === 0) for (const stop of this.#stop.splice(0)) stop()
+  }
+
+  #listen(): void {
+    const { host, agents, traces } = this.#sources
+    const tellAgents = () => this.#send('agents', () => ({}))
+    this.#stop = [host.onChange(tellAgents), agents.onLoad(tellAgents)]
+    if (traces) this.#stop.push(traces.watch((runs) => this.#tellRuns(runs, traces)))
+  }
+
+  #tellRuns(runs: readonly RunSummary[], traces: Traces): void {
+    const withoutTexts = runs.map((run) => ({ ...run, input: null, output: null, error: null }))
+    this.#send('runs', ({ isForeign }) => ({ runs: isForeign ? withoutTexts : runs }))
+    const { dropped, problem } = traces.counts()
+    if (dropped !== this.#dropped) this.#send('tracing', () => ({ dropped, problem }))
+    this.#dropped = dropped
+  }
+
+  #send(event: string, dataFor: (asker: { readonly isForeign: boolean }) => object): void {
+    for (const [stream, asker] of this.#open) {
+      try {
+        stream.send(`event: ${event}\ndata: ${JSON.stringify(dataFor(asker))}\n\n`)
+      } catch {
+        // It is not read: what it missed it asks for when it connects again.
+        stream.cut()
+      }
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { GraphQLError } from 'graphql'
+import type { AgentEvent } from '../../../agent/agent-event.ts'
+import type { RunSummary } from '../../../trace/run-summary.ts'
+import { readTraceLine } from '../../../trace/trace-line.ts'
+import type { Traces } from '../../../trace/traces.ts'
+import type { Asker } from './graphql.ts'
+
+const MAX_EVENTS = 5000
+
+export interface EventsArguments {
+  first: number
+  after?: string | null
+  call_id?: string | null
+  module_id?: string | null
+  method_name?: string | null
+  event_type?: string | null
+}
+
+/** A run as GraphQL tells it. */
+export function viewRun(run: RunSummary, traces: Traces) {
+  return {
+    ...run,
+    input: (_: unknown, { isForeign }: Asker) => (isForeign ? null : run.input),
+    output: (_: unknown, { isForeign }: Asker) => (isForeign ? null : run.output),
+    error: (_: unknown, { isForeign }: Asker) => (isForeign ? null : run.error),
+    events: (wanted: EventsArguments) => eventsOf(run.run_id, wanted, traces),
+  }
+}
+
+async function eventsOf(runId: string, wanted: EventsArguments, traces: Traces) {
+  const first = between('first', wanted.first, MAX_EVENTS)
+  const after = wanted.after == null ? -1 : readIndex(wanted.after)
+  const { events, hasMore } = await traces.ask('events', {
+    runId,
+    after,
+    first,
+    callId: wanted.call_id ?? undefined,
+    moduleId: wanted.module_id ?? undefined,
+    methodName: wanted.method_name ?? undefined,
+    eventType: wanted.event_type ?? undefined,
+  })
+  const last = events.at(-1)?.index ?? after
+  return {
+    events: events.flatMap(({ line, index }) => viewLine(line, index)),
+    cursor: last === -1 ? null : String(last),
+    has_more: hasMore,
+  }
+}
+
+/** The event of a line as GraphQL tells it; none for a line that cannot be read. */
+export function viewLine(line: string, index: number | null): object[] {
+  const event = readTraceLine(line)
+  return event ? [new EventView(event, index)] : []
+}
+
+/** Fields of its own, and methods for what is not for everybody. */
+class EventView {
+  readonly index: number | null
+  readonly #event: AgentEvent
+
+  constructor(event: AgentEvent, index: number | null) {
+    const { arguments: _arguments, result: _result, exception: _exception, ...facts } = event
+    Object.assign(this, facts)
+    this.index = index
+    this.#event = event
+  }
+
+  arguments(_: unknown, { isForeign }: Asker): unknown {
+    return isForeign ? null : this.#event.arguments
+  }
+
+  result(_: unknown, { isForeign }: Asker): unknown {
+    return isForeign ? null : this.#event.result
+  }
+
+  exception(_: unknown, { isForeign }: Asker): string | null {
+    return isForeign ? null : this.#event.exception
+  }
+}
+
+/** @throws GraphQLError naming the argument and its limits */
+export function between(name: string, value: number, max: number): number {
+  if (value >= 1 && value <= max) return value
+  throw new GraphQLError(`${name} must be from 1 to ${max}, not ${value}.`)
+}
+
+function readIndex(cursor: string): number {
+  const index = Number(cursor)
+  if (Number.isInteger(index) && index >= 0) return index
+  throw new GraphQLError(`after must be the cursor of a page, not '${cursor}'.`)
+}

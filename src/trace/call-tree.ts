@@ -1,0 +1,99 @@
+import type { AgentEvent } from '../agent/agent-event.ts'
+
+/** What a call tree is made from: an event, with or without what was said. */
+export type TraceStep = Pick<
+  AgentEvent,
+  | 'event_type'
+  | 'module_id'
+  | 'module_class'
+  | 'method_name'
+  | 'time'
+  | 'call_id'
+  | 'caller_id'
+  | 'parent_call_id'
+  | 'duration_ms'
+>
+
+/** One call of one module by another, from its events. */
+export interface Call {
+  readonly id: string
+  readonly callerId: string
+  readonly moduleId: string
+  readonly moduleClass: string
+  readonly method: string
+  /** Unix seconds. */
+  readonly startedAt: number
+  /** Number of its first event in the run. */
+  readonly index: number
+  readonly depth: number
+  readonly parent: Call | undefined
+  readonly children: Call[]
+  status: 'running' | 'done' | 'failed'
+  /** Unix seconds; undefined while it runs, as are the two below. */
+  endedAt: number | undefined
+  durationMs: number | undefined
+  endIndex: number | undefined
+}
+
+/** The calls of a run. This also runs in browsers. */
+export class CallTree {
+  /** In the order in which they began. */
+  readonly calls: Call[] = []
+  readonly roots: Call[] = []
+  /** Everybody who calls or is called, in the order of first use: `agent:<id>` and module ids. */
+  readonly participants: string[] = []
+  readonly #byId = new Map<string, Call>()
+  #events = 0
+
+  /** How many events were added. */
+  get size(): number {
+    return this.#events
+  }
+
+  get(id: string): Call | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** Adds the next event of the run. */
+  add(step: TraceStep): void {
+    const index = this.#events++
+    if (step.event_type === 'call') this.#begin(step, index)
+    else this.#end(step, index)
+  }
+
+  #begin(step: TraceStep, index: number): void {
+    const parent = step.parent_call_id === null ? undefined : this.#byId.get(step.parent_call_id)
+    const call: Call = {
+      id: step.call_id,
+      callerId: step.caller_id,
+      moduleId: step.module_id,
+      moduleClass: step.module_class,
+      method: step.method_name,
+      startedAt: step.time,
+      index,
+      depth: parent ? parent.depth + 1 : 0,
+      parent,
+      children: [],
+      status: 'running',
+      endedAt: undefined,
+      durationMs: undefined,
+      endIndex: undefined,
+    }
+    this.#byId.set(call.id, call)
+    this.calls.push(call)
+    if (parent) parent.children.push(call)
+    else this.roots.push(call)
+    for (const name of [call.callerId, call.moduleId])
+      if (!this.participants.includes(name)) this.participants.push(name)
+  }
+
+  #end(step: TraceStep, index: number): void {
+    // Its beginning may have been lost.
+    const call = this.#byId.get(step.call_id)
+    if (!call) return
+    call.status = step.event_type === 'exception' ? 'failed' : 'done'
+    call.endedAt = step.time
+    call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000
+    call.endIndex = index
+  }
+}

@@ -1,0 +1,140 @@
+import { Histogram } from './histogram.ts'
+import type { ModuleStats } from './run-summary.ts'
+import type { MetricsQuery } from './trace-query.ts'
+
+/** Numbers of a set of runs, or of the calls of one module. Fields are named as GraphQL names them. */
+export interface MetricsRow {
+  readonly count: number
+  readonly errors: number
+  readonly p50_ms: number | null
+  readonly p95_ms: number | null
+  readonly first_text_p50_ms: number | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+}
+
+export interface MetricsView {
+  readonly since: number
+  readonly until: number
+  readonly bucket_seconds: number
+  readonly total: MetricsRow
+  /** One a bucket, also where nothing happened. `time` is the beginning of the bucket. */
+  readonly points: readonly (MetricsRow & { readonly time: number })[]
+  readonly agents: readonly (MetricsRow & { readonly agent_id: string; readonly last_at: number })[]
+  readonly modules: readonly (MetricsRow & { readonly agent_id: string; readonly module_id: string })[]
+}
+
+interface RunRow {
+  readonly agent_id: string
+  readonly status: string
+  readonly started_at: number
+  readonly duration_ms: number | null
+  readonly first_text_ms: number | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** JSON of {@link ModuleStats} by module id. */
+  readonly modules: string
+}
+
+class Tally {
+  count = 0
+  errors = 0
+  inputTokens = 0
+  outputTokens = 0
+  lastAt = 0
+  readonly durations = new Histogram()
+  readonly firstTexts = new Histogram()
+
+  addRun(run: RunRow): void {
+    this.count++
+    if (run.status === 'failed' || run.status === 'interrupted') this.errors++
+    if (run.duration_ms !== null) this.durations.add(run.duration_ms)
+    if (run.first_text_ms !== null) this.firstTexts.add(run.first_text_ms)
+    this.inputTokens += run.input_tokens
+    this.outputTokens += run.output_tokens
+    this.lastAt = Math.max(this.lastAt, run.started_at)
+  }
+
+  addModule(stats: ModuleStats): void {
+    this.count += stats.calls
+    this.errors += stats.errors
+    this.durations.addAll(stats.durations)
+    this.inputTokens += stats.input_tokens
+    this.outputTokens += stats.output_tokens
+  }
+
+  row(): MetricsRow {
+    return {
+      count: this.count,
+      errors: this.errors,
+      p50_ms: this.durations.quantile(0.5),
+      p95_ms: this.durations.quantile(0.95),
+      first_text_p50_ms: this.firstTexts.quantile(0.5),
+      input_tokens: this.inputTokens,
+      output_tokens: this.outputTokens,
+    }
+  }
+}
+
+/** Adds up runs: as a whole, over time, by agent and by module. */
+export class MetricsTally {
+  readonly #query: MetricsQuery
+  readonly #total = new Tally()
+  readonly #points = new Map<number, Tally>()
+  readonly #agents = new Map<string, Tally>()
+  readonly #modules = new Map<string, { agentId: string; moduleId: string; tally: Tally }>()
+
+  constructor(query: MetricsQuery) {
+    this.#query = query
+  }
+
+  add(run: RunRow): void {
+    const { moduleId } = this.#query
+    const modules = JSON.parse(run.modules) as Readonly<Record<string, ModuleStats>>
+    const stats = moduleId === undefined ? undefined : modules[moduleId]
+    at(this.#agents, run.agent_id, () => new Tally()).addRun(run)
+    for (const [id, each] of Object.entries(modules)) this.#moduleOf(run.agent_id, id).addModule(each)
+    if (moduleId !== undefined && !stats) return
+    for (const tally of [this.#total, at(this.#points, this.#bucketOf(run.started_at), () => new Tally())]) {
+      if (stats) tally.addModule(stats)
+      else tally.addRun(run)
+    }
+  }
+
+  view(): MetricsView {
+    const { since, until, bucketSeconds } = this.#query
+    const times: number[] = []
+    for (let time = this.#bucketOf(since); time < until; time += bucketSeconds) times.push(time)
+    const none = new Tally()
+    return {
+      since,
+      until,
+      bucket_seconds: bucketSeconds,
+      total: this.#total.row(),
+      points: times.map((time) => ({ time, ...(this.#points.get(time) ?? none).row() })),
+      agents: [...this.#agents].map(([agent_id, tally]) => ({ agent_id, last_at: tally.lastAt, ...tally.row() })),
+      modules: [...this.#modules.values()].map(({ agentId, moduleId, tally }) => ({
+        agent_id: agentId,
+        module_id: moduleId,
+        ...tally.row(),
+      })),
+    }
+  }
+
+  #bucketOf(time: number): number {
+    return Math.floor(time / this.#query.bucketSeconds) * this.#query.bucketSeconds
+  }
+
+  #moduleOf(agentId: string, moduleId: string): Tally {
+    return at(this.#modules, `${agentId} ${moduleId}`, () => ({ agentId, moduleId, tally: new Tally() })).tally
+  }
+}
+
+function at<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key)
+  if (value === undefined) {
+    value = make()
+    map.set(key, value)
+  }
+  return value
+}

@@ -1,0 +1,114 @@
+import { messageOf } from '../errors.ts'
+import { isSecretName, REDACTED, type Redact } from './redact.ts'
+
+/** Longer texts are cut. Characters. */
+const MAX_TEXT = 10_000
+/** Longer lists keep their beginning and their end: that is where usage and the last words stand. */
+const MAX_ITEMS = 1000
+const ITEMS_AT_END = 100
+const MAX_DEPTH = 20
+/** What one payload may come to. Characters. */
+const MAX_CHARS = 200_000
+/** No secret is longer: what is cut is first searched this far beyond the cut, since half a secret is not recognised. */
+const MAX_SECRET = 4096
+
+/**
+ * Any value as JSON, as it is at this moment: without what cannot be written (functions, circles), without the texts of
+ * fields whose names speak of a secret, and with long values cut and their length told. Never throws.
+ */
+export function writePayload(value: unknown, redact: Redact): string {
+  if (typeof value === 'string' && value.length <= MAX_TEXT) return JSON.stringify(value)
+  return JSON.stringify(new Copy(redact).of(value)) ?? 'null'
+}
+
+class Copy {
+  readonly #redact: Redact
+  readonly #above = new Set<object>()
+  #room = MAX_CHARS
+
+  constructor(redact: Redact) {
+    this.#redact = redact
+  }
+
+  /** @param secret whether a name above speaks of a secret: then no text below is shown */
+  of(value: unknown, secret = false): unknown {
+    switch (typeof value) {
+      case 'string':
+        return secret ? REDACTED : this.#text(value)
+      case 'number':
+        return Number.isFinite(value) ? value : String(value)
+      case 'bigint':
+        return String(value)
+      case 'function':
+        return `[function ${value.name}]`
+      case 'symbol':
+        return String(value)
+      case 'object':
+        return value === null ? null : this.#object(value, secret)
+      default:
+        return value
+    }
+  }
+
+  #text(text: string): string {
+    if (text.length > MAX_TEXT || text.length > this.#room) {
+      const room = Math.min(MAX_TEXT, Math.max(this.#room, 0))
+      this.#room -= room
+      const shown = this.#redact(text.slice(0, room + MAX_SECRET)).slice(0, room)
+      return `${shown}… [cut: ${text.length} characters]`
+    }
+    this.#room -= text.length
+    return text
+  }
+
+  #object(value: object, secret: boolean): unknown {
+    if (this.#above.has(value)) return '[circular]'
+    if (this.#above.size >= MAX_DEPTH) return '[too deep]'
+    if (this.#room <= 0) return '[cut]'
+    this.#above.add(value)
+    try {
+      return this.#fields(value, secret)
+    } catch (error) {
+      return `[unreadable: ${messageOf(error)}]`
+    } finally {
+      this.#above.delete(value)
+    }
+  }
+
+  #fields(value: object, secret: boolean): unknown {
+    if (Array.isArray(value)) return this.#items(value, secret)
+    if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return `[${value.byteLength} bytes]`
+    if (value instanceof Error) return this.of({ name: value.name, message: value.message }, secret)
+    if (value instanceof Set) return this.#items([...value], secret)
+    if (value instanceof Map) return this.of(Object.fromEntries(value), secret)
+    const { toJSON } = value as { toJSON?: unknown }
+    if (typeof toJSON === 'function') return this.of(toJSON.call(value), secret)
+    const copy: Record<string, unknown> = {}
+    for (const name of Object.keys(value)) {
+      if (this.#room <= 0) {
+        copy['…'] = '[cut]'
+        break
+      }
+      this.#room -= name.length
+      copy[name] = this.#field(value, name, secret)
+    }
+    return copy
+  }
+
+  #field(value: object, name: string, secret: boolean): unknown {
+    try {
+      return this.of((value as Record<string, unknown>)[name], secret || isSecretName(name))
+    } catch (error) {
+      return `[unreadable: ${messageOf(error)}]`
+    }
+  }
+
+  #items(items: readonly unknown[], secret: boolean): unknown[] {
+    const copyOf = (item: unknown) => this.of(item, secret)
+    if (items.length <= MAX_ITEMS) return items.map(copyOf)
+    const head = items.slice(0, MAX_ITEMS - ITEMS_AT_END).map(copyOf)
+    // The end is copied even when the beginning has used up the room.
+    this.#room = Math.max(this.#room, MAX_TEXT)
+    return [...head, `… [cut: ${items.length} items]`, ...items.slice(-ITEMS_AT_END).map(copyOf)]
+  }
+}

@@ -1,0 +1,211 @@
+import type { AgentEvent } from '../agent/agent-event.ts'
+import { Histogram } from './histogram.ts'
+import { Places } from './places.ts'
+
+export const RUN_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'interrupted'] as const
+/** `interrupted`: the process went away before the run had ended. */
+export type RunStatus = (typeof RUN_STATUSES)[number]
+
+/** One run in short. Fields are named as GraphQL names them. */
+export interface RunSummary {
+  run_id: string
+  agent_id: string
+  entry_point: string
+  status: RunStatus
+  /** Unix time in seconds, with fractions. */
+  started_at: number
+  /** Null while it runs. */
+  duration_ms: number | null
+  /** Until the agent's first text went out; null when there was none. */
+  first_text_ms: number | null
+  calls: number
+  errors: number
+  events: number
+  /** What the agent was asked, and what it answered: the beginning. */
+  input: string
+  output: string
+  /** What went wrong: one line. */
+  error: string | null
+  input_tokens: number
+  output_tokens: number
+}
+
+/** The end of a run, as the host tells it. */
+export interface RunEndNote {
+  readonly runId: string
+  readonly status: RunStatus
+  readonly durationMs: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+/** What one module did in one run. */
+export interface ModuleStats {
+  calls: number
+  errors: number
+  input_tokens: number
+  output_tokens: number
+  durations: Record<string, number>
+}
+
+/** A run as the index keeps it. */
+export interface RunRecord {
+  readonly summary: RunSummary
+  /** By module id. */
+  readonly modules: Readonly<Record<string, ModuleStats>>
+  /** Every `<module id>.<method>` that was called. */
+  readonly steps: readonly string[]
+  /** Where its events are: see {@link Places}. */
+  readonly places: string
+}
+
+const PREVIEW = 300
+
+/** A run, put together from its events as they come. */
+export class RunBuilder {
+  readonly summary: RunSummary
+  readonly places: Places
+  readonly #modules = new Map<string, { stats: ModuleStats; durations: Histogram }>()
+  readonly #steps: Set<string>
+
+  private constructor(summary: RunSummary, { modules, steps, places }: Omit<RunRecord, 'summary'>) {
+    this.summary = summary
+    this.places = new Places(places)
+    this.#steps = new Set(steps)
+    for (const [id, stats] of Object.entries(modules)) {
+      this.#modules.set(id, { stats, durations: new Histogram(stats.durations) })
+    }
+  }
+
+  static begin(runId: string, { agent_id, entry_point, time }: AgentEvent): RunBuilder {
+    const summary: RunSummary = {
+      run_id: runId,
+      agent_id,
+      entry_point: entry_point ?? '',
+      status: 'running',
+      started_at: time,
+      duration_ms: null,
+      first_text_ms: null,
+      calls: 0,
+      errors: 0,
+      events: 0,
+      input: '',
+      output: '',
+      error: null,
+      input_tokens: 0,
+      output_tokens: 0,
+    }
+    return new RunBuilder(summary, { modules: {}, steps: [], places: '' })
+  }
+
+  static resume({ summary, ...rest }: RunRecord): RunBuilder {
+    return new RunBuilder(summary, rest)
+  }
+
+  get isRunning(): boolean {
+    return this.summary.status === 'running'
+  }
+
+  add(event: AgentEvent): void {
+    const { summary } = this
+    summary.events++
+    // What is still heard of was not interrupted.
+    if (summary.status === 'interrupted') summary.status = 'running'
+    if (event.event_type === 'call') this.#begin(event)
+    else this.#finish(event)
+  }
+
+  /** What the host says of the end: it also knows of runs whose agent never returned. */
+  end({ status, durationMs, inputTokens, outputTokens }: RunEndNote): void {
+    const { summary } = this
+    summary.status = status
+    summary.duration_ms = durationMs
+    // Counted once, where the calls of models within models would be counted for each.
+    if (inputTokens + outputTokens > 0) {
+      summary.input_tokens = inputTokens
+      summary.output_tokens = outputTokens
+    }
+  }
+
+  toRecord(): RunRecord {
+    const modules = [...this.#modules].map(([id, { stats, durations }]) => [id, { ...stats, durations }])
+    return {
+      summary: this.summary,
+      modules: Object.fromEntries(modules) as RunRecord['modules'],
+      steps: [...this.#steps],
+      places: this.places.toString(),
+    }
+  }
+
+  #begin(event: AgentEvent): void {
+    const { summary } = this
+    summary.calls++
+    this.#module(event.module_id).stats.calls++
+    this.#steps.add(`${event.module_id}.${event.method_name}`)
+    const [first] = event.arguments?.args ?? []
+    if (isEntry(event)) {
+      summary.started_at = Math.min(summary.started_at, event.time)
+      if (typeof first === 'string') summary.input = shorten(first)
+    }
+    if (event.method_name === 'respondText' && event.module_id === '__response__') this.#respond(first, event.time)
+  }
+
+  #respond(text: unknown, time: number): void {
+    const { summary } = this
+    summary.first_text_ms ??= (time - summary.started_at) * 1000
+    if (typeof text === 'string' && summary.output.length < PREVIEW) summary.output = shorten(summary.output + text)
+  }
+
+  #finish(event: AgentEvent): void {
+    const { stats, durations } = this.#module(event.module_id)
+    durations.add(event.duration_ms ?? 0)
+    if (event.exception !== null) {
+      this.summary.errors++
+      stats.errors++
+      this.summary.error = shorten(event.exception.split('\n', 1)[0] ?? '')
+    }
+    this.#count(event.result, stats)
+    if (!isEntry(event)) return
+    if (this.summary.duration_ms !== null) return
+    this.summary.duration_ms = event.duration_ms
+    this.summary.status = statusOf(event)
+  }
+
+  /** Tokens, as the parts of a model's answer tell them. */
+  #count(result: unknown, stats: ModuleStats): void {
+    if (!Array.isArray(result)) return
+    for (const part of result) {
+      if (part?.type !== 'usage') continue
+      const { inputTokens = 0, outputTokens = 0 } = part.usage ?? {}
+      stats.input_tokens += inputTokens
+      stats.output_tokens += outputTokens
+      this.summary.input_tokens += inputTokens
+      this.summary.output_tokens += outputTokens
+    }
+  }
+
+  #module(id: string) {
+    let module = this.#modules.get(id)
+    if (!module) {
+      const stats: ModuleStats = { calls: 0, errors: 0, input_tokens: 0, output_tokens: 0, durations: {} }
+      module = { stats, durations: new Histogram() }
+      this.#modules.set(id, module)
+    }
+    return module
+  }
+}
+
+/** Whether it is the call of the entry module, by the agent itself. */
+export function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
+  return parent_call_id === null && caller_id.startsWith('agent:')
+}
+
+/** Without a word from the host: an agent that was aborted says so in what it throws. */
+function statusOf({ exception }: AgentEvent): RunStatus {
+  if (exception === null) return 'completed'
+  return /^HostError: The run of agent '.*' was aborted\./.test(exception) ? 'cancelled' : 'failed'
+}
+
+function shorten(text: string): string {
+  return text.length > PREVIEW ? `${text.slice(0, PREVIEW)}…` : text
+}

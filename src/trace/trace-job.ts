@@ -1,0 +1,50 @@
+import type { MetricsView } from './metrics.ts'
+import type { RunEndNote, RunSummary } from './run-summary.ts'
+import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
+
+/** What the thread is made with. */
+export interface TraceThreadData {
+  /** The service to run, as a URL. */
+  readonly service: string
+  readonly dir: string
+  readonly maxBytes: number
+}
+
+/** The questions that the thread answers, each with its argument and its answer. */
+export interface TraceQuestions {
+  runs: [RunsQuery, { runs: RunSummary[]; hasMore: boolean }]
+  count: [RunFilter, number]
+  run: [string, RunSummary | undefined]
+  events: [EventsQuery, EventsPage]
+  log: [LogQuery, { lines: string[]; hasMore: boolean }]
+  latestWith: [{ agentId: string; step: string }, RunSummary | undefined]
+  metrics: [MetricsQuery, MetricsView]
+  /** Bytes that are not indexed yet. */
+  missingBytes: [undefined, number]
+}
+
+export type TraceQuestion = keyof TraceQuestions
+
+/** What the thread is told. */
+export type TraceJob =
+  | {
+      readonly kind: 'write'
+      /** Whole lines, by agent id. */
+      readonly lines: ReadonlyMap<string, string>
+      readonly ends: readonly RunEndNote[]
+      readonly events: number
+      readonly chars: number
+    }
+  | { readonly kind: 'ask'; readonly id: number; readonly question: TraceQuestion; readonly argument: unknown }
+  | { readonly kind: 'watch'; readonly isWatched: boolean }
+  | { readonly kind: 'close' }
+
+/** What the thread says. */
+export type TraceNews =
+  | { readonly kind: 'ready' }
+  /** A `write` is done; `problem` says why its lines are lost. */
+  | { readonly kind: 'written'; readonly events: number; readonly chars: number; readonly problem: string | undefined }
+  | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
+  | { readonly kind: 'changed'; readonly runs: readonly RunSummary[] }
+  | { readonly kind: 'failed'; readonly problem: string }
+  | { readonly kind: 'closed' }

@@ -1,0 +1,64 @@
+import type { RunStatus } from './run-summary.ts'
+
+/** Which runs; what is left out is not asked for. */
+export interface RunFilter {
+  readonly agentId?: string | undefined
+  readonly entryPoint?: string | undefined
+  readonly status?: RunStatus | undefined
+  /** Unix seconds, inclusive. */
+  readonly since?: number | undefined
+  /** Unix seconds, exclusive. */
+  readonly until?: number | undefined
+  readonly minDurationMs?: number | undefined
+  readonly maxDurationMs?: number | undefined
+  /** Only runs in which some call failed. */
+  readonly hasErrors?: boolean | undefined
+  readonly moduleId?: string | undefined
+  readonly methodName?: string | undefined
+  /** `<module id>.<method>` */
+  readonly step?: string | undefined
+  /** In what was asked or answered (the beginning), the error, or an id. */
+  readonly text?: string | undefined
+}
+
+export interface RunsQuery {
+  readonly filter: RunFilter
+  readonly first: number
+  /** The last run of the page before. */
+  readonly after: { readonly startedAt: number; readonly runId: string } | undefined
+}
+
+/** Events of one run, in their order. */
+export interface EventsQuery {
+  readonly runId: string
+  /** Number of the event before the first one, counted from 0; -1 for the beginning. */
+  readonly after: number
+  readonly first: number
+  readonly callId?: string | undefined
+  readonly moduleId?: string | undefined
+  readonly methodName?: string | undefined
+  readonly eventType?: string | undefined
+}
+
+export interface EventsPage {
+  readonly events: readonly { readonly index: number; readonly line: string }[]
+  readonly hasMore: boolean
+}
+
+/** The latest events of an agent. */
+export interface LogQuery {
+  readonly agentId: string
+  readonly limit: number
+  readonly eventType?: string | undefined
+  readonly moduleId?: string | undefined
+}
+
+export interface MetricsQuery {
+  /** Unix seconds. */
+  readonly since: number
+  readonly until: number
+  readonly bucketSeconds: number
+  readonly agentId?: string | undefined
+  /** Then the numbers are those of the module's calls instead of the runs. */
+  readonly moduleId?: string | undefined
+}

@@ -1,0 +1,140 @@
+import { readPlaces } from './places.ts'
+import { linesFromEnd, readAt, TraceFiles } from './trace-files.ts'
+import { TraceIndex } from './trace-index.ts'
+import { readTraceLine } from './trace-line.ts'
+import type { EventsPage, EventsQuery, LogQuery } from './trace-query.ts'
+
+/** How far back the latest events of an agent are looked for. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024
+/** Events that are read at once while those that fit are looked for. */
+const BATCH = 500
+/** How much a question waits for what is not indexed yet. */
+const MAX_STEPS_BEFORE_ANSWER = 8
+/** Files that other processes write are looked at no more often than this. */
+const LOOK_AROUND_MS = 1000
+
+/** A trace folder as it is read: never a whole file, and never more than a question needs. */
+export class TraceReader {
+  readonly files: TraceFiles
+  readonly index: TraceIndex
+  readonly #grown = new Set<string>()
+  #lookedAroundMs = 0
+
+  /**
+   * @param dir absolute
+   * @param maxBytes that the files of one agent may come to
+   */
+  constructor(dir: string, maxBytes: number) {
+    this.files = new TraceFiles(dir)
+    this.index = new TraceIndex(this.files, maxBytes)
+  }
+
+  /** Says that a file has grown. */
+  noteGrown(name: string): void {
+    this.#grown.add(name)
+  }
+
+  /**
+   * Brings the index up to date, as far as one step goes.
+   *
+   * @returns whether there may be more to do
+   */
+  step(): boolean {
+    const nowMs = Date.now()
+    const isDue = nowMs - this.#lookedAroundMs >= LOOK_AROUND_MS
+    const more = isDue ? this.index.readOn() : this.index.readOn([...this.#grown])
+    if (more) return true
+    if (isDue) this.#lookedAroundMs = nowMs
+    this.#grown.clear()
+    return false
+  }
+
+  /** Brings the index up to date before a question, unless that would take long. */
+  catchUp(): void {
+    for (let steps = 0; steps < MAX_STEPS_BEFORE_ANSWER; steps++) if (!this.step()) return
+  }
+
+  /** Events of a run, in their order. */
+  events({ runId, after, first, ...filter }: EventsQuery): EventsPage {
+    const places = readPlaces(this.index.placesOf(runId))
+    const tests = [`"run_id":${JSON.stringify(runId)}`, ...textsOf(filter)]
+    const found: { index: number; line: string }[] = []
+    for (let from = after + 1; from < places.length; from += BATCH) {
+      const lines = this.#linesAt(places.slice(from, from + BATCH))
+      for (const [offset, line] of lines.entries()) {
+        if (line === undefined || !fits(line, tests, filter)) continue
+        if (found.length === first) return { events: found, hasMore: true }
+        found.push({ index: from + offset, line })
+      }
+    }
+    return { events: found, hasMore: false }
+  }
+
+  /** The latest events of an agent, oldest first. */
+  log({ agentId, limit, ...filter }: LogQuery): { lines: string[]; hasMore: boolean } {
+    const name = this.files.nameOf(agentId)
+    const tests = [`"agent_id":${JSON.stringify(agentId)}`, ...textsOf(filter)]
+    const lines: string[] = []
+    let bytes = MAX_LOG_BYTES
+    for (const file of [name, `${name}.1`]) {
+      const size = this.files.stat(file)?.size
+      if (size === undefined) continue
+      for (const line of linesFromEnd(this.files.path(file), bytes)) {
+        if (!fits(line, tests, filter)) continue
+        if (lines.length === limit) return { lines: lines.reverse(), hasMore: true }
+        lines.push(line)
+      }
+      bytes -= size
+      if (bytes <= 0) return { lines: lines.reverse(), hasMore: true }
+    }
+    return { lines: lines.reverse(), hasMore: false }
+  }
+
+  close(): void {
+    this.files.close()
+    this.index.close()
+  }
+
+  #linesAt(places: ReturnType<typeof readPlaces>): (string | undefined)[] {
+    const lines: (string | undefined)[] = []
+    while (lines.length < places.length) {
+      const file = places[lines.length]?.file ?? 0
+      const rest = places.slice(lines.length)
+      const end = rest.findIndex((place) => place.file !== file)
+      const same = end === -1 ? rest : rest.slice(0, end)
+      const name = this.index.fileName(file)
+      // An older file that is gone takes its events with it.
+      const isThere = name !== undefined && this.files.stat(name) !== undefined
+      lines.push(...(isThere ? readAt(this.files.path(name), same) : same.map(() => undefined)))
+    }
+    return lines
+  }
+}
+
+interface EventFilter {
+  readonly callId?: string | undefined
+  readonly moduleId?: string | undefined
+  readonly methodName?: string | undefined
+  readonly eventType?: string | undefined
+}
+
+/** What a line that fits has to contain: it spares most lines from being parsed. */
+function textsOf({ callId, moduleId, methodName, eventType }: EventFilter): string[] {
+  const wanted = { call_id: callId, module_id: moduleId, method_name: methodName, event_type: eventType }
+  return Object.entries(wanted).flatMap(([name, value]) => {
+    return value === undefined ? [] : [`"${name}":${JSON.stringify(value)}`]
+  })
+}
+
+function fits(line: string, texts: readonly string[], filter: EventFilter): boolean {
+  if (!texts.every((text) => line.includes(text))) return false
+  const event = readTraceLine(line)
+  if (!event) return false
+  const { callId, moduleId, methodName, eventType } = filter
+  return (
+    (callId === undefined || event.call_id === callId) &&
+    (moduleId === undefined || event.module_id === moduleId) &&
+    (methodName === undefined || event.method_name === methodName) &&
+    (eventType === undefined || event.event_type === eventType)
+  )
+}

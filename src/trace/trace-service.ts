@@ -1,0 +1,146 @@
+import { parentPort } from 'node:worker_threads'
+import { messageOf } from '../errors.ts'
+import type { TraceJob, TraceNews, TraceQuestion, TraceQuestions, TraceThreadData } from './trace-job.ts'
+import { TraceReader } from './trace-reader.ts'
+
+/** How long after a write the index follows, unless somebody asks before. */
+const INDEX_AFTER_MS = 200
+/** How often somebody who watches is told of what other processes write. */
+const WATCH_MS = 500
+const MAX_CHANGES = 200
+
+/** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
+export function serveTraces({ dir, maxBytes }: TraceThreadData): void {
+  try {
+    new TraceService(new TraceReader(dir, maxBytes))
+  } catch (cause) {
+    // An error of libsql loses its message on the way to another thread.
+    throw new Error(messageOf(cause))
+  }
+}
+
+type Answers = { [Q in TraceQuestion]: (argument: TraceQuestions[Q][0]) => TraceQuestions[Q][1] }
+
+class TraceService {
+  readonly #reader: TraceReader
+  readonly #answers: Answers
+  #indexing: NodeJS.Timeout | undefined
+  #watching: NodeJS.Timeout | undefined
+  #lastChange = 0
+  #lastProblem = ''
+
+  constructor(reader: TraceReader) {
+    this.#reader = reader
+    const { index } = reader
+    this.#answers = {
+      runs: (query) => index.runs(query),
+      count: (filter) => index.count(filter),
+      run: (runId) => index.run(runId),
+      events: (query) => reader.events(query),
+      log: (query) => reader.log(query),
+      latestWith: ({ agentId, step }) => index.latestWith(agentId, step),
+      metrics: (query) => index.metrics(query),
+      missingBytes: () => index.missingBytes(),
+    }
+    parentPort?.on('message', (job: TraceJob) => this.#do(job))
+    this.#indexSoon(0)
+    this.#say({ kind: 'ready' })
+  }
+
+  #do(job: TraceJob): void {
+    switch (job.kind) {
+      case 'write':
+        this.#write(job)
+        break
+      case 'ask':
+        this.#answer(job)
+        break
+      case 'watch':
+        this.#watch(job.isWatched)
+        break
+      case 'close':
+        this.#close()
+        break
+    }
+  }
+
+  #write({ lines, ends, events, chars }: Extract<TraceJob, { kind: 'write' }>): void {
+    let problem: string | undefined
+    for (const [agentId, text] of lines) {
+      const name = this.#reader.files.nameOf(agentId)
+      try {
+        this.#reader.files.append(name, text)
+      } catch (error) {
+        problem = messageOf(error)
+      }
+      this.#reader.noteGrown(name)
+    }
+    this.#attempt(() => this.#reader.index.noteEnds(ends))
+    this.#say({ kind: 'written', events, chars, problem })
+    this.#indexSoon(INDEX_AFTER_MS)
+  }
+
+  #answer({ id, question, argument }: Extract<TraceJob, { kind: 'ask' }>): void {
+    try {
+      this.#reader.catchUp()
+      const answer = this.#answers[question] as (argument: unknown) => unknown
+      this.#say({ kind: 'answer', id, value: answer(argument) })
+    } catch (error) {
+      this.#say({ kind: 'answer', id, error: messageOf(error) })
+    }
+  }
+
+  #watch(isWatched: boolean): void {
+    clearInterval(this.#watching)
+    if (!isWatched) return
+    this.#attempt(() => {
+      this.#lastChange = this.#reader.index.lastChange()
+    })
+    this.#watching = setInterval(() => this.#indexSoon(0), WATCH_MS)
+  }
+
+  #close(): void {
+    clearTimeout(this.#indexing)
+    clearInterval(this.#watching)
+    this.#attempt(() => this.#reader.catchUp())
+    this.#attempt(() => this.#reader.close())
+    this.#say({ kind: 'closed' })
+    parentPort?.close()
+  }
+
+  #indexSoon(delayMs: number): void {
+    this.#indexing ??= setTimeout(() => {
+      this.#indexing = undefined
+      this.#attempt(() => {
+        // One step at a time: questions and writes come in between.
+        if (this.#reader.step()) this.#indexSoon(0)
+        this.#tellChanges()
+      })
+    }, delayMs)
+  }
+
+  #tellChanges(): void {
+    if (!this.#watching) return
+    const rows = this.#reader.index.changes(this.#lastChange, MAX_CHANGES)
+    if (rows.length === 0) return
+    this.#lastChange = rows.at(-1)?.change ?? this.#lastChange
+    this.#say({ kind: 'changed', runs: rows.map(({ change, ...run }) => run) })
+    if (rows.length === MAX_CHANGES) this.#indexSoon(0)
+  }
+
+  /** What fails here is tried again with the next write; it is told once. */
+  #attempt(act: () => void): void {
+    try {
+      act()
+      this.#lastProblem = ''
+    } catch (error) {
+      const problem = messageOf(error)
+      if (problem !== this.#lastProblem) this.#say({ kind: 'failed', problem })
+      this.#lastProblem = problem
+    }
+  }
+
+  #say(news: TraceNews): void {
+    parentPort?.postMessage(news)
+  }
+}

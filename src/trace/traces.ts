@@ -1,0 +1,256 @@
+import { Worker } from 'node:worker_threads'
+import type { RunEnd } from '../agent/agent.ts'
+import type { AgentEvent } from '../agent/agent-event.ts'
+import type { AgentHost } from '../agent/host.ts'
+import type { Log } from '../agent/log.ts'
+import { HostError, messageOf } from '../errors.ts'
+import type { Redact } from './redact.ts'
+import type { RunEndNote, RunSummary } from './run-summary.ts'
+import type { TraceJob, TraceNews, TraceQuestion, TraceQuestions, TraceThreadData } from './trace-job.ts'
+import { writeTraceLine } from './trace-line.ts'
+
+export interface TracesOptions {
+  /** Absolute. */
+  readonly dir: string
+  /** What the files of one agent may come to. */
+  readonly maxBytes: number
+  readonly redact: Redact
+  readonly log: Log
+}
+
+/** What became of the events so far. */
+export interface TraceCounts {
+  readonly written: number
+  /** Lost: they came faster than they could be written, or the disk refused them. */
+  readonly dropped: number
+  /** Why the latest were lost; null while all goes well. */
+  readonly problem: string | null
+}
+
+/** Lines are handed over together, at the latest after this. */
+const HAND_OVER_MS = 10
+const HAND_OVER_CHARS = 256 * 1024
+/** What may wait to be written; what comes beyond is dropped and counted. */
+const MAX_WAITING_CHARS = 64 * 1024 * 1024
+const CLOSE_TIMEOUT_MS = 5000
+/** Lost events are spoken of no more often than this. */
+const WARN_EVERY_MS = 10_000
+
+const isSource = import.meta.url.endsWith('.ts')
+const THREAD = new URL('./trace-thread.js', import.meta.url)
+const SERVICE = new URL(isSource ? './trace-service.ts' : './trace-service.js', import.meta.url)
+
+/**
+ * The traces of a project: every event of every agent as a line of a file, and what can be asked of them. An event costs its
+ * caller the making of that line; the rest happens in a thread.
+ */
+export class Traces {
+  readonly #worker: Worker
+  readonly #redact: Redact
+  readonly #log: Log
+  readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  readonly #watchers = new Set<(runs: readonly RunSummary[]) => void>()
+  #lines = new Map<string, string>()
+  #ends: RunEndNote[] = []
+  #events = 0
+  #chars = 0
+  #waitingChars = 0
+  #handingOver: NodeJS.Timeout | undefined
+  #questions = 0
+  #written = 0
+  #dropped = 0
+  #droppedAndTold = 0
+  #warnedMs = 0
+  #problem: string | null = null
+  #gone: Error | undefined
+  #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
+  #onClosed: () => void = () => {}
+
+  private constructor(worker: Worker, { redact, log }: TracesOptions) {
+    this.#worker = worker
+    this.#redact = redact
+    this.#log = log
+    worker.on('message', (news: TraceNews) => this.#hear(news))
+    worker.on('error', (error) => this.#lose(error))
+    worker.on('exit', () => this.#lose(new Error('the traces were closed')))
+  }
+
+  /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
+  static async open(options: TracesOptions): Promise<Traces> {
+    const { dir, maxBytes } = options
+    const data: TraceThreadData = { service: SERVICE.href, dir, maxBytes }
+    const traces = new Traces(new Worker(THREAD, { workerData: data }), options)
+    try {
+      await new Promise<void>((resolve, reject) => {
+        traces.#onReady = { resolve, reject }
+      })
+    } catch (cause) {
+      throw new HostError('STORE_UNAVAILABLE', `Traces cannot be kept in ${dir}: ${messageOf(cause)}`, {
+        suggestions: ['Check that the folder can be written, or start without --debug-ui.'],
+        cause,
+      })
+    }
+    return traces
+  }
+
+  /** Takes down whatever the agents of a host do from now on. */
+  follow(host: AgentHost): void {
+    host.onEvent((event) => this.record(event))
+    host.onRunEnd((end) => this.recordEnd(end))
+  }
+
+  record(event: AgentEvent): void {
+    if (this.#gone || this.#waitingChars + this.#chars > MAX_WAITING_CHARS) {
+      this.#dropped++
+      this.#warnOfLoss()
+      return
+    }
+    const line = `${writeTraceLine(event, this.#redact)}\n`
+    const before = this.#lines.get(event.agent_id)
+    this.#lines.set(event.agent_id, before === undefined ? line : before + line)
+    this.#events++
+    this.#chars += line.length
+    this.#handOverSoon()
+  }
+
+  recordEnd({ runId, status, durationMs, usage }: RunEnd): void {
+    const { inputTokens, outputTokens } = usage
+    this.#ends.push({ runId, status, durationMs, inputTokens, outputTokens })
+    this.#handOverSoon()
+  }
+
+  counts(): TraceCounts {
+    return { written: this.#written, dropped: this.#dropped, problem: this.#problem }
+  }
+
+  /**
+   * Asks the thread. What was recorded before is in the answer.
+   *
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
+  async ask<Q extends TraceQuestion>(question: Q, argument: TraceQuestions[Q][0]): Promise<TraceQuestions[Q][1]> {
+    this.#handOver()
+    const id = ++this.#questions
+    try {
+      if (this.#gone) throw this.#gone
+      return (await new Promise<unknown>((resolve, reject) => {
+        this.#asked.set(id, { resolve, reject })
+        this.#worker.ref()
+        this.#tell({ kind: 'ask', id, question, argument })
+      })) as TraceQuestions[Q][1]
+    } catch (cause) {
+      throw new HostError('STORE_UNAVAILABLE', `The traces cannot be read: ${messageOf(cause)}`, { cause })
+    }
+  }
+
+  /**
+   * Hears of runs that have begun, gone on or ended, some time after they did.
+   *
+   * @returns a function that ends it
+   */
+  watch(watcher: (runs: readonly RunSummary[]) => void): () => void {
+    this.#watchers.add(watcher)
+    if (this.#watchers.size === 1) this.#tell({ kind: 'watch', isWatched: true })
+    return () => {
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#tell({ kind: 'watch', isWatched: false })
+    }
+  }
+
+  /** Writes what waits, and lets the files go. */
+  async close(): Promise<void> {
+    if (this.#gone) return
+    this.#handOver()
+    this.#worker.ref()
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#onClosed = resolve
+      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
+      this.#tell({ kind: 'close' })
+    })
+    clearTimeout(timer)
+    await this.#worker.terminate()
+  }
+
+  #handOverSoon(): void {
+    if (this.#chars >= HAND_OVER_CHARS) this.#handOver()
+    else this.#handingOver ??= setTimeout(() => this.#handOver(), HAND_OVER_MS).unref()
+  }
+
+  #handOver(): void {
+    clearTimeout(this.#handingOver)
+    this.#handingOver = undefined
+    if (this.#events === 0 && this.#ends.length === 0) return
+    this.#tell({ kind: 'write', lines: this.#lines, ends: this.#ends, events: this.#events, chars: this.#chars })
+    this.#waitingChars += this.#chars
+    this.#lines = new Map()
+    this.#ends = []
+    this.#events = 0
+    this.#chars = 0
+  }
+
+  #tell(job: TraceJob): void {
+    if (!this.#gone) this.#worker.postMessage(job)
+  }
+
+  #hear(news: TraceNews): void {
+    switch (news.kind) {
+      case 'ready':
+        // The thread alone keeps no process alive.
+        this.#worker.unref()
+        this.#onReady?.resolve()
+        break
+      case 'written':
+        this.#noteWritten(news)
+        break
+      case 'answer':
+        this.#settle(news)
+        break
+      case 'changed':
+        for (const watcher of this.#watchers) watcher(news.runs)
+        break
+      case 'failed':
+        this.#log.error(`The index of the traces is behind: ${news.problem}`)
+        break
+      case 'closed':
+        this.#onClosed()
+        break
+    }
+  }
+
+  #noteWritten({ events, chars, problem }: Extract<TraceNews, { kind: 'written' }>): void {
+    this.#waitingChars -= chars
+    this.#problem = problem ?? null
+    if (problem === undefined) this.#written += events
+    else {
+      this.#dropped += events
+      this.#warnOfLoss()
+    }
+  }
+
+  #settle({ id, value, error }: Extract<TraceNews, { kind: 'answer' }>): void {
+    const asked = this.#asked.get(id)
+    this.#asked.delete(id)
+    if (this.#asked.size === 0) this.#worker.unref()
+    if (error === undefined) asked?.resolve(value)
+    else asked?.reject(new Error(error))
+  }
+
+  #warnOfLoss(): void {
+    const nowMs = Date.now()
+    if (nowMs - this.#warnedMs < WARN_EVERY_MS) return
+    this.#warnedMs = nowMs
+    const lost = this.#dropped - this.#droppedAndTold
+    this.#droppedAndTold = this.#dropped
+    const reason = this.#gone?.message ?? this.#problem ?? 'they come faster than they can be written'
+    this.#log.warn(`Traces: ${lost} events were lost (${this.#dropped} in all): ${reason}.`)
+  }
+
+  #lose(error: Error): void {
+    if (this.#gone) return
+    this.#gone = error
+    this.#onReady?.reject(error)
+    for (const { reject } of this.#asked.values()) reject(error)
+    this.#asked.clear()
+    this.#onClosed()
+  }
+}

@@ -1,0 +1,420 @@
+import { expect } from 'chai'
+import { GraphQLObjectType, getIntrospectionQuery, printType } from 'graphql'
+import { serverAudits } from 'graphql-http'
+import { readSchema } from '../../../src/server/adapters/ui/graphql.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ask, askRaw } from '../../support/graphql.ts'
+import { chat, closeServers, makeServer } from '../../support/server.ts'
+
+const CANARY = 'canary-0123456789'
+const SECRETIVE = {
+  'agents/secretive.yml': `id: secretive
+description: Has secrets
+modules:
+  - { id: main, module: secretive, config: { api_key: literal-secret, token: "\${UI_TEST_KEY}", note: "\${UI_TEST_KEY}!", city: Lima } }`,
+  'modules/secretive.ts': `import { defineModule, Response, TextMessageHandler, Type } from 'agent-host'
+export default defineModule({ name: 'Secretive', provides: [TextMessageHandler], uses: { response: Response },
+  config: Type.Object({ api_key: Type.String(), token: Type.String(), note: Type.String(), city: Type.String() }),
+  create: ({ response }) => ({ async handleText(text) { await response.respondText('the key is ${CANARY}'); throw new Error('${CANARY} broke') } }) })`,
+}
+
+const TOOLS = {
+  'agents/tools.yml': `id: tools
+description: Uses tools
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [{ tool_calls: [{ name: add, arguments: { a: 1, b: 2 } }] }, { text: three, usage: { input_tokens: 5, output_tokens: 1 } }] } }
+  - { id: sums, module: sums }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/sums.ts': `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Sums', provides: [ToolProvider],
+  create: () => ({
+    listTools: () => [{ name: 'add', description: 'Adds', parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } }],
+    async executeTool(name, { a, b }) { return { text: String(a + b) } } }) })`,
+}
+
+describe('GraphQL of the debug UI', () => {
+  const complete = (server: Awaited<ReturnType<typeof makeServer>>, model: string, text = 'hi') =>
+    server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat(model, text) })
+  before(() => {
+    process.env.UI_TEST_KEY = CANARY
+  })
+  after(() => {
+    delete process.env.UI_TEST_KEY
+  })
+  afterEach(closeServers)
+
+  it('has the types of the specification, with at least their fields', () => {
+    const schema = readSchema()
+    const fieldsOf = (name: string) => {
+      const type = schema.getType(name)
+      if (!(type instanceof GraphQLObjectType)) throw new Error(`${name} is no object type`)
+      return Object.fromEntries(Object.values(type.getFields()).map((field) => [field.name, String(field.type)]))
+    }
+    const event =
+      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception'
+    expect(fieldsOf('Agent')).include({
+      id: 'String!',
+      description: 'String!',
+      modules: '[Module!]!',
+      exchange: '[Exchange!]!',
+    })
+    expect(fieldsOf('Module')).include({
+      id: 'String!',
+      module: 'String!',
+      config: 'JSON',
+      provides: '[String!]',
+      uses: '[String!]',
+    })
+    expect(fieldsOf('Exchange')).deep.equal({
+      module: 'String!',
+      protocol: 'String!',
+      provider: 'String!',
+      fieldName: 'String',
+    })
+    expect(fieldsOf('DebugTrace')).include({ agent_id: 'String!', events: '[Event!]!' })
+    expect(Object.keys(fieldsOf('Event'))).include.members(event.split(' '))
+    const query = printType(schema.getQueryType() as GraphQLObjectType)
+    expect(query).contain('list_agents: [Agent!]!').contain('agent_config(agent_id: String!): Agent!')
+    expect(query).match(/debug_log\(agent_id: String!, .*\): DebugTrace!/)
+    expect(schema.getType('Trace')).equal(undefined)
+  })
+
+  it('answers every field of its schema', async () => {
+    const server = await makeServer({ debug: true }, TOOLS)
+    await complete(server, 'tools')
+    const introspection = await ask(server, getIntrospectionQuery())
+    expect(introspection).property('__schema')
+    const run =
+      'run_id agent_id entry_point status started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens'
+    const event =
+      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point duration_ms index'
+    const problem = 'file line column message suggestions'
+    const numbers = 'numbers { count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens }'
+    const data = await ask(
+      server,
+      `{ list_agents { id description title entry_points file definition
+          modules { id module config provides uses module_class description source scope tools { name description parameters } }
+          exchange { module protocol provider fieldName } loads { time file kind problems { ${problem} } } latest_run { ${run} } }
+        debug_log(agent_id: "tools") { agent_id has_more events { ${event} } }
+        runs { total cursor runs { ${run} events { cursor has_more events { ${event} } } } }
+        metrics { since until bucket_seconds total { count } points { time ${numbers} } agents { agent_id last_at ${numbers} } modules { agent_id module_id ${numbers} } }
+        problems { ${problem} }
+        server { version adapters adapters_with_key tracing { is_on written dropped problem missing_bytes } } }`,
+    )
+    expect(Object.keys(data)).deep.equal(['list_agents', 'debug_log', 'runs', 'metrics', 'problems', 'server'])
+  })
+
+  it('lists agents, and tells how one is put together', async () => {
+    const server = await makeServer({ debug: true }, TOOLS)
+    expect(await ask(server, '{ list_agents { id } }')).deep.equal({
+      list_agents: ['desk', 'echo', 'model', 'probe', 'tools'].map((id) => ({ id })),
+    })
+    const query = `{ agent_config(agent_id: "tools") { id description file
+      modules { id module module_class source scope provides uses } exchange { module protocol provider fieldName } } }`
+    const library = { source: 'library' }
+    expect(await ask(server, query)).deep.equal({
+      agent_config: {
+        id: 'tools',
+        description: 'Uses tools',
+        file: 'agents/tools.yml',
+        modules: [
+          {
+            id: 'llm',
+            module: 'llm/mock',
+            module_class: 'MockLLM',
+            ...library,
+            scope: 'agent',
+            provides: ['LLM'],
+            uses: [],
+          },
+          {
+            id: 'sums',
+            module: 'sums',
+            module_class: 'Sums',
+            source: 'project',
+            scope: 'instance',
+            provides: ['ToolProvider'],
+            uses: [],
+          },
+          {
+            id: 'loop',
+            module: 'orchestrator/tool-loop',
+            module_class: 'ToolLoop',
+            ...library,
+            scope: 'instance',
+            provides: ['TextMessageHandler'],
+            uses: ['LLM', 'ToolProvider', 'ConversationHistory', 'Response'],
+          },
+        ],
+        exchange: [
+          { module: '__entry__', protocol: 'TextMessageHandler', provider: 'loop', fieldName: null },
+          { module: 'loop', protocol: 'LLM', provider: 'llm', fieldName: 'llm' },
+          { module: 'loop', protocol: 'ToolProvider', provider: 'sums', fieldName: 'tools' },
+          { module: 'loop', protocol: 'ConversationHistory', provider: '__conversation__', fieldName: 'history' },
+          { module: 'loop', protocol: 'Response', provider: '__response__', fieldName: 'response' },
+        ],
+      },
+    })
+    const missing = await askRaw(server, { query: '{ agent_config(agent_id: "nobody") { id } }' })
+    expect([missing.status, missing.data, missing.errors?.[0]?.message]).deep.equal([
+      200,
+      null,
+      "Agent 'nobody' not found",
+    ])
+  })
+
+  it("calls the project's copy of a library module ejected", async () => {
+    const copy = `export { default } from '../modules-of-the-project/echo.ts'`
+    const server = await makeServer(
+      { debug: true },
+      { 'modules/echo.ts': copy, 'modules-of-the-project/echo.ts': ECHO },
+    )
+    const { agent_config } = await ask<{ agent_config: unknown }>(
+      server,
+      '{ agent_config(agent_id: "echo") { modules { source } } }',
+    )
+    expect(agent_config).deep.equal({ modules: [{ source: 'ejected' }] })
+  })
+
+  it('tells what was traced: runs, their events, tools and tokens', async () => {
+    const server = await makeServer({ debug: true }, TOOLS)
+    const { id } = (await complete(server, 'tools', 'what is 1 + 2?')).json()
+    const runId = id.replace('chatcmpl-', '')
+    const query = `query($id: String!) { run(run_id: $id) { status input output calls errors input_tokens output_tokens
+      events(method_name: "executeTool") { events { event_type arguments result duration_ms caller_id } } } }`
+    const { run } = await ask<{ run: { events: { events: Record<string, unknown>[] } } }>(server, query, { id: runId })
+    const { events, ...facts } = run
+    expect(facts).deep.equal({
+      status: 'completed',
+      input: 'what is 1 + 2?',
+      output: 'three',
+      calls: 7,
+      errors: 0,
+      input_tokens: 5,
+      output_tokens: 1,
+    })
+    const [call, result] = events.events
+    expect(call?.arguments).deep.equal({ args: ['add', { a: 1, b: 2 }, { run: runId }] })
+    expect([call?.event_type, call?.caller_id, call?.duration_ms]).deep.equal(['call', 'loop', null])
+    expect([result?.event_type, result?.result]).deep.equal(['result', { text: '3' }])
+    const tools = '{ agent_config(agent_id: "tools") { modules { id tools { name parameters } } } }'
+    const { agent_config } = await ask<{ agent_config: { modules: { id: string; tools: unknown }[] } }>(server, tools)
+    const parameters = { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } }
+    expect(agent_config.modules.map(({ id, tools }) => [id, tools])).deep.equal([
+      ['llm', null],
+      ['sums', [{ name: 'add', parameters }]],
+      ['loop', null],
+    ])
+    expect(await ask(server, '{ run(run_id: "nothing") { status } }')).deep.equal({ run: null })
+  })
+
+  it('gives the log of an agent, by limit, run, type and module', async () => {
+    const server = await makeServer({ debug: true })
+    await complete(server, 'echo', 'one')
+    const { id } = (await complete(server, 'echo', 'two')).json()
+    const log = async (more: string) => {
+      const { debug_log } = await ask<{
+        debug_log: { agent_id: string; events: { event_type: string; module_id: string }[] }
+      }>(server, `{ debug_log(agent_id: "echo"${more}) { agent_id events { event_type module_id } } }`)
+      return debug_log.events.map(({ event_type, module_id }) => `${module_id} ${event_type}`)
+    }
+    const run = ['main call', '__response__ call', '__response__ result', 'main result']
+    expect(await log('')).deep.equal([...run, ...run])
+    expect(await log(', limit: 5')).deep.equal(['main result', ...run])
+    expect(await log(`, run_id: "${id.replace('chatcmpl-', '')}"`)).deep.equal(run)
+    expect(await log(`, run_id: "${id.replace('chatcmpl-', '')}", module_id: "main"`)).deep.equal([
+      'main call',
+      'main result',
+    ])
+    expect(await log(', event_type: "call", module_id: "main"')).deep.equal(['main call', 'main call'])
+    expect(await ask(server, '{ debug_log(agent_id: "nobody") { agent_id events { time } } }')).deep.equal({
+      debug_log: { agent_id: 'nobody', events: [] },
+    })
+  })
+
+  it('pages through runs, and counts them', async () => {
+    const server = await makeServer({ debug: true })
+    for (let run = 0; run < 5; run++) await complete(server, run === 2 ? 'model' : 'echo', `turn ${run}`)
+    const seen: string[] = []
+    let after: string | null = null
+    do {
+      const page: { runs: { total: number; cursor: string | null; runs: { input: string }[] } } = await ask(
+        server,
+        'query($after: String) { runs(filter: { agent_id: "echo" }, first: 3, after: $after) { total cursor runs { input } } }',
+        { after },
+      )
+      expect(page.runs.total).equal(4)
+      seen.push(...page.runs.runs.map(({ input }) => input))
+      after = page.runs.cursor
+    } while (after !== null)
+    expect(seen).deep.equal(['turn 4', 'turn 3', 'turn 1', 'turn 0'])
+  })
+
+  it('tells what is wrong with the files, and what became of them', async () => {
+    const server = await makeServer(
+      { debug: true, logLevel: 'silent' },
+      { 'agents/bad.yml': 'id: bad\nmodules: [{ id: a, module: nope }]' },
+    )
+    const { problems } = await ask<{ problems: { file: string; line: number; message: string }[] }>(
+      server,
+      '{ problems { file line message } }',
+    )
+    expect(problems.map(({ file, line }) => [file, line])).deep.equal([['agents/bad.yml', 2]])
+    expect(problems[0]?.message).contain("'nope' was not found")
+    await server.project.write('agents/echo.yml', 'id: echo\nmodules: [{ id: main, module: nope }]')
+    await server.agents.scan()
+    const { agent_config } = await ask<{
+      agent_config: { definition: string; loads: { kind: string; problems: object[] }[] }
+    }>(server, '{ agent_config(agent_id: "echo") { definition loads { kind problems { line } } } }')
+    expect(agent_config.loads).deep.equal([
+      { kind: 'rejected', problems: [{ line: 2 }] },
+      { kind: 'registered', problems: [] },
+    ])
+    // The version in service, not the one that was refused.
+    expect(agent_config.definition).contain('module: echo')
+  })
+
+  it('shows no secret: not in config, definition, traces or errors', async () => {
+    const server = await makeServer({ debug: true }, SECRETIVE)
+    await complete(server, 'secretive', `mine is ${CANARY}`)
+    const query = `{ agent_config(agent_id: "secretive") { definition modules { config } }
+      runs { runs { input output error events { events { arguments result exception } } } } }`
+    const data = await ask<{ agent_config: { definition: string; modules: { config: unknown }[] } }>(server, query)
+    expect(JSON.stringify(data)).not.contain('canary-').not.contain('literal-secret')
+    expect(data.agent_config.modules[0]?.config).deep.equal({
+      api_key: '[redacted]',
+      token: '[redacted]',
+      note: '[redacted]!',
+      city: 'Lima',
+    })
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how the file says it
+    expect(data.agent_config.definition).contain('api_key: [redacted], token: "${UI_TEST_KEY}"')
+    expect(JSON.stringify(data)).contain('the key is [redacted]').contain('Error: [redacted] broke')
+  })
+
+  it('tells a page of another site that something happened, not what was said', async () => {
+    const server = await makeServer({ debug: true }, SECRETIVE)
+    await complete(server, 'echo', 'private words')
+    const query = `{ runs { runs { agent_id input output events { events { method_name arguments result exception } } } }
+      agent_config(agent_id: "echo") { definition modules { id config } } }`
+    const data = await ask(server, query, undefined, { 'sec-fetch-site': 'cross-site' })
+    expect(JSON.stringify(data)).not.contain('private words')
+    expect(data)
+      .property('agent_config')
+      .deep.equal({ definition: null, modules: [{ id: 'main', config: null }] })
+    expect(JSON.stringify(data)).contain('"method_name":"respondText","arguments":null')
+    const own = await ask(server, query, undefined, { 'sec-fetch-site': 'same-origin' })
+    expect(JSON.stringify(own)).contain('private words')
+  })
+
+  it('refuses what costs too much before it is parsed', async () => {
+    const server = await makeServer({ debug: true })
+    const fail = async (query: string) => (await askRaw(server, { query })).errors?.[0]?.message
+    const aliases = (count: number) => Array.from({ length: count }, (_, n) => `a${n}: server { version }`).join(' ')
+    expect(await fail(`{ ${aliases(51)} }`)).equal('The query has more than 50 aliases.')
+    expect(await fail(`{ ${aliases(50)} }`)).equal(undefined)
+    expect(await fail(`{ ${'version '.repeat(1001)} }`)).equal('The query has more than 1000 tokens.')
+    expect(await fail(`${'{ a '.repeat(21)}${'}'.repeat(21)}`)).equal('The query has more than 20 levels.')
+    expect(await fail('{ runs(first: 501) { total } }')).equal('first must be from 1 to 500, not 501.')
+    expect(await fail('{ runs(after: "nonsense") { total } }')).equal(
+      "after must be the cursor of a page, not 'nonsense'.",
+    )
+    expect(await fail('{ runs(filter: { status: "odd" }) { total } }')).match(/^status must be one of running, /)
+    const large = await askRaw(server, { query: `{ server { version } } # ${'x'.repeat(70_000)}` })
+    expect([large.status, large.detail]).deep.equal([413, 'The body is too large'])
+  })
+
+  it('takes one query by POST, and nothing else', async () => {
+    const server = await makeServer({ debug: true })
+    const url = '/api/ui/graphql'
+    const batch = await askRaw(server, [{ query: '{ server { version } }' }])
+    expect(batch.status).equal(400)
+    const get = await server.app.inject({ url: `${url}?query={server{version}}` })
+    expect([get.statusCode, get.headers.allow]).deep.equal([405, 'POST'])
+    const form = await server.app.inject({
+      method: 'POST',
+      url,
+      payload: 'query={server{version}}',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    expect(form.statusCode).equal(415)
+    const mutation = await askRaw(server, { query: 'mutation { x }' })
+    expect(mutation.errors?.[0]?.message).match(
+      /not configured to execute mutation|Cannot query|Schema is not configured/,
+    )
+  })
+
+  it('passes the audits of GraphQL over HTTP', async () => {
+    const server = await makeServer({ debug: true })
+    const url = `${await server.listen()}/api/ui/graphql`
+    const failed: string[] = []
+    const audits = serverAudits({ url })
+    for (const audit of audits) {
+      const result = await audit.fn()
+      if (result.status !== 'ok') failed.push(`${audit.id} ${audit.name}`)
+    }
+    expect(audits.length).greaterThan(50)
+    // GET is left out: nothing of this API is to be had by a link. The audits call it optional.
+    expect(failed.filter((name) => !/ MAY .* GETs? /.test(name) && !/ MAY accept /.test(name))).deep.equal([])
+  }).timeout(30_000)
+
+  it('serves agents without debug mode too, and says that nothing is traced', async () => {
+    const server = await makeServer({ adapters: ['UiApiAdapter', 'ChatCompatApiAdapter'] })
+    await complete(server, 'echo')
+    const query =
+      '{ list_agents { id latest_run { run_id } } runs { total } run(run_id: "x") { status } debug_log(agent_id: "echo") { events { time } } server { tracing { is_on } } }'
+    const data = await ask<{ list_agents: object[] }>(server, query)
+    expect(data.list_agents).lengthOf(4)
+    expect({ ...data, list_agents: 0 }).deep.equal({
+      list_agents: 0,
+      runs: { total: 0 },
+      run: null,
+      debug_log: { events: [] },
+      server: { tracing: { is_on: false } },
+    })
+    expect(server.project.exists('debug')).equal(false)
+  })
+
+  it('is added by debug mode, once, and only then', async () => {
+    const names = async (options: object) => {
+      const server = await makeServer(options)
+      const { statusCode } = await server.app.inject({
+        method: 'POST',
+        url: '/api/ui/graphql',
+        payload: { query: '{ server { version } }' },
+      })
+      return statusCode
+    }
+    expect(await names({ debug: true, adapters: [] })).equal(200)
+    expect(await names({ debug: true, adapters: ['xaibo.server.UiApiAdapter'] })).equal(200)
+    expect(await names({ debug: false })).equal(404)
+  })
+
+  it('tells live what happens to runs and agents', async () => {
+    const server = await makeServer({ debug: true })
+    const url = await server.listen()
+    const leave = new AbortController()
+    const response = await fetch(`${url}/api/ui/live`, { signal: leave.signal })
+    expect(response.headers.get('content-type')).equal('text/event-stream; charset=utf-8')
+    let heard = ''
+    const reading = (async () => {
+      for await (const chunk of response.body ?? []) heard += Buffer.from(chunk).toString()
+    })().catch(() => {})
+    await eventually(() => expect(heard).contain('event: ready'))
+    await complete(server, 'echo', 'live words')
+    await eventually(() =>
+      expect(heard).match(/event: runs\ndata: {"runs":\[{"run_id":".*"status":"completed".*"input":"live words"/),
+    )
+    await server.project.write('agents/new.yml', 'id: new\nmodules: [{ id: main, module: echo }]')
+    await eventually(() => expect(heard).contain('event: agents\n'))
+    const closing = Date.now()
+    await server.close()
+    expect(Date.now() - closing).lessThan(900)
+    await reading
+    leave.abort()
+  })
+})
+
+const ECHO = `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Echo', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(text) { await response.respondText(text) } }) })`

@@ -1,0 +1,315 @@
+import { appendFile, readdir, stat, writeFile } from 'node:fs/promises'
+import type { AgentEvent } from 'agent-host'
+import { expect } from 'chai'
+import { silentLog } from '../../src/agent/log.ts'
+import { makeRedact } from '../../src/trace/redact.ts'
+import { Traces, type TracesOptions } from '../../src/trace/traces.ts'
+import { echoRun, eventOf } from '../support/events.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const ALL = { filter: {}, first: 100, after: undefined }
+const MIB = 1024 * 1024
+
+describe('Traces', () => {
+  const open: Traces[] = []
+  const openTraces = async (project: TempProject, options: Partial<TracesOptions> = {}) => {
+    const dir = project.path('debug')
+    const traces = await Traces.open({ dir, maxBytes: MIB, redact: (text) => text, log: silentLog, ...options })
+    open.push(traces)
+    return traces
+  }
+  const recordAll = (traces: Traces, events: readonly AgentEvent[]) => {
+    for (const event of events) traces.record(event)
+  }
+  const linesOf = async (project: TempProject, file: string) =>
+    (await project.read(`debug/${file}`)).split('\n').filter((line) => line !== '')
+  afterEach(async () => {
+    for (const traces of open.splice(0)) await traces.close()
+  })
+
+  it('writes one line an event, in files for the owner alone', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    const events = [...echoRun('run-1', 'hi'), ...echoRun('run-2', 'ho', 1_700_000_001, 'Other.1')]
+    recordAll(traces, events)
+    await traces.close()
+    const written = [...(await linesOf(project, 'echo.jsonl')), ...(await linesOf(project, 'Other.1.jsonl'))]
+    expect(written.map((line) => JSON.parse(line))).deep.equal(events)
+    const mode = async (path: string) => ((await stat(project.path(path))).mode & 0o777).toString(8)
+    expect(await mode('debug')).equal('700')
+    for (const file of await readdir(project.path('debug')))
+      expect([file, await mode(`debug/${file}`)]).deep.equal([file, '600'])
+    expect(traces.counts()).deep.equal({ written: 8, dropped: 0, problem: null })
+  })
+
+  it('answers with what was recorded before, newest run first', async () => {
+    const traces = await openTraces(await makeProject())
+    recordAll(traces, echoRun('run-1', 'first'))
+    recordAll(traces, echoRun('run-2', 'second', 1_700_000_010))
+    const { runs, hasMore } = await traces.ask('runs', ALL)
+    expect(hasMore).equal(false)
+    expect(runs.map(({ run_id }) => run_id)).deep.equal(['run-2', 'run-1'])
+    expect(runs[1]).deep.equal({
+      run_id: 'run-1',
+      agent_id: 'echo',
+      entry_point: '__entry__',
+      status: 'completed',
+      started_at: 1_700_000_000,
+      duration_ms: 500,
+      first_text_ms: 250,
+      calls: 2,
+      errors: 0,
+      events: 4,
+      input: 'first',
+      output: 'first',
+      error: null,
+      input_tokens: 0,
+      output_tokens: 0,
+    })
+  })
+
+  it('shows a run while it goes on, and how it ended', async () => {
+    const traces = await openTraces(await makeProject())
+    const [call, ...rest] = echoRun('run-1', 'hi') as [AgentEvent, ...AgentEvent[]]
+    traces.record(call)
+    expect((await traces.ask('run', 'run-1'))?.status).equal('running')
+    const usage = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 0, reasoningTokens: 0 }
+    const end = { runId: 'run-1', agentId: 'echo', entryPoint: '__entry__', startedAt: 0, durationMs: 80, usage }
+    traces.recordEnd({ ...end, status: 'cancelled' })
+    const cancelled = await traces.ask('run', 'run-1')
+    expect([cancelled?.status, cancelled?.duration_ms, cancelled?.input_tokens]).deep.equal(['cancelled', 80, 7])
+    // An agent that was deaf to its signal returns later: that changes nothing.
+    recordAll(traces, rest)
+    expect((await traces.ask('run', 'run-1'))?.status).equal('cancelled')
+    expect((await traces.ask('run', 'run-1'))?.events).equal(4)
+  })
+
+  it('keeps the events of runs that overlap apart, and pages through them', async () => {
+    const traces = await openTraces(await makeProject())
+    const one = echoRun('run-1', 'a')
+    const two = echoRun('run-2', 'b')
+    for (const [index, event] of one.entries()) recordAll(traces, [event, two[index] as AgentEvent])
+    const read = async (more: object) => {
+      const query = { runId: 'run-1', after: -1, first: 10, ...more }
+      const { events, hasMore } = await traces.ask('events', query)
+      return {
+        hasMore,
+        events: events.map(({ index, line }) => [index, JSON.parse(line).event_name, JSON.parse(line).run_id]),
+      }
+    }
+    const names = one.map(({ event_name }, index) => [index, event_name, 'run-1'])
+    expect(await read({})).deep.equal({ events: names, hasMore: false })
+    expect(await read({ first: 2 })).deep.equal({ events: names.slice(0, 2), hasMore: true })
+    expect(await read({ first: 2, after: 1 })).deep.equal({ events: names.slice(2), hasMore: false })
+    expect(await read({ callId: 'run-1.2' })).deep.equal({ events: names.slice(1, 3), hasMore: false })
+    expect(await read({ moduleId: 'main', eventType: 'result' })).deep.equal({ events: [names[3]], hasMore: false })
+    expect(await read({ runId: 'unknown' })).deep.equal({ events: [], hasMore: false })
+  })
+
+  it('finds runs by agent, status, time, duration, step and text', async () => {
+    const traces = await openTraces(await makeProject())
+    recordAll(traces, echoRun('run-1', 'apples 100%'))
+    recordAll(traces, echoRun('run-2', 'pears', 1_700_000_100, 'other'))
+    const failed = { run_id: 'run-3', call_id: 'run-3.1', method_name: 'think', module_id: 'planner' }
+    traces.record(eventOf({ ...failed, event_type: 'call', time: 1_700_000_200 }))
+    const exception = 'Error: no luck\n    at somewhere'
+    traces.record(eventOf({ ...failed, event_type: 'exception', exception, duration_ms: 20, time: 1_700_000_201 }))
+    const find = async (filter: object) =>
+      (await traces.ask('runs', { ...ALL, filter })).runs.map(({ run_id }) => run_id)
+    expect(await find({ agentId: 'other' })).deep.equal(['run-2'])
+    expect(await find({ status: 'failed' })).deep.equal(['run-3'])
+    expect(await find({ since: 1_700_000_100, until: 1_700_000_200 })).deep.equal(['run-2'])
+    expect(await find({ minDurationMs: 100 })).deep.equal(['run-2', 'run-1'])
+    expect(await find({ maxDurationMs: 100 })).deep.equal(['run-3'])
+    expect(await find({ hasErrors: true })).deep.equal(['run-3'])
+    expect(await find({ moduleId: 'planner' })).deep.equal(['run-3'])
+    expect(await find({ moduleId: 'plan' })).deep.equal([])
+    expect(await find({ methodName: 'respondText' })).deep.equal(['run-2', 'run-1'])
+    expect(await find({ text: '100%' })).deep.equal(['run-1'])
+    expect(await find({ text: 'LUCK' })).deep.equal(['run-3'])
+    expect(await find({ text: '_' })).deep.equal([])
+    const page = await traces.ask('runs', { filter: {}, first: 2, after: undefined })
+    expect(page.hasMore).equal(true)
+    const last = page.runs[1]
+    const after = { startedAt: last?.started_at ?? 0, runId: last?.run_id ?? '' }
+    expect((await traces.ask('runs', { filter: {}, first: 2, after })).runs.map(({ run_id }) => run_id)).deep.equal([
+      'run-1',
+    ])
+    expect(await traces.ask('count', { agentId: 'echo' })).equal(2)
+  })
+
+  it('gives the latest events of an agent, oldest first', async () => {
+    const traces = await openTraces(await makeProject())
+    for (let run = 0; run < 300; run++) recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(500), 1_700_000_000 + run))
+    const read = async (query: object) => {
+      const { lines, hasMore } = await traces.ask('log', { agentId: 'echo', limit: 3, ...query })
+      return [hasMore, ...lines.map((line) => JSON.parse(line).call_id)]
+    }
+    expect(await read({})).deep.equal([true, 'run-299.2', 'run-299.2', 'run-299.1'])
+    expect(await read({ eventType: 'call', moduleId: 'main' })).deep.equal([
+      true,
+      'run-297.1',
+      'run-298.1',
+      'run-299.1',
+    ])
+    expect(await read({ eventType: 'exception' })).deep.equal([false])
+    expect((await read({ limit: 5000 })).length).equal(1201)
+    expect(await read({ agentId: '../../etc/passwd' })).deep.equal([false])
+  })
+
+  it('puts the index together again from the files', async () => {
+    const project = await makeProject()
+    const first = await openTraces(project)
+    recordAll(first, echoRun('run-1', 'kept'))
+    await first.close()
+    await project.remove('debug/index.db')
+    const second = await openTraces(project)
+    expect((await second.ask('run', 'run-1'))?.output).equal('kept')
+    await second.close()
+    await writeFile(
+      project.path('debug/index.db'),
+      'this is no database, and longer than a header of one would be '.repeat(20),
+    )
+    const third = await openTraces(project)
+    expect((await third.ask('run', 'run-1'))?.output).equal('kept')
+  })
+
+  it('is not harmed by a last line that was cut off, and calls its run interrupted', async () => {
+    const project = await makeProject()
+    const first = await openTraces(project)
+    const [call] = echoRun('run-1', 'cut off') as [AgentEvent]
+    first.record(call)
+    await first.close()
+    await appendFile(project.path('debug/echo.jsonl'), '{"agent_id":"echo","event_na')
+    const second = await openTraces(project)
+    expect((await second.ask('run', 'run-1'))?.status).equal('interrupted')
+    recordAll(second, echoRun('run-2', 'after'))
+    expect((await second.ask('run', 'run-2'))?.status).equal('completed')
+    const { events } = await second.ask('events', { runId: 'run-2', after: -1, first: 10 })
+    expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun('run-2', 'after'))
+  })
+
+  it('lets two processes write into one folder, and shows the runs of both', async () => {
+    const project = await makeProject()
+    const one = await openTraces(project)
+    const two = await openTraces(project)
+    for (let run = 0; run < 200; run++) {
+      recordAll(one, echoRun(`one-${run}`, `one says ${run}`))
+      recordAll(two, echoRun(`two-${run}`, `two says ${run}`))
+      if (run % 20 === 0) await new Promise((resume) => setTimeout(resume, 5))
+    }
+    for (const traces of [one, two]) {
+      await eventually(async () => expect(await traces.ask('count', {})).equal(400))
+      for (const run of ['one-7', 'two-150']) {
+        const [who, number] = run.split('-')
+        const { events } = await traces.ask('events', { runId: run, after: -1, first: 10 })
+        expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun(run, `${who} says ${number}`))
+      }
+    }
+    // The one that keeps the index goes: the other takes over.
+    await one.close()
+    recordAll(two, echoRun('two-last', 'alone'))
+    await eventually(async () => expect((await two.ask('run', 'two-last'))?.status).equal('completed'))
+  })
+
+  it('lets the oldest go when an agent has more than it may', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project, { maxBytes: MIB })
+    for (let run = 0; run < 1000; run++) {
+      recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(1000), 1_700_000_000 + run))
+      if (run % 100 === 99) await traces.ask('count', {})
+    }
+    const sizeOf = (file: string) =>
+      stat(project.path(`debug/${file}`)).then(
+        ({ size }) => size,
+        () => 0,
+      )
+    const sizes = await Promise.all(['echo.jsonl', 'echo.jsonl.1'].map(sizeOf))
+    expect(sizes.reduce((sum, size) => sum + size)).lessThan(1.5 * MIB)
+    const count = await traces.ask('count', {})
+    expect(count).greaterThan(50).lessThan(700)
+    const { runs } = await traces.ask('runs', { ...ALL, first: 500 })
+    expect(runs[0]?.run_id).equal('run-999')
+    for (const { run_id } of [runs[0], runs.at(-1)].flatMap((run) => run ?? [])) {
+      const { events } = await traces.ask('events', { runId: run_id, after: -1, first: 10 })
+      for (const { line } of events) expect(JSON.parse(line).run_id).equal(run_id)
+    }
+    expect((await traces.ask('log', { agentId: 'echo', limit: 4 })).lines).lengthOf(4)
+  })
+
+  it('counts what it must drop, warns once, and goes on', async () => {
+    const warnings: string[] = []
+    const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }
+    const traces = await openTraces(await makeProject(), { maxBytes: 1024 * MIB, log })
+    const [call] = echoRun('run-1', 'x'.repeat(9_900)) as [AgentEvent]
+    // 90 MB in one turn of the event loop: more than may wait.
+    for (let count = 0; count < 9_000; count++) traces.record(call)
+    const { dropped } = traces.counts()
+    expect(dropped).greaterThan(1000).lessThan(6000)
+    expect(warnings).lengthOf(1)
+    expect(warnings[0]).match(/events were lost .*faster than they can be written/)
+    await traces.ask('count', {})
+    recordAll(traces, echoRun('run-2', 'again'))
+    await eventually(async () => expect((await traces.ask('run', 'run-2'))?.status).equal('completed'))
+    expect(traces.counts().written + dropped).equal(9_004)
+  }).timeout(30_000)
+
+  it('tells watchers of runs that have changed, also of those of another process', async () => {
+    const project = await makeProject()
+    const one = await openTraces(project)
+    const two = await openTraces(project)
+    const heard: string[] = []
+    const stop = two.watch((runs) => heard.push(...runs.map(({ run_id, status }) => `${run_id} ${status}`)))
+    await two.ask('count', {})
+    recordAll(one, echoRun('run-1', 'x'))
+    await eventually(() => expect(heard).deep.equal(['run-1 completed']))
+    stop()
+    recordAll(one, echoRun('run-2', 'x'))
+    await two.ask('count', {})
+    expect(heard).deep.equal(['run-1 completed'])
+  })
+
+  it('writes no secret of the environment, wherever it stands', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project, { redact: makeRedact({ MY_API_KEY: 'canary-0123456789' }) })
+    const [call] = echoRun('run-1', 'the key is canary-0123456789') as [AgentEvent]
+    traces.record({ ...call, arguments: { args: [{ 'canary-0123456789': 1, url: 'http://x/?k=canary-0123456789' }] } })
+    traces.record(eventOf({ event_type: 'exception', call_id: 'run-1.1', exception: 'Error: canary-0123456789' }))
+    await traces.close()
+    for (const file of await readdir(project.path('debug'))) {
+      expect((await project.read(`debug/${file}`)).includes('canary'), file).equal(false)
+    }
+  })
+
+  it('adds up runs and the calls of modules, over time', async () => {
+    const traces = await openTraces(await makeProject())
+    recordAll(traces, echoRun('run-1', 'a', 1_700_000_000))
+    recordAll(traces, echoRun('run-2', 'b', 1_700_000_065))
+    const query = { since: 1_699_999_980, until: 1_700_000_100, bucketSeconds: 60 }
+    const { total, points, agents, modules } = await traces.ask('metrics', query)
+    expect([total.count, total.errors, Math.round(total.p50_ms ?? 0)]).deep.equal([2, 0, 490])
+    expect(points.map(({ time, count }) => [time, count])).deep.equal([
+      [1_699_999_980, 1],
+      [1_700_000_040, 1],
+    ])
+    expect(agents.map(({ agent_id, count, last_at }) => [agent_id, count, last_at])).deep.equal([
+      ['echo', 2, 1_700_000_065],
+    ])
+    expect(modules.map(({ module_id, count }) => [module_id, count])).deep.equal([
+      ['main', 2],
+      ['__response__', 2],
+    ])
+    const own = await traces.ask('metrics', { ...query, moduleId: '__response__' })
+    expect([own.total.count, own.total.p95_ms]).deep.equal([2, 0.5])
+  })
+
+  it('says what is wrong when the folder cannot be used', async () => {
+    const project = await makeProject({ debug: 'a file where the folder should be' })
+    const failure = await openTraces(project).catch((error: unknown) => error as Error)
+    expect(failure).property('code', 'STORE_UNAVAILABLE')
+    expect(failure)
+      .property('message')
+      .match(/^Traces cannot be kept in .*debug: EEXIST/)
+  })
+})
