@@ -1,6 +1,9 @@
-// After the compiler: what it does not copy, the manifest of the commands, and the ready texts of bin/run.js.
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+// After the compiler: what it does not copy, the compressed page, the manifest of the commands, and the ready texts of
+// bin/run.js.
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { Config, Help } from '@oclif/core'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -12,6 +15,7 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
 })
 
 cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
+compressPage(`${root}dist/ui`)
 
 const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)
@@ -36,3 +40,13 @@ const help = { '': await writeHelp([]) }
 for (const id of config.commandIDs) help[id] = await writeHelp([id])
 const version = `${pjson.name}/${pjson.version}\n`
 writeFileSync(`${root}dist/ready-texts.json`, JSON.stringify({ version, help }))
+
+/** The files of the page are served compressed; that is done once, here. */
+function compressPage(folder) {
+  for (const name of readdirSync(folder, { recursive: true })) {
+    if (!/\.(html|js|css|svg)$/.test(name)) continue
+    const bytes = readFileSync(join(folder, name))
+    writeFileSync(join(folder, `${name}.br`), brotliCompressSync(bytes))
+    writeFileSync(join(folder, `${name}.gz`), gzipSync(bytes, { level: 9 }))
+  }
+}

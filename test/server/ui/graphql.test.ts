@@ -287,7 +287,6 @@ describe('GraphQL of the debug UI', () => {
       note: '[redacted]!',
       city: 'Lima',
     })
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how the file says it
     expect(data.agent_config.definition).contain('api_key: [redacted], token: "${UI_TEST_KEY}"')
     expect(JSON.stringify(data)).contain('the key is [redacted]').contain('Error: [redacted] broke')
   })

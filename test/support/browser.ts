@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+const CANDIDATES = [
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/usr/bin/google-chrome-stable',
+]
+
+/** The browser of this machine; `CHROMIUM_PATH` names another. Undefined where there is none. */
+export const chromiumPath = [process.env.CHROMIUM_PATH, ...CANDIDATES].find((path) => path && existsSync(path))
+
+/** Why tests of the page are skipped. */
+export const NO_BROWSER = 'no Chromium was found: install it, or name it in CHROMIUM_PATH'
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: chromiumPath ?? '',
+    args: [
+      ...(process.getuid?.() === 0 ? ['--no-sandbox'] : []),
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--no-first-run',
+    ],
+  })
+}
+
+/** A page, and what it should not do. */
+export interface WatchedPage {
+  readonly page: Page
+  /** Errors of the console, exceptions, dialogs, and requests to other hosts. */
+  readonly complaints: string[]
+}
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const { host } = new URL(url)
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(`console: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => complaints.push(`exception: ${error.message}`))
+  page.on('dialog', (dialog) => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', (request) => {
+    const asked = request.url()
+    if (!/^(data|blob):/.test(asked) && new URL(asked).host !== host) complaints.push(`request: ${asked}`)
+  })
+  await page.goto(url)
+  return { page, complaints }
+}
+
+const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** What axe finds wrong with the page as it is: `<rule>: <element>`. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  const { readFile } = await import('node:fs/promises')
+  await page.evaluate(await readFile(axePath, 'utf8'))
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
+    }
+    const { violations } = await axe.run()
+    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`))
+  })
+}
+
+/** Whether something is wider than the page. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate(() => {
+    const { document, innerWidth } = globalThis as unknown as {
+      innerWidth: number
+      document: {
+        documentElement: { scrollWidth: number }
+        querySelector(name: string): { scrollWidth: number; clientWidth: number }
+      }
+    }
+    const main = document.querySelector('main')
+    return document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth
+  })
+}

@@ -1,0 +1,164 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import uPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import { formatTime } from '../format.ts'
+
+interface Series {
+  readonly name: string
+  readonly values: readonly (number | null)[]
+  /** Of the page's colours. */
+  readonly color: 'accent' | 'bad' | 'warn'
+}
+
+interface ChartProps {
+  readonly title: string
+  /** Unix seconds. */
+  readonly times: readonly number[]
+  readonly series: readonly Series[]
+  readonly isBars?: boolean
+  readonly format: (value: number) => string
+  /** A point was chosen, by its number. */
+  readonly onPoint: (index: number) => void
+}
+
+const HEIGHT = 190
+
+/** Values over time. What it shows is also there as a table, for who cannot see it or has no mouse. */
+export function Chart({ title, times, series, isBars = false, format, onPoint }: ChartProps) {
+  const place = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const latest = useRef({ onPoint, format })
+  latest.current = { onPoint, format }
+  const [hovered, setHovered] = useState<number | null>(null)
+  const [theme, setTheme] = useState(0)
+  useEffect(() => onThemeChange(() => setTheme((count) => count + 1)), [])
+  useEffect(() => {
+    const { current } = place
+    if (!current) return
+    const made = new uPlot(optionsFor(current, { series, isBars, latest, setHovered }), dataOf(times, series), current)
+    plot.current = made
+    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }))
+    observer.observe(current)
+    return () => {
+      observer.disconnect()
+      made.destroy()
+    }
+  }, [theme, series.length])
+  useEffect(() => plot.current?.setData(dataOf(times, series)), [times, series])
+  const shown = hovered === null ? undefined : times[hovered]
+  return (
+    <section class="panel chart">
+      <div class="panel-head">
+        <h2>{title}</h2>
+        <span class="legend">
+          {series.map(({ name, color, values }) => (
+            <span key={name}>
+              <span class={`swatch ${color}`} aria-hidden="true" />
+              {name}
+              {hovered !== null && <b> {formatValue(values[hovered], format)}</b>}
+            </span>
+          ))}
+          {shown !== undefined && <span class="muted">{formatTime(shown)}</span>}
+        </span>
+      </div>
+      <div ref={place} class="plot" aria-hidden="true" />
+      <table class="hidden">
+        <caption>{title}</caption>
+        <thead>
+          <tr>
+            <th scope="col">Time</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.map((time, index) =>
+            series.some(({ values }) => values[index]) ? (
+              <tr key={time}>
+                <th scope="row">{formatTime(time)}</th>
+                {series.map(({ name, values }) => (
+                  <td key={name}>{formatValue(values[index], format)}</td>
+                ))}
+              </tr>
+            ) : null,
+          )}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function formatValue(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value)
+}
+
+function dataOf(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+  return [[...times], ...series.map(({ values }) => [...values])]
+}
+
+interface Setup {
+  readonly series: readonly Series[]
+  readonly isBars: boolean
+  readonly latest: { readonly current: { onPoint: (index: number) => void; format: (value: number) => string } }
+  readonly setHovered: (index: number | null) => void
+}
+
+function optionsFor(place: HTMLElement, { series, isBars, latest, setHovered }: Setup): uPlot.Options {
+  const style = getComputedStyle(place)
+  const color = (name: string) => style.getPropertyValue(`--chart-${name}`).trim()
+  const axis = {
+    stroke: color('text'),
+    grid: { stroke: color('line'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  }
+  const paths = isBars ? uPlot.paths.bars?.({ size: [0.7, 24], radius: 0.2 }) : undefined
+  return {
+    width: place.clientWidth || 400,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { drag: { x: false, y: false }, points: { size: 7 } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, 1) * 1.1] } },
+    axes: [axis, { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) }],
+    series: [
+      {},
+      ...series.map(
+        ({ name, color: line }): uPlot.Series => ({
+          label: name,
+          stroke: color(line),
+          width: 2,
+          spanGaps: false,
+          ...(isBars ? { fill: color(line), width: 0 } : {}),
+          ...(paths ? { paths } : {}),
+          points: { show: !isBars, size: 5, fill: color(line) },
+        }),
+      ),
+    ],
+    hooks: {
+      setCursor: [({ cursor }) => setHovered(cursor.idx ?? null)],
+      ready: [
+        (plot) => {
+          plot.over.addEventListener('click', () => {
+            const { idx } = plot.cursor
+            if (idx !== null && idx !== undefined) latest.current.onPoint(idx)
+          })
+        },
+      ],
+    },
+  }
+}
+
+/** The colours of a canvas do not change by themselves. */
+function onThemeChange(act: () => void): () => void {
+  const media = matchMedia('(prefers-color-scheme: dark)')
+  const observer = new MutationObserver(act)
+  media.addEventListener('change', act)
+  observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+  return () => {
+    media.removeEventListener('change', act)
+    observer.disconnect()
+  }
+}

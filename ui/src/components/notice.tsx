@@ -1,0 +1,33 @@
+import type { ComponentChildren } from 'preact'
+
+interface NoticeProps {
+  readonly kind: 'info' | 'warn' | 'bad'
+  readonly title: string
+  readonly children?: ComponentChildren
+}
+
+export function Notice({ kind, title, children }: NoticeProps) {
+  return (
+    <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'status'}>
+      <strong>{title}</strong>
+      {children && <div>{children}</div>}
+    </div>
+  )
+}
+
+interface EmptyProps {
+  readonly title: string
+  /** It is all that the screen has: its title is the title of the page. */
+  readonly isPage?: boolean
+  readonly children?: ComponentChildren
+}
+
+/** What stands where there is nothing yet: what to do next. */
+export function Empty({ title, isPage = false, children }: EmptyProps) {
+  return (
+    <div class="empty">
+      {isPage ? <h1 class="empty-title">{title}</h1> : <p class="empty-title">{title}</p>}
+      {children && <div class="empty-text">{children}</div>}
+    </div>
+  )
+}

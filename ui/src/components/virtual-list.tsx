@@ -1,0 +1,57 @@
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+
+/** Rows beyond the visible ones, so that scrolling shows no gap. */
+const OVERSCAN = 12
+
+/** The part of a scrolled element that can be seen, in pixels. */
+export function useViewport(element: RefObject<HTMLElement | null>): { top: number; height: number } {
+  const [viewport, setViewport] = useState({ top: 0, height: 600 })
+  useEffect(() => {
+    const { current } = element
+    if (!current) return
+    let frame = 0
+    const measure = () => {
+      cancelAnimationFrame(frame)
+      frame = requestAnimationFrame(() => setViewport({ top: current.scrollTop, height: current.clientHeight }))
+    }
+    measure()
+    current.addEventListener('scroll', measure, { passive: true })
+    const observer = new ResizeObserver(measure)
+    observer.observe(current)
+    return () => {
+      cancelAnimationFrame(frame)
+      current.removeEventListener('scroll', measure)
+      observer.disconnect()
+    }
+  }, [element])
+  return viewport
+}
+
+interface RowsProps {
+  readonly count: number
+  readonly rowHeight: number
+  readonly viewport: { readonly top: number; readonly height: number }
+  readonly children: (index: number) => ComponentChildren
+}
+
+/** Only the rows that can be seen are there. */
+export function Rows({ count, rowHeight, viewport, children }: RowsProps) {
+  const first = Math.max(0, Math.floor(viewport.top / rowHeight) - OVERSCAN)
+  const last = Math.min(count, Math.ceil((viewport.top + viewport.height) / rowHeight) + OVERSCAN)
+  const indexes = Array.from({ length: Math.max(0, last - first) }, (_, offset) => first + offset)
+  return (
+    <div class="rows" role="presentation" style={{ height: `${count * rowHeight}px` }}>
+      {indexes.map((index) => (
+        <div
+          key={index}
+          class="row-place"
+          role="presentation"
+          style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+        >
+          {children(index)}
+        </div>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,51 @@
+/** `1.2 s`, `340 ms`, `2 min 5 s`. */
+export function formatDuration(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return '–'
+  if (ms < 1) return `${ms.toFixed(2)} ms`
+  if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+
+/** `14:03:22`, with the day when it is not today. @param time Unix seconds */
+export function formatTime(time: number): string {
+  const date = new Date(time * 1000)
+  const isToday = date.toDateString() === new Date().toDateString()
+  return isToday ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`
+}
+
+/** `just now`, `5 min ago`. @param time Unix seconds */
+export function formatAgo(time: number, now = Date.now() / 1000): string {
+  const seconds = Math.max(0, now - time)
+  if (seconds < 10) return 'just now'
+  if (seconds < 60) return `${Math.floor(seconds)} s ago`
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`
+  return `${Math.floor(seconds / 86_400)} d ago`
+}
+
+const whole = new Intl.NumberFormat()
+
+export function formatCount(count: number): string {
+  return whole.format(count)
+}
+
+/** `3 runs`, `1 run`. */
+export function plural(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+}
+
+export function formatPercent(share: number): string {
+  if (share === 0) return '0 %'
+  return share < 0.01 ? `${(share * 100).toFixed(1)} %` : `${Math.round(share * 100)} %`
+}
+
+/** A participant of a run as people call it. */
+export function participantName(id: string): string {
+  if (id.startsWith('agent:')) return 'caller'
+  return id === '__response__' ? 'response' : id === '__conversation__' ? 'conversation' : id
+}

@@ -1,0 +1,49 @@
+/** Where the server is, as clients are told: the folder of this page. */
+export function baseUrl(): string {
+  return new URL('.', location.href).href.replace(/\/$/, '')
+}
+
+interface SnippetFacts {
+  readonly model: string
+  readonly message: string
+  readonly hasKey: boolean
+}
+
+/** For a POSIX shell, which takes everything between single quotes as it is. */
+function quote(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+export function curlSnippet({ model, message, hasKey }: SnippetFacts): string {
+  const body = JSON.stringify({ model, messages: [{ role: 'user', content: message }] })
+  const key = hasKey ? ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\'] : []
+  return [
+    `curl ${baseUrl()}/compat/chat/completions \\`,
+    '  -H "Content-Type: application/json" \\',
+    ...key,
+    `  -d ${quote(body)}`,
+  ].join('\n')
+}
+
+export function openaiSnippet({ model, message, hasKey }: SnippetFacts): string {
+  const key = hasKey ? 'process.env.CUSTOM_COMPAT_API_KEY' : `'none'`
+  return [
+    `import OpenAI from 'openai'`,
+    '',
+    `const client = new OpenAI({ baseURL: '${baseUrl()}/compat', apiKey: ${key} })`,
+    'const completion = await client.chat.completions.create({',
+    `  model: ${JSON.stringify(model)},`,
+    `  messages: [{ role: 'user', content: ${JSON.stringify(message)} }],`,
+    '})',
+    'console.log(completion.choices[0].message.content)',
+  ].join('\n')
+}
+
+/** @param isServed whether the server speaks MCP over HTTP; otherwise a client starts a server of its own */
+export function mcpSnippet(isServed: boolean, hasKey: boolean): string {
+  const headers = hasKey ? { headers: { Authorization: 'Bearer $MCP_API_KEY' } } : {}
+  const server = isServed
+    ? { url: `${baseUrl()}/mcp`, ...headers }
+    : { command: 'agent-host', args: ['mcp', '--stdio'] }
+  return JSON.stringify({ mcpServers: { 'agent-host': server } }, null, 2)
+}

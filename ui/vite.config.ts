@@ -1,0 +1,19 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vite'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+export default defineConfig({
+  root: here('.'),
+  // Addresses relative to the page: it works under any path prefix.
+  base: './',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  build: {
+    outDir: here('../dist/ui'),
+    emptyOutDir: true,
+    target: 'es2022',
+    // Everything is a file of its own, as the Content-Security-Policy asks.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+})
