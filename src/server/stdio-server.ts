@@ -9,6 +9,7 @@ import { makeDescribeFailure } from './error-replies.ts'
 import { makeLog, type ServerLog } from './log.ts'
 import { openTraces } from './open-traces.ts'
 import type { ServerOptions } from './options.ts'
+import { startTracing } from './telemetry/start-tracing.ts'
 
 /** A server whose one client is at the other end of standard input and output. */
 export interface StdioServer {
@@ -21,7 +22,7 @@ export interface StdioServer {
 /**
  * Serves the agents of a project as MCP tools over standard input and output, and follows edits. Logs go to standard error.
  *
- * @throws HostError `PROJECT_INVALID`
+ * @throws HostError `PROJECT_INVALID`, `OPTION_INVALID`
  */
 export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const redact = makeRedact(process.env)
@@ -30,6 +31,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const host = new AgentHost({ projectDir, log, maxConcurrentRuns })
   const traces = debug ? await openTraces(options, redact, log) : undefined
   traces?.follow(host)
+  const stopTracing = await startTracing(host, log, redact)
   const agents = new AgentFolder(host, agentDir, log)
   await agents.scan()
   const tools = new AgentTools({ host, describeFailure: makeDescribeFailure(debug, redact), log })
@@ -54,6 +56,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
       await host.close(drainTimeout * 1000)
       await connection.close()
       await traces?.close()
+      await stopTracing()
     },
   }
 }
