@@ -33,6 +33,8 @@ export interface ServerOptions {
   /** Seconds. */
   readonly drainTimeout: number
   readonly requireAuth: boolean
+  /** Whether `GET /metrics` is there. */
+  readonly metrics: boolean
 }
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
@@ -127,6 +129,14 @@ export const SERVER_OPTIONS: Facts = {
     flag: 'require-auth',
     variable: 'AGENT_HOST_REQUIRE_AUTH',
     description: 'Refuse to start without keys when bound beyond this machine',
+    kind: 'switch',
+    default: false,
+    read: readSwitch,
+  },
+  metrics: {
+    flag: 'metrics',
+    variable: 'AGENT_HOST_METRICS',
+    description: 'Serve GET /metrics, in the text format of Prometheus',
     kind: 'switch',
     default: false,
     read: readSwitch,

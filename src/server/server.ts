@@ -21,7 +21,7 @@ import { makeLog, type ServerLog } from './log.ts'
 import { openTraces } from './open-traces.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 import { logSteps } from './step-log.ts'
-import { startTracing } from './telemetry/start-tracing.ts'
+import { startTelemetry } from './telemetry/start-telemetry.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
 export interface AgentServer {
@@ -80,7 +80,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
   answerUnknownRoutes(app)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
-  const stopTracing = await startTracing(host, log, redact)
+  const stopTelemetry = await startTelemetry(app, { options, host, streams, log, redact })
   const adapters = await addAdapters(app, options, { host, agents, traces, redact, streams, describeFailure })
   warnOfOpenAdapters(adapters, options, log)
   await agents.scan()
@@ -91,7 +91,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
     await host.close(options.drainTimeout * 1000)
     await streams.drain(LAST_FRAME_MS)
     await traces?.close()
-    await stopTracing()
+    await stopTelemetry()
   })
   await app.ready()
   return {

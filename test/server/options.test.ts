@@ -38,6 +38,7 @@ describe('server options', () => {
       maxConcurrentRuns: 10_000,
       drainTimeout: 10,
       requireAuth: false,
+      metrics: false,
     })
   })
 
@@ -58,6 +59,7 @@ describe('server options', () => {
     [{ port: '0' }, { port: 0 }],
     [{ debug: 'yes' }, { debug: true }],
     [{ debug: 'FALSE' }, { debug: false }],
+    [{ metrics: 'on' }, { metrics: true }],
     [{ adapters: ['a.B', 'c.D,e.F'] }, { adapters: ['a.B', 'c.D', 'e.F'] }],
     [{ allowedHosts: 'one.test, two.test,' }, { allowedHosts: ['one.test', 'two.test'] }],
     [{ compatApiKey: undefined }, { compatApiKey: undefined }],

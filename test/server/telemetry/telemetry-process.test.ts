@@ -44,6 +44,7 @@ describe('telemetry of a process', () => {
   it('loads nothing that was not asked for, and lets the process end', async () => {
     expect(await loadedWith({})).to.deep.equal([])
     expect(await loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })).to.deep.equal([])
+    expect(await loadedWith({}, { metrics: true })).to.include('prom-client')
     const unreachable = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_EXPORTER_OTLP_TIMEOUT: '100' }
     expect(await loadedWith(unreachable)).to.deep.equal(['@opentelemetry'])
   })
