@@ -8,9 +8,8 @@ interface ReadyTexts {
 
 /** The answer to a call for help or the version; `undefined` when the call is for anything else. */
 export function readyText(args: readonly string[]): string | undefined {
-  const [first = '--help', second] = args
-  if (args.length > 2) return undefined
-  if (second !== undefined) return helpAsked(first, second)
+  const [first = '--help', ...rest] = args
+  if (rest.length > 0) return helpAsked(args)
   if (HELP.includes(first) || first === 'help') return readTexts().help['']
   return VERSION.includes(first) ? readTexts().version : undefined
 }
@@ -18,13 +17,15 @@ export function readyText(args: readonly string[]): string | undefined {
 const HELP = ['--help', '-h']
 const VERSION = ['--version', '-v', 'version']
 
-/** `help serve`, `--help serve` and `serve --help`; but `init help` makes a project of that name. */
-function helpAsked(first: string, second: string): string | undefined {
-  const isFirst = first === 'help' || HELP.includes(first)
-  if (!isFirst && !HELP.includes(second)) return undefined
-  const command = isFirst ? second : first
+/** `help serve`, `--help serve` and `serve --help`, `runs show --help`; but `init help` makes a project of that name. */
+function helpAsked(args: readonly string[]): string | undefined {
+  const isFirst = args[0] === 'help' || HELP.includes(args[0] ?? '')
+  if (!isFirst && !HELP.includes(args.at(-1) ?? '')) return undefined
+  const words = isFirst ? args.slice(1) : args.slice(0, -1)
   const { help } = readTexts()
-  return HELP.includes(command) ? help[''] : Object.hasOwn(help, command) ? help[command] : undefined
+  if (words.length === 1 && HELP.includes(words[0] ?? '')) return help['']
+  const command = words.join(':')
+  return Object.hasOwn(help, command) ? help[command] : undefined
 }
 
 function readTexts(): ReadyTexts {

@@ -13,10 +13,13 @@ export default commandNotFound
 function explain(id: string, commands: readonly string[]): string[] {
   const [word = '', next] = id.split(':').filter((part, index) => index > 0 || part !== 'help')
   if (commands.includes(word)) {
-    return [`Error: '${word}' takes no argument '${next}'.`, `  See more help with ${word} --help`]
+    const below = commands.filter((name) => name.startsWith(`${word}:`)).map((name) => name.slice(word.length + 1))
+    const nearest = didYouMean(next ?? '', below).map((line) => `  ${line}`)
+    return [`Error: '${word}' takes no argument '${next}'.`, ...nearest, `  See more help with ${word} --help`]
   }
   const isFlag = word.startsWith('-')
   const known = isFlag ? ['--help', '--version'] : commands
-  const suggestions = [...didYouMean(word, known), `Commands: ${commands.join(', ')}`]
+  const names = commands.filter((name) => !name.includes(':'))
+  const suggestions = [...didYouMean(word, known), `Commands: ${names.join(', ')}`]
   return [`Error: There is no ${isFlag ? 'flag' : 'command'} '${word}'.`, ...suggestions.map((line) => `  ${line}`)]
 }

@@ -22,19 +22,22 @@ describe('help and version', () => {
         'dev',
         'init',
         'mcp',
+        'runs',
         'serve',
         'test',
       ])
     })
   }
 
-  for (const name of Object.keys(COMMANDS)) {
+  for (const id of Object.keys(COMMANDS)) {
+    const words = id.split(':')
+    const name = words.join(' ')
     it(`'${name} --help', '${name} -h' and 'help ${name}' are one text`, async () => {
-      const { exitCode, stdout } = await runCli([name, '--help'])
+      const { exitCode, stdout } = await runCli([...words, '--help'])
       expect(exitCode).to.equal(0)
       expect(stdout).to.contain(`USAGE\n  $ agent-host ${name}`)
-      expect((await runCli([name, '-h'])).stdout).to.equal(stdout)
-      expect((await runCli(['help', name])).stdout).to.equal(stdout)
+      expect((await runCli([...words, '-h'])).stdout).to.equal(stdout)
+      expect((await runCli(['help', ...words])).stdout).to.equal(stdout)
     })
   }
 

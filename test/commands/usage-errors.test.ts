@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-const COMMANDS = 'Commands: check, dev, init, mcp, serve, test'
+const COMMANDS = 'Commands: check, dev, init, mcp, runs, serve, test'
 const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
@@ -40,6 +40,19 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [
     ['init', 'a', 'b'],
     ['Error: Unexpected argument: b', MORE],
+  ],
+  [
+    ['runs', 'shwo'],
+    ["Error: 'runs' takes no argument 'shwo'.", "Did you mean 'show'?", 'See more help with runs --help'],
+  ],
+  [
+    ['runs', 'show'],
+    ['Error: Missing 1 required arg:', 'run_id  Id of the run, or as much of its beginning as is clear', MORE],
+  ],
+  [['runs', '--limit', '0'], ['Error: --limit must be from 1 to 10000, not 0.']],
+  [
+    ['runs', '--status', 'odd'],
+    ["Error: --status must be one of running, completed, failed, cancelled, interrupted, not 'odd'."],
   ],
   [['init', 'a', '--python', 'new'], ["Error: --python must be a version such as 3.12, not 'new'."]],
 ]

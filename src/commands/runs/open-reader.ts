@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { HostError } from '../../errors.ts'
+import type { RunSummary } from '../../trace/run-summary.ts'
+import type { TraceReader } from '../../trace/trace-reader.ts'
+
+/**
+ * The traces of the project in this folder. While a server runs it keeps the index; otherwise this process brings it up to
+ * date.
+ *
+ * @throws HostError `PROJECT_INVALID` when there are none
+ */
+export async function openReader(): Promise<TraceReader> {
+  const dir = resolve('debug')
+  if (!existsSync(dir)) {
+    throw new HostError('PROJECT_INVALID', `There are no traces: the folder ${dir} is not there.`, {
+      suggestions: ['They are written while `agent-host dev` runs, or `agent-host serve --debug-ui true`.'],
+    })
+  }
+  const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
+  // Whoever writes decides when files are rotated.
+  const reader = new Reader(dir, Number.POSITIVE_INFINITY)
+  while (reader.step());
+  return reader
+}
+
+/**
+ * The run that an id, or its beginning, means.
+ *
+ * @throws HostError `PROJECT_INVALID` when it means none, or several
+ */
+export function findRun(reader: TraceReader, prefix: string): RunSummary {
+  const [run, other] = reader.index.runsLike(prefix, 2)
+  if (!run) {
+    throw new HostError('PROJECT_INVALID', `There is no run '${prefix}'.`, {
+      suggestions: ['`agent-host runs` lists the latest ones; an older one may have been rotated away.'],
+    })
+  }
+  if (other && run.run_id !== prefix) {
+    throw new HostError('PROJECT_INVALID', `Several runs begin with '${prefix}'.`, {
+      suggestions: [run.run_id, other.run_id],
+    })
+  }
+  return run
+}

@@ -1,0 +1,49 @@
+import { Flags } from '@oclif/core'
+import { HostError } from '../../errors.ts'
+import { RUN_STATUSES, type RunStatus } from '../../trace/run-summary.ts'
+import { BaseCommand } from '../base-command.ts'
+import { formatRun } from './format-run.ts'
+import { openReader } from './open-reader.ts'
+
+const MAX_LIMIT = 10_000
+
+export default class Runs extends BaseCommand {
+  static override description = 'Lists the latest runs of this project, from its traces in ./debug.'
+  static override examples = [
+    '<%= config.bin %> runs',
+    '<%= config.bin %> runs --agent example --status failed',
+    '<%= config.bin %> runs show 4f1c',
+    '<%= config.bin %> runs tail',
+  ]
+  static override flags = {
+    agent: Flags.string({ description: 'Only runs of this agent' }),
+    status: Flags.string({ description: `Only runs of this status: ${RUN_STATUSES.join(', ')}` }),
+    text: Flags.string({ description: 'Only runs with this in what was asked, answered or went wrong' }),
+    limit: Flags.integer({ description: 'How many', default: 20 }),
+    json: Flags.boolean({ description: 'Print them as JSON' }),
+  }
+
+  override async run(): Promise<void> {
+    const { agent, status, text, limit, json } = (await this.parse(Runs)).flags
+    if (limit < 1 || limit > MAX_LIMIT) {
+      throw new HostError('OPTION_INVALID', `--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
+    }
+    const filter = { agentId: agent, status: readStatus(status), text }
+    const reader = await openReader()
+    try {
+      const { runs } = reader.index.runs({ filter, first: limit, after: undefined })
+      if (json) this.log(JSON.stringify({ runs }, null, 2))
+      else if (runs.length === 0) this.log('No run fits.')
+      // The latest stands at the end, where the eye is.
+      else for (const run of [...runs].reverse()) this.log(formatRun(run, process.stdout.columns ?? Infinity))
+    } finally {
+      reader.close()
+    }
+  }
+}
+
+function readStatus(raw: string | undefined): RunStatus | undefined {
+  const status = RUN_STATUSES.find((known) => known === raw)
+  if (raw === undefined || status) return status
+  throw new HostError('OPTION_INVALID', `--status must be one of ${RUN_STATUSES.join(', ')}, not '${raw}'.`)
+}

@@ -1,0 +1,43 @@
+import { setTimeout } from 'node:timers/promises'
+import { Flags } from '@oclif/core'
+import { BaseCommand } from '../base-command.ts'
+import { formatRun } from './format-run.ts'
+import { openReader } from './open-reader.ts'
+
+/** How often it looks for news. */
+const LOOK_EVERY_MS = 250
+const MAX_CHANGES = 500
+
+export default class RunsTail extends BaseCommand {
+  static override description =
+    'Follows the runs of this project: a line for each that begins, and one when it has ended.'
+  static override examples = ['<%= config.bin %> runs tail', '<%= config.bin %> runs tail --agent example --json']
+  static override flags = {
+    agent: Flags.string({ description: 'Only runs of this agent' }),
+    json: Flags.boolean({ description: 'One JSON object a line' }),
+  }
+
+  override async run(): Promise<void> {
+    const { agent, json } = (await this.parse(RunsTail)).flags
+    const reader = await openReader()
+    const told = new Map<string, string>()
+    let change = reader.index.lastChange()
+    let isStopped = false
+    process.once('SIGINT', () => {
+      isStopped = true
+    })
+    while (!isStopped) {
+      reader.catchUp()
+      for (const { change: latest, ...run } of reader.index.changes(change, MAX_CHANGES)) {
+        change = latest
+        // A run that goes on changes with every call.
+        if (told.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue
+        if (run.status === 'running') told.set(run.run_id, run.status)
+        else told.delete(run.run_id)
+        this.log(json ? JSON.stringify(run) : formatRun(run, process.stdout.columns ?? Infinity))
+      }
+      await setTimeout(LOOK_EVERY_MS)
+    }
+    reader.close()
+  }
+}

@@ -1,0 +1,122 @@
+import { setTimeout } from 'node:timers/promises'
+import { expect } from 'chai'
+import { silentLog } from '../../src/agent/log.ts'
+import { Traces } from '../../src/trace/traces.ts'
+import { echoRun, eventOf } from '../support/events.ts'
+import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const redact = (text: string) => text
+const openTraces = ({ dir }: TempProject) =>
+  Traces.open({ dir: `${dir}/debug`, maxBytes: 1024 ** 2, redact, log: silentLog })
+
+/** A project in which three runs were traced by a server that is gone. */
+async function makeTracedProject(): Promise<TempProject> {
+  const project = await makeProject()
+  const traces = await openTraces(project)
+  for (const event of echoRun('aaaa-1', 'first question')) traces.record(event)
+  for (const event of echoRun('aabb-2', 'second \u001b[31mquestion', 1_700_000_100, 'other')) traces.record(event)
+  const failed = { run_id: 'cccc-3', agent_id: 'other', call_id: 'cccc-3.1', time: 1_700_000_200 }
+  traces.record(eventOf({ ...failed, event_type: 'call', arguments: { args: ['third question', { run: 'cccc-3' }] } }))
+  traces.record(
+    eventOf({ ...failed, event_type: 'exception', exception: 'Error: no luck\n    at x', duration_ms: 1500 }),
+  )
+  await traces.close()
+  return project
+}
+
+describe('runs', () => {
+  afterEach(killRunning)
+
+  it('lists the latest runs, the newest at the end', async () => {
+    const { dir } = await makeTracedProject()
+    expect(await runCli(['runs'], { cwd: dir })).deep.equal({
+      exitCode: 0,
+      stderr: '',
+      stdout: `aaaa-1  2023-11-14 22:13:20  echo              completed       500 ms     2 calls  first question
+aabb-2  2023-11-14 22:15:00  other             completed       500 ms     2 calls  second \ufffd[31mquestion
+cccc-3  2023-11-14 22:16:40  other             failed          1.50 s     1 calls  Error: no luck
+`,
+    })
+  })
+
+  it('filters them, and gives them to programs', async () => {
+    const { dir } = await makeTracedProject()
+    const { stdout } = await runCli(['runs', '--agent', 'other', '--status', 'failed', '--json'], { cwd: dir })
+    const { runs } = JSON.parse(stdout)
+    expect(runs).lengthOf(1)
+    expect(runs[0]).include({ run_id: 'cccc-3', status: 'failed', input: 'third question', duration_ms: 1500 })
+    expect((await runCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No run fits.\n')
+    const { stdout: latest } = await runCli(['runs', '--limit', '1'], { cwd: dir })
+    expect(latest).match(/^cccc-3 /)
+  })
+
+  it('shows a run as a tree of its calls, found by the beginning of its id', async () => {
+    const { dir } = await makeTracedProject()
+    expect(await runCli(['runs', 'show', 'aaa'], { cwd: dir })).deep.equal({
+      exitCode: 0,
+      stderr: '',
+      stdout: `echo  aaaa-1
+completed  500 ms, first text after 250 ms  2 calls, 0 errors
+asked   first question
+said    first question
+
+main.handleText("first question")  500 ms
+└─ __response__.respondText("first question")  0.5 ms
+`,
+    })
+    const { stdout } = await runCli(['runs', 'show', 'cccc-3'], { cwd: dir })
+    expect(stdout).contain('error   Error: no luck\n').contain('✗ main.handleText("third question")  1.50 s\n')
+  })
+
+  it('shows a run with all its events to programs, or as a diagram', async () => {
+    const { dir } = await makeTracedProject()
+    const { run, events } = JSON.parse((await runCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
+    expect([run.run_id, events]).deep.equal(['aaaa-1', echoRun('aaaa-1', 'first question')])
+    const { stdout } = await runCli(['runs', 'show', 'aaaa-1', '--mermaid'], { cwd: dir })
+    expect(stdout).match(/^sequenceDiagram\n {2}participant p0 as agent echo\n/)
+  })
+
+  it('says what to do when there is no such run, several, or no traces at all', async () => {
+    const { dir } = await makeTracedProject()
+    const fail = async (args: string[], cwd = dir) => {
+      const { exitCode, stdout, stderr } = await runCli(args, { cwd })
+      expect([exitCode, stdout]).deep.equal([1, ''])
+      return stderr.split('\n')
+    }
+    expect((await fail(['runs', 'show', 'dddd']))[0]).equal("Error: There is no run 'dddd'.")
+    const several = await fail(['runs', 'show', 'aa'])
+    expect(several[0]).equal("Error: Several runs begin with 'aa'.")
+    expect(
+      several
+        .slice(1, 3)
+        .map((line) => line.trim())
+        .sort(),
+    ).deep.equal(['aaaa-1', 'aabb-2'])
+    const empty = await makeProject()
+    const none = await fail(['runs'], empty.dir)
+    expect(none[0]).match(/^Error: There are no traces: the folder .*debug is not there\.$/)
+    expect(none[1]).contain('agent-host dev')
+    expect(empty.exists('debug')).equal(false)
+  })
+
+  it('follows what a server does: a line for each run that begins, and one when it has ended', async () => {
+    const project = await makeTracedProject()
+    const server = await openTraces(project)
+    const tail = startCli(['runs', 'tail', '--agent', 'echo'], { cwd: project.dir })
+    try {
+      // It tells what is news from when it has begun to look.
+      await setTimeout(1000)
+      const [call, ...rest] = echoRun('live-1', 'asked just now')
+      if (call) server.record(call)
+      await tail.printed(/live-1 .* running .* asked just now/)
+      for (const event of rest) server.record(event)
+      for (const event of echoRun('live-2', 'not of this agent', 1_700_000_300, 'other')) server.record(event)
+      await tail.printed(/live-1 .* completed /)
+      expect(await tail.stop('SIGINT')).equal(0)
+      expect(tail.output()).not.contain('first question').not.contain('live-2')
+    } finally {
+      await server.close()
+    }
+  })
+})

@@ -1,0 +1,155 @@
+import { expect } from 'chai'
+import { type Call, CallTree } from '../../src/trace/call-tree.ts'
+import { toMermaid } from '../../src/trace/mermaid.ts'
+import { layoutSequence, type SequenceRow } from '../../ui/src/run/sequence-layout.ts'
+import { eventOf } from '../support/events.ts'
+
+type Step = readonly [
+  kind: 'call' | 'result' | 'exception',
+  id: string,
+  module: string,
+  caller?: string,
+  parent?: string,
+]
+
+/** Ids are letters; `[call, id, module, caller, parent]`. A millisecond passes between two steps. */
+function treeOf(steps: readonly Step[]): CallTree {
+  const tree = new CallTree()
+  steps.forEach(([event_type, call_id, module_id, caller_id = 'agent:a', parent_call_id = null], index) => {
+    tree.add(
+      eventOf({ event_type, call_id, module_id, caller_id, parent_call_id, method_name: 'act', time: index / 1000 }),
+    )
+  })
+  return tree
+}
+
+const PARALLEL: readonly Step[] = [
+  ['call', 'a', 'main'],
+  ['call', 'b', 'tool', 'main', 'a'],
+  ['call', 'c', 'tool', 'main', 'a'],
+  ['result', 'b', 'tool', 'main', 'a'],
+  ['exception', 'c', 'tool', 'main', 'a'],
+]
+
+describe('CallTree', () => {
+  it('puts calls below who made them, with how they ended', () => {
+    const tree = treeOf(PARALLEL)
+    const describeCall = ({ id, depth, status, children, index, endIndex }: Call) => [
+      id,
+      depth,
+      status,
+      index,
+      endIndex,
+      children.length,
+    ]
+    expect(tree.calls.map(describeCall)).deep.equal([
+      ['a', 0, 'running', 0, undefined, 2],
+      ['b', 1, 'done', 1, 3, 0],
+      ['c', 1, 'failed', 2, 4, 0],
+    ])
+    expect(tree.participants).deep.equal(['agent:a', 'main', 'tool'])
+    expect(Math.round(tree.get('c')?.durationMs ?? 0)).equal(2)
+  })
+
+  it('passes over the end of a call whose beginning was lost', () => {
+    const tree = treeOf([
+      ['result', 'x', 'main'],
+      ['call', 'a', 'main', 'agent:a', 'gone'],
+    ])
+    expect(tree.calls.map(({ id }) => id)).deep.equal(['a'])
+    expect(tree.roots.map(({ id }) => id)).deep.equal(['a'])
+  })
+})
+
+describe('toMermaid', () => {
+  it('writes calls and their ends in the order in which they happened', () => {
+    expect(toMermaid(treeOf(PARALLEL))).equal(`sequenceDiagram
+  participant p0 as agent a
+  participant p1 as main
+  participant p2 as tool
+  p0->>+p1: act
+  p1->>+p2: act
+  p1->>+p2: act
+  p2-->>-p1: done
+  p2--x-p1: failed
+`)
+  })
+})
+
+describe('layoutSequence', () => {
+  const NONE: ReadonlySet<string> = new Set()
+  const nameRow = (row: SequenceRow) => (row.kind === 'fold' ? `${row.fold.count} more` : `${row.kind} ${row.call.id}`)
+  const rowsOf = (tree: CallTree, unfolded = NONE, selected = '') =>
+    layoutSequence(tree, unfolded, selected).rows.map(nameRow)
+  /** `count` calls of a module one after the other, the given one failing. */
+  const repeated = (count: number, failing = -1): Step[] => [
+    ['call', 'a', 'main'],
+    ...Array.from({ length: count }, (_, index): Step[] => [
+      ['call', `c${index}`, 'tool', 'main', 'a'],
+      [index === failing ? 'exception' : 'result', `c${index}`, 'tool', 'main', 'a'],
+    ]).flat(),
+  ]
+
+  it('draws calls that overlap in one module beside each other', () => {
+    const { rows, bars, columns } = layoutSequence(treeOf(PARALLEL), NONE, '')
+    expect(rows.map(nameRow)).deep.equal(['call a', 'call b', 'call c', 'return b', 'return c'])
+    expect(bars.map(({ call, column, lane }) => [call.id, column, lane])).deep.equal([
+      ['a', 1, 0],
+      ['b', 2, 0],
+      ['c', 2, 1],
+    ])
+    expect(columns.map(({ id }) => id)).deep.equal(['agent:a', 'main', 'tool'])
+    const ys = rows.map(({ y }) => y)
+    expect(ys).deep.equal([...ys].sort((a, b) => a - b))
+  })
+
+  it('folds what repeats, after the first time', () => {
+    expect(rowsOf(treeOf(repeated(10)))).deep.equal(['call a', 'call c0', 'return c0', '9 more'])
+    expect(rowsOf(treeOf(repeated(3)))).lengthOf(7)
+  })
+
+  it('folds a pattern of several calls as a whole', () => {
+    const steps: Step[] = [['call', 'a', 'main']]
+    for (let round = 0; round < 6; round++) {
+      for (const module of ['llm', 'tool']) {
+        steps.push(
+          ['call', `${module}${round}`, module, 'main', 'a'],
+          ['result', `${module}${round}`, module, 'main', 'a'],
+        )
+      }
+    }
+    expect(rowsOf(treeOf(steps))).deep.equal([
+      'call a',
+      'call llm0',
+      'return llm0',
+      'call tool0',
+      'return tool0',
+      '5 more',
+    ])
+  })
+
+  it('never hides a failure, a call that runs, or the one that is selected', () => {
+    expect(rowsOf(treeOf(repeated(10, 5))))
+      .include('call c5')
+      .include('return c5')
+    const running: Step[] = [...repeated(10), ['call', 'last', 'tool', 'main', 'a']]
+    expect(rowsOf(treeOf(running))).include('call last')
+    expect(rowsOf(treeOf(repeated(10)), NONE, 'c7')).include('call c7')
+  })
+
+  it('shows what was folded when it is asked to', () => {
+    expect(rowsOf(treeOf(repeated(10)), new Set(['c1']))).lengthOf(21)
+  })
+
+  it('lays out 5,000 different calls in no time that is felt', () => {
+    const steps: Step[] = [['call', 'a', 'main']]
+    for (let index = 0; index < 5000; index++) {
+      const module = `tool${(index * index + (index >> 3)) % 7}`
+      steps.push(['call', `c${index}`, module, 'main', 'a'], ['result', `c${index}`, module, 'main', 'a'])
+    }
+    const tree = treeOf(steps)
+    const startedMs = performance.now()
+    layoutSequence(tree, NONE, '')
+    expect(performance.now() - startedMs).lessThan(1000)
+  })
+})
