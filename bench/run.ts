@@ -1,6 +1,7 @@
 // What is measured, and against what, stands in docs/benchmarks.md. `npm run bench -- chat` runs one part.
 import { benchAgents } from './agents.ts'
 import { benchChat } from './chat.ts'
+import { benchDebug } from './debug.ts'
 import { benchMcp } from './mcp.ts'
 import { benchReload } from './reload.ts'
 import { benchResponses } from './responses.ts'
@@ -10,6 +11,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   chat: benchChat,
   responses: benchResponses,
   mcp: benchMcp,
+  debug: benchDebug,
   agents: benchAgents,
   reload: benchReload,
   streams: benchStreams,

@@ -31,7 +31,9 @@ console.log(`\nQuestion: ${QUESTION}`)
 await ask(url)
 if (values.once) server.kill('SIGTERM')
 else
-  console.log(`\nStill serving at ${url}. Edit ${join(project, 'agents', 'example.yml')} and ask again. Ctrl-C ends.`)
+  console.log(
+    `\nStill serving at ${url}: open it to see every step. Edit ${join(project, 'agents', 'example.yml')} and ask again. Ctrl-C ends.`,
+  )
 
 /** Waits for the address; shows the calls of tools from the log from then on. */
 function listen(child) {

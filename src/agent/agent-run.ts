@@ -28,7 +28,7 @@ export class AgentRun implements Run {
   readonly metadata: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>> | undefined
   /** The call within which this view of the run was handed out; undefined outside any observed call. */
-  readonly callId: string | undefined = undefined
+  readonly callId: string | undefined
   private readonly root: AgentRun
   private readonly onProgress: ((message: string) => void) | undefined
   private tokens: Usage | undefined = undefined
@@ -37,7 +37,13 @@ export class AgentRun implements Run {
   private reason: unknown = undefined
   private controller: AbortController | undefined = undefined
 
-  constructor(agentId: string, { id = randomUUID(), metadata = NOTHING, ...facts }: RunFacts) {
+  /** @param root of which this is another view, from within a call */
+  constructor(
+    agentId: string,
+    { id = randomUUID(), metadata = NOTHING, ...facts }: RunFacts,
+    root?: AgentRun,
+    callId?: string,
+  ) {
     this.id = id
     this.agentId = agentId
     this.entryPoint = facts.entryPoint
@@ -46,7 +52,8 @@ export class AgentRun implements Run {
     this.metadata = metadata
     this.input = facts.input
     this.onProgress = facts.onProgress
-    this.root = this
+    this.root = root ?? this
+    this.callId = callId
   }
 
   get signal(): AbortSignal {
@@ -99,7 +106,9 @@ export class AgentRun implements Run {
 
   /** The same run, seen from within a call: what is done with it there is a child of that call. */
   within(callId: string): AgentRun {
-    return Object.create(this, { callId: { value: callId, enumerable: true } })
+    const { id, agentId, entryPoint, instructions, user, metadata, input, onProgress, root } = this
+    const facts = { id, entryPoint, instructions, user, metadata, input, onProgress }
+    return new AgentRun(agentId, facts, root, callId)
   }
 
   toJSON(): { run: string } {

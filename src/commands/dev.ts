@@ -37,6 +37,7 @@ function describeServer(server: AgentServer, url: string): string[] {
   return [
     '',
     `agent-host is ready at ${url}`,
+    ...(options.debug ? ['Open it in a browser to see every step of every run; without one: agent-host runs'] : []),
     '',
     ...describeAgents(agents, server.agents.problems().length),
     '',

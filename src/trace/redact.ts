@@ -5,16 +5,31 @@ export const REDACTED = '[redacted]'
 /** Shorter values would stand in texts by chance. */
 const MIN_CHARS = 8
 const SECRET_WORDS = new Set(
-  'key keys apikey token tokens secret secrets password passwords passwd credential credentials'.split(' '),
+  'key keys apikey token tokens secret secrets password passwords passwd credential credentials authorization'.split(
+    ' ',
+  ),
 )
 
 /** Whether a name (`OPENAI_API_KEY`, `accessToken`) speaks of a secret. */
 export function isSecretName(name: string): boolean {
-  const words = name
+  let isSecret = knownNames.get(name)
+  if (isSecret === undefined) {
+    isSecret = wordsOf(name).some((word) => SECRET_WORDS.has(word))
+    if (knownNames.size >= MAX_KNOWN_NAMES) knownNames.clear()
+    knownNames.set(name, isSecret)
+  }
+  return isSecret
+}
+
+/** Every field of every event is asked for, and they are mostly the same. */
+const knownNames = new Map<string, boolean>()
+const MAX_KNOWN_NAMES = 2000
+
+function wordsOf(name: string): string[] {
+  return name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .toLowerCase()
     .split(/[^a-z\d]+/)
-  return words.some((word) => SECRET_WORDS.has(word))
 }
 
 /**

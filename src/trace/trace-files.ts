@@ -69,9 +69,11 @@ export class TraceFiles {
    *
    * @throws Error of the file system; what was then written of them is no whole line, and is passed over by readers
    */
-  append(name: string, lines: string): void {
+  append(name: string, pieces: readonly Uint8Array[]): void {
     const { descriptor } = this.#openForWriting(name)
-    const bytes = Buffer.from(lines)
+    // In one write: those of several processes do not run into each other then.
+    const [only] = pieces
+    const bytes = pieces.length === 1 && only ? only : Buffer.concat(pieces)
     try {
       for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
     } catch (error) {

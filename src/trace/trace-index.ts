@@ -16,17 +16,15 @@ CREATE TABLE runs (
   calls INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,
   input TEXT NOT NULL, output TEXT NOT NULL, error TEXT,
   input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
-  change INTEGER NOT NULL, file INTEGER NOT NULL, steps TEXT NOT NULL, modules TEXT NOT NULL, places TEXT NOT NULL
+  file INTEGER NOT NULL, steps TEXT NOT NULL, modules TEXT NOT NULL, places TEXT NOT NULL
 );
 CREATE INDEX runs_by_time ON runs (started_at, run_id);
 CREATE INDEX runs_by_agent ON runs (agent_id, started_at, run_id);
-CREATE INDEX runs_by_change ON runs (change);
-CREATE INDEX runs_by_file ON runs (file);
 `
 const INDEX_FILE = 'index.db'
 const LOCK_FILE = 'index.lock'
 /** How much of a file is read in one step, between which others get their turn. */
-const STEP_BYTES = 2 * 1024 * 1024
+export const STEP_BYTES = 2 * 1024 * 1024
 /** Runs that have ended are kept at hand for this many others: something may still come. */
 const KEPT_AT_HAND = 1000
 const SUMMARY = `run_id, agent_id, entry_point, status, started_at, duration_ms, first_text_ms, calls, errors, events,
@@ -50,6 +48,7 @@ export class TraceIndex {
   readonly #maxBytes: number
   readonly #db: Database.Database
   readonly #put: Database.Statement
+  readonly #whole: Database.Statement
   readonly #known = new Map<string, IndexedFile>()
   readonly #builders = new Map<string, RunBuilder>()
   readonly #dirty = new Set<string>()
@@ -62,8 +61,9 @@ export class TraceIndex {
     this.#maxBytes = maxBytes
     this.#tryLock()
     this.#db = this.#openDatabase()
-    this.#put = this.#db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, change, file, steps, modules, places)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#put = this.#db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, modules, places)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#whole = this.#db.prepare(`SELECT ${SUMMARY}, modules, steps, places FROM runs WHERE run_id = ?`)
     this.#knowFiles()
     if (this.#lock) this.#interruptRunning()
   }
@@ -154,16 +154,14 @@ export class TraceIndex {
     return this.#all<{ name: string }>('SELECT name FROM files WHERE id = ?', [id])[0]?.name
   }
 
-  /** What has changed after that change, oldest first. */
+  /** What has changed after that change, oldest first. A row is written anew with every change, at the end. */
   changes(after: number, limit: number): Row[] {
-    return this.#all<Row>(`SELECT ${SUMMARY}, change FROM runs WHERE change > ? ORDER BY change LIMIT ?`, [
-      after,
-      limit,
-    ])
+    const sql = `SELECT ${SUMMARY}, rowid AS change FROM runs WHERE rowid > ? ORDER BY rowid LIMIT ?`
+    return this.#all<Row>(sql, [after, limit])
   }
 
   lastChange(): number {
-    return this.#all<{ last: number }>('SELECT coalesce(max(change), 0) AS last FROM runs', [])[0]?.last ?? 0
+    return this.#all<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM runs', [])[0]?.last ?? 0
   }
 
   metrics(query: MetricsQuery): MetricsView {
@@ -222,9 +220,7 @@ export class TraceIndex {
 
   /** No run of a process that is gone goes on. */
   #interruptRunning(): void {
-    this.#db.exec(
-      `UPDATE runs SET status = 'interrupted', change = (SELECT max(change) + 1 FROM runs) WHERE status = 'running'`,
-    )
+    this.#db.exec(`UPDATE runs SET status = 'interrupted' WHERE status = 'running'`)
   }
 
   /** The file as it is indexed so far; anew when another one has its name now. */
@@ -290,10 +286,9 @@ export class TraceIndex {
   #builderOf(runId: string): RunBuilder | undefined {
     const atHand = this.#builders.get(runId)
     if (atHand) return atHand
-    const row = this.#all<RunSummary & { modules: string; steps: string; places: string }>(
-      `SELECT ${SUMMARY}, modules, steps, places FROM runs WHERE run_id = ?`,
-      [runId],
-    )[0]
+    const row = this.#whole.all([runId])[0] as
+      | (RunSummary & { modules: string; steps: string; places: string })
+      | undefined
     if (!row) return undefined
     const { modules, steps, places, ...summary } = row
     const builder = RunBuilder.resume({
@@ -310,10 +305,9 @@ export class TraceIndex {
   #write(file?: IndexedFile): void {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
-      const change = this.lastChange() + 1
       for (const runId of this.#dirty) {
         const record = this.#builders.get(runId)?.toRecord()
-        if (record) this.#put.run([...valuesOf(record), change, lastFileOf(record.places), ...textsOf(record)])
+        if (record) this.#put.run([...valuesOf(record), lastFileOf(record.places), ...textsOf(record)])
       }
       if (file) this.#db.prepare('UPDATE files SET indexed = ? WHERE id = ?').run([file.indexed, file.id])
       this.#db.exec('COMMIT')
@@ -424,7 +418,7 @@ function textsOf({ steps, modules, places }: RunRecord): Value[] {
 
 /** Text ends at NUL where libsql binds it. */
 function bindable(value: Value): Value {
-  return typeof value === 'string' ? value.replaceAll('\0', '\ufffd') : value
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
 function lastFileOf(places: string): number {

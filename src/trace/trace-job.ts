@@ -1,3 +1,4 @@
+import type { LineBatch } from './line-buffer.ts'
 import type { MetricsView } from './metrics.ts'
 import type { RunEndNote, RunSummary } from './run-summary.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
@@ -29,11 +30,8 @@ export type TraceQuestion = keyof TraceQuestions
 export type TraceJob =
   | {
       readonly kind: 'write'
-      /** Whole lines, by agent id. */
-      readonly lines: ReadonlyMap<string, string>
+      readonly batch: LineBatch
       readonly ends: readonly RunEndNote[]
-      readonly events: number
-      readonly chars: number
     }
   | { readonly kind: 'ask'; readonly id: number; readonly question: TraceQuestion; readonly argument: unknown }
   | { readonly kind: 'watch'; readonly isWatched: boolean }
@@ -43,7 +41,7 @@ export type TraceJob =
 export type TraceNews =
   | { readonly kind: 'ready' }
   /** A `write` is done; `problem` says why its lines are lost. */
-  | { readonly kind: 'written'; readonly events: number; readonly chars: number; readonly problem: string | undefined }
+  | { readonly kind: 'written'; readonly count: number; readonly bytes: number; readonly problem: string | undefined }
   | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
   | { readonly kind: 'changed'; readonly runs: readonly RunSummary[] }
   | { readonly kind: 'failed'; readonly problem: string }

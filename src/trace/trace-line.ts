@@ -2,18 +2,80 @@ import type { AgentEvent } from '../agent/agent-event.ts'
 import { writePayload } from './payload.ts'
 import type { Redact } from './redact.ts'
 
+/** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */
+const MAX_BEGINNINGS = 10_000
+
+interface Beginning {
+  readonly agentId: string
+  readonly moduleId: string
+  readonly entryPoint: string | null
+  readonly text: string
+}
+
 /**
- * One event as a line of a trace file, without its newline: JSON with the fields of {@link AgentEvent}. What happened
- * stands before what was said, so that lines can be told apart by their beginning.
+ * Writes events as lines of a trace file, without the newline: JSON with the fields of {@link AgentEvent}. What happened stands
+ * before what was said. Every event of every run comes through here: what is the same each time is written once.
  */
-export function writeTraceLine(event: AgentEvent, redact: Redact): string {
-  const { arguments: given, result, exception, ...facts } = event
-  const head = JSON.stringify(facts)
-  const args = given === null ? 'null' : `{"args":${writePayload(given.args, redact)}}`
-  const thrown = exception === null ? 'null' : writePayload(exception, redact)
-  return redact(
-    `${head.slice(0, -1)},"arguments":${args},"result":${writePayload(result, redact)},"exception":${thrown}}`,
-  )
+export class TraceLineWriter {
+  readonly #redact: Redact
+  /** By event name. */
+  readonly #beginnings = new Map<string, Beginning>()
+
+  constructor(redact: Redact) {
+    this.#redact = redact
+  }
+
+  write(event: AgentEvent): string {
+    const { time, call_id, caller_id, run_id, parent_call_id, duration_ms, result, exception } = event
+    const facts = `"time":${time},"call_id":${quote(call_id)},"caller_id":${quote(caller_id)},"run_id":${quote(run_id)}`
+    const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
+    const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
+    const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
+    return this.#redact(`${this.#beginningOf(event)}${facts},${within},${said}`)
+  }
+
+  #beginningOf({
+    agent_id,
+    event_name,
+    event_type,
+    module_id,
+    module_class,
+    method_name,
+    entry_point,
+  }: AgentEvent): string {
+    const known = this.#beginnings.get(event_name)
+    if (known?.agentId === agent_id && known.moduleId === module_id && known.entryPoint === entry_point)
+      return known.text
+    const facts = JSON.stringify({
+      agent_id,
+      event_name,
+      event_type,
+      module_id,
+      module_class,
+      method_name,
+      entry_point,
+    })
+    const text = `${facts.slice(0, -1)},`
+    if (this.#beginnings.size >= MAX_BEGINNINGS) this.#beginnings.clear()
+    this.#beginnings.set(event_name, { agentId: agent_id, moduleId: module_id, entryPoint: entry_point, text })
+    return text
+  }
+
+  #arguments({ arguments: given }: AgentEvent): string {
+    return given === null ? 'null' : `{"args":${this.#payload(given.args)}}`
+  }
+
+  #payload(value: unknown): string {
+    return value === null ? 'null' : writePayload(value, this.#redact)
+  }
+}
+
+const UNSAFE = /["\\\p{Cc}\p{Cs}]/u
+
+/** A text as JSON: most ids can be written as they are. */
+function quote(text: string | null): string {
+  if (text === null) return 'null'
+  return UNSAFE.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
 /** The event of a line; undefined for a line that was cut off, or is none of ours. */

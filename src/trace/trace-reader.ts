@@ -1,6 +1,6 @@
 import { readPlaces } from './places.ts'
 import { linesFromEnd, readAt, TraceFiles } from './trace-files.ts'
-import { TraceIndex } from './trace-index.ts'
+import { STEP_BYTES, TraceIndex } from './trace-index.ts'
 import { readTraceLine } from './trace-line.ts'
 import type { EventsPage, EventsQuery, LogQuery } from './trace-query.ts'
 
@@ -8,8 +8,8 @@ import type { EventsPage, EventsQuery, LogQuery } from './trace-query.ts'
 const MAX_LOG_BYTES = 64 * 1024 * 1024
 /** Events that are read at once while those that fit are looked for. */
 const BATCH = 500
-/** How much a question waits for what is not indexed yet. */
-const MAX_STEPS_BEFORE_ANSWER = 8
+/** How long a question waits for what older files hold that is not indexed yet. */
+const STEPS_BEFORE_ANSWER = 8
 /** Files that other processes write are looked at no more often than this. */
 const LOOK_AROUND_MS = 1000
 
@@ -49,9 +49,14 @@ export class TraceReader {
     return false
   }
 
-  /** Brings the index up to date before a question, unless that would take long. */
-  catchUp(): void {
-    for (let steps = 0; steps < MAX_STEPS_BEFORE_ANSWER; steps++) if (!this.step()) return
+  /**
+   * Brings the index up to date before a question, unless that would take long.
+   *
+   * @param ownBytes that are waited for in any case
+   */
+  catchUp(ownBytes = 0): void {
+    const steps = STEPS_BEFORE_ANSWER + Math.ceil(ownBytes / STEP_BYTES)
+    for (let step = 0; step < steps; step++) if (!this.step()) return
   }
 
   /** Events of a run, in their order. */

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
+import { groupByAgent } from './line-buffer.ts'
 import type { TraceJob, TraceNews, TraceQuestion, TraceQuestions, TraceThreadData } from './trace-job.ts'
 import { TraceReader } from './trace-reader.ts'
 
@@ -8,6 +9,8 @@ const INDEX_AFTER_MS = 200
 /** How often somebody who watches is told of what other processes write. */
 const WATCH_MS = 500
 const MAX_CHANGES = 200
+/** What may wait for a quiet moment. */
+const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
 /** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
 export function serveTraces({ dir, maxBytes }: TraceThreadData): void {
@@ -27,6 +30,7 @@ class TraceService {
   #indexing: NodeJS.Timeout | undefined
   #watching: NodeJS.Timeout | undefined
   #lastChange = 0
+  #waitingBytes = 0
   #lastProblem = ''
 
   constructor(reader: TraceReader) {
@@ -64,25 +68,40 @@ class TraceService {
     }
   }
 
-  #write({ lines, ends, events, chars }: Extract<TraceJob, { kind: 'write' }>): void {
+  #write({ batch, ends }: Extract<TraceJob, { kind: 'write' }>): void {
     let problem: string | undefined
-    for (const [agentId, text] of lines) {
+    for (const [agentId, pieces] of groupByAgent(batch)) {
       const name = this.#reader.files.nameOf(agentId)
       try {
-        this.#reader.files.append(name, text)
+        this.#reader.files.append(name, pieces)
       } catch (error) {
         problem = messageOf(error)
       }
       this.#reader.noteGrown(name)
     }
     this.#attempt(() => this.#reader.index.noteEnds(ends))
-    this.#say({ kind: 'written', events, chars, problem })
+    const { count, bytes } = batch
+    this.#say({ kind: 'written', count, bytes, problem })
+    this.#waitingBytes += bytes
+    this.#indexLater()
+  }
+
+  /**
+   * While somebody watches, the index follows at once. Otherwise it waits for a quiet moment: what it costs is then not taken
+   * from the agents. Whoever asks is answered from the files as they are in any case.
+   */
+  #indexLater(): void {
+    if (!this.#watching && this.#indexing && this.#waitingBytes < MAX_WAITING_BYTES) {
+      clearTimeout(this.#indexing)
+      this.#indexing = undefined
+    }
     this.#indexSoon(INDEX_AFTER_MS)
   }
 
   #answer({ id, question, argument }: Extract<TraceJob, { kind: 'ask' }>): void {
     try {
-      this.#reader.catchUp()
+      this.#reader.catchUp(this.#waitingBytes)
+      this.#waitingBytes = 0
       const answer = this.#answers[question] as (argument: unknown) => unknown
       this.#say({ kind: 'answer', id, value: answer(argument) })
     } catch (error) {
@@ -92,6 +111,7 @@ class TraceService {
 
   #watch(isWatched: boolean): void {
     clearInterval(this.#watching)
+    this.#watching = undefined
     if (!isWatched) return
     this.#attempt(() => {
       this.#lastChange = this.#reader.index.lastChange()
@@ -102,7 +122,7 @@ class TraceService {
   #close(): void {
     clearTimeout(this.#indexing)
     clearInterval(this.#watching)
-    this.#attempt(() => this.#reader.catchUp())
+    this.#attempt(() => this.#reader.catchUp(this.#waitingBytes))
     this.#attempt(() => this.#reader.close())
     this.#say({ kind: 'closed' })
     parentPort?.close()
@@ -114,6 +134,7 @@ class TraceService {
       this.#attempt(() => {
         // One step at a time: questions and writes come in between.
         if (this.#reader.step()) this.#indexSoon(0)
+        else this.#waitingBytes = 0
         this.#tellChanges()
       })
     }, delayMs)

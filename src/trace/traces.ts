@@ -4,10 +4,11 @@ import type { AgentEvent } from '../agent/agent-event.ts'
 import type { AgentHost } from '../agent/host.ts'
 import type { Log } from '../agent/log.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
 import type { RunEndNote, RunSummary } from './run-summary.ts'
 import type { TraceJob, TraceNews, TraceQuestion, TraceQuestions, TraceThreadData } from './trace-job.ts'
-import { writeTraceLine } from './trace-line.ts'
+import { TraceLineWriter } from './trace-line.ts'
 
 export interface TracesOptions {
   /** Absolute. */
@@ -29,9 +30,9 @@ export interface TraceCounts {
 
 /** Lines are handed over together, at the latest after this. */
 const HAND_OVER_MS = 10
-const HAND_OVER_CHARS = 256 * 1024
+const HAND_OVER_BYTES = 256 * 1024
 /** What may wait to be written; what comes beyond is dropped and counted. */
-const MAX_WAITING_CHARS = 64 * 1024 * 1024
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const CLOSE_TIMEOUT_MS = 5000
 /** Lost events are spoken of no more often than this. */
 const WARN_EVERY_MS = 10_000
@@ -46,15 +47,13 @@ const SERVICE = new URL(isSource ? './trace-service.ts' : './trace-service.js', 
  */
 export class Traces {
   readonly #worker: Worker
-  readonly #redact: Redact
+  readonly #writer: TraceLineWriter
   readonly #log: Log
   readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   readonly #watchers = new Set<(runs: readonly RunSummary[]) => void>()
-  #lines = new Map<string, string>()
+  readonly #lines = new LineBuffer()
   #ends: RunEndNote[] = []
-  #events = 0
-  #chars = 0
-  #waitingChars = 0
+  #waitingBytes = 0
   #handingOver: NodeJS.Timeout | undefined
   #questions = 0
   #written = 0
@@ -68,7 +67,7 @@ export class Traces {
 
   private constructor(worker: Worker, { redact, log }: TracesOptions) {
     this.#worker = worker
-    this.#redact = redact
+    this.#writer = new TraceLineWriter(redact)
     this.#log = log
     worker.on('message', (news: TraceNews) => this.#hear(news))
     worker.on('error', (error) => this.#lose(error))
@@ -100,21 +99,19 @@ export class Traces {
   }
 
   record(event: AgentEvent): void {
-    if (this.#gone || this.#waitingChars + this.#chars > MAX_WAITING_CHARS) {
+    if (this.#gone || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
       this.#dropped++
       this.#warnOfLoss()
       return
     }
-    const line = `${writeTraceLine(event, this.#redact)}\n`
-    const before = this.#lines.get(event.agent_id)
-    this.#lines.set(event.agent_id, before === undefined ? line : before + line)
-    this.#events++
-    this.#chars += line.length
+    this.#lines.add(event.agent_id, this.#writer.write(event))
     this.#handOverSoon()
   }
 
   recordEnd({ runId, status, durationMs, usage }: RunEnd): void {
     const { inputTokens, outputTokens } = usage
+    // That it ended well its last event says too.
+    if (status === 'completed' && inputTokens + outputTokens === 0) return
     this.#ends.push({ runId, status, durationMs, inputTokens, outputTokens })
     this.#handOverSoon()
   }
@@ -172,24 +169,24 @@ export class Traces {
   }
 
   #handOverSoon(): void {
-    if (this.#chars >= HAND_OVER_CHARS) this.#handOver()
+    if (this.#lines.bytes >= HAND_OVER_BYTES) this.#handOver()
     else this.#handingOver ??= setTimeout(() => this.#handOver(), HAND_OVER_MS).unref()
   }
 
   #handOver(): void {
     clearTimeout(this.#handingOver)
     this.#handingOver = undefined
-    if (this.#events === 0 && this.#ends.length === 0) return
-    this.#tell({ kind: 'write', lines: this.#lines, ends: this.#ends, events: this.#events, chars: this.#chars })
-    this.#waitingChars += this.#chars
-    this.#lines = new Map()
+    if (this.#lines.bytes === 0 && this.#ends.length === 0) return
+    const batch = this.#lines.take()
+    const buffers = batch.chunks.map(({ buffer }) => buffer)
+    this.#waitingBytes += batch.bytes
+    this.#tell({ kind: 'write', batch, ends: this.#ends }, buffers)
     this.#ends = []
-    this.#events = 0
-    this.#chars = 0
   }
 
-  #tell(job: TraceJob): void {
-    if (!this.#gone) this.#worker.postMessage(job)
+  /** @param buffers that go over to the thread */
+  #tell(job: TraceJob, buffers: readonly ArrayBuffer[] = []): void {
+    if (!this.#gone) this.#worker.postMessage(job, buffers)
   }
 
   #hear(news: TraceNews): void {
@@ -217,12 +214,12 @@ export class Traces {
     }
   }
 
-  #noteWritten({ events, chars, problem }: Extract<TraceNews, { kind: 'written' }>): void {
-    this.#waitingChars -= chars
+  #noteWritten({ count, bytes, problem }: Extract<TraceNews, { kind: 'written' }>): void {
+    this.#waitingBytes -= bytes
     this.#problem = problem ?? null
-    if (problem === undefined) this.#written += events
+    if (problem === undefined) this.#written += count
     else {
-      this.#dropped += events
+      this.#dropped += count
       this.#warnOfLoss()
     }
   }

@@ -26,6 +26,7 @@ describe('dev', () => {
     await server.printed(/quits\./)
     expect(server.output().split('\n').filter(isBanner)).to.deep.equal([
       `agent-host is ready at ${url}`,
+      'Open it in a browser to see every step of every run; without one: agent-host runs',
       '  echo  Says it again  [agents/echo.yml]',
       'Edits in agents/, modules/ and tools/ are served at once; .env is read at start.',
       `curl ${url}/compat/chat/completions \\`,

@@ -60,7 +60,13 @@ function Node({ node, isSelected, onSelect }: NodeProps) {
   const { id, title, subtitle, kind, source, x, y, width, height } = node
   const shape = (
     <>
-      <rect x={x - width / 2} y={y - height / 2} rx={kind === 'module' ? 10 : height / 2} />
+      <rect
+        x={x - width / 2}
+        y={y - height / 2}
+        width={width}
+        height={height}
+        rx={kind === 'module' ? 10 : height / 2}
+      />
       <text class="node-title" x={x} y={subtitle ? y - 3 : y + 4} text-anchor="middle">
         {cut(title, width, 7.2)}
       </text>
