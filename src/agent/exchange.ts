@@ -1,7 +1,7 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { MaybeDisposable, Module, ModuleContext } from './define-module.ts'
-import { type Callee, type Caller, makeFacade, type Recorder } from './facade.ts'
+import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './facade.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
 import { type EntryPoint, type Link, type PlannedModule, RUN_PROVIDERS } from './wiring.ts'
 
@@ -53,9 +53,13 @@ export class Exchange {
     for (let index = from; index < modules.length; index++) {
       const wired = modules[index] as WiredModule
       if (this.#instances.has(wired.id)) continue
-      const made: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
-      if (isPromise(made)) return this.#openRest(made, modules, index)
-      this.#accept(wired, made)
+      try {
+        const made: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
+        if (isPromise(made)) return this.#openRest(made, modules, index)
+        this.#accept(wired, made)
+      } catch (error) {
+        throw this.#noteFailure(wired, error)
+      }
     }
     return undefined
   }
@@ -91,8 +95,20 @@ export class Exchange {
   }
 
   async #openRest(making: PromiseLike<unknown>, modules: readonly WiredModule[], index: number): Promise<void> {
-    this.#accept(modules[index] as WiredModule, await making)
+    const wired = modules[index] as WiredModule
+    try {
+      this.#accept(wired, await making)
+    } catch (error) {
+      throw this.#noteFailure(wired, error)
+    }
     await this.open(modules, index + 1)
+  }
+
+  #noteFailure({ id }: WiredModule, error: unknown): unknown {
+    const { recorder, callees } = this.#options
+    const callee = callees.get(id)
+    if (recorder && callee) recordFailedCreate(callee, recorder, error)
+    return error
   }
 
   #accept(wired: WiredModule, instance: unknown): void {

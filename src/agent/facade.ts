@@ -49,6 +49,13 @@ export function makeFacade(
   return facade
 }
 
+/** Tells of a module that could not be made, as of a call of its `create` that failed: a run would end without a trace. */
+export function recordFailedCreate(callee: Callee, recorder: Recorder, error: unknown): void {
+  if (recorder.events.isEmpty) return
+  const caller = { id: `agent:${recorder.agentId}`, openCalls: [] }
+  new ObservedCall('create', [], callee, [], caller, recorder).fail(error)
+}
+
 /** The three shapes of a result: a promise, a stream, a plain value. */
 function observe(method: Method, target: object, args: unknown[], call: ObservedCall): unknown {
   let result: unknown

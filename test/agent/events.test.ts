@@ -144,6 +144,31 @@ describe('events', () => {
     await host.close()
   })
 
+  it('tell of a module that could not be made', async () => {
+    const project = await makeProject({
+      'modules/unmade.ts': `import { defineModule, TextMessageHandler, Type } from 'agent-host'
+export default defineModule({ name: 'Unmade', provides: [TextMessageHandler], config: Type.Object({ late: Type.Boolean() }),
+  create(_, { late }) { if (!late) throw new Error('no parts'); return Promise.reject(new Error('no parts later')) } })`,
+    })
+    const host = new AgentHost({ projectDir: project.dir })
+    const events: AgentEvent[] = []
+    host.onEvent((event) => void events.push(event))
+    for (const late of [false, true]) {
+      await host.register({ id: `a${late}`, modules: [{ id: 'main', module: 'unmade', config: { late } }] })
+      await host.run(`a${late}`, 'x').catch(() => {})
+    }
+    await host.close()
+    const facts = events.map(({ event_name, caller_id, exception, run_id }) => {
+      return [event_name, caller_id, exception?.split('\n')[0] ?? null, typeof run_id]
+    })
+    expect(facts).to.deep.equal([
+      ['unmade.Unmade.create.call', 'agent:afalse', null, 'string'],
+      ['unmade.Unmade.create.exception', 'agent:afalse', 'Error: no parts', 'string'],
+      ['unmade.Unmade.create.call', 'agent:atrue', null, 'string'],
+      ['unmade.Unmade.create.exception', 'agent:atrue', 'Error: no parts later', 'string'],
+    ])
+  })
+
   it('go on when a listener throws', async () => {
     const project = await makeProject(MODULES)
     const errors: string[] = []

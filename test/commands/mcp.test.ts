@@ -59,6 +59,19 @@ describe('mcp --stdio', () => {
     }
   }).timeout(30_000)
 
+  it('traces what its client asks for, in debug mode', async () => {
+    const project = await makeProject(FILES)
+    const client = new Client(INFO)
+    const { args, ...rest } = parameters(project.dir)
+    await client.connect(new StdioClientTransport({ ...rest, args: [...args, '--debug-ui'] }))
+    await client.callTool({ name: 'noisy', arguments: { message: 'hello' } })
+    await client.close()
+    const { stdout } = await runCli(['runs', '--json'], { cwd: project.dir })
+    const { runs } = JSON.parse(stdout)
+    expect(runs).to.have.length(1)
+    expect(runs[0]).to.include({ agent_id: 'noisy', status: 'completed', input: 'hello', output: 'hello' })
+  })
+
   it('follows edits, and says so', async () => {
     const { dir, write } = await makeProject(FILES)
     const client = new FirstClient(INFO)
