@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { buildSchema, type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql'
-import { createHandler, type OperationContext } from 'graphql-http'
+import { createHandler, type OperationContext, type ResponseInit } from 'graphql-http'
 import { HostError } from '../../../errors.ts'
 import { checkQueryLimits } from './query-limits.ts'
 
@@ -53,7 +53,8 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
       }
     },
     onOperation(request, _args, result) {
-      if (!('errors' in result)) return
+      // The library would look at every value for an error on its way out.
+      if (!('errors' in result)) return takesJson(request.raw) ? [JSON.stringify(result), JSON_ANSWER] : undefined
       for (const { originalError } of result.errors ?? []) {
         if (originalError && !isTheirs(originalError)) onError(originalError, request.raw)
       }
@@ -75,6 +76,16 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
       .headers(init.headers ?? {})
       .send(answer ?? '')
   }
+}
+
+const JSON_ANSWER: ResponseInit = {
+  status: 200,
+  statusText: 'OK',
+  headers: { 'content-type': 'application/json; charset=utf-8' },
+}
+
+function takesJson({ headers: { accept } }: FastifyRequest): boolean {
+  return accept === undefined || accept === '*/*' || accept === 'application/json'
 }
 
 /** Whether a page of another site asks: browsers say so, and pages cannot change it. */
