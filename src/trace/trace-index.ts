@@ -9,8 +9,8 @@ import type { MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
 /** Of the tables below: an index of another version is made anew from the files. */
 const VERSION = 1
 const SCHEMA = `
-CREATE TABLE files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
-CREATE TABLE runs (
+CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (
   run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, entry_point TEXT NOT NULL, status TEXT NOT NULL,
   started_at REAL NOT NULL, duration_ms REAL, first_text_ms REAL,
   calls INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,
@@ -18,8 +18,8 @@ CREATE TABLE runs (
   input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
   file INTEGER NOT NULL, steps TEXT NOT NULL, modules TEXT NOT NULL, places TEXT NOT NULL
 );
-CREATE INDEX runs_by_time ON runs (started_at, run_id);
-CREATE INDEX runs_by_agent ON runs (agent_id, started_at, run_id);
+CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at, run_id);
+CREATE INDEX IF NOT EXISTS runs_by_agent ON runs (agent_id, started_at, run_id);
 `
 const INDEX_FILE = 'index.db'
 const LOCK_FILE = 'index.lock'
@@ -75,6 +75,12 @@ export class TraceIndex {
       this.#knowFiles()
     }
     return this.#lock !== undefined
+  }
+
+  /** Lets another process keep the index; this one asks for it again when it next reads on. */
+  letOthersKeep(): void {
+    this.#lock?.close()
+    this.#lock = undefined
   }
 
   /** Bytes of the files that are not indexed yet. */
@@ -175,8 +181,7 @@ export class TraceIndex {
 
   close(): void {
     this.#db.close()
-    this.#lock?.close()
-    this.#lock = undefined
+    this.letOthersKeep()
   }
 
   #all<T>(sql: string, values: readonly (string | number)[]): T[] {

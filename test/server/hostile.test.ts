@@ -1,4 +1,6 @@
+import { readdir, readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -130,7 +132,7 @@ describe('a server under hostile requests', () => {
     }
   })
 
-  it('lets no secret out: not into the log, nor into an answer', async () => {
+  it('lets no secret out: not into the log, an answer, a trace, or the debug UI', async () => {
     const { dir } = await makeProject({
       '.env': 'CANARY_API_KEY=canary-from-dotenv\n',
       'agents/leaky.yml':
@@ -156,15 +158,28 @@ export default defineModule({ name: 'Leaky', provides: [TextMessageHandler], use
       return response.text()
     }
     const answers = [await post(false), await post(true)].join('\n')
+    const query = `{ runs { runs { input error events { events { arguments result exception } } } }
+      agent_config(agent_id: "leaky") { definition modules { config } } }`
+    const response = await fetch(`${url}/api/ui/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ query }),
+    })
+    const told = await response.text()
     await setTimeout(200)
     await server.stop()
     const output = server.output()
+    const files = await readdir(join(dir, 'debug'))
+    const traced = await Promise.all(files.map((file) => readFile(join(dir, 'debug', file), 'latin1')))
+    expect(files).to.include('leaky.jsonl')
+    expect(traced.join()).to.include('"password":"[redacted]"').and.to.include('refused with [redacted]')
+    expect(told).to.include('refused with [redacted]').and.to.include('"key":"[redacted]"')
     expect(answers).to.include('Agent execution failed: refused with [redacted]')
     expect(output)
       .to.include('my key is [redacted]')
       .and.to.include('refused with [redacted]')
       .and.to.include('executeTool login')
-    expect(answers + output).not.to.match(/canary-/)
+    expect(answers + output + told + traced.join()).not.to.match(/canary-/)
   })
 })
 

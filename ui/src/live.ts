@@ -18,7 +18,7 @@ let isConnected = false
 const watchers = new Set<(isConnected: boolean) => void>()
 
 function connect(): void {
-  if (source) return
+  if (source || document.hidden) return
   source = new EventSource('api/ui/live')
   source.onopen = () => note(true)
   source.onerror = () => {
@@ -36,6 +36,16 @@ function connect(): void {
     })
   }
 }
+
+/** Browsers allow a server few connections: a page that nobody sees gives its own back. */
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) connect()
+  else if (source) {
+    source.close()
+    source = undefined
+    note(false)
+  }
+})
 
 function note(connected: boolean): void {
   isConnected = connected
