@@ -136,7 +136,8 @@ export function listLibrary(): string[] {
   return listModules(fileURLToPath(installation.library)).filter((reference) => !reference.includes('/lib/'))
 }
 
-function listModules(folder: string): string[] {
+/** References of the modules below a folder. */
+export function listModules(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.m?[jt]s$/.test(entry.name) && !/\.d\.m?ts$|^index\./.test(entry.name))

@@ -23,7 +23,7 @@ export abstract class BaseCommand extends Command {
       this.#fail(error.message, error.suggestions, error.code === 'OPTION_INVALID' ? 2 : 1)
     }
     if (error instanceof Errors.CLIError) {
-      const known = Object.keys(this.ctor.flags).map((name) => `--${name}`)
+      const known = Object.keys(this.ctor.flags ?? {}).map((name) => `--${name}`)
       const { flags } = error as { flags?: unknown }
       const unknown = Array.isArray(flags) ? flags.map(String) : []
       const suggestions = unknown.flatMap((flag) => didYouMean(flag, known))

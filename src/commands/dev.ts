@@ -1,5 +1,7 @@
 import { Flags } from '@oclif/core'
 import type { AgentInfo } from '../agent/agent.ts'
+import { messageOf } from '../errors.ts'
+import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { adapterName } from '../server/adapter-name.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'
@@ -8,6 +10,8 @@ import { runServer } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
 const DEFAULTS = { port: 9001, adapters: ['ChatCompatApiAdapter'], debug: true }
+/** Saves come in groups. */
+const SCHEMA_AFTER_MS = 300
 /** How many agents the banner lists. */
 const MAX_AGENTS = 20
 
@@ -25,6 +29,7 @@ export default class Dev extends BaseCommand {
     const { flags } = await this.parse(Dev)
     await runServer(readServerFlags(flags, DEFAULTS), (server, url) => {
       for (const line of describeServer(server, url)) this.log(line)
+      followSchema(server)
       if (flags.open) void openBrowser(url)
       stopOnQ()
     })
@@ -94,6 +99,19 @@ function mcpSnippets(url: string, key: string | undefined): string[] {
     `  over stdio    ${JSON.stringify({ mcpServers: { 'agent-host': started } })}`,
     '',
   ]
+}
+
+/** Keeps what editors know of agent files in step with the modules that there are. */
+function followSchema({ agents, options, app }: AgentServer): void {
+  const keep = async () => {
+    const { keepSchema } = await import('../project/keep-schema.ts')
+    await keepSchema(options.projectDir).catch((error: unknown) => {
+      app.log.warn(`${SCHEMA_FILE} could not be written: ${messageOf(error)}`)
+    })
+  }
+  const timer = setTimeout(keep, SCHEMA_AFTER_MS).unref()
+  // Saves come in groups: each begins the wait anew.
+  agents.onLoad(() => void timer.refresh())
 }
 
 /** The system's own opener; where there is none, the address stands on the screen. */

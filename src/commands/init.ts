@@ -33,11 +33,13 @@ export default class Init extends BaseCommand {
     const { project_name: name } = args
     checkChoices(name, flags.python)
     const { makeProject, refuseUsedFolder } = await import('../project/make-project.ts')
+    const { keepSchema } = await import('../project/keep-schema.ts')
     const folder = resolve(name)
     await refuseUsedFolder(folder)
     const asks = !flags.yes && process.stdin.isTTY && process.stdout.isTTY
     const llm = flags.llm ?? (asks ? await askForProvider() : 'offline')
     await makeProject(folder, { name: folder, llm, python: flags.python })
+    await keepSchema(folder)
     this.log(`The project ${name} is made.`)
     if (flags.python) await this.#warnOfMissingPython(flags.python)
     if (flags.install) await this.#install(folder)

@@ -22,7 +22,9 @@ describe('help and version', () => {
         'dev',
         'init',
         'mcp',
+        'new',
         'runs',
+        'schema',
         'serve',
         'test',
       ])

@@ -4,6 +4,7 @@ import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const FILES = [
+  '.agent-host/agent.schema.json',
   '.env',
   '.gitignore',
   'README.md',

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-const COMMANDS = 'Commands: check, dev, init, mcp, runs, serve, test'
+const COMMANDS = 'Commands: check, dev, init, mcp, new, runs, schema, serve, test'
 const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
@@ -40,6 +40,16 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [
     ['init', 'a', 'b'],
     ['Error: Unexpected argument: b', MORE],
+  ],
+  [
+    ['new', 'agent', 'a b'],
+    [
+      "Error: The name of an agent must be 1 to 128 letters, digits, '_', '.' or '-', a letter or digit first; not 'a b'.",
+    ],
+  ],
+  [
+    ['new', 'thing', 'x'],
+    ['Error: Expected thing to be one of: module, tool, agent', MORE],
   ],
   [
     ['runs', 'shwo'],

@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import fsExtra from 'fs-extra'
+import { makeAgentFileSchema } from '../agent/agent-file-schema.ts'
+import { SCHEMA_FILE } from './schema-file.ts'
+
+/**
+ * Writes the schema of a project's agent files, if it is not there as it should be. The file is whole or absent.
+ *
+ * @param projectDir absolute
+ */
+export async function keepSchema(projectDir: string): Promise<void> {
+  const path = join(projectDir, SCHEMA_FILE)
+  const text = `${JSON.stringify(await makeAgentFileSchema(projectDir), null, 2)}\n`
+  if ((await fsExtra.readFile(path, 'utf8').catch(() => undefined)) === text) return
+  const temporary = `${path}.${randomUUID()}.tmp`
+  await fsExtra.outputFile(temporary, text)
+  await fsExtra.rename(temporary, path)
+}

@@ -1,0 +1,67 @@
+import { buildServer } from 'agent-host'
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+import { chat } from '../support/server.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+describe('new', () => {
+  const make = async ({ dir }: TempProject, ...args: string[]) => {
+    const { exitCode, stdout, stderr } = await runCli(['new', ...args], { cwd: dir })
+    expect({ exitCode, stderr }).deep.equal({ exitCode: 0, stderr: '' })
+    return stdout.split('\n')
+  }
+
+  it('makes an agent, a tool and a module that work as they are', async () => {
+    const project = await makeProject()
+    expect((await make(project, 'agent', 'helper'))[0]).equal('agents/helper.yml is made.')
+    expect((await make(project, 'tool', 'word-count'))[1]).contain('- tools/word-count.ts')
+    expect((await make(project, 'module', 'speech/greeter'))[1]).contain('{ id: greeter, module: speech/greeter }')
+    expect(project.exists('modules/index.ts') && project.exists('modules/speech/index.ts')).equal(true)
+    await project.write(
+      'agents/greeting.yml',
+      'id: greeting\nmodules: [{ id: greeter, module: speech/greeter, config: { greeting: "Hi, " } }]',
+    )
+    const counting = (await project.read('agents/helper.yml'))
+      .replace('id: helper', 'id: counting')
+      .replace(/^ {2}# (?=[- ])(?!What|Who|The)/gm, '  ')
+    await project.write('agents/counting.yml', counting)
+    const { stdout, stderr } = await runCli(['check'], { cwd: project.dir })
+    expect([stdout.split('\n').at(-2), stderr]).deep.equal(['3 agents, 0 problems', ''])
+    const server = await buildServer({
+      projectDir: project.dir,
+      adapters: ['ChatCompatApiAdapter'],
+      logLevel: 'silent',
+    })
+    const ask = async (model: string, text: string) => {
+      const { body } = await server.app.inject({
+        method: 'POST',
+        url: '/compat/chat/completions',
+        payload: chat(model, text),
+      })
+      return JSON.parse(body).choices[0].message.content as string
+    }
+    expect(await ask('greeting', 'you')).equal('Hi, you')
+    expect(await ask('counting', 'Count the words of the text "one two three"')).contain('3')
+    await server.close()
+  })
+
+  it('changes nothing that is there', async () => {
+    const project = await makeProject({ 'tools/mine.ts': 'export {}', 'modules/index.ts': '// mine' })
+    const { exitCode, stderr } = await runCli(['new', 'tool', 'mine'], { cwd: project.dir })
+    expect([exitCode, stderr.split('\n')[0]]).deep.equal([
+      1,
+      'Error: tools/mine.ts is there already: nothing was changed.',
+    ])
+    expect(await project.read('tools/mine.ts')).equal('export {}')
+    await make(project, 'module', 'other')
+    expect(await project.read('modules/index.ts')).equal('// mine')
+  })
+
+  it('makes agents for editors that check them', async () => {
+    const project = await makeProject()
+    await make(project, 'agent', 'helper')
+    expect(await project.read('agents/helper.yml')).match(
+      /^# yaml-language-server: \$schema=\.\.\/\.agent-host\/agent\.schema\.json\n/,
+    )
+  })
+})
