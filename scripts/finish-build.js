@@ -4,7 +4,7 @@ import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
-import { Config, Help } from '@oclif/core'
+import { Config } from '@oclif/core'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pjson = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
@@ -21,7 +21,9 @@ const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)
 writeFileSync(`${root}oclif.manifest.json`, JSON.stringify(plugin.manifest))
 
-class WrittenHelp extends Help {
+const { default: SuggestingHelp } = await import('../dist/commands/suggesting-help.js')
+
+class WrittenHelp extends SuggestingHelp {
   lines = []
   log(...parts) {
     this.lines.push(parts.join(' '))

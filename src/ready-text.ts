@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** What `finish-build` wrote: the version, and the help of each command; of the whole under the empty name. */
+/** What `finish-build` wrote: the version, and the help of each command (`eject:list`); of the whole under ''. */
 interface ReadyTexts {
   readonly version: string
   readonly help: Readonly<Record<string, string>>

@@ -8,6 +8,7 @@ import type { AgentFace } from './definition.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from './describe-agent.ts'
 import { Exchange, nameCallees, type WiredModule } from './exchange.ts'
 import type { Callee, Recorder } from './facade.ts'
+import type { ModuleSource } from './load-module.ts'
 import type { Log } from './log.ts'
 import { AgentError } from './problem.ts'
 import { type AgentBlueprint, explainFailure } from './register-agent.ts'
@@ -88,7 +89,7 @@ export interface ModuleInfo {
   readonly id: string
   /** The module reference. */
   readonly module: string
-  readonly source: 'project' | 'library' | 'package'
+  readonly source: ModuleSource
   readonly scope: 'instance' | 'agent'
 }
 

@@ -1,6 +1,6 @@
 import type { Scope } from './define-module.ts'
 import type { AgentDefinition } from './definition.ts'
-import { isInLibrary, type LoadedModule } from './load-module.ts'
+import type { ModuleSource } from './load-module.ts'
 import type { AgentBlueprint } from './register-agent.ts'
 import { ENTRY } from './wiring.ts'
 
@@ -17,8 +17,7 @@ export interface ModuleDescription {
   readonly module: string
   readonly moduleClass: string
   readonly description: string
-  /** `ejected`: the project's own copy of a module of the library. */
-  readonly source: LoadedModule['source'] | 'ejected'
+  readonly source: ModuleSource
   readonly scope: Scope
   /** With variables filled in and defaults added: it may hold secrets. */
   readonly config: Readonly<Record<string, unknown>>
@@ -55,7 +54,7 @@ export function describeAgent({ definition, modules, loaded, entryPoints }: Desc
         module: reference,
         moduleClass: module.name,
         description: module.description,
-        source: from.source === 'project' && isInLibrary(reference) ? 'ejected' : from.source,
+        source: from.source,
         scope,
         config,
         provides: module.provides.map(({ name }) => name).filter((name) => provides?.includes(name) ?? true),

@@ -8,4 +8,6 @@ export const installation = Object.freeze({
   /** The library's modules in a form that Node loads as it is. */
   library: new URL(isSource ? '../../modules/' : '../modules/', import.meta.url),
   libraryExtension: isSource ? '.ts' : '.js',
+  /** The library's modules as they were written, to be copied. */
+  sources: new URL('../../modules/', import.meta.url),
 })

@@ -9,11 +9,14 @@ import { installation } from './installation.ts'
 import { didYouMean } from './nearest-name.ts'
 import type { ProjectCode } from './project-code.ts'
 
+/** Where a module came from; `ejected` is the project's own copy of one of the library. */
+export type ModuleSource = 'project' | 'ejected' | 'library' | 'package'
+
 /** A module, and where it came from. */
 export interface LoadedModule {
   readonly module: Module
   readonly reference: string
-  readonly source: 'project' | 'library' | 'package'
+  readonly source: ModuleSource
   /** Checks a `config` against the module's schema. */
   readonly validator: Validator
   /** Absolute paths; a change of any of them, or its appearance, can make the reference mean something else. */
@@ -21,12 +24,13 @@ export interface LoadedModule {
 }
 
 interface Found {
-  readonly source: LoadedModule['source']
+  readonly source: ModuleSource
   /** Absolute path or file URL. */
   readonly target: string
 }
 
-const EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
+/** Of files that can be modules; the first that is there is taken. */
+export const MODULE_EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 
 /**
  * Module references -> modules. A reference is a path under a `modules/` folder, without extension: the project's is
@@ -70,7 +74,7 @@ export class ModuleLoader {
   candidates(reference: string): string[] {
     const [path = ''] = reference.split('#')
     if (isFilePath(path)) return [resolve(this.#projectDir, path)]
-    return EXTENSIONS.map((extension) => join(this.#projectDir, 'modules', `${path}${extension}`))
+    return MODULE_EXTENSIONS.map((extension) => join(this.#projectDir, 'modules', `${path}${extension}`))
   }
 
   async #load(reference: string): Promise<LoadedModule> {
@@ -96,8 +100,9 @@ export class ModuleLoader {
       })
     }
     const own = this.candidates(reference).find((file) => existsSync(file))
-    if (own) return { source: 'project', target: own }
-    if (isInLibrary(reference)) return { source: 'library', target: libraryFile(path).href }
+    const isOfLibrary = isInLibrary(reference)
+    if (own) return { source: isOfLibrary ? 'ejected' : 'project', target: own }
+    if (isOfLibrary) return { source: 'library', target: libraryFile(path).href }
     return this.#findPackage(reference, path)
   }
 
@@ -146,8 +151,13 @@ export function listModules(folder: string): string[] {
     .sort()
 }
 
-/** Whether the library has a module of this reference, whichever the project takes. */
-export function isInLibrary(reference: string): boolean {
+/** What a module of the library says that it is. */
+export async function describeLibraryModule(reference: string): Promise<string> {
+  const exports: { readonly default?: unknown } = await import(libraryFile(reference).href)
+  return isModule(exports.default) ? exports.default.description : ''
+}
+
+function isInLibrary(reference: string): boolean {
   const [path = ''] = reference.split('#')
   return !isFilePath(path) && existsSync(libraryFile(path))
 }

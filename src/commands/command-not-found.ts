@@ -18,8 +18,8 @@ function explain(id: string, commands: readonly string[]): string[] {
     return [`Error: '${word}' takes no argument '${next}'.`, ...nearest, `  See more help with ${word} --help`]
   }
   const isFlag = word.startsWith('-')
-  const known = isFlag ? ['--help', '--version'] : commands
-  const names = commands.filter((name) => !name.includes(':'))
-  const suggestions = [...didYouMean(word, known), `Commands: ${names.join(', ')}`]
+  const first = commands.filter((command) => !command.includes(':'))
+  const known = isFlag ? ['--help', '--version'] : first
+  const suggestions = [...didYouMean(word, known), `Commands: ${first.join(', ')}`]
   return [`Error: There is no ${isFlag ? 'flag' : 'command'} '${word}'.`, ...suggestions.map((line) => `  ${line}`)]
 }

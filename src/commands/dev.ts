@@ -45,6 +45,7 @@ function describeServer(server: AgentServer, url: string): string[] {
     ...(options.debug ? ['Open it in a browser to see every step of every run; without one: agent-host runs'] : []),
     '',
     ...describeAgents(agents, server.agents.problems().length),
+    ...listEjected(agents),
     '',
     'Edits in agents/, modules/ and tools/ are served at once; .env is read at start.',
     ...(serves(options, 'ChatCompatApiAdapter') ? exampleRequest(agents[0], url, options.compatApiKey) : ['']),
@@ -60,6 +61,12 @@ function describeAgents(agents: readonly AgentInfo[], problems: number): string[
   if (more > 0) lines.push(`  and ${more} more`)
   if (problems > 0) lines.push(`  Not served: see the warnings above (${problems}). An edit of the file is enough.`)
   return lines.length > 0 ? lines : ['  There is no agent yet: put a YAML file into agents/.']
+}
+
+function listEjected(agents: readonly AgentInfo[]): string[] {
+  const ejected = agents.flatMap(({ modules }) => modules.filter(({ source }) => source === 'ejected'))
+  const names = [...new Set(ejected.map(({ module }) => module))].sort()
+  return names.length === 0 ? [] : [`  Ejected into modules/: ${names.join(', ')}`]
 }
 
 function describeAgent({ id, description, entryPoints, file }: AgentInfo): string {

@@ -1,16 +1,20 @@
 import Check from './check.ts'
 import Dev from './dev.ts'
+import EjectDiff from './eject/diff.ts'
+import EjectList from './eject/list.ts'
+import EjectUpgrade from './eject/upgrade.ts'
+import Eject from './eject.ts'
 import Init from './init.ts'
 import Mcp from './mcp.ts'
 import New from './new.ts'
-import Runs from './runs/runs.ts'
 import RunsShow from './runs/show.ts'
 import RunsTail from './runs/tail.ts'
+import Runs from './runs.ts'
 import Schema from './schema.ts'
 import Serve from './serve.ts'
 import Test from './test.ts'
 
-/** By the words that call them. */
+/** By the words that call them, with a colon between. */
 export const COMMANDS = {
   init: Init,
   dev: Dev,
@@ -20,6 +24,10 @@ export const COMMANDS = {
   new: New,
   schema: Schema,
   test: Test,
+  eject: Eject,
+  'eject:list': EjectList,
+  'eject:diff': EjectDiff,
+  'eject:upgrade': EjectUpgrade,
   runs: Runs,
   'runs:show': RunsShow,
   'runs:tail': RunsTail,

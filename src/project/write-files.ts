@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
 
@@ -8,32 +9,50 @@ export interface PlannedFile {
   /** Relative to the folder that it is written into, with `/`. */
   readonly path: string
   readonly content: string | Buffer
-  /** File mode; 0o644 when left out. */
+  /** File mode of a new file; 0o644 when left out. */
   readonly mode?: number
+  /** It takes the place of a file that is there. */
+  readonly replaces?: boolean
 }
 
 export interface WrittenFile {
   readonly path: string
-  readonly outcome: 'created' | 'skipped'
+  readonly outcome: 'created' | 'updated' | 'skipped'
 }
 
 /**
- * Writes files into a folder, each whole or not at all. What exists is never changed: it is skipped.
+ * Writes files into a folder, each whole or not at all. What exists is never changed, unless its plan says so: it is
+ * skipped.
  *
+ * @param options.dryRun nothing is written: what would become of each file is all there is
  * @returns what became of each, in the order of the plan
  */
-export async function writeFiles(folder: string, plan: readonly PlannedFile[]): Promise<WrittenFile[]> {
+export async function writeFiles(
+  folder: string,
+  plan: readonly PlannedFile[],
+  { dryRun = false }: { readonly dryRun?: boolean } = {},
+): Promise<WrittenFile[]> {
   const written: WrittenFile[] = []
-  for (const { path, content, mode = 0o644 } of plan) {
-    const target = join(folder, path)
-    await fsExtra.ensureDir(dirname(target))
-    written.push({ path, outcome: existsSync(target) ? 'skipped' : await writeWhole(target, content, mode) })
+  for (const file of plan) {
+    const target = join(folder, file.path)
+    const isThere = existsSync(target)
+    const outcome = isThere ? (file.replaces ? 'updated' : 'skipped') : 'created'
+    written.push({ path: file.path, outcome: dryRun || outcome === 'skipped' ? outcome : await write(target, file) })
   }
   return written
 }
 
+async function write(
+  target: string,
+  { content, mode = 0o644, replaces }: PlannedFile,
+): Promise<WrittenFile['outcome']> {
+  await fsExtra.ensureDir(dirname(target))
+  if (replaces && existsSync(target)) return replaceWhole(await realpath(target), content)
+  return createWhole(target, content, mode)
+}
+
 /** Under another name first: a link can be made once, and never over a file that came in between. */
-async function writeWhole(target: string, content: string | Buffer, mode: number): Promise<'created' | 'skipped'> {
+async function createWhole(target: string, content: string | Buffer, mode: number): Promise<'created' | 'skipped'> {
   const temporary = `${target}.${randomUUID()}.tmp`
   try {
     await fsExtra.writeFile(temporary, content, { mode, flag: 'wx' })
@@ -42,6 +61,18 @@ async function writeWhole(target: string, content: string | Buffer, mode: number
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'skipped'
     throw error
+  } finally {
+    await fsExtra.remove(temporary)
+  }
+}
+
+async function replaceWhole(target: string, content: string | Buffer): Promise<'updated'> {
+  const temporary = `${target}.${randomUUID()}.tmp`
+  try {
+    const { mode } = await stat(target)
+    await fsExtra.writeFile(temporary, content, { mode, flag: 'wx' })
+    await fsExtra.rename(temporary, target)
+    return 'updated'
   } finally {
     await fsExtra.remove(temporary)
   }

@@ -30,7 +30,7 @@ describe('ModuleLoader', () => {
     expect(await name('echo')).to.equal('library Echo')
     await project.write('modules/echo.ts', moduleNamed('OwnEcho'))
     await loader.forget(new Set([project.path('modules/echo.ts')]))
-    expect(await name('echo')).to.equal('project OwnEcho')
+    expect(await name('echo')).to.equal('ejected OwnEcho')
   })
 
   it('reads every kind of file, nested folders, named exports, and files anywhere in the project', async () => {

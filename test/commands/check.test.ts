@@ -16,6 +16,14 @@ describe('check', () => {
     })
   })
 
+  it("calls the project's own copy of a library module ejected, as text and as JSON", async () => {
+    const { dir } = await makeProject({ 'agents/good.yml': GOOD })
+    await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    expect((await runCli(['check'], { cwd: dir })).stdout).to.contain('  echo: echo (ejected)\n')
+    const { agents } = JSON.parse((await runCli(['check', '--json'], { cwd: dir })).stdout)
+    expect(agents[0].modules).to.deep.equal([{ id: 'echo', module: 'echo', source: 'ejected', scope: 'instance' }])
+  })
+
   it('ends with 1 and lists the problems of every file, with their places', async () => {
     const { dir } = await makeProject({
       'agents/good.yml': GOOD,

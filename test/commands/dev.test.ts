@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { killRunning, startCli } from '../support/run-cli.ts'
+import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const agent = (id: string, prefix: string) =>
@@ -35,6 +35,13 @@ describe('dev', () => {
       'Ctrl-C quits.',
     ])
     expect(await server.stop('SIGINT')).to.equal(0)
+  })
+
+  it('names the modules that are ejected', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
+    await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    const server = startCli(['dev', '--port', '0'], { cwd: dir })
+    await server.printed(/ready at .*\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
   })
 
   it('never prints a key, and has the curl take it from the environment', async () => {

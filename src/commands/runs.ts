@@ -1,9 +1,9 @@
 import { Flags } from '@oclif/core'
-import { HostError } from '../../errors.ts'
-import { RUN_STATUSES, type RunStatus } from '../../trace/run-summary.ts'
-import { BaseCommand } from '../base-command.ts'
-import { formatRun } from './format-run.ts'
-import { openReader } from './open-reader.ts'
+import { HostError } from '../errors.ts'
+import { RUN_STATUSES, type RunStatus } from '../trace/run-summary.ts'
+import { BaseCommand } from './base-command.ts'
+import { formatRun } from './runs/format-run.ts'
+import { openReader } from './runs/open-reader.ts'
 
 const MAX_LIMIT = 10_000
 

@@ -1,0 +1,97 @@
+import { resolve } from 'node:path'
+import { Args, Flags } from '@oclif/core'
+import { didYouMean } from '../agent/nearest-name.ts'
+import { HostError } from '../errors.ts'
+import type { Ejected } from '../project/eject-items.ts'
+import { BaseCommand } from './base-command.ts'
+import { type Choice, chooseItems } from './eject/choose-items.ts'
+
+export const destFlag = Flags.string({
+  char: 'd',
+  description: 'Folder of the project [default: the current one]',
+  helpValue: '<folder>',
+})
+
+export default class Eject extends BaseCommand {
+  static override description =
+    'Copies modules of the library into modules/, to be changed: agents that name them use the copies from then on.'
+  static override examples = [
+    '<%= config.bin %> eject',
+    '<%= config.bin %> eject -m llm/openai-compatible tools',
+    '<%= config.bin %> eject list',
+  ]
+  static override args = { word: Args.string({ hidden: true }) }
+  static override flags = {
+    module: Flags.string({
+      char: 'm',
+      description: 'Module to copy, or a package for all of its modules; several may follow',
+      helpValue: '<name>',
+      multiple: true,
+    }),
+    dest: destFlag,
+    'dry-run': Flags.boolean({ description: 'Show what would be written, and write nothing' }),
+  }
+
+  /** Nothing of this depends on the environment: a broken `.env` is in nobody's way. */
+  override async init(): Promise<void> {}
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(Eject)
+    if (args.word !== undefined) throw misplaced(args.word)
+    const folder = resolve(flags.dest ?? '.')
+    const { ejectItems } = await import('../project/eject-items.ts')
+    const references = flags.module ? await findInLibrary(flags.module) : await ask(folder)
+    if (references.length === 0) return this.log('Nothing was chosen.')
+    const dryRun = flags['dry-run'] ?? false
+    this.#print(await ejectItems(folder, references, { dryRun }), dryRun)
+  }
+
+  #print({ created, left, bases, packages }: Ejected, dryRun: boolean): void {
+    for (const path of created) this.log(`${dryRun ? 'would create' : 'created'} ${path}`)
+    if (bases > 0) {
+      const files = `${bases} file${bases === 1 ? '' : 's'}`
+      this.log(
+        `${dryRun ? 'would keep' : 'kept'} ${files} as copied in .agent-host/ejected, for eject diff and upgrade`,
+      )
+    }
+    for (const { path, by } of left) {
+      const kept =
+        by === path ? `${path} is there already, and left as it is.` : `${path} is not written: ${by} is there.`
+      this.logToStderr(`Warning: ${kept}`)
+    }
+    if (packages.size > 0) {
+      const ranges = [...packages].map(([name, range]) => `${name}@${range}`)
+      this.log('The copies run as they are. For the types of what they import:')
+      this.log(`  npm install --save-dev ${ranges.map((range) => `'${range}'`).join(' ')}`)
+    }
+  }
+}
+
+async function findInLibrary(names: readonly string[]): Promise<string[]> {
+  const { listLibrary } = await import('../agent/load-module.ts')
+  const { findItems } = await import('../project/find-items.ts')
+  return findItems(names, listLibrary(), 'in the library')
+}
+
+async function ask(folder: string): Promise<string[]> {
+  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+    throw new HostError('OPTION_INVALID', 'Modules can be chosen from a list only on a terminal.', {
+      suggestions: ['Name them: agent-host eject -m <package/item>', 'What there is: agent-host eject list'],
+    })
+  }
+  const { offerItems } = await import('./eject/offer-items.ts')
+  const { default: inquirer } = await import('inquirer')
+  return chooseItems(await offerItems(folder), async (message, choices: readonly Choice[]) => {
+    const { chosen } = await inquirer.prompt<{ chosen: string[] }>([
+      { type: 'checkbox', name: 'chosen', message, choices: [...choices] },
+    ])
+    return chosen
+  })
+}
+
+function misplaced(word: string): HostError {
+  const [meant] = didYouMean(word, ['list', 'diff', 'upgrade'])
+  return new HostError('OPTION_INVALID', `'eject' takes no argument '${word}'.`, {
+    suggestions: [meant ?? `To copy a module: agent-host eject -m ${word}`, 'See more help with eject --help'],
+  })
+}

@@ -1,0 +1,42 @@
+import { resolve } from 'node:path'
+import { Args } from '@oclif/core'
+import type { Difference } from '../../project/diff-ejected.ts'
+import { VERSION } from '../../version.ts'
+import { BaseCommand } from '../base-command.ts'
+import { destFlag } from '../eject.ts'
+
+export default class EjectDiff extends BaseCommand {
+  static override description =
+    'Shows what was changed in ejected modules, here and in agent-host, since they were copied.'
+  static override examples = ['<%= config.bin %> eject diff', '<%= config.bin %> eject diff llm/auto']
+  static override args = {
+    names: Args.string({ description: 'Modules or packages; all that are ejected when left out', multiple: true }),
+  }
+  static override flags = { dest: destFlag }
+
+  override async init(): Promise<void> {}
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(EjectDiff)
+    const { diffEjected } = await import('../../project/diff-ejected.ts')
+    const differences = await diffEjected(resolve(flags.dest ?? '.'), args.names ?? [])
+    for (const difference of differences) {
+      this.log(`modules/${difference.path}: ${describe(difference)}`)
+      // What was compared character by character is bytes.
+      for (const text of [difference.here, difference.upstream]) if (text) this.log(decode(text))
+    }
+    if (differences.length === 0) this.log('Nothing is ejected.')
+  }
+}
+
+function describe({ from, here, upstream, isGone }: Difference): string {
+  const origin = from === undefined ? 'ejected' : `ejected from ${from}`
+  if (here === null)
+    return `${origin}; what was copied is not in .agent-host/ejected, so nobody can tell what has changed`
+  const there = isGone ? 'no longer in' : upstream === '' ? 'the same in' : 'changed in'
+  return `${origin}; ${here === '' ? 'unchanged' : 'changed'} here, ${there} agent-host ${VERSION}`
+}
+
+function decode(text: string): string {
+  return Buffer.from(text, 'latin1').toString('utf8').trimEnd()
+}

@@ -1,0 +1,56 @@
+import { resolve } from 'node:path'
+import { Flags } from '@oclif/core'
+import type { ItemState } from '../../project/ejected-files.ts'
+import { packageOf } from '../../project/find-items.ts'
+import { BaseCommand } from '../base-command.ts'
+import { destFlag } from '../eject.ts'
+import type { Offer } from './choose-items.ts'
+
+type Item = Offer & ItemState
+
+export default class EjectList extends BaseCommand {
+  static override description = 'Lists the packages and modules of the library, and which are in modules/ already.'
+  static override examples = ['<%= config.bin %> eject list', '<%= config.bin %> eject list --json']
+  static override flags = {
+    dest: destFlag,
+    json: Flags.boolean({ description: 'Print the list as JSON' }),
+  }
+
+  override async init(): Promise<void> {}
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(EjectList)
+    const { offerItems } = await import('./offer-items.ts')
+    const packages = byPackage(await offerItems(resolve(flags.dest ?? '.')))
+    if (flags.json) this.log(JSON.stringify({ packages: [...packages].map(toJson) }, null, 2))
+    else for (const line of toText(packages)) this.log(line)
+  }
+}
+
+function byPackage(items: readonly Item[]): ReadonlyMap<string, readonly Item[]> {
+  const packages = new Map<string, Item[]>()
+  for (const item of items) {
+    const name = packageOf(item.reference)
+    packages.set(name, [...(packages.get(name) ?? []), item])
+  }
+  return packages
+}
+
+function toJson([name, items]: readonly [string, readonly Item[]]) {
+  return { name, items: items.map(({ reference, ...item }) => ({ name: reference, ...item })) }
+}
+
+function toText(packages: ReadonlyMap<string, readonly Item[]>): string[] {
+  const width = Math.max(...[...packages.values()].flat().map(({ reference }) => reference.length))
+  return [...packages].flatMap(([name, items]) => [
+    name,
+    ...items.map((item) => `  ${item.reference.padEnd(width)}  ${item.description}${describeState(item)}`),
+  ])
+}
+
+function describeState({ ejected, version, changed, outdated }: Item): string {
+  if (!ejected) return ''
+  const from = version === null ? '' : ` from ${version}`
+  const here = changed === null ? ', unknown whether changed' : changed ? ', changed' : ''
+  return ` [ejected${from}${here}${outdated ? '; agent-host has a newer one' : ''}]`
+}

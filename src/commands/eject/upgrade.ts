@@ -1,0 +1,55 @@
+import { resolve } from 'node:path'
+import { Args, Flags } from '@oclif/core'
+import type { Upgrade, UpgradeOutcome } from '../../project/upgrade-ejected.ts'
+import { VERSION } from '../../version.ts'
+import { BaseCommand } from '../base-command.ts'
+import { destFlag } from '../eject.ts'
+
+/** What stands before the path of a file; a file that is left as it is gets the reason after it. */
+const WORDS: Readonly<Record<UpgradeOutcome, readonly [word: string, reason?: string]>> = {
+  current: ['current'],
+  updated: ['updated'],
+  merged: ['merged'],
+  created: ['created'],
+  conflicts: ['conflict', 'both sides have changed the same lines: look for <<<<<<<'],
+  unresolved: ['left', 'it still has conflicts from before: look for <<<<<<<'],
+  unknown: ['left', 'what was copied is not in .agent-host/ejected, so the changes cannot be told apart'],
+  gone: ['left', `agent-host ${VERSION} has no such file`],
+}
+/** What has to be done by hand. */
+const UNDONE: readonly UpgradeOutcome[] = ['conflicts', 'unresolved', 'unknown']
+
+export default class EjectUpgrade extends BaseCommand {
+  static override description =
+    'Brings ejected modules to the version of this agent-host and keeps what was changed in them, by a three-way merge.'
+  static override examples = ['<%= config.bin %> eject upgrade --dry-run', '<%= config.bin %> eject upgrade llm/auto']
+  static override args = {
+    names: Args.string({ description: 'Modules or packages; all that are ejected when left out', multiple: true }),
+  }
+  static override flags = {
+    dest: destFlag,
+    'dry-run': Flags.boolean({ description: 'Show what would become of each file, and write nothing' }),
+  }
+
+  override async init(): Promise<void> {}
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(EjectUpgrade)
+    const { upgradeEjected } = await import('../../project/upgrade-ejected.ts')
+    const dryRun = flags['dry-run'] ?? false
+    const upgrades = await upgradeEjected(resolve(flags.dest ?? '.'), args.names ?? [], { dryRun })
+    for (const upgrade of upgrades) this.log(describe(upgrade))
+    if (upgrades.length === 0) this.log('Nothing is ejected.')
+    if (dryRun) this.log('Nothing was written.')
+    const undone = upgrades.filter(({ outcome }) => UNDONE.includes(outcome))
+    if (undone.length === 0) return
+    this.logToStderr(`By hand: ${undone.map(({ path }) => `modules/${path}`).join(', ')}`)
+    this.exit(1)
+  }
+}
+
+function describe({ path, outcome, from, files }: Upgrade): string {
+  const [word, reason] = WORDS[outcome]
+  const versions = from !== undefined && files.length > 0 ? ` (${from} -> ${VERSION})` : ''
+  return `${word.padEnd(8)} modules/${path}${versions}${reason ? `: ${reason}` : ''}`
+}

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
+import { posix } from 'node:path'
+import { installation } from '../agent/installation.ts'
+import { HostError } from '../errors.ts'
+
+/**
+ * Texts by paths under `modules/`. A character is a byte (latin1): whatever the encoding of a file, its bytes survive.
+ */
+export type FileTexts = ReadonlyMap<string, string>
+
+/** The files that a module of the library consists of: its own first, then what it imports of its package. */
+export async function readItem(reference: string): Promise<FileTexts> {
+  const texts = new Map<string, string>()
+  const open = [`${reference}.ts`]
+  for (const path of open) {
+    if (texts.has(path)) continue
+    const text = await readLibraryFile(path)
+    if (text === undefined) throw new HostError('MODULE_NOT_FOUND', `The library has no file ${path}.`)
+    texts.set(path, text)
+    const folder = posix.dirname(path)
+    open.push(
+      ...importsOf(text)
+        .filter(isRelative)
+        .map((specifier) => posix.join(folder, specifier)),
+    )
+  }
+  return texts
+}
+
+/** @returns undefined when the library has no such file */
+export async function readLibraryFile(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(new URL(path, installation.sources), 'latin1')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+/** The npm packages beside `agent-host` that these texts import, with the ranges that agent-host asks for. */
+export function packagesOf(texts: FileTexts): ReadonlyMap<string, string> {
+  const specifiers = [...texts.values()].flatMap(importsOf).filter((specifier) => !isRelative(specifier))
+  const names = specifiers.map((specifier) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const ranges: Readonly<Record<string, string>> = { ...manifest.peerDependencies, ...manifest.dependencies }
+  const foreign = [...new Set(names)].filter((name) => ranges[name] !== undefined && !builtinModules.includes(name))
+  return new Map(foreign.sort().map((name) => [name, ranges[name] as string]))
+}
+
+/** `from './x.ts'`, `import './x.ts'`, `import('x')`, and what is read at run time: `new URL('./x.py', import.meta.url)`. */
+function importsOf(text: string): string[] {
+  const matches = text.matchAll(/(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*(['"])([^'"\n]+)\1/g)
+  return [...matches].map(([, , specifier]) => specifier as string)
+}
+
+function isRelative(specifier: string): boolean {
+  return /^\.{1,2}\//.test(specifier)
+}
