@@ -11,12 +11,18 @@ export default commandNotFound
 
 /** @param id the words, as oclif joins them: `serve extra` is `serve:extra` */
 function explain(id: string, commands: readonly string[]): string[] {
-  const [word = '', next] = id.split(':').filter((part, index) => index > 0 || part !== 'help')
-  if (commands.includes(word)) {
-    const below = commands.filter((name) => name.startsWith(`${word}:`)).map((name) => name.slice(word.length + 1))
-    const nearest = didYouMean(next ?? '', below).map((line) => `  ${line}`)
-    return [`Error: '${word}' takes no argument '${next}'.`, ...nearest, `  See more help with ${word} --help`]
+  const words = id.split(':').filter((part, index) => index > 0 || part !== 'help')
+  const called = words.findLastIndex((_, index) => commands.includes(words.slice(0, index + 1).join(':')))
+  if (called >= 0) {
+    const name = words.slice(0, called + 1).join(' ')
+    const next = words[called + 1] ?? ''
+    const below = commands
+      .filter((command) => command.startsWith(`${name}:`))
+      .map((command) => command.slice(name.length + 1))
+    const nearest = didYouMean(next, below).map((line) => `  ${line}`)
+    return [`Error: '${name}' takes no argument '${next}'.`, ...nearest, `  See more help with ${name} --help`]
   }
+  const [word = ''] = words
   const isFlag = word.startsWith('-')
   const first = commands.filter((command) => !command.includes(':'))
   const known = isFlag ? ['--help', '--version'] : first

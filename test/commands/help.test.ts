@@ -20,6 +20,7 @@ describe('help and version', () => {
       expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
         'check',
         'dev',
+        'eject',
         'init',
         'mcp',
         'new',
@@ -42,6 +43,15 @@ describe('help and version', () => {
       expect((await runCli(['help', ...words])).stdout).to.equal(stdout)
     })
   }
+
+  it("'eject --help' lists the commands below it", async () => {
+    const { stdout } = await runCli(['eject', '--help'])
+    expect([...stdout.matchAll(/^ {2}(eject [a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
+      'eject diff',
+      'eject list',
+      'eject upgrade',
+    ])
+  })
 
   it('is the text that the source of the commands gives', async () => {
     const fromSource = await runNode([...SOURCE_CLI, 'serve', '--help'])

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-const COMMANDS = 'Commands: check, dev, init, mcp, new, runs, schema, serve, test'
+const COMMANDS = 'Commands: check, dev, eject, init, mcp, new, runs, schema, serve, test'
 const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
@@ -63,6 +63,34 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [
     ['runs', '--status', 'odd'],
     ["Error: --status must be one of running, completed, failed, cancelled, interrupted, not 'odd'."],
+  ],
+  [
+    ['eject'],
+    [
+      'Error: Modules can be chosen from a list only on a terminal.',
+      'Name them: agent-host eject -m <package/item>',
+      'What there is: agent-host eject list',
+    ],
+  ],
+  [
+    ['eject', '-m'],
+    ['Error: Flag --module expects a value', MORE],
+  ],
+  [
+    ['eject', 'lst'],
+    ["Error: 'eject' takes no argument 'lst'.", "Did you mean 'list'?", 'See more help with eject --help'],
+  ],
+  [
+    ['eject', 'llm/auto'],
+    [
+      "Error: 'eject' takes no argument 'llm/auto'.",
+      'To copy a module: agent-host eject -m llm/auto',
+      'See more help with eject --help',
+    ],
+  ],
+  [
+    ['eject', 'list', 'llm'],
+    ["Error: 'eject list' takes no argument 'llm'.", 'See more help with eject list --help'],
   ],
   [['init', 'a', '--python', 'new'], ["Error: --python must be a version such as 3.12, not 'new'."]],
 ]

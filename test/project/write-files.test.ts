@@ -1,4 +1,4 @@
-import { readdir, stat } from 'node:fs/promises'
+import { chmod, readdir, stat, symlink } from 'node:fs/promises'
 import { expect } from 'chai'
 import { writeFiles } from '../../src/project/write-files.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -25,6 +25,33 @@ describe('writeFiles', () => {
       { path: 'a.txt', outcome: 'skipped' },
     ])
     expect(await read('a.txt')).to.equal('mine')
+  })
+
+  it('replaces what a plan says, keeping its mode, and through a link', async () => {
+    const { dir, path, read, write } = await makeProject()
+    await write('real.txt', 'old')
+    await chmod(path('real.txt'), 0o640)
+    await symlink('real.txt', path('link.txt'))
+    const written = await writeFiles(dir, [
+      { path: 'link.txt', content: 'new', replaces: true },
+      { path: 'other.txt', content: 'other', replaces: true },
+    ])
+    expect(written.map(({ outcome }) => outcome)).to.deep.equal(['updated', 'created'])
+    expect([await read('real.txt'), await read('other.txt')]).to.deep.equal(['new', 'other'])
+    expect((await stat(path('real.txt'))).mode & 0o777).to.equal(0o640)
+    expect((await readdir(dir)).sort()).to.deep.equal(['link.txt', 'other.txt', 'real.txt'])
+  })
+
+  it('only tells what would become of each file in a dry run', async () => {
+    const { dir, read } = await makeProject({ 'a.txt': 'mine', 'b.txt': 'mine' })
+    const plan = [
+      { path: 'a.txt', content: 'theirs' },
+      { path: 'b.txt', content: 'theirs', replaces: true },
+      { path: 'c/d.txt', content: 'theirs' },
+    ]
+    const written = await writeFiles(dir, plan, { dryRun: true })
+    expect(written.map(({ outcome }) => outcome)).to.deep.equal(['skipped', 'updated', 'created'])
+    expect([await read('b.txt'), (await readdir(dir)).sort()]).to.deep.equal(['mine', ['a.txt', 'b.txt']])
   })
 
   it('of two writers at once one makes the file, whole, and the other skips it', async () => {

@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
-import { makeProject } from '../support/temp-project.ts'
+import fsExtra from 'fs-extra'
+import { listLibrary } from '../../src/agent/load-module.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const quiet = { env: { npm_config_loglevel: 'error', npm_config_fund: 'false', npm_config_audit: 'false' } }
@@ -27,6 +28,23 @@ describe('the package', () => {
   })
 
   after(() => rm(dirname(tarball), { recursive: true, force: true }))
+
+  let installed: Promise<{ dir: string; command: string }> | undefined
+
+  /** A folder in which nothing but the package is installed, once for all. */
+  function install(): Promise<{ dir: string; command: string }> {
+    installed ??= installOnce(join(dirname(tarball), 'user'))
+    return installed
+  }
+
+  async function installOnce(dir: string) {
+    await mkdir(dir)
+    await execa('npm', ['init', '-y'], { cwd: dir, ...quiet })
+    const { all } = await execa('npm', ['install', tarball], { cwd: dir, all: true, ...quiet })
+    expect(all).not.to.match(/EBADENGINE|deprecated/)
+    await fsExtra.ensureSymlink(join(ROOT, 'node_modules/@types'), join(dir, 'node_modules/@types'))
+    return { dir, command: join(dir, 'node_modules/.bin/agent-host') }
+  }
 
   it('holds what users need, and nothing else', () => {
     const kinds = files.map((file) => file.replace(/^(dist|modules|templates)\/.*/, '$1'))
@@ -53,18 +71,48 @@ describe('the package', () => {
     expect(files.filter((file) => /\.tgz$|tsconfig\.build|__pycache__/.test(file))).to.deep.equal([])
   })
 
-  it('does its main job from an empty folder: installs, makes a project, tests it, checks its types, and answers', async function () {
+  it('has every module in a form that can be ejected: type-checked and loaded from the project, all at once', async function () {
+    this.timeout(120_000)
+    const references = listLibrary()
+    expect(Object.keys(AGENTS).sort()).to.deep.equal(references)
+    const { dir, command } = await install()
+    const project = join(dir, 'all')
+    await execa(command, ['init', project, '--yes'], { cwd: dir })
+    await rm(join(project, 'agents/example.yml'))
+    await Promise.all(references.map((reference) => writeAgent(project, reference)))
+    const { stderr } = await execa(command, ['eject', '-m', ...references], { cwd: project })
+    expect(stderr).to.equal('')
+    expect(await checkTypes(project)).to.deep.equal([0, ''])
+    const { agents, problems } = await check(command, project)
+    expect(problems).to.deep.equal([])
+    expect(agents).to.have.length(references.length)
+    expect(agents.flatMap(({ modules }) => modules).filter(({ source }) => source !== 'ejected')).to.deep.equal([])
+  })
+
+  it('has with each module everything that it needs when it is ejected alone', async function () {
+    this.timeout(120_000)
+    const { dir, command } = await install()
+    await execa(command, ['init', 'each', '--yes'], { cwd: dir })
+    for (const reference of listLibrary()) {
+      const project = join(dir, 'each/modules', reference.replace('/', '.'))
+      await fsExtra.copy(join(dir, 'each/tools'), join(project, 'tools'))
+      await writeAgent(project, reference)
+      await execa(command, ['eject', '-m', reference, '-d', project], { cwd: dir })
+      const { agents, problems } = await check(command, project)
+      expect(problems, reference).to.deep.equal([])
+      expect(agents[0]?.modules.find(({ module }) => module === reference)?.source).to.equal('ejected')
+    }
+    expect(await checkTypes(join(dir, 'each'))).to.deep.equal([0, ''])
+  })
+
+  it('does its main job from an empty folder: makes a project, tests it, checks its types, and answers', async function () {
     this.timeout(180_000)
-    const { dir, path } = await makeProject()
-    await execa('npm', ['init', '-y'], { cwd: dir, ...quiet })
-    const { all } = await execa('npm', ['install', tarball], { cwd: dir, all: true, ...quiet })
-    expect(all).not.to.match(/EBADENGINE|deprecated/)
-    const command = path('node_modules/.bin/agent-host')
+    const { dir, command } = await install()
     await execa(command, ['init', 'myproj', '--yes'], { cwd: dir })
-    const project = path('myproj')
+    const project = join(dir, 'myproj')
     const { stdout } = await execa(command, ['test'], { cwd: project })
     expect(stdout).to.match(/pass 2/)
-    await checkTypes(dir, project)
+    expect(await checkTypes(project)).to.deep.equal([0, ''])
     const server = spawn(command, ['dev', '--port', '0'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
     try {
       const url = await readAddress(server.stdout)
@@ -82,18 +130,45 @@ describe('the package', () => {
   })
 })
 
-/** The project's own sources, and a module of the library that was copied as it is, against the package's types. */
-async function checkTypes(dir: string, project: string): Promise<void> {
-  await mkdir(join(project, 'modules/llm'), { recursive: true })
-  const { default: fsExtra } = await import('fs-extra')
-  await fsExtra.copy(join(dir, 'node_modules/agent-host/modules'), join(project, 'modules'), { overwrite: false })
-  await fsExtra.ensureSymlink(join(ROOT, 'node_modules/@types'), join(dir, 'node_modules/@types'))
+const LOOP = '  - { id: loop, module: orchestrator/tool-loop }\n'
+const OFFLINE = '  - { id: llm, module: llm/offline }\n'
+/** Agents that use a module, by its reference. */
+const AGENTS: Readonly<Record<string, string>> = {
+  'conversation/history': `  - { id: it, module: conversation/history }\n${OFFLINE}${LOOP}`,
+  echo: '  - { id: it, module: echo }\n',
+  'llm/auto': `  - { id: it, module: llm/auto }\n${LOOP}`,
+  'llm/mock': `  - { id: it, module: llm/mock, scope: agent, config: { replies: [{ text: hi }] } }\n${LOOP}`,
+  'llm/offline': `  - { id: it, module: llm/offline }\n${LOOP}`,
+  'llm/openai-compatible': `  - { id: it, module: llm/openai-compatible, scope: agent, config: { base_url: 'http://127.0.0.1:1/v1', model: m } }\n${LOOP}`,
+  'orchestrator/tool-loop': `${OFFLINE}  - { id: it, module: orchestrator/tool-loop }\n`,
+  'response/collector': `  - { id: it, module: response/collector }\n${OFFLINE}${LOOP}`,
+  'tools/local': `  - { id: it, module: tools/local, config: { files: [tools/example.ts, tools/example.py] } }\n${OFFLINE}${LOOP}`,
+  'tools/mcp': `  - { id: it, module: tools/mcp, config: { connect_timeout: 1, servers: [{ name: none, command: node, args: ['-e', '0'] }] } }\n${OFFLINE}${LOOP}`,
+}
+
+async function writeAgent(project: string, reference: string): Promise<void> {
+  const id = reference.replace('/', '.')
+  await fsExtra.outputFile(join(project, `agents/${id}.yml`), `id: ${id}\nmodules:\n${AGENTS[reference]}`)
+}
+
+interface Checked {
+  readonly agents: readonly { modules: readonly { module: string; source: string }[] }[]
+  readonly problems: readonly unknown[]
+}
+
+async function check(command: string, project: string): Promise<Checked> {
+  const { stdout } = await execa(command, ['check', '--json'], { cwd: project, reject: false })
+  return JSON.parse(stdout)
+}
+
+/** How the compiler ends with the sources of a project, and what it says. */
+async function checkTypes(project: string): Promise<[exitCode: number | undefined, said: string]> {
   const { stdout, exitCode } = await execa(
     process.execPath,
     [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project],
     { reject: false },
   )
-  expect([exitCode, stdout]).to.deep.equal([0, ''])
+  return [exitCode, stdout]
 }
 
 function readAddress(output: NodeJS.ReadableStream): Promise<string> {

@@ -1,0 +1,242 @@
+import { readFileSync } from 'node:fs'
+import { chmod, stat } from 'node:fs/promises'
+import { expect } from 'chai'
+import { edit, makeEjected, makeOlder, readTree } from '../support/eject.ts'
+import { type CliOptions, runCli } from '../support/run-cli.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+const LIBRARY_ECHO = readFileSync(new URL('../../modules/echo.ts', import.meta.url), 'utf8')
+const NAME = "name: 'Echo'"
+const REPLY = 'config.prefix + text)'
+const MY_REPLY = 'config.prefix + text.toUpperCase())'
+const COPY = 'modules/echo.ts'
+const BASE = '.agent-host/ejected/echo.ts'
+const WITHOUT_GIT = { PATH: '/nowhere' }
+
+/** `echo` as if it had been ejected from 0.0.1, where it had another name. */
+async function makeOldEcho(): Promise<TempProject> {
+  const project = await makeEjected('echo')
+  await makeOlder(project, 'echo.ts', NAME, "name: 'OldEcho'")
+  return project
+}
+
+const upgrade = ({ dir }: TempProject, args: string[] = [], options: CliOptions = {}) =>
+  runCli(['eject', 'upgrade', ...args], { cwd: dir, ...options })
+const diff = ({ dir }: TempProject, args: string[] = [], options: CliOptions = {}) =>
+  runCli(['eject', 'diff', ...args], { cwd: dir, ...options })
+
+describe('eject diff', () => {
+  it('says of unchanged files that they are, without git', async () => {
+    expect(await diff(await makeEjected('echo'), [], { env: WITHOUT_GIT })).to.deep.equal({
+      exitCode: 0,
+      stdout: `modules/echo.ts: ejected from ${version}; unchanged here, the same in agent-host ${version}\n`,
+      stderr: '',
+    })
+  })
+
+  it('shows what was changed here and what in agent-host since', async () => {
+    const project = await makeOldEcho()
+    await edit(project, COPY, REPLY, MY_REPLY)
+    const { exitCode, stdout } = await diff(project)
+    expect(exitCode).to.equal(0)
+    const lines = stdout.split('\n')
+    expect(lines[0]).to.equal(`modules/echo.ts: ejected from 0.0.1; changed here, changed in agent-host ${version}`)
+    expect(lines.filter((line) => /^[-+]/.test(line))).to.deep.equal([
+      '--- ejected/echo.ts',
+      '+++ modules/echo.ts',
+      '-      await response.respondText(config.prefix + text)',
+      '+      await response.respondText(config.prefix + text.toUpperCase())',
+      '--- ejected/echo.ts',
+      `+++ agent-host-${version}/echo.ts`,
+      "-  name: 'OldEcho',",
+      "+  name: 'Echo',",
+    ])
+  })
+
+  it('takes the names of modules and packages that are ejected, and refuses others', async () => {
+    const project = await makeEjected('echo', 'llm/mock')
+    expect((await diff(project, ['llm'])).stdout).to.match(/^modules\/llm\/mock\.ts: .*\n$/)
+    expect(await diff(project, ['llm/auto', 'echo'])).to.deep.equal({
+      exitCode: 1,
+      stdout: '',
+      stderr: `Error: There is no module 'llm/auto' among the ejected ones.
+  \`agent-host eject list\` lists them. Nothing was changed.
+`,
+    })
+  })
+
+  it('says so when nothing is ejected, and passes over what was written here', async () => {
+    expect((await diff(await makeProject())).stdout).to.equal('Nothing is ejected.\n')
+    const own = await makeProject({ [COPY]: 'export default 1' })
+    expect((await diff(own)).stdout).to.equal('Nothing is ejected.\n')
+    expect((await diff(own, ['echo'])).stdout).to.match(/what was copied is not in \.agent-host\/ejected/)
+  })
+
+  it('says when git is needed and missing', async () => {
+    expect(await diff(await makeOldEcho(), [], { env: WITHOUT_GIT })).to.deep.equal({
+      exitCode: 1,
+      stdout: '',
+      stderr: `Error: git compares and merges the files, and there is no git on this machine.
+  Install it (https://git-scm.com), and try again. Nothing was changed.
+`,
+    })
+  })
+})
+
+describe('eject upgrade', () => {
+  it('leaves what agent-host has nothing new for, byte for byte', async () => {
+    const project = await makeEjected('llm', 'tools')
+    await edit(project, 'modules/llm/mock.ts', 'export default', '// mine\nexport default')
+    const before = await readTree(project.dir)
+    const { exitCode, stdout } = await upgrade(project)
+    expect([exitCode, new Set(stdout.match(/^\w+/gm))]).to.deep.equal([0, new Set(['current'])])
+    expect(await readTree(project.dir)).to.deep.equal(before)
+  })
+
+  it('takes the new text where nothing was changed here, without git', async () => {
+    const project = await makeOldEcho()
+    expect(await upgrade(project, [], { env: WITHOUT_GIT })).to.deep.equal({
+      exitCode: 0,
+      stdout: `updated  modules/echo.ts (0.0.1 -> ${version})\n`,
+      stderr: '',
+    })
+    expect(await project.read(COPY)).to.equal(`// ejected from agent-host ${version}: echo.ts\n${LIBRARY_ECHO}`)
+    expect(await project.read(BASE)).to.equal(LIBRARY_ECHO)
+  })
+
+  it('merges what was changed here with what is new, and has nothing to do after that', async () => {
+    const project = await makeOldEcho()
+    await edit(project, COPY, REPLY, MY_REPLY)
+    await chmod(project.path(COPY), 0o600)
+    expect(await upgrade(project)).to.deep.equal({
+      exitCode: 0,
+      stdout: `merged   modules/echo.ts (0.0.1 -> ${version})\n`,
+      stderr: '',
+    })
+    const merged = `// ejected from agent-host ${version}: echo.ts\n${LIBRARY_ECHO.replace(REPLY, MY_REPLY)}`
+    expect([await project.read(COPY), await project.read(BASE)]).to.deep.equal([merged, LIBRARY_ECHO])
+    expect((await stat(project.path(COPY))).mode & 0o777).to.equal(0o600)
+    expect((await upgrade(project)).stdout).to.equal('current  modules/echo.ts\n')
+  })
+
+  it('changes only the version where the text stayed the same', async () => {
+    const project = await makeEjected('echo')
+    const text = (await project.read(COPY)).replace(`agent-host ${version}`, 'agent-host 0.0.1')
+    await project.write(COPY, text.replace(REPLY, MY_REPLY))
+    expect((await upgrade(project)).stdout).to.equal(`updated  modules/echo.ts (0.0.1 -> ${version})\n`)
+    expect(await project.read(COPY)).to.equal(
+      text.replace('agent-host 0.0.1', `agent-host ${version}`).replace(REPLY, MY_REPLY),
+    )
+  })
+
+  it('marks conflicts, names the files, ends with 1, and touches them no more until they are resolved', async () => {
+    const project = await makeOldEcho()
+    await edit(project, COPY, "name: 'OldEcho'", "name: 'MyEcho'")
+    const first = await upgrade(project)
+    expect(first).to.deep.equal({
+      exitCode: 1,
+      stdout: `conflict modules/echo.ts (0.0.1 -> ${version}): both sides have changed the same lines: look for <<<<<<<\n`,
+      stderr: 'By hand: modules/echo.ts\n',
+    })
+    const marked = `// ejected from agent-host ${version}: echo.ts\n${LIBRARY_ECHO}`.replace(
+      "  name: 'Echo',\n",
+      `<<<<<<< modules/echo.ts\n  name: 'MyEcho',\n=======\n  name: 'Echo',\n>>>>>>> agent-host ${version}\n`,
+    )
+    expect([await project.read(COPY), await project.read(BASE)]).to.deep.equal([marked, LIBRARY_ECHO])
+    const second = await upgrade(project)
+    expect([second.exitCode, second.stdout]).to.deep.equal([
+      1,
+      'left     modules/echo.ts: it still has conflicts from before: look for <<<<<<<\n',
+    ])
+    expect(await project.read(COPY)).to.equal(marked)
+    await project.write(COPY, marked.replace(/<{7}.*\n|={7}\n(.*\n)>{7}.*\n/g, ''))
+    expect(await upgrade(project)).to.include({ exitCode: 0, stdout: 'current  modules/echo.ts\n' })
+  })
+
+  it('--dry-run tells the same, and writes nothing', async () => {
+    const project = await makeOldEcho()
+    await edit(project, COPY, "name: 'OldEcho'", "name: 'MyEcho'")
+    const before = await readTree(project.dir)
+    const dry = await upgrade(project, ['--dry-run'])
+    expect(await readTree(project.dir)).to.deep.equal(before)
+    const { exitCode, stdout, stderr } = await upgrade(project)
+    expect(dry).to.deep.equal({ exitCode, stdout: `${stdout}Nothing was written.\n`, stderr })
+  })
+
+  it('keeps line ends and a missing final newline', async () => {
+    for (const change of [
+      (text: string) => text.replaceAll('\n', '\r\n'),
+      (text: string) => text.trimEnd(),
+      (text: string) => text.trimEnd().replaceAll('\n', '\r\n'),
+      (text: string) => text.replace(MY_REPLY, `${MY_REPLY} // Gr\xfc\xdfe`),
+    ]) {
+      const project = await makeOldEcho()
+      await edit(project, COPY, REPLY, MY_REPLY)
+      await project.write(COPY, Buffer.from(change(await project.read(COPY)), 'latin1') as unknown as string)
+      const { exitCode, stdout } = await upgrade(project)
+      expect([exitCode, stdout]).to.deep.equal([0, `merged   modules/echo.ts (0.0.1 -> ${version})\n`])
+      const { [COPY]: bytes } = await readTree(project.dir)
+      expect(bytes).to.equal(
+        change(`// ejected from agent-host ${version}: echo.ts\n${LIBRARY_ECHO.replace(REPLY, MY_REPLY)}`),
+      )
+    }
+  })
+
+  it('touches no file whose base is missing, and says so', async () => {
+    const project = await makeOldEcho()
+    await project.remove(BASE)
+    const before = await readTree(project.dir)
+    for (const args of [[], ['echo']]) {
+      expect(await upgrade(project, args)).to.deep.equal({
+        exitCode: 1,
+        stdout:
+          'left     modules/echo.ts: what was copied is not in .agent-host/ejected, so the changes cannot be told apart\n',
+        stderr: 'By hand: modules/echo.ts\n',
+      })
+    }
+    expect(await readTree(project.dir)).to.deep.equal(before)
+  })
+
+  it('leaves what agent-host has no more, and tells', async () => {
+    const project = await makeProject({
+      'modules/old/thing.ts': '// ejected from agent-host 0.0.1: old/thing.ts\nexport {}\n',
+      '.agent-host/ejected/old/thing.ts': 'export {}\n',
+    })
+    const before = await readTree(project.dir)
+    expect(await upgrade(project, ['old.thing'])).to.deep.equal({
+      exitCode: 0,
+      stdout: `left     modules/old/thing.ts: agent-host ${version} has no such file\n`,
+      stderr: '',
+    })
+    expect(await readTree(project.dir)).to.deep.equal(before)
+  })
+
+  it('brings the files that a new version imports, and not those that were removed here', async () => {
+    const project = await makeEjected('llm/offline')
+    for (const file of ['offline-choice', 'offline-arguments']) await project.remove(`modules/llm/lib/${file}.ts`)
+    await project.remove('.agent-host/ejected/llm/lib/offline-choice.ts')
+    const { exitCode, stdout } = await upgrade(project)
+    expect([exitCode, stdout]).to.deep.equal([
+      0,
+      'current  modules/llm/offline.ts\ncreated  modules/llm/lib/offline-choice.ts\n',
+    ])
+    expect(Object.keys(await readTree(project.dir)).filter((file) => /lib\/offline/.test(file))).to.deep.equal([
+      '.agent-host/ejected/llm/lib/offline-arguments.ts',
+      '.agent-host/ejected/llm/lib/offline-choice.ts',
+      'modules/llm/lib/offline-choice.ts',
+    ])
+  })
+
+  it('writes nothing at all when git is needed for one file and missing', async () => {
+    const project = await makeOldEcho()
+    await runCli(['eject', '-m', 'llm/mock'], { cwd: project.dir })
+    await makeOlder(project, 'llm/mock.ts', 'Gives scripted', 'Gave scripted')
+    await edit(project, 'modules/llm/mock.ts', 'export default', '// mine\nexport default')
+    const before = await readTree(project.dir)
+    const { exitCode, stderr } = await upgrade(project, [], { env: WITHOUT_GIT })
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.match(/there is no git on this machine/)
+    expect(await readTree(project.dir)).to.deep.equal(before)
+  })
+})

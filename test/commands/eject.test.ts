@@ -1,0 +1,325 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, symlink } from 'node:fs/promises'
+import { expect } from 'chai'
+import { listLibrary } from '../../src/agent/load-module.ts'
+import { type Choice, chooseItems, type Offer } from '../../src/commands/eject/choose-items.ts'
+import { edit, makeEjected, readTree } from '../support/eject.ts'
+import { eventually } from '../support/eventually.ts'
+import { runCli } from '../support/run-cli.ts'
+import { chat, closeServers, makeServer } from '../support/server.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'latin1')
+const { version } = JSON.parse(read('package.json'))
+const MARKER = '// A file with the path of a library module is used instead of it.\nexport {}\n'
+const OFFLINE = ['llm/lib/offline-arguments.ts', 'llm/lib/offline-choice.ts', 'llm/offline.ts']
+
+describe('eject', () => {
+  it('copies a module, what it imports, and package markers; what it copied is kept beside', async () => {
+    const { dir } = await makeProject()
+    expect(await runCli(['eject', '-m', 'llm/offline'], { cwd: dir })).to.deep.equal({
+      exitCode: 0,
+      stdout: `created modules/index.ts
+created modules/llm/index.ts
+created modules/llm/lib/index.ts
+created modules/llm/offline.ts
+created modules/llm/lib/offline-arguments.ts
+created modules/llm/lib/offline-choice.ts
+kept 3 files as copied in .agent-host/ejected, for eject diff and upgrade
+`,
+      stderr: '',
+    })
+    const copies = OFFLINE.flatMap((path) => [
+      [`.agent-host/ejected/${path}`, read(`modules/${path}`)],
+      [`modules/${path}`, `// ejected from agent-host ${version}: ${path}\n${read(`modules/${path}`)}`],
+    ])
+    expect(await readTree(dir)).to.deep.equal({
+      ...Object.fromEntries(copies),
+      'modules/index.ts': read('templates/project/modules/index.ts'),
+      'modules/llm/index.ts': MARKER,
+      'modules/llm/lib/index.ts': MARKER,
+    })
+  })
+
+  it('takes names in every form: after one another, repeated, with a dot, an item, a package', async () => {
+    const { dir } = await makeProject()
+    await runCli(['eject', '-m', 'llm.mock', 'history', '-m', 'orchestrator', '--module', 'echo'], { cwd: dir })
+    const files = Object.keys(await readTree(dir)).filter((file) => /^modules\/.*(?<!index)\.ts$/.test(file))
+    expect(files).to.deep.equal([
+      'modules/conversation/history.ts',
+      'modules/echo.ts',
+      'modules/llm/mock.ts',
+      'modules/orchestrator/tool-loop.ts',
+    ])
+  })
+
+  it('copies what is read at run time too, with the comment of its language', async () => {
+    const { read } = await makeEjected('tools/local')
+    const lines = (await read('modules/tools/lib/python-worker.py')).split('\n')
+    expect(lines[0]).to.equal(`# ejected from agent-host ${version}: tools/lib/python-worker.py`)
+    expect(lines[1]).to.match(/^"""/)
+  })
+
+  it('writes into the folder of --dest, which it makes', async () => {
+    const { dir, path } = await makeProject()
+    expect((await runCli(['eject', '-m', 'echo', '-d', 'deep/er'], { cwd: dir })).exitCode).to.equal(0)
+    expect(Object.keys(await readTree(dir))).to.deep.equal([
+      'deep/er/.agent-host/ejected/echo.ts',
+      'deep/er/modules/echo.ts',
+      'deep/er/modules/index.ts',
+    ])
+    const { stdout } = await runCli(['eject', 'list', '--dest', path('deep/er')])
+    expect(stdout).to.match(/^ {2}echo .* \[ejected from /m)
+  })
+
+  it('changes no byte of what is there: it warns, and ends with 0', async () => {
+    const files = {
+      'modules/index.ts': '// mine\r\n',
+      'modules/llm/index.ts': '',
+      'modules/llm/offline.ts': 'not even code',
+      'modules/llm/lib/offline-choice.ts/a-folder': 'in its place',
+    }
+    const { dir, path } = await makeProject(files)
+    await symlink('nowhere', path('modules/llm/lib/offline-arguments.ts'))
+    const { exitCode, stdout, stderr } = await runCli(['eject', '-m', 'llm/offline'], { cwd: dir })
+    expect({ exitCode, stdout, stderr }).to.deep.equal({
+      exitCode: 0,
+      stdout: 'created modules/llm/lib/index.ts\n',
+      stderr: `Warning: modules/llm/offline.ts is there already, and left as it is.
+Warning: modules/llm/lib/offline-arguments.ts is there already, and left as it is.
+Warning: modules/llm/lib/offline-choice.ts is there already, and left as it is.
+`,
+    })
+    expect(await readTree(dir)).to.deep.equal({ ...files, 'modules/llm/lib/index.ts': MARKER })
+  })
+
+  it('changes nothing when it runs again after an edit', async () => {
+    const project = await makeEjected('tools')
+    await edit(project, 'modules/tools/mcp.ts', 'McpTools', 'MyTools')
+    const before = await readTree(project.dir)
+    expect((await runCli(['eject', '-m', 'tools'], { cwd: project.dir })).exitCode).to.equal(0)
+    expect(await readTree(project.dir)).to.deep.equal(before)
+  })
+
+  it('does not take the place of a module of the same name in another extension', async () => {
+    const { dir, exists } = await makeProject({ 'modules/echo.mjs': 'export default 1' })
+    const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    expect({ exitCode, stderr, written: exists('modules/echo.ts') }).to.deep.equal({
+      exitCode: 0,
+      stderr: 'Warning: modules/echo.ts is not written: modules/echo.mjs is there.\n',
+      written: false,
+    })
+  })
+
+  it('keeps what a new copy was made from when the old one is gone', async () => {
+    const project = await makeEjected('echo')
+    await project.write('.agent-host/ejected/echo.ts', 'of an older version')
+    await project.remove('modules/echo.ts')
+    await runCli(['eject', '-m', 'echo'], { cwd: project.dir })
+    expect(await project.read('.agent-host/ejected/echo.ts')).to.equal(read('modules/echo.ts'))
+  })
+
+  it('writes nothing when one of several names is unknown, and suggests', async () => {
+    const { dir } = await makeProject()
+    expect(await runCli(['eject', '-m', 'echo', 'llm/atuo'], { cwd: dir })).to.deep.equal({
+      exitCode: 1,
+      stdout: '',
+      stderr: `Error: There is no module 'llm/atuo' in the library.
+  Did you mean 'llm/auto'?
+  \`agent-host eject list\` lists them. Nothing was changed.
+`,
+    })
+    expect(await readTree(dir)).to.deep.equal({})
+  })
+
+  it('--dry-run tells what it would write, and writes nothing', async () => {
+    const { dir } = await makeProject({ 'modules/echo.ts': 'mine' })
+    expect(await runCli(['eject', '-m', 'echo', 'mock', '--dry-run'], { cwd: dir })).to.deep.equal({
+      exitCode: 0,
+      stdout: `would create modules/index.ts
+would create modules/llm/index.ts
+would create modules/llm/mock.ts
+would keep 1 file as copied in .agent-host/ejected, for eject diff and upgrade
+`,
+      stderr: 'Warning: modules/echo.ts is there already, and left as it is.\n',
+    })
+    expect(await readTree(dir)).to.deep.equal({ 'modules/echo.ts': 'mine' })
+  })
+
+  it('says when it cannot write', async () => {
+    const { dir } = await makeProject({ modules: 'a file' })
+    const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    expect(exitCode).to.equal(1)
+    expect(stderr).to.match(/^Error: .* cannot be written: /)
+    expect(await readTree(dir)).to.deep.equal({ modules: 'a file' })
+  })
+
+  it('reads no .env', async () => {
+    const { dir, path } = await makeProject()
+    await mkdir(path('.env'))
+    expect((await runCli(['eject', '-m', 'echo'], { cwd: dir })).exitCode).to.equal(0)
+  })
+
+  it('tells which packages the types need where agent-host is linked', async () => {
+    const { dir } = await makeProject({ 'node_modules/agent-host/package.json': '{}' })
+    const { stdout } = await runCli(['eject', '-m', 'llm/openai-compatible'], { cwd: dir })
+    const { dependencies } = JSON.parse(read('package.json'))
+    const ranges = ['@ai-sdk/openai-compatible', '@ai-sdk/provider'].map((name) => `'${name}@${dependencies[name]}'`)
+    expect(stdout).to.match(/For the types of what they import:\n/)
+    expect(stdout.split('\n').at(-2)).to.equal(`  npm install --save-dev ${ranges.join(' ')}`)
+  })
+})
+
+describe('eject list', () => {
+  it('lists every package and module with what it is', async () => {
+    const { dir } = await makeProject()
+    const { exitCode, stdout, stderr } = await runCli(['eject', 'list'], { cwd: dir })
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.slice(0, 4)).to.deep.equal([
+      'conversation',
+      '  conversation/history    The conversation of the run: as it is, its last messages, or with examples before it.',
+      'echo',
+      '  echo                    Replies with what it is told.',
+    ])
+    expect(lines.filter((line) => line.startsWith('  ')).map((line) => line.trim().split(' ')[0])).to.deep.equal(
+      listLibrary(),
+    )
+    for (const line of lines.filter((each) => each.startsWith('  '))) expect(line).to.match(/^ {2}\S+ {2,}\S.*\.$/)
+  })
+
+  it('--json tells programs what was ejected and whether it was changed since', async () => {
+    const project = await makeEjected('llm/offline', 'llm/mock', 'echo', 'conversation')
+    await edit(project, 'modules/llm/lib/offline-choice.ts', 'export', '/* mine */ export')
+    await edit(project, 'modules/echo.ts', '// ejected', '// was ejected')
+    await project.write('modules/llm/mock.ts', (await project.read('modules/llm/mock.ts')).replaceAll('\n', '\r\n'))
+    await edit(project, '.agent-host/ejected/conversation/history.ts', 'export', '/* then */ export')
+    const { stdout } = await runCli(['eject', 'list', '--json'], { cwd: project.dir })
+    const { packages } = JSON.parse(stdout) as { packages: { name: string; items: Record<string, unknown>[] }[] }
+    expect(packages.map(({ name }) => name)).to.deep.equal([
+      'conversation',
+      'echo',
+      'llm',
+      'orchestrator',
+      'response',
+      'tools',
+    ])
+    const items = packages.flatMap((each) => each.items)
+    const stateOf = (name: string) => items.find((item) => item.name === name)
+    expect(stateOf('tools/mcp')).to.deep.equal({
+      name: 'tools/mcp',
+      description: 'Tools of MCP servers, started here or reached over HTTP.',
+      ejected: false,
+      version: null,
+      changed: null,
+      outdated: null,
+    })
+    const facts = (name: string) => {
+      const { description, ...rest } = stateOf(name) ?? {}
+      return rest
+    }
+    const ejected = { ejected: true, version, changed: false, outdated: false }
+    expect(facts('llm/offline')).to.deep.equal({ ...ejected, name: 'llm/offline', changed: true })
+    expect(facts('llm/mock')).to.deep.equal({ ...ejected, name: 'llm/mock' })
+    expect(facts('echo')).to.deep.equal({ ...ejected, name: 'echo', version: null, changed: true })
+    expect(facts('conversation/history')).to.deep.equal({
+      ...ejected,
+      name: 'conversation/history',
+      changed: true,
+      outdated: true,
+    })
+  })
+
+  it('says that it cannot tell where what was copied is not known', async () => {
+    const { dir } = await makeProject({ 'modules/echo.ts': 'export default 1' })
+    const { stdout } = await runCli(['eject', 'list'], { cwd: dir })
+    expect(stdout).to.contain('  Replies with what it is told. [ejected, unknown whether changed]\n')
+  })
+})
+
+describe('choosing what to eject', () => {
+  const offers: Offer[] = [
+    { reference: 'echo', description: 'Says it again.', ejected: false },
+    { reference: 'llm/auto', description: 'Any model.', ejected: true },
+    { reference: 'llm/mock', description: 'A script.', ejected: false },
+  ]
+
+  it('shows packages, then the modules of the chosen ones with what they are', async () => {
+    const asked: [string, readonly Choice[]][] = []
+    const answers = [['llm'], ['llm/mock']]
+    const chosen = await chooseItems(offers, async (message, choices) => {
+      asked.push([message, choices])
+      return answers.shift() ?? []
+    })
+    expect(chosen).to.deep.equal(['llm/mock'])
+    expect(asked).to.deep.equal([
+      [
+        'Which packages?',
+        [
+          { name: 'echo: echo', value: 'echo' },
+          { name: 'llm: auto, mock', value: 'llm' },
+        ],
+      ],
+      [
+        'Which modules?',
+        [
+          { name: 'llm/auto  Any model. (is in modules/ already)', value: 'llm/auto' },
+          { name: 'llm/mock  A script.', value: 'llm/mock' },
+        ],
+      ],
+    ])
+  })
+
+  it('asks no more when no package is chosen', async () => {
+    let asked = 0
+    const chosen = await chooseItems(offers, async () => {
+      asked++
+      return []
+    })
+    expect([chosen, asked]).to.deep.equal([[], 1])
+  })
+})
+
+describe('an ejected module', () => {
+  afterEach(closeServers)
+
+  it('is used at once, and so is every edit of it, while no agent file changes', async () => {
+    const server = await makeServer()
+    await server.listen()
+    const answer = async () => {
+      const response = await server.app.inject({
+        method: 'POST',
+        url: '/compat/chat/completions',
+        payload: chat('echo', 'hello'),
+      })
+      return response.json().choices?.[0].message.content
+    }
+    expect(await answer()).to.equal('hello')
+    await runCli(['eject', '-m', 'echo', '-d', server.project.dir])
+    await eventually(() => expect(server.host.describe('echo')?.modules[0]?.source).to.equal('ejected'))
+    expect(await answer()).to.equal('hello')
+    await edit(server.project, 'modules/echo.ts', 'config.prefix + text', 'config.prefix + text.toUpperCase()')
+    await eventually(async () => expect(await answer()).to.equal('HELLO'))
+  })
+
+  it('reads the file beside it that it needs when it runs', async () => {
+    const project = await makeEjected('tools/local', 'llm/offline', 'tool-loop')
+    const tool = 'def fruit(name: str) -> str:\n    """Tells the colour of a fruit."""\n    return f"{name} is red"\n'
+    await edit(project, 'modules/tools/lib/python-worker.py', 'def main(', 'def main_of_mine(')
+    await project.write('tools/fruit.py', tool)
+    await project.write(
+      'agents/fruit.yml',
+      `id: fruit
+modules:
+  - { id: llm, module: llm/offline }
+  - { id: tools, module: tools/local, config: { files: [tools/fruit.py] } }
+  - { id: orchestrator, module: orchestrator/tool-loop }
+`,
+    )
+    expect((await runCli(['check'], { cwd: project.dir })).exitCode).to.equal(1)
+    await edit(project, 'modules/tools/lib/python-worker.py', 'def main_of_mine(', 'def main(')
+    const checked = await runCli(['check'], { cwd: project.dir })
+    expect(checked.stderr).to.equal('')
+    expect(checked.exitCode).to.equal(0)
+  })
+})
