@@ -256,15 +256,15 @@ describe('choosing what to eject', () => {
       [
         'Which packages?',
         [
-          { name: 'echo: echo', value: 'echo' },
-          { name: 'llm: auto, mock', value: 'llm' },
+          { name: 'echo: echo', value: 'echo', short: 'echo' },
+          { name: 'llm: auto, mock', value: 'llm', short: 'llm' },
         ],
       ],
       [
         'Which modules?',
         [
-          { name: 'llm/auto  Any model. (is in modules/ already)', value: 'llm/auto' },
-          { name: 'llm/mock  A script.', value: 'llm/mock' },
+          { name: 'llm/auto  Any model. (is in modules/ already)', value: 'llm/auto', short: 'llm/auto' },
+          { name: 'llm/mock  A script.', value: 'llm/mock', short: 'llm/mock' },
         ],
       ],
     ])

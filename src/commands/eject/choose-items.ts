@@ -13,6 +13,8 @@ export type Ask = (message: string, choices: readonly Choice[]) => Promise<reado
 export interface Choice {
   readonly name: string
   readonly value: string
+  /** What stands there once it was chosen. */
+  readonly short: string
 }
 
 /** First the packages, then their modules. Where there is nothing to choose from, nothing is asked. */
@@ -20,7 +22,7 @@ export async function chooseItems(offers: readonly Offer[], ask: Ask): Promise<s
   const packages = [...new Set(offers.map(({ reference }) => packageOf(reference)))]
   const chosen = await ask(
     'Which packages?',
-    packages.map((name) => ({ name: describePackage(name, offers), value: name })),
+    packages.map((name) => ({ name: describePackage(name, offers), value: name, short: name })),
   )
   const items = offers.filter(({ reference }) => chosen.includes(packageOf(reference)))
   if (items.length === 0) return []
@@ -37,5 +39,6 @@ function describeItems(offers: readonly Offer[]): Choice[] {
   return offers.map(({ reference, description, ejected }) => ({
     name: `${reference.padEnd(width)}  ${description}${ejected ? ' (is in modules/ already)' : ''}`,
     value: reference,
+    short: reference,
   }))
 }
