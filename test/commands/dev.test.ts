@@ -41,7 +41,7 @@ describe('dev', () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     await runCli(['eject', '-m', 'echo'], { cwd: dir })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
-    await server.printed(/ready at .*\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
+    await server.printed(/ready at .*\n.*\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
   })
 
   it('never prints a key, and has the curl take it from the environment', async () => {
