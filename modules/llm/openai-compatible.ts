@@ -1,8 +1,5 @@
-import type { LanguageModelV3, LanguageModelV3StreamPart } from '@ai-sdk/provider'
-import { defineModule, LLM, type LLMPart, Type } from 'agent-host'
-import { fromStreamPart, toCallOptions } from './lib/ai-sdk-convert.ts'
-import { openWithRetries, reasonOf } from './lib/ai-sdk-retry.ts'
-import { Silence } from './lib/silence.ts'
+import { defineModule, LLM, Type } from 'agent-host'
+import { makeLLM } from './lib/ai-sdk-llm.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -55,54 +52,14 @@ export default defineModule({
       // Empty, as `${MY_KEY:-}` may be, it is none.
       ...(api_key ? { apiKey: api_key } : {}),
     })
-    const model: LanguageModelV3 = provider.chatModel(name)
-    const subject = `The model '${name}' at ${base_url}`
-    const fail = makeFail([api_key ?? '', ...Object.values(headers), ...Object.values(query)])
-    return {
-      async *generate(request, run) {
-        const silence = new Silence(timeout, run.signal)
-        const options = {
-          temperature,
-          maxOutputTokens: max_tokens,
-          ...toCallOptions(request),
-          abortSignal: silence.signal,
-        }
-        const open = () => silence.limit(model.doStream(options))
-        try {
-          yield* convert(await openWithRetries(open, max_retries, silence.signal), silence)
-        } catch (error) {
-          run.signal.throwIfAborted()
-          throw fail(
-            silence.isTooLong ? `${subject} said nothing for ${timeout} seconds.` : `${subject} ${reasonOf(error)}`,
-            error,
-          )
-        } finally {
-          silence.end()
-        }
-      },
-    }
+    return makeLLM({
+      model: provider.chatModel(name),
+      subject: `The model '${name}' at ${base_url}`,
+      secrets: [api_key ?? '', ...Object.values(headers), ...Object.values(query)],
+      defaults: { temperature, maxOutputTokens: max_tokens },
+      maxRetries: max_retries,
+      timeout,
+      habits: { takesAddresses: true },
+    })
   },
 })
-
-async function* convert(stream: ReadableStream<LanguageModelV3StreamPart>, silence: Silence): AsyncGenerator<LLMPart> {
-  silence.begin()
-  for await (const part of stream) {
-    // The time that the reader of the answer takes is not the model's.
-    silence.end()
-    yield* fromStreamPart(part)
-    silence.begin()
-  }
-}
-
-/** Errors without what is secret, in the address too: some servers repeat the key that they refuse. */
-function makeFail(rawSecrets: readonly string[]): (message: string, cause: unknown) => Error {
-  const secrets = rawSecrets.filter((secret) => secret.length >= 8)
-  return (message, cause) =>
-    new Error(
-      secrets.reduce(
-        (text, secret) => text.replaceAll(secret, '[redacted]'),
-        message.replace(/:\/\/[^/@\s]+@/g, '://'),
-      ),
-      { cause },
-    )
-}

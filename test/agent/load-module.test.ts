@@ -90,9 +90,12 @@ describe('ModuleLoader', () => {
     expect(listLibrary()).to.deep.equal([
       'conversation/history',
       'echo',
+      'llm/anthropic',
       'llm/auto',
+      'llm/google',
       'llm/mock',
       'llm/offline',
+      'llm/openai',
       'llm/openai-compatible',
       'orchestrator/tool-loop',
       'response/collector',

@@ -19,6 +19,9 @@ interface CallError {
 /** A request that was not answered with a stream. */
 class NotAnswered extends Error {}
 
+/** A request that was never sent. */
+export class CannotAsk extends Error {}
+
 /**
  * Opens a stream; a request that failed for a passing reason is repeated, after the time that the server asks for or one
  * that doubles. A stream that was opened is not: its first words may have been passed on.
@@ -27,6 +30,7 @@ export async function openWithRetries(
   open: () => PromiseLike<LanguageModelV3StreamResult>,
   maxRetries: number,
   signal: AbortSignal,
+  keyHint?: string,
 ): Promise<ReadableStream<LanguageModelV3StreamPart>> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -34,7 +38,7 @@ export async function openWithRetries(
     } catch (error) {
       signal.throwIfAborted()
       const failure = error as CallError
-      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure)
+      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure, keyHint)
       await setTimeout(waitMs(failure, attempt), undefined, { signal })
     }
   }
@@ -53,17 +57,20 @@ function askedMs(headers: Readonly<Record<string, string>>): number {
   return Math.max(0, Date.parse(after) - Date.now())
 }
 
-function explain(failure: CallError): Error {
+function explain(failure: CallError, keyHint: string | undefined): Error {
   const status = failure.statusCode === undefined ? '' : ` (status ${failure.statusCode})`
   const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''
   const said = [failure.message, body].filter((text) => text !== '').join(': ')
-  return new NotAnswered(`did not answer${status}: ${said || 'no reason given'}`, { cause: failure })
+  const isKey = failure.statusCode === 401 || failure.statusCode === 403
+  const hint = isKey && keyHint ? ` ${keyHint}` : ''
+  return new NotAnswered(`did not answer${status}: ${said || 'no reason given'}${hint}`, { cause: failure })
 }
 
 /** What became of a request, to be read after the name of the model. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof NotAnswered) return error.message
-  // An error in the middle of a stream is what the server sent: mostly an object with a message.
-  const { message } = (error ?? {}) as { message?: unknown }
-  return `broke off: ${typeof message === 'string' && message !== '' ? message : messageOf(error)}`
+  if (error instanceof NotAnswered || error instanceof CannotAsk) return error.message
+  // An error in the middle of a stream is what the server sent: mostly an object with a message, or one around it.
+  const { message, error: inner } = (error ?? {}) as { message?: unknown; error?: { message?: unknown } }
+  const said = [message, inner?.message].find((text) => typeof text === 'string' && text !== '')
+  return `broke off: ${said ?? messageOf(error)}`
 }

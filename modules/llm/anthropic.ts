@@ -1,0 +1,64 @@
+import type { LanguageModelV3 } from '@ai-sdk/provider'
+import { defineModule, LLM, Type } from 'agent-host'
+import { loadPackage } from './lib/optional-package.ts'
+import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+
+/** What is used of `@ai-sdk/anthropic`, which need not be installed. */
+interface AnthropicPackage {
+  createAnthropic(settings: {
+    apiKey: string
+    baseURL: string
+    headers: Record<string, string>
+  }): (model: string) => LanguageModelV3
+}
+
+export default defineModule({
+  name: 'AnthropicLLM',
+  description: "Anthropic's models, through its messages API.",
+  provides: [LLM],
+  scope: 'agent',
+  config: Type.Object({
+    model: Type.String({ minLength: 1, description: 'Name of the model: claude-haiku-4-5' }),
+    api_key: Type.Optional(Type.String({ description: 'Default: ANTHROPIC_API_KEY of the environment.' })),
+    base_url: Type.Optional(
+      Type.String({
+        description: 'Address of the API. Default: ANTHROPIC_BASE_URL, then https://api.anthropic.com/v1',
+      }),
+    ),
+    reasoning_effort: effortOf('low', 'medium', 'high', 'xhigh', 'max'),
+    thinking_budget: thinkingBudget,
+    ...vendorSettings,
+  }),
+  create: async (_, config, context) => {
+    const { environment, projectDir } = context
+    const { createAnthropic } = await loadPackage<AnthropicPackage>('@ai-sdk/anthropic', 'llm/anthropic', projectDir)
+    const { model, headers, reasoning_effort, thinking_budget = 0 } = config
+    const apiKey = firstOf(config.api_key, environment.ANTHROPIC_API_KEY) ?? ''
+    const baseURL = withVersion(firstOf(config.base_url, environment.ANTHROPIC_BASE_URL) ?? 'https://api.anthropic.com')
+    return makeVendorLLM(
+      {
+        module: 'llm/anthropic',
+        model: createAnthropic({ apiKey, baseURL, headers })(model),
+        address: baseURL,
+        secrets: [apiKey],
+        access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
+        optionsName: 'anthropic',
+        optionsFor: () => ({
+          // Calls are handed on whole: streaming them gains nothing, and may bring arguments that are no JSON.
+          toolStreaming: false,
+          effort: reasoning_effort,
+          thinking: thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : undefined,
+        }),
+        habits: { systemFirst: true },
+      },
+      config,
+      context,
+    )
+  },
+})
+
+/** Anthropic's own tools take ANTHROPIC_BASE_URL without the version. */
+function withVersion(address: string): string {
+  const trimmed = address.replace(/\/+$/, '')
+  return new URL(trimmed).pathname === '/' ? `${trimmed}/v1` : trimmed
+}

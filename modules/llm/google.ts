@@ -1,0 +1,62 @@
+import type { LanguageModelV3 } from '@ai-sdk/provider'
+import { defineModule, LLM, Type } from 'agent-host'
+import { loadPackage } from './lib/optional-package.ts'
+import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+
+/** What is used of `@ai-sdk/google`, which need not be installed. */
+interface GooglePackage {
+  createGoogleGenerativeAI(settings: {
+    apiKey: string
+    baseURL: string
+    headers: Record<string, string>
+  }): (model: string) => LanguageModelV3
+}
+
+export default defineModule({
+  name: 'GoogleLLM',
+  description: "Google's Gemini models, through the Gemini API.",
+  provides: [LLM],
+  scope: 'agent',
+  config: Type.Object({
+    model: Type.String({ minLength: 1, description: 'Name of the model: gemini-2.5-flash' }),
+    api_key: Type.Optional(
+      Type.String({ description: 'Default: GEMINI_API_KEY or GOOGLE_GENERATIVE_AI_API_KEY of the environment.' }),
+    ),
+    base_url: Type.Optional(
+      Type.String({
+        description: 'Address of the API. Default: https://generativelanguage.googleapis.com/v1beta',
+      }),
+    ),
+    reasoning_effort: effortOf('minimal', 'low', 'medium', 'high'),
+    thinking_budget: thinkingBudget,
+    ...vendorSettings,
+  }),
+  create: async (_, config, context) => {
+    const { environment, projectDir } = context
+    const { createGoogleGenerativeAI } = await loadPackage<GooglePackage>('@ai-sdk/google', 'llm/google', projectDir)
+    const { model, headers, reasoning_effort, thinking_budget } = config
+    const { GEMINI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY } = environment
+    const apiKey = firstOf(config.api_key, GEMINI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY) ?? ''
+    const baseURL = firstOf(config.base_url) ?? 'https://generativelanguage.googleapis.com/v1beta'
+    const isThinking = reasoning_effort !== undefined || (thinking_budget ?? 0) > 0
+    return makeVendorLLM(
+      {
+        module: 'llm/google',
+        model: createGoogleGenerativeAI({ apiKey, baseURL, headers })(model),
+        address: baseURL,
+        secrets: [apiKey],
+        access: { names: 'GEMINI_API_KEY', isThere: apiKey !== '' },
+        optionsName: 'google',
+        optionsFor: () => ({
+          thinkingConfig:
+            isThinking || thinking_budget === 0
+              ? { thinkingLevel: reasoning_effort, thinkingBudget: thinking_budget, includeThoughts: isThinking }
+              : undefined,
+        }),
+        habits: { systemFirst: true },
+      },
+      config,
+      context,
+    )
+  },
+})

@@ -1,0 +1,92 @@
+import type { JSONObject, LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
+import { type LLM, type LLMRequest, type ModuleContext, type Static, Type } from 'agent-host'
+import type { Habits } from './ai-sdk-convert.ts'
+import { makeLLM } from './ai-sdk-llm.ts'
+
+const settings = {
+  headers: Type.Record(Type.String(), Type.String(), {
+    default: {},
+    description: 'Further headers of every request.',
+  }),
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
+  max_retries: Type.Integer({
+    minimum: 0,
+    maximum: 10,
+    default: 2,
+    description:
+      'How often a request that failed for a passing reason (408, 409, 429, 5xx, no connection) is repeated.',
+  }),
+  timeout: Type.Number({
+    minimum: 1,
+    default: 60,
+    description: 'Seconds without a word from the model after which it is given up.',
+  }),
+  options: Type.Record(Type.String(), Type.Unknown(), {
+    default: {},
+    description: "Further options of the vendor, by the names that the AI SDK's package has for them.",
+  }),
+}
+
+/** What the config of every vendor's module has, beside `model` and the access. */
+export const vendorSettings: typeof settings = settings
+
+/** `reasoning_effort` of a vendor that knows these levels. */
+export function effortOf<Level extends string>(...levels: readonly Level[]) {
+  return Type.Optional(Type.Enum(levels, { description: 'How hard the model thinks before it answers.' }))
+}
+
+export const thinkingBudget = Type.Optional(
+  Type.Integer({ minimum: 0, description: 'Tokens that the model may think before it answers.' }),
+)
+
+/** The config of a vendor's module, as far as all have it. */
+type VendorConfig = { model: string } & Static<ReturnType<typeof Type.Object<typeof settings>>>
+
+/** How one vendor is asked. */
+export interface Vendor {
+  /** Reference of the module: `llm/openai`. */
+  readonly module: string
+  readonly model: LanguageModelV3
+  /** Where it is asked, for errors. */
+  readonly address: string
+  readonly secrets: readonly string[]
+  /** Where the key is set, and whether there is one. */
+  readonly access: { readonly names: string; readonly isThere: boolean }
+  /** Name of the vendor among the options of the AI SDK. */
+  readonly optionsName: string
+  readonly optionsFor: (request: LLMRequest) => Readonly<Record<string, unknown>>
+  readonly habits?: Habits
+}
+
+/** The `LLM` of a vendor's module. Without a key it is made, so that an agent can be checked, and refuses to answer. */
+export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, moduleId }: ModuleContext): LLM {
+  const { module, model, address, secrets, access, optionsName, optionsFor, habits } = vendor
+  const where = `${access.names} in .env or the environment, or api_key in the config of module '${moduleId}'`
+  const missing = access.isThere ? undefined : `${module} has no key. Set ${where}.`
+  if (missing !== undefined) log.warn(missing)
+  return makeLLM({
+    model,
+    subject: `The model '${config.model}' of ${module} at ${address}`,
+    secrets: [...secrets, ...Object.values(config.headers)],
+    defaults: { temperature: config.temperature, maxOutputTokens: config.max_output_tokens },
+    maxRetries: config.max_retries,
+    timeout: config.timeout,
+    habits: { alwaysFinishes: true, ...habits },
+    optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
+    keyHint: `The key comes from ${where}.`,
+    missing,
+    log,
+  })
+}
+
+/** What is `undefined` is not said. The SDK checks what is. */
+function toProviderOptions(name: string, options: Readonly<Record<string, unknown>>): SharedV3ProviderOptions {
+  const said = Object.entries(options).filter(([, value]) => value !== undefined)
+  return { [name]: Object.fromEntries(said) as JSONObject }
+}
+
+/** The first of these that says something: an empty text, as `${MY_KEY:-}` may be, says nothing. */
+export function firstOf(...values: readonly (string | undefined)[]): string | undefined {
+  return values.find((value) => value !== undefined && value.trim() !== '')?.trim()
+}

@@ -1,0 +1,66 @@
+import { defineModule, LLM, Type } from 'agent-host'
+import { isStrictSchema } from './lib/strict-schema.ts'
+import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+
+export default defineModule({
+  name: 'OpenAILLM',
+  description: "OpenAI's models, through its responses or chat completions API.",
+  provides: [LLM],
+  scope: 'agent',
+  config: Type.Object({
+    model: Type.String({ minLength: 1, description: 'Name of the model: gpt-4.1-mini' }),
+    api_key: Type.Optional(Type.String({ description: 'Default: OPENAI_API_KEY of the environment.' })),
+    base_url: Type.Optional(
+      Type.String({ description: 'Address of the API. Default: OPENAI_BASE_URL, then https://api.openai.com/v1' }),
+    ),
+    api: Type.Union([Type.Literal('responses'), Type.Literal('chat')], {
+      default: 'responses',
+      description: 'Which of the two APIs is asked.',
+    }),
+    reasoning_effort: effortOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
+    reasoning_summary: Type.Optional(
+      Type.String({
+        description: 'Has the model tell what it thinks: auto, concise or detailed. Responses API only.',
+      }),
+    ),
+    store: Type.Boolean({ default: false, description: 'Whether OpenAI keeps requests and answers.' }),
+    organization: Type.Optional(Type.String({ description: 'Organization that is billed.' })),
+    project: Type.Optional(Type.String({ description: 'Project that is billed.' })),
+    ...vendorSettings,
+  }),
+  create: async (_, config, context) => {
+    // Loaded here: it takes a while, and most agents never need it.
+    const { createOpenAI } = await import('@ai-sdk/openai')
+    const { model, api, reasoning_effort, reasoning_summary, store, organization, project, headers } = config
+    const { environment } = context
+    const apiKey = firstOf(config.api_key, environment.OPENAI_API_KEY) ?? ''
+    const baseURL = firstOf(config.base_url, environment.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1'
+    const openai = createOpenAI({
+      apiKey,
+      baseURL,
+      headers,
+      ...(organization ? { organization } : {}),
+      ...(project ? { project } : {}),
+    })
+    return makeVendorLLM(
+      {
+        module: 'llm/openai',
+        model: openai[api](model),
+        address: baseURL,
+        secrets: [apiKey],
+        access: { names: 'OPENAI_API_KEY', isThere: apiKey !== '' },
+        optionsName: 'openai',
+        optionsFor: ({ responseSchema }) => ({
+          store,
+          reasoningEffort: reasoning_effort,
+          reasoningSummary: api === 'responses' ? reasoning_summary : undefined,
+          strictJsonSchema: isStrictSchema(responseSchema),
+        }),
+        // Left out, the responses API makes every tool strict: what is optional would come as null.
+        habits: { strictTools: false },
+      },
+      config,
+      context,
+    )
+  },
+})

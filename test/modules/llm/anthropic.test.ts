@@ -1,0 +1,145 @@
+import { expect } from 'chai'
+import anthropic from '../../../modules/llm/anthropic.ts'
+import { collect, textOf } from '../../suites/llm-suite.ts'
+import {
+  afterTwoCalls,
+  connectsVendor,
+  describeKey,
+  describeVendor,
+  plays,
+  twoCalls,
+  type VendorCase,
+  weather,
+} from '../../suites/vendor-suite.ts'
+import { makeRun, says } from '../../support/fake-run.ts'
+import { anthropicWire } from '../../support/model-wires.ts'
+
+const vendor: VendorCase = {
+  reference: 'llm/anthropic',
+  module: anthropic,
+  wire: anthropicWire,
+  config: (url) => ({ base_url: url }),
+  environment: { ANTHROPIC_API_KEY: 'sk-ant-secret' },
+  // Anthropic counts what was thought among the output.
+  usage: { reasoningTokens: 0 },
+}
+const picture = { mediaType: 'image/png', data: Uint8Array.from([1, 2, 3]) }
+
+describe('llm/anthropic', () => {
+  describeVendor(vendor)
+  describeKey(vendor)
+  const connect = connectsVendor(vendor)
+
+  it('asks with the key, the whole conversation, tools and pictures, the results of one step together', async () => {
+    const { server, llm } = await connect([plays(anthropicWire, twoCalls)], {
+      temperature: 0.5,
+      max_output_tokens: 99,
+    })
+    await collect(llm, {
+      messages: [
+        ...afterTwoCalls,
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'This?', attachments: [picture, { ...picture, data: new URL('https://x.y/z.png') }] },
+      ],
+      tools: [weather],
+      toolChoice: { tool: 'weather' },
+      stop: ['END'],
+    })
+    const [request] = server.requests
+    expect(request?.url).to.equal('/v1/messages')
+    expect(request?.headers).to.include({ 'x-api-key': 'sk-ant-secret', 'anthropic-version': '2023-06-01' })
+    expect(request?.body).to.deep.equal({
+      model: 'm',
+      stream: true,
+      temperature: 0.5,
+      max_tokens: 99,
+      stop_sequences: ['END'],
+      system: [
+        { type: 'text', text: 'Be kind.' },
+        { type: 'text', text: 'Be brief.' },
+      ],
+      tools: [{ name: 'weather', description: 'Tells the weather.', input_schema: weather.parameters }],
+      tool_choice: { type: 'tool', name: 'weather' },
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'Weather?' }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'text', text: 'I look.' },
+            { type: 'tool_use', id: 'call_a', name: 'weather', input: { city: 'Oslo' } },
+            { type: 'tool_use', id: 'call_b', name: 'weather', input: { city: 'Lima' } },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'call_a', content: 'snow' },
+            { type: 'tool_result', tool_use_id: 'call_b', content: 'sun' },
+            { type: 'text', text: 'This?' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AQID' } },
+            { type: 'image', source: { type: 'url', url: 'https://x.y/z.png' } },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('gives back the signed thoughts before the calls, as a run that thinks must', async () => {
+    const { server, llm } = await connect([plays(anthropicWire, twoCalls)], {
+      model: 'claude-sonnet-4-5',
+      thinking_budget: 2000,
+    })
+    const run = makeRun()
+    await collect(llm, { messages: [says('Weather?')], tools: [weather] }, run)
+    await collect(llm, { messages: afterTwoCalls, tools: [weather] }, run)
+    const [first = {}, second = {}]: Record<string, unknown>[] = server.requests.map(({ body }) => body)
+    expect(first.thinking).to.deep.equal({ type: 'enabled', budget_tokens: 2000 })
+    const [, answer] = second.messages as { content: object[] }[]
+    expect(answer?.content).to.deep.equal([
+      { type: 'thinking', thinking: 'let me see', signature: 'signed' },
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_use', id: 'call_a', name: 'weather', input: { city: 'Oslo' } },
+      { type: 'tool_use', id: 'call_b', name: 'weather', input: { city: 'Lima' } },
+    ])
+  })
+
+  it('asks for an answer of a schema, by the format of new models and a tool of old ones', async () => {
+    const responseSchema = {
+      type: 'object',
+      properties: { n: { type: 'number' } },
+      required: ['n'],
+      additionalProperties: false,
+    }
+    const recent = await connect([plays(anthropicWire, { text: ['{"n":', '1}'] })], { model: 'claude-sonnet-4-5' })
+    expect(textOf(await collect(recent.llm, { messages: [says('hi')], responseSchema }))).to.equal('{"n":1}')
+    expect(JSON.stringify(recent.server.requests[0]?.body)).to.contain('"json_schema"')
+    const call = { id: 'call_j', name: 'json', json: ['{"n":', '1}'] }
+    const old = await connect([plays(anthropicWire, { calls: [call] })], { model: 'claude-3-haiku-20240307' })
+    const parts = await collect(old.llm, { messages: [says('hi')], responseSchema })
+    expect(textOf(parts)).to.equal('{"n":1}')
+    expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
+  })
+
+  it('repeats a request that the server is too busy for at the first event', async () => {
+    const { server, llm } = await connect([
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.end(anthropicWire.error('Overloaded'))
+      },
+      plays(anthropicWire, { text: ['one'] }),
+    ])
+    expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('one')
+    expect(server.requests).to.have.lengthOf(2)
+  })
+
+  it('takes the address of the environment without the version, as other tools of Anthropic do', async () => {
+    const { server } = await connect([plays(anthropicWire, { text: ['one'] })])
+    const base = server.url.replace(/\/v1$/, '')
+    for (const address of [base, `${base}/`, `${base}/v1`]) {
+      const environment = { ...vendor.environment, ANTHROPIC_BASE_URL: address }
+      const { llm } = await connect([], { base_url: '' }, { environment })
+      await collect(llm, { messages: [says('hi')] })
+    }
+    expect(server.requests.map(({ url }) => url)).to.deep.equal(Array(3).fill('/v1/messages'))
+  })
+})

@@ -1,0 +1,163 @@
+import { expect } from 'chai'
+import openai from '../../../modules/llm/openai.ts'
+import { collect, textOf } from '../../suites/llm-suite.ts'
+import {
+  afterTwoCalls,
+  connectsVendor,
+  describeKey,
+  describeVendor,
+  plays,
+  twoCalls,
+  type VendorCase,
+  weather,
+} from '../../suites/vendor-suite.ts'
+import { type makeContext, makeRun, says } from '../../support/fake-run.ts'
+import { chatWire, responsesWire } from '../../support/model-wires.ts'
+
+const responses: VendorCase = {
+  reference: 'llm/openai',
+  module: openai,
+  wire: responsesWire,
+  config: (url) => ({ base_url: `${url}/v1` }),
+  environment: { OPENAI_API_KEY: 'sk-proj-secret' },
+}
+const chat: VendorCase = {
+  ...responses,
+  tellsReasoning: false,
+  wire: chatWire(),
+  config: (url) => ({ base_url: `${url}/v1`, api: 'chat' }),
+}
+const picture = { mediaType: 'image/png', data: Uint8Array.from([1, 2, 3]) }
+
+describe('llm/openai', () => {
+  describe('responses', () => {
+    describeVendor(responses)
+    describeKey(responses)
+    const connect = connectsVendor(responses)
+
+    it('asks with the key, the whole conversation, tools and pictures; nothing is kept there', async () => {
+      const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
+        temperature: 0.5,
+        max_output_tokens: 99,
+      })
+      await collect(llm, {
+        messages: [
+          ...afterTwoCalls,
+          {
+            role: 'user',
+            content: 'This?',
+            attachments: [picture, { ...picture, data: new URL('https://x.y/z.png') }],
+          },
+        ],
+        tools: [weather],
+        toolChoice: { tool: 'weather' },
+      })
+      const [request] = server.requests
+      expect(request?.url).to.equal('/v1/responses')
+      expect(request?.headers.authorization).to.equal('Bearer sk-proj-secret')
+      expect(request?.body).to.deep.equal({
+        model: 'm',
+        stream: true,
+        store: false,
+        temperature: 0.5,
+        max_output_tokens: 99,
+        tools: [{ type: 'function', ...weather, strict: false }],
+        tool_choice: { type: 'function', name: 'weather' },
+        input: [
+          { role: 'system', content: 'Be kind.' },
+          { role: 'user', content: [{ type: 'input_text', text: 'Weather?' }] },
+          { role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] },
+          { type: 'function_call', call_id: 'call_a', name: 'weather', arguments: '{"city":"Oslo"}' },
+          { type: 'function_call', call_id: 'call_b', name: 'weather', arguments: '{"city":"Lima"}' },
+          { type: 'function_call_output', call_id: 'call_a', output: 'snow' },
+          { type: 'function_call_output', call_id: 'call_b', output: 'sun' },
+          {
+            role: 'user',
+            content: [
+              { type: 'input_text', text: 'This?' },
+              { type: 'input_image', image_url: 'data:image/png;base64,AQID' },
+              { type: 'input_image', image_url: 'https://x.y/z.png' },
+            ],
+          },
+        ],
+      })
+    })
+
+    it('gives back what the model thought before its calls, within one run', async () => {
+      const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
+        model: 'gpt-5-mini',
+        reasoning_effort: 'low',
+        reasoning_summary: 'auto',
+      })
+      const run = makeRun()
+      await collect(llm, { messages: [says('Weather?')], tools: [weather] }, run)
+      await collect(llm, { messages: afterTwoCalls, tools: [weather] }, run)
+      const [first = {}, second = {}]: Record<string, unknown>[] = server.requests.map(({ body }) => body)
+      expect(first).to.deep.include({
+        reasoning: { effort: 'low', summary: 'auto' },
+        include: ['reasoning.encrypted_content'],
+      })
+      const thought = (second.input as { type?: string }[]).filter(({ type }) => type === 'reasoning')
+      expect(thought).to.deep.equal([
+        {
+          type: 'reasoning',
+          id: 'rs_1',
+          encrypted_content: 'sealed',
+          summary: [{ type: 'summary_text', text: 'let me see' }],
+        },
+      ])
+      await collect(llm, { messages: afterTwoCalls, tools: [weather] })
+      expect(JSON.stringify(server.requests[2]?.body)).not.to.contain('sealed')
+    })
+
+    it('asks for an answer of a schema, strictly where OpenAI takes the schema as strict', async () => {
+      const { server, llm } = await connect([plays(responsesWire, { text: ['{"n":', '1}'] })])
+      const loose = { type: 'object', properties: { n: { type: 'number' } } }
+      const strict = { ...loose, required: ['n'], additionalProperties: false }
+      for (const responseSchema of [loose, strict, { ...strict, properties: { n: loose } }]) {
+        expect(textOf(await collect(llm, { messages: [says('hi')], responseSchema }))).to.equal('{"n":1}')
+      }
+      const formats = server.requests.map(({ body }) => (body.text as { format: { strict: boolean } }).format)
+      expect(formats[1]).to.deep.equal({ type: 'json_schema', name: 'response', schema: strict, strict: true })
+      expect(formats.map((format) => format.strict)).to.deep.equal([false, true, false])
+    })
+
+    it("sends further options by the AI SDK's names, and warns once of what the model does not take", async () => {
+      const { server, llm, context } = await connect([plays(responsesWire, twoCalls)], {
+        model: 'gpt-5-mini',
+        temperature: 0.5,
+        options: { user: 'someone', store: true },
+      })
+      await collect(llm, { messages: [says('hi')] })
+      await collect(llm, { messages: [says('hi')] })
+      expect(server.requests[0]?.body)
+        .to.include({ user: 'someone', store: true })
+        .and.not.to.have.property('temperature')
+      expect((context as ReturnType<typeof makeContext>).lines).to.deep.equal([
+        `warn The model 'gpt-5-mini' of llm/openai at ${server.url}: temperature: temperature is not supported for reasoning models`,
+      ])
+    })
+  })
+
+  describe('chat', () => {
+    describeVendor(chat)
+    describeKey(chat)
+    const connect = connectsVendor(chat)
+
+    it('asks for chat completions, with limits as reasoning models take them', async () => {
+      const { server, llm } = await connect([plays(chat.wire, twoCalls)], {
+        model: 'gpt-5-mini',
+        max_output_tokens: 99,
+        reasoning_effort: 'low',
+      })
+      await collect(llm, { messages: afterTwoCalls, tools: [weather] })
+      expect(server.requests[0]?.url).to.equal('/v1/chat/completions')
+      expect(server.requests[0]?.body).to.deep.include({
+        max_completion_tokens: 99,
+        reasoning_effort: 'low',
+        store: false,
+        tools: [{ type: 'function', function: { ...weather, strict: false } }],
+      })
+    })
+  })
+})

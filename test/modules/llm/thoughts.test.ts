@@ -1,0 +1,44 @@
+import { AgentHost } from 'agent-host'
+import { expect } from 'chai'
+import { plays, twoCalls } from '../../suites/vendor-suite.ts'
+import { startModelServer } from '../../support/fake-model-server.ts'
+import { anthropicWire } from '../../support/model-wires.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const tool = `import { defineTool, Type } from 'agent-host'
+export const weather = defineTool({
+  description: 'Tells the weather.',
+  parameters: Type.Object({ city: Type.String() }),
+  execute: ({ city }) => 'snow in ' + city,
+})`
+
+const agent = (address: string) => `id: thinker
+modules:
+  - id: llm
+    module: llm/anthropic
+    config: { model: claude-sonnet-4-5, base_url: "${address}", api_key: none, thinking_budget: 2000 }
+  - { id: tools, module: tools/local, config: { files: [tools/weather.ts] } }
+  - { id: orchestrator, module: orchestrator/tool-loop }
+`
+
+describe('thoughts of a model that calls tools', () => {
+  for (const listens of [false, true]) {
+    it(`go back to their vendor in the next step of an agent${listens ? ' whose calls are listened to' : ''}`, async () => {
+      const server = await startModelServer(plays(anthropicWire, twoCalls), plays(anthropicWire, { text: ['Snow.'] }))
+      const { dir } = await makeProject({ 'tools/weather.ts': tool })
+      const host = new AgentHost({ projectDir: dir, environment: {} })
+      try {
+        if (listens) host.onEvent(() => {})
+        await host.register(agent(server.url))
+        const { text } = await host.run('thinker', 'Weather?')
+        expect(text).to.equal('I look.\n\nSnow.')
+        const messages = server.requests[1]?.body.messages as { content: { type: string; content?: string }[] }[]
+        expect(messages[1]?.content[0]).to.deep.equal({ type: 'thinking', thinking: 'let me see', signature: 'signed' })
+        expect(messages[2]?.content.map(({ content }) => content)).to.deep.equal(['snow in Oslo', 'snow in Lima'])
+      } finally {
+        await host.close(0)
+        await server.stop()
+      }
+    })
+  }
+})

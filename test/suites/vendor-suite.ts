@@ -1,0 +1,210 @@
+import type { ServerResponse } from 'node:http'
+import type { LLM, Message, Module, ModuleContext, ToolDefinition, Usage } from 'agent-host'
+import { expect } from 'chai'
+import { Value } from 'typebox/value'
+import { failure } from '../support/connect-model.ts'
+import { startModelServer } from '../support/fake-model-server.ts'
+import { makeContext, makeRun, says } from '../support/fake-run.ts'
+import { type Script, USAGE, type Wire } from '../support/model-wires.ts'
+import { collect, describeLLM, textOf } from './llm-suite.ts'
+
+/** The module of a vendor, and the wire that it speaks. */
+export interface VendorCase {
+  readonly reference: string
+  readonly module: {
+    readonly config: Module['config']
+    create(dependencies: Record<never, never>, config: never, context: ModuleContext): LLM | Promise<LLM>
+  }
+  readonly wire: Wire
+  /** Config that points at the server; `url` has no path. */
+  readonly config: (url: string) => object
+  /** Variables of the environment that hold the key. */
+  readonly environment: Readonly<Record<string, string>>
+  readonly keyNames?: string
+  /** What the usage comes out as, where the wire does not tell all of it. */
+  readonly usage?: Partial<Usage>
+  /** False where the vendor keeps its reasoning for itself. */
+  readonly tellsReasoning?: boolean
+}
+
+const words: Script = { text: ['one', ' two'] }
+export const weather: ToolDefinition = {
+  name: 'weather',
+  description: 'Tells the weather.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+}
+export const twoCalls: Script = {
+  reasoning: ['let me', ' see'],
+  text: ['I look.'],
+  calls: [
+    { id: 'call_a', name: 'weather', json: ['{"city":', '"Oslo"}'] },
+    { id: 'call_b', name: 'weather', json: ['{"city":"Lima"}'] },
+  ],
+}
+
+/** What a request with {@link twoCalls} in its history says, and one that forces the tool. */
+export const afterTwoCalls: readonly Message[] = [
+  { role: 'system', content: 'Be kind.' },
+  says('Weather?'),
+  {
+    role: 'assistant',
+    content: 'I look.',
+    toolCalls: [
+      { id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } },
+      { id: 'call_b', name: 'weather', arguments: { city: 'Lima' } },
+    ],
+  },
+  { role: 'tool', content: 'snow', toolCallId: 'call_a' },
+  { role: 'tool', content: 'sun', toolCallId: 'call_b' },
+]
+
+/** Connects a vendor's module to fake servers, which are stopped after each test. For use inside `describe`. */
+export function connectsVendor({ module, config, environment }: VendorCase) {
+  const open: Awaited<ReturnType<typeof startModelServer>>[] = []
+  afterEach(() => Promise.all(open.splice(0).map((server) => server.stop())))
+
+  return async function connect(
+    answers: Parameters<typeof startModelServer>,
+    more: object = {},
+    facts: Partial<ModuleContext> = {},
+  ) {
+    const server = await startModelServer(...answers)
+    open.push(server)
+    const context = makeContext({ environment, ...facts })
+    const given = { model: 'm', ...config(server.url.replace(/\/v1$/, '')), ...more }
+    const parsed = Value.Parse(module.config, Value.Default(module.config, given))
+    const llm: LLM = await module.create({}, parsed as never, context)
+    return { server, llm, context }
+  }
+}
+
+export function plays(wire: Wire, script: Script, { upTo = Number.POSITIVE_INFINITY, cut = false } = {}) {
+  return (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': wire.contentType })
+    for (const piece of wire.answer(script).slice(0, upTo)) response.write(piece)
+    if (cut) setTimeout(() => response.destroy(), 20)
+    else response.end()
+  }
+}
+
+function refuses(wire: Wire, status: number, message: string, headers: Record<string, string> = {}) {
+  return (response: ServerResponse) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
+    response.end(JSON.stringify(wire.refusal(message)))
+  }
+}
+
+const asks = { messages: [says('hi')] }
+
+/** What every vendor's module promises, whichever wire it speaks. */
+export function describeVendor(vendor: VendorCase): void {
+  const { wire, reference, environment, keyNames = Object.keys(environment)[0] } = vendor
+  const [key = ''] = Object.values(environment)
+  const connect = connectsVendor(vendor)
+
+  describeLLM(async () => (await connect([plays(wire, words)])).llm)
+
+  it('gives reasoning apart from text, calls made at once whole, and usage with what was cached', async () => {
+    const { llm } = await connect([plays(wire, twoCalls)])
+    const parts = await collect(llm, { ...asks, tools: [weather] })
+    expect(parts.flatMap((part) => (part.type === 'reasoning' ? part.text : [])).join('')).to.equal(
+      vendor.tellsReasoning === false ? '' : 'let me see',
+    )
+    expect(parts.filter(({ type }) => type !== 'reasoning')).to.deep.equal([
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_call', call: { id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } } },
+      { type: 'tool_call', call: { id: 'call_b', name: 'weather', arguments: { city: 'Lima' } } },
+      { type: 'usage', usage: { ...USAGE, ...vendor.usage } },
+      { type: 'finish', reason: 'tool_calls' },
+    ])
+  })
+
+  it('says that an answer reached its limit', async () => {
+    const { llm } = await connect([plays(wire, { ...words, end: 'length' })])
+    expect((await collect(llm, asks)).at(-1)).to.deep.equal({ type: 'finish', reason: 'length' })
+  })
+
+  it('repeats after a 429 as late as the server asks, and an overloaded server', async () => {
+    const { server, llm } = await connect([
+      refuses(wire, 429, 'slow down', { 'retry-after': '0.3' }),
+      refuses(wire, 503, 'overloaded', { 'retry-after': '0' }),
+      plays(wire, words),
+    ])
+    const startedMs = Date.now()
+    expect(textOf(await collect(llm, asks))).to.equal('one two')
+    expect(Date.now() - startedMs).to.be.within(280, 2000)
+    expect(server.requests).to.have.lengthOf(3)
+  })
+
+  it('names the module and where its key comes from when the key is refused, never the key', async () => {
+    const { server, llm } = await connect([refuses(wire, 401, `Incorrect key: ${key}, sk-a***z`)])
+    const message = await failure(collect(llm, asks))
+    expect(message).to.match(
+      new RegExp(`^The model 'm' of ${reference} at \\S+ did not answer \\(status 401\\): .*\\[redacted\\]`),
+    )
+    expect(message).to.contain(`${keyNames} in .env or the environment, or api_key in the config of module 'module'.`)
+    expect(message).not.to.contain(key)
+    expect(message).not.to.contain('***')
+    expect(server.requests).to.have.lengthOf(1)
+  })
+
+  it('tells of an error in the middle, in the words of the server', async () => {
+    const { llm } = await connect([
+      (response) => {
+        response.writeHead(200, { 'content-type': wire.contentType })
+        for (const piece of wire.answer(words).slice(0, -2)) response.write(piece)
+        response.end(wire.error('the machine is on fire'))
+      },
+    ])
+    expect(await failure(collect(llm, asks))).to.match(/^The model 'm' of .* broke off: the machine is on fire$/)
+  })
+
+  it('does not take an answer for whole that was cut off, by the connection or by its server', async () => {
+    for (const cut of [true, false]) {
+      const upTo = wire.answer(words).findIndex((piece) => String(piece).includes(' two')) + 1
+      const { server, llm } = await connect([plays(wire, words, { upTo, cut })])
+      expect(await failure(collect(llm, asks)), `cut: ${cut}`).to.match(/^The model 'm' of .* broke off/)
+      expect(server.requests).to.have.lengthOf(1)
+    }
+  })
+
+  it('closes the connection when the run is aborted, with the reason of the run', async () => {
+    let closed = () => {}
+    const isClosed = new Promise<void>((resolve) => {
+      closed = resolve
+    })
+    const { llm } = await connect([
+      (response) => {
+        response.on('close', closed)
+        response.writeHead(200, { 'content-type': wire.contentType })
+        const pieces = wire.answer(words)
+        for (const piece of pieces.slice(0, pieces.findIndex((text) => String(text).includes('one')) + 1)) {
+          response.write(piece)
+        }
+      },
+    ])
+    const run = makeRun()
+    const reading = async () => {
+      for await (const part of llm.generate(asks, run)) {
+        expect(part).to.deep.equal({ type: 'text', text: 'one' })
+        setTimeout(() => run.abort(new Error('enough')), 20)
+      }
+    }
+    expect(await failure(reading())).to.equal('enough')
+    await isClosed
+  })
+}
+
+/** What a module promises that cannot be asked without a key. */
+export function describeKey(vendor: VendorCase): void {
+  const { reference, environment, keyNames = Object.keys(environment)[0] } = vendor
+  const connect = connectsVendor(vendor)
+
+  it('is made without a key, and says how to set one when it is asked', async () => {
+    const { server, llm, context } = await connect([], {}, { environment: {} })
+    const said = `${reference} has no key. Set ${keyNames} in .env or the environment, or api_key in the config of module 'module'.`
+    expect((context as ReturnType<typeof makeContext>).lines).to.deep.equal([`warn ${said}`])
+    expect(await failure(collect(llm, asks))).to.equal(said)
+    expect(server.requests).to.deep.equal([])
+  })
+}
