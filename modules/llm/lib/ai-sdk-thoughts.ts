@@ -12,18 +12,23 @@ export interface Remembered {
   readonly metadata: SharedV3ProviderMetadata | undefined
 }
 
+/** More runs than these are hardly in the middle of a step at once. */
+const MOST_RUNS = 1000
+
 /**
  * Vendors sign what their models think, and want it back unchanged together with the results of the tools: Anthropic's
  * thinking blocks, Gemini's thought signatures, OpenAI's encrypted reasoning. A message has no place for that: it is
- * kept here, as long as the run.
+ * kept here, for the latest runs. By their id: a run may be handed on as another view of itself.
  */
 export class Thoughts {
-  // There may be several views of one run; its signal is one.
-  readonly #ofRuns = new WeakMap<AbortSignal, RunThoughts>()
+  readonly #ofRuns = new Map<string, RunThoughts>()
 
-  of({ signal }: Run): RunThoughts {
-    const known = this.#ofRuns.get(signal) ?? new RunThoughts()
-    this.#ofRuns.set(signal, known)
+  of({ id }: Run): RunThoughts {
+    const known = this.#ofRuns.get(id) ?? new RunThoughts()
+    this.#ofRuns.delete(id)
+    this.#ofRuns.set(id, known)
+    const [oldest] = this.#ofRuns.keys()
+    if (this.#ofRuns.size > MOST_RUNS && oldest !== undefined) this.#ofRuns.delete(oldest)
     return known
   }
 }

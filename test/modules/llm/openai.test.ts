@@ -106,7 +106,7 @@ describe('llm/openai', () => {
           summary: [{ type: 'summary_text', text: 'let me see' }],
         },
       ])
-      await collect(llm, { messages: afterTwoCalls, tools: [weather] })
+      await collect(llm, { messages: afterTwoCalls, tools: [weather] }, makeRun({ id: 'run-2' }))
       expect(JSON.stringify(server.requests[2]?.body)).not.to.contain('sealed')
     })
 

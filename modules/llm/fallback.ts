@@ -1,0 +1,68 @@
+import { defineModule, LLM, type LLMPart, type LLMRequest, many, messageOf, type Run, Type } from 'agent-host'
+import { until, withSignal } from './lib/own-signal.ts'
+import { Silence } from './lib/silence.ts'
+
+export default defineModule({
+  name: 'FallbackLLM',
+  description: 'Asks several models in their order, until one answers.',
+  provides: [LLM],
+  uses: { llms: many(LLM) },
+  config: Type.Object({
+    timeout: Type.Number({
+      exclusiveMinimum: 0,
+      default: 30,
+      description: 'Seconds that a model has for the first part of its answer; then the next one is asked.',
+    }),
+  }),
+  create: ({ llms }, { timeout }, { log, moduleId }) => {
+    if (llms.length === 0) throw new Error(`Module '${moduleId}' (llm/fallback) has no model to ask.`)
+    return {
+      async *generate(request, run) {
+        run.signal.throwIfAborted()
+        const failures: unknown[] = []
+        for (const llm of llms) {
+          let hasBegun = false
+          try {
+            for await (const part of answerOf(llm, request, run, timeout)) {
+              hasBegun = true
+              yield part
+            }
+            return
+          } catch (error) {
+            run.signal.throwIfAborted()
+            // What was said cannot be taken back.
+            if (hasBegun) throw error
+            failures.push(error)
+            log.warn(`model ${failures.length} of ${llms.length} failed: ${messageOf(error)}`)
+          }
+        }
+        throw new AggregateError(failures, tell(failures))
+      },
+    }
+  },
+})
+
+async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: number): AsyncGenerator<LLMPart> {
+  const silence = new Silence(timeout, run.signal)
+  const parts = llm.generate(request, withSignal(run, silence.signal))[Symbol.asyncIterator]()
+  try {
+    silence.begin()
+    let next = await until(parts.next(), silence.signal)
+    silence.end()
+    if (next.done) throw new Error('It said nothing at all.')
+    for (; !next.done; next = await parts.next()) yield next.value
+  } catch (error) {
+    throw silence.isTooLong ? new Error(`It said nothing for ${timeout} seconds.`, { cause: error }) : error
+  } finally {
+    silence.end()
+    const closed = parts.return?.()
+    // One that does not look at its signal may never come to its end.
+    if (silence.signal.aborted) closed?.catch(() => {})
+    else await closed
+  }
+}
+
+function tell(failures: readonly unknown[]): string {
+  const lines = failures.map((failure, index) => `${index + 1}. ${messageOf(failure)}`)
+  return `No model answered; ${failures.length} were asked:\n${lines.join('\n')}`
+}
