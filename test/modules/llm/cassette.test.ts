@@ -1,0 +1,165 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { LLM, LLMPart, LLMRequest } from 'agent-host'
+import { expect } from 'chai'
+import cassette from '../../../modules/llm/cassette.ts'
+import { collect, describeLLM, textOf } from '../../suites/llm-suite.ts'
+import { failure } from '../../support/connect-model.ts'
+import { fakeLLM, saying } from '../../support/fake-llm.ts'
+import { makeContext, says } from '../../support/fake-run.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const asks = { messages: [says('hi')] }
+const answer: LLMPart[] = [
+  { type: 'reasoning', text: 'hm' },
+  { type: 'text', text: 'one' },
+  { type: 'tool_call', call: { id: 'c1', name: 't', arguments: { n: 1 } } },
+  { type: 'usage', usage: { inputTokens: 3 } },
+  { type: 'finish', reason: 'tool_calls' },
+]
+
+async function makeCassette() {
+  const { dir } = await makeProject({})
+  const file = join(dir, 'tests/hello.jsonl')
+  const insert = (
+    llm: LLM | undefined,
+    mode: 'replay' | 'record' | 'auto' = 'auto',
+    environment: Record<string, string> = {},
+  ) =>
+    cassette.create({ llm }, { file: 'tests/hello.jsonl', mode }, makeContext({ projectDir: dir, environment })) as LLM
+  return { dir, file, insert }
+}
+
+describe('llm/cassette', () => {
+  describe('recording', () => {
+    describeLLM(async () => (await makeCassette()).insert(fakeLLM(saying('one', ' two')), 'record'))
+  })
+  describe('replaying', () => {
+    describeLLM(async () => {
+      const { insert } = await makeCassette()
+      await collect(insert(fakeLLM(saying('one', ' two'))), { messages: [says('hello')] })
+      return insert(undefined, 'replay')
+    })
+  })
+
+  it('records an answer as it came, one line of JSON, and replays it without a model', async () => {
+    const { file, insert } = await makeCassette()
+    expect(await collect(insert(fakeLLM(answer)), asks)).to.deep.equal(answer)
+    expect(await readFile(file, 'utf8')).to.equal(`${JSON.stringify({ request: asks, parts: answer })}\n`)
+    expect(await collect(insert(undefined, 'replay'), asks)).to.deep.equal(answer)
+  })
+
+  it('asks only for what is not recorded', async () => {
+    const { insert } = await makeCassette()
+    const llm = fakeLLM(saying('first'), saying('second'))
+    const player = insert(llm)
+    expect(textOf(await collect(player, asks))).to.equal('first')
+    expect(textOf(await collect(player, { messages: [says('other')] }))).to.equal('second')
+    expect(textOf(await collect(player, asks))).to.equal('first')
+    expect(llm.requests).to.have.lengthOf(2)
+  })
+
+  it('records anew when the environment says so, and keeps what was not asked', async () => {
+    const { insert } = await makeCassette()
+    await collect(insert(fakeLLM(saying('old'))), asks)
+    await collect(insert(fakeLLM(saying('other'))), { messages: [says('other')] })
+    const update = insert(fakeLLM(saying('new'), saying('newer')), 'replay', { AGENT_HOST_CASSETTE: 'update' })
+    await collect(update, asks)
+    await collect(update, asks)
+    const player = insert(undefined, 'replay')
+    const texts: string[] = []
+    for (const request of [asks, asks, asks, { messages: [says('other')] }]) {
+      texts.push(textOf(await collect(player, request)))
+    }
+    expect(texts).to.deep.equal(['new', 'newer', 'newer', 'other'])
+    expect(() => insert(undefined, 'auto', { AGENT_HOST_CASSETTE: 'yes' })).to.throw(
+      "AGENT_HOST_CASSETTE is 'yes'; it may be replay, update or auto.",
+    )
+  })
+
+  it('says what differs from the nearest recording, and how to record', async () => {
+    const { insert } = await makeCassette()
+    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.equal(
+      'The cassette tests/hello.jsonl has no recording. To record it, run once with AGENT_HOST_CASSETTE=update and a key.',
+    )
+    const recorder = insert(fakeLLM(saying('x')))
+    const long = `${'word '.repeat(40)}end`
+    const about = (content: string, more: Partial<LLMRequest> = {}) => ({
+      messages: [{ role: 'system' as const, content }, says('hi')],
+      ...more,
+    })
+    await collect(recorder, about(long, { temperature: 0.2 }))
+    await collect(recorder, { messages: [says('far away')] })
+    expect(await failure(collect(insert(undefined, 'replay'), about(`${long}ing`, { maxOutputTokens: 5 })))).to.equal(
+      [
+        'The cassette tests/hello.jsonl has no recording of this request. It differs from the nearest of 2:',
+        `  messages[0].content: recorded … ${'word '.repeat(11)}end", asked …rd ${'word '.repeat(10)}ending"`,
+        '  temperature: recorded 0.2, asked nothing',
+        '  maxOutputTokens: recorded nothing, asked 5',
+        'To record it, run once with AGENT_HOST_CASSETTE=update and a key.',
+      ].join('\n'),
+    )
+  })
+
+  it('tells the same question by its content: not by the order of its fields, but by the bytes of its files', async () => {
+    const { insert } = await makeCassette()
+    const withFile = (byte: number): LLMRequest => ({
+      temperature: 0,
+      messages: [
+        {
+          attachments: [{ mediaType: 'image/png', data: Uint8Array.from([byte]) }],
+          content: 'This?',
+          role: 'user',
+        },
+      ],
+    })
+    await collect(insert(fakeLLM(saying('a cat'))), withFile(1))
+    const player = insert(undefined, 'replay')
+    const { messages } = withFile(1)
+    const [message] = messages
+    const reordered = { messages: [{ role: 'user', content: 'This?', ...message }], temperature: 0 } as LLMRequest
+    expect(textOf(await collect(player, reordered))).to.equal('a cat')
+    expect(await failure(collect(player, withFile(2)))).to.match(/messages\[0\]\.attachments\[0\]\.sha256: recorded/)
+  })
+
+  it('writes no secret of the environment', async () => {
+    const { file, insert } = await makeCassette()
+    const environment = { WEATHER_API_KEY: 'wk-12345678', HOME: '/home/somebody' }
+    const llm = fakeLLM(saying('it is wk-12345678 in /home/somebody'))
+    const request = { messages: [says('my key is wk-12345678')] }
+    expect(textOf(await collect(insert(llm, 'auto', environment), request))).to.contain('wk-12345678')
+    const text = await readFile(file, 'utf8')
+    expect(text).not.to.contain('wk-12345678')
+    expect(text).to.contain('my key is [redacted]').and.to.contain('it is [redacted] in /home/somebody')
+    expect(textOf(await collect(insert(undefined, 'replay', environment), request))).to.contain('[redacted]')
+  })
+
+  it('keeps nothing of an answer that failed, and all of answers at once', async () => {
+    const { dir, file, insert } = await makeCassette()
+    const broken = insert(fakeLLM([{ type: 'text', text: 'a' }, new Error('broke off')]))
+    expect(await failure(collect(broken, asks))).to.equal('broke off')
+    expect(await readdir(dir)).not.to.include('tests')
+    const recorder = insert(fakeLLM(saying('x')))
+    await Promise.all(Array.from({ length: 20 }, (_, n) => collect(recorder, { messages: [says(`question ${n}`)] })))
+    expect((await readFile(file, 'utf8')).trim().split('\n')).to.have.lengthOf(20)
+    expect(await readdir(join(dir, 'tests'))).to.deep.equal(['hello.jsonl'])
+  })
+
+  it('names the line of a file that is no cassette', async () => {
+    const { dir, file, insert } = await makeCassette()
+    await collect(insert(fakeLLM(saying('x'))), asks)
+    await writeFile(file, `${await readFile(file, 'utf8')}{"request":`)
+    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.match(/hello\.jsonl:2 is no JSON: /)
+    await writeFile(file, '{"question":1}\n')
+    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.equal(
+      `The cassette ${join(dir, 'tests/hello.jsonl')}:1 is no recording: it needs 'request' and 'parts'.`,
+    )
+  })
+
+  it('says that it has no model when there is something to record', async () => {
+    const { insert } = await makeCassette()
+    expect(await failure(collect(insert(undefined), asks))).to.equal(
+      "Module 'module' (llm/cassette) has no model to record. Add one that provides LLM.",
+    )
+  })
+})
