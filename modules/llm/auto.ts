@@ -1,4 +1,5 @@
 import { defineModule, LLM, Type } from 'agent-host'
+import { ollamaAddress } from './lib/ollama-address.ts'
 import offline from './offline.ts'
 import openaiCompatible from './openai-compatible.ts'
 
@@ -51,7 +52,7 @@ const PROVIDERS: readonly Provider[] = [
     addresses: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'],
     baseUrl: '',
     model: 'llama3.2',
-    toBaseUrl: ollamaUrl,
+    toBaseUrl: ollamaAddress,
   },
 ]
 
@@ -85,14 +86,3 @@ export default defineModule({
     return openaiCompatible.create({}, { max_retries: 2, timeout: 60, headers: {}, query: {}, ...settings }, context)
   },
 })
-
-/** `OLLAMA_HOST` is written for its server: it may lack scheme and port, and name the address to listen on. */
-function ollamaUrl(address: string): string {
-  const hasScheme = /^https?:\/\//.test(address)
-  const full = hasScheme ? address : `http://${address.startsWith(':') ? `127.0.0.1${address}` : address}`
-  if (!URL.canParse(full)) throw new Error(`The environment gives '${address}' as the address of Ollama: that is none.`)
-  const url = new URL(full)
-  if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'
-  if (!hasScheme && url.port === '') url.port = '11434'
-  return `${url.origin}${url.pathname.replace(/\/(v1\/?)?$/, '')}/v1`
-}

@@ -25,8 +25,8 @@ export interface AskedModel {
   readonly habits?: Habits
   /** The vendor's own options of one request. */
   readonly optionsFor?: (request: LLMRequest) => SharedV3ProviderOptions
-  /** Said when the server does not take the key. */
-  readonly keyHint?: string
+  /** Said beside an answer of this status: what can be done. */
+  readonly hints?: Readonly<Record<number, string>>
   /** Thrown by every request: what is missing, and how to set it. */
   readonly missing?: string | undefined
   readonly log?: Log
@@ -34,7 +34,7 @@ export interface AskedModel {
 
 /** The one way in which every vendor's model becomes an `LLM`. */
 export function makeLLM(asked: AskedModel): LLM {
-  const { model, subject, defaults, maxRetries, timeout, habits = {}, optionsFor, keyHint, missing, log } = asked
+  const { model, subject, defaults, maxRetries, timeout, habits = {}, optionsFor, hints, missing, log } = asked
   const thoughts = new Thoughts()
   const warn = warnOnce(subject, log)
   const fail = makeFail(asked.secrets)
@@ -53,7 +53,7 @@ export function makeLLM(asked: AskedModel): LLM {
           abortSignal: silence.signal,
         }
         const open = () => silence.limit(model.doStream(options))
-        yield* convert(await openWithRetries(open, maxRetries, silence.signal, keyHint), {
+        yield* convert(await openWithRetries(open, maxRetries, silence.signal, hints), {
           silence,
           seen,
           warn,

@@ -30,7 +30,7 @@ export async function openWithRetries(
   open: () => PromiseLike<LanguageModelV3StreamResult>,
   maxRetries: number,
   signal: AbortSignal,
-  keyHint?: string,
+  hints: Readonly<Record<number, string>> = {},
 ): Promise<ReadableStream<LanguageModelV3StreamPart>> {
   for (let attempt = 0; ; attempt++) {
     try {
@@ -38,7 +38,7 @@ export async function openWithRetries(
     } catch (error) {
       signal.throwIfAborted()
       const failure = error as CallError
-      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure, keyHint)
+      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure, hints)
       await setTimeout(waitMs(failure, attempt), undefined, { signal })
     }
   }
@@ -57,13 +57,13 @@ function askedMs(headers: Readonly<Record<string, string>>): number {
   return Math.max(0, Date.parse(after) - Date.now())
 }
 
-function explain(failure: CallError, keyHint: string | undefined): Error {
+function explain(failure: CallError, hints: Readonly<Record<number, string>>): Error {
   const status = failure.statusCode === undefined ? '' : ` (status ${failure.statusCode})`
   const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''
-  const said = [failure.message, body].filter((text) => text !== '').join(': ')
-  const isKey = failure.statusCode === 401 || failure.statusCode === 403
-  const hint = isKey && keyHint ? ` ${keyHint}` : ''
-  return new NotAnswered(`did not answer${status}: ${said || 'no reason given'}${hint}`, { cause: failure })
+  const said = [failure.message, body].filter((text) => text !== '').join(': ') || 'no reason given'
+  const hint = hints[failure.statusCode ?? 0]
+  const told = hint ? `${said.replace(/[.\s]+$/, '')}. ${hint}` : said
+  return new NotAnswered(`did not answer${status}: ${told}`, { cause: failure })
 }
 
 /** What became of a request, to be read after the name of the model. */

@@ -57,11 +57,13 @@ export interface Vendor {
   readonly optionsName: string
   readonly optionsFor: (request: LLMRequest) => Readonly<Record<string, unknown>>
   readonly habits?: Habits
+  /** Said beside an answer of this status: what can be done. */
+  readonly hints?: Readonly<Record<number, string>>
 }
 
 /** The `LLM` of a vendor's module. Without a key it is made, so that an agent can be checked, and refuses to answer. */
 export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, moduleId }: ModuleContext): LLM {
-  const { module, model, address, secrets, access, optionsName, optionsFor, habits } = vendor
+  const { module, model, address, secrets, access, optionsName, optionsFor, habits, hints } = vendor
   const where = `${access.names} in .env or the environment, or api_key in the config of module '${moduleId}'`
   const missing = access.isThere ? undefined : `${module} has no key. Set ${where}.`
   if (missing !== undefined) log.warn(missing)
@@ -74,7 +76,7 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
     timeout: config.timeout,
     habits: { alwaysFinishes: true, ...habits },
     optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
-    keyHint: `The key comes from ${where}.`,
+    hints: { 401: `The key comes from ${where}.`, 403: `The key comes from ${where}.`, ...hints },
     missing,
     log,
   })

@@ -1,0 +1,56 @@
+import { defineModule, LLM, Type } from 'agent-host'
+import { ollamaAddress } from './lib/ollama-address.ts'
+import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.ts'
+
+export default defineModule({
+  name: 'OllamaLLM',
+  description: 'Models that Ollama runs, on this machine or another.',
+  provides: [LLM],
+  scope: 'agent',
+  config: Type.Object({
+    model: Type.String({ minLength: 1, description: 'Name of the model, as `ollama list` shows it: llama3.2' }),
+    base_url: Type.Optional(
+      Type.String({
+        description: 'Address of the server. Default: OLLAMA_BASE_URL or OLLAMA_HOST, then http://127.0.0.1:11434',
+      }),
+    ),
+    api_key: Type.Optional(Type.String({ description: 'For servers that ask for one. Default: OLLAMA_API_KEY.' })),
+    reasoning_effort: effortOf('none', 'low', 'medium', 'high'),
+    ...vendorSettings,
+    // A model may have to be read from the disk first.
+    timeout: Type.Number({
+      minimum: 1,
+      default: 300,
+      description: 'Seconds without a word from the model after which it is given up; loading it counts.',
+    }),
+  }),
+  create: async (_, config, context) => {
+    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
+    const { model, headers, reasoning_effort } = config
+    const { OLLAMA_BASE_URL, OLLAMA_HOST, OLLAMA_API_KEY } = context.environment
+    const baseURL = ollamaAddress(firstOf(config.base_url, OLLAMA_BASE_URL, OLLAMA_HOST) ?? 'http://127.0.0.1:11434')
+    const apiKey = firstOf(config.api_key, OLLAMA_API_KEY)
+    const ollama = createOpenAICompatible({
+      name: 'ollama',
+      baseURL,
+      headers,
+      includeUsage: true,
+      supportsStructuredOutputs: true,
+      ...(apiKey ? { apiKey } : {}),
+    })
+    return makeVendorLLM(
+      {
+        module: 'llm/ollama',
+        model: ollama.chatModel(model),
+        address: baseURL,
+        secrets: [apiKey ?? ''],
+        access: { names: 'OLLAMA_API_KEY', isThere: true },
+        optionsName: 'ollama',
+        optionsFor: () => ({ reasoningEffort: reasoning_effort }),
+        hints: { 404: `Fetch it: ollama pull ${model}` },
+      },
+      config,
+      context,
+    )
+  },
+})
