@@ -1,0 +1,94 @@
+import type { LanguageModelV3 } from '@ai-sdk/provider'
+import { defineModule, LLM, Type } from 'agent-host'
+import { loadPackage } from './lib/optional-package.ts'
+import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
+
+/** What is used of `@ai-sdk/amazon-bedrock`, which need not be installed. */
+interface BedrockPackage {
+  createAmazonBedrock(settings: {
+    region: string
+    baseURL: string
+    headers: Record<string, string>
+    apiKey: string
+    accessKeyId?: string
+    secretAccessKey?: string
+    sessionToken?: string
+  }): (model: string) => LanguageModelV3
+}
+
+export default defineModule({
+  name: 'BedrockLLM',
+  description: 'Models of many makers on Amazon Bedrock, through its converse API.',
+  provides: [LLM],
+  scope: 'agent',
+  config: Type.Object({
+    model: Type.String({
+      minLength: 1,
+      description: 'Model or inference profile: us.anthropic.claude-haiku-4-5-20251001-v1:0',
+    }),
+    region: Type.Optional(
+      Type.String({ description: 'Default: AWS_REGION or AWS_DEFAULT_REGION of the environment, then us-east-1.' }),
+    ),
+    api_key: Type.Optional(Type.String({ description: 'Bedrock API key. Default: AWS_BEARER_TOKEN_BEDROCK.' })),
+    access_key_id: Type.Optional(Type.String({ description: 'Without an API key. Default: AWS_ACCESS_KEY_ID.' })),
+    secret_access_key: Type.Optional(Type.String({ description: 'Default: AWS_SECRET_ACCESS_KEY.' })),
+    session_token: Type.Optional(Type.String({ description: 'Default: AWS_SESSION_TOKEN.' })),
+    base_url: Type.Optional(
+      Type.String({ description: 'Address of the API. Default: https://bedrock-runtime.<region>.amazonaws.com' }),
+    ),
+    reasoning_effort: effortOf('low', 'medium', 'high', 'xhigh', 'max'),
+    thinking_budget: thinkingBudget,
+    ...vendorSettings,
+  }),
+  create: async (_, config, context) => {
+    const { environment: env, projectDir } = context
+    const { createAmazonBedrock } = await loadPackage<BedrockPackage>(
+      '@ai-sdk/amazon-bedrock',
+      'llm/bedrock',
+      projectDir,
+    )
+    const { model, headers, reasoning_effort, thinking_budget = 0 } = config
+    const region = firstOf(config.region, env.AWS_REGION, env.AWS_DEFAULT_REGION) ?? 'us-east-1'
+    const baseURL = firstOf(config.base_url) ?? `https://bedrock-runtime.${region}.amazonaws.com`
+    const accessKeyId = firstOf(config.access_key_id, env.AWS_ACCESS_KEY_ID)
+    const secretAccessKey = firstOf(config.secret_access_key, env.AWS_SECRET_ACCESS_KEY)
+    // What the config names goes before what the environment has, and is not mixed with it.
+    const isOwn = firstOf(config.access_key_id) !== undefined
+    const sessionToken = firstOf(config.session_token, isOwn ? undefined : env.AWS_SESSION_TOKEN)
+    const apiKey = firstOf(config.api_key, isOwn ? undefined : env.AWS_BEARER_TOKEN_BEDROCK) ?? ''
+    const bedrock = createAmazonBedrock({
+      region,
+      baseURL,
+      headers,
+      // Empty, it is none: left out, the SDK would look into the environment of the process.
+      apiKey,
+      ...(accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {}),
+      ...(sessionToken ? { sessionToken } : {}),
+    })
+    return makeVendorLLM(
+      {
+        module: 'llm/bedrock',
+        model: bedrock(model),
+        address: baseURL,
+        secrets: [apiKey, secretAccessKey ?? '', sessionToken ?? ''],
+        access: {
+          names: 'AWS_BEARER_TOKEN_BEDROCK (or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)',
+          isThere: apiKey !== '' || (accessKeyId !== undefined && secretAccessKey !== undefined),
+        },
+        optionsName: 'bedrock',
+        optionsFor: () => ({
+          reasoningConfig:
+            reasoning_effort || thinking_budget > 0
+              ? {
+                  ...(thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : {}),
+                  ...(reasoning_effort ? { maxReasoningEffort: reasoning_effort } : {}),
+                }
+              : undefined,
+        }),
+        habits: { systemFirst: true },
+      },
+      config,
+      context,
+    )
+  },
+})
