@@ -1,6 +1,11 @@
-import { defineModule, LLM, Type } from 'agent-host'
-import { ollamaAddress } from './lib/ollama-address.ts'
+import { defineModule, LLM, type ModuleContext, Type } from 'agent-host'
+import anthropic from './anthropic.ts'
+import google from './google.ts'
+import { hasPackage } from './lib/optional-package.ts'
+import { firstOf } from './lib/vendor.ts'
 import offline from './offline.ts'
+import ollama from './ollama.ts'
+import openai from './openai.ts'
 import openaiCompatible from './openai-compatible.ts'
 
 interface Provider {
@@ -10,12 +15,28 @@ interface Provider {
   /** Variables that hold another address. */
   readonly addresses?: readonly string[]
   readonly baseUrl: string
-  /** Makes an address of the environment one of the OpenAI-style endpoint. */
-  readonly toBaseUrl?: (address: string) => string
   readonly model: string
+  /** The vendor's own API, and the package that it takes, where that is not always there. */
+  readonly own?: {
+    readonly package?: string
+    create(settings: OwnSettings, context: ModuleContext): LLM | Promise<LLM>
+  }
 }
 
-/** All through their OpenAI-style endpoints. The first whose key or address is in the environment is taken. */
+/** What the config of every vendor's module has. */
+interface OwnSettings {
+  readonly model: string
+  readonly api_key?: string
+  readonly temperature: number | undefined
+  readonly headers: Record<string, string>
+  readonly options: Record<string, unknown>
+  readonly max_retries: number
+  readonly timeout: number
+}
+
+const DEFAULTS = { headers: {}, max_retries: 2, timeout: 60 }
+
+/** Through their own APIs where we have a module, otherwise through their OpenAI-style endpoints. The first whose key or address is in the environment is taken. */
 const PROVIDERS: readonly Provider[] = [
   {
     name: 'OpenAI',
@@ -23,18 +44,29 @@ const PROVIDERS: readonly Provider[] = [
     addresses: ['OPENAI_BASE_URL'],
     baseUrl: 'https://api.openai.com/v1',
     model: 'gpt-4.1-mini',
+    own: {
+      create: (settings, context) => openai.create({}, { ...settings, api: 'responses', store: false }, context),
+    },
   },
   {
     name: 'Anthropic',
     keys: ['ANTHROPIC_API_KEY'],
     baseUrl: 'https://api.anthropic.com/v1',
     model: 'claude-haiku-4-5',
+    own: {
+      package: '@ai-sdk/anthropic',
+      create: (settings, context) => anthropic.create({}, settings, context),
+    },
   },
   {
     name: 'Google',
     keys: ['GEMINI_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY'],
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     model: 'gemini-2.5-flash',
+    own: {
+      package: '@ai-sdk/google',
+      create: (settings, context) => google.create({}, settings, context),
+    },
   },
   { name: 'Mistral', keys: ['MISTRAL_API_KEY'], baseUrl: 'https://api.mistral.ai/v1', model: 'mistral-small-latest' },
   { name: 'Groq', keys: ['GROQ_API_KEY'], baseUrl: 'https://api.groq.com/openai/v1', model: 'llama-3.3-70b-versatile' },
@@ -52,7 +84,9 @@ const PROVIDERS: readonly Provider[] = [
     addresses: ['OLLAMA_BASE_URL', 'OLLAMA_HOST'],
     baseUrl: '',
     model: 'llama3.2',
-    toBaseUrl: ollamaAddress,
+    own: {
+      create: (settings, context) => ollama.create({}, { ...settings, timeout: 300 }, context),
+    },
   },
 ]
 
@@ -69,20 +103,33 @@ export default defineModule({
   }),
   create: async (_, config, context) => {
     const { environment, log } = context
-    // An empty variable is none.
-    const firstOf = (names: readonly string[] = []) => names.map((name) => environment[name]).find((value) => value)
-    const provider = PROVIDERS.find(({ keys, addresses }) => firstOf(keys) ?? firstOf(addresses))
+    const valueOf = (names: readonly string[] = []) => firstOf(...names.map((name) => environment[name]))
+    const provider = PROVIDERS.find(({ keys, addresses }) => valueOf(keys) ?? valueOf(addresses))
     if (!provider) {
       log.info('no provider key is in the environment: the offline model answers')
       return offline.create({}, { introduce: true }, context)
     }
-    const { toBaseUrl = (address) => address } = provider
-    const base_url = toBaseUrl(firstOf(provider.addresses) ?? provider.baseUrl)
-    const api_key = firstOf(provider.keys)
-    const model = config.model ?? (environment.AGENT_HOST_MODEL || provider.model)
+    const model = config.model ?? firstOf(environment.AGENT_HOST_MODEL) ?? provider.model
     log.info(`${provider.name} answers, model ${model}`)
-    const { temperature } = config
-    const settings = { base_url, model, temperature, ...(api_key === undefined ? {} : { api_key }) }
-    return openaiCompatible.create({}, { max_retries: 2, timeout: 60, headers: {}, query: {}, ...settings }, context)
+    const api_key = valueOf(provider.keys)
+    const settings = {
+      ...DEFAULTS,
+      model,
+      temperature: config.temperature,
+      ...(api_key === undefined ? {} : { api_key }),
+    }
+    const address = valueOf(provider.addresses)
+    const own = ownApi(provider, address, context)
+    if (own) return own.create({ ...settings, options: {} }, context)
+    const base_url = address ?? provider.baseUrl
+    return openaiCompatible.create({}, { ...settings, base_url, query: {} }, context)
   },
 })
+
+/** Another address than the vendor's speaks as OpenAI's chat completions do, whoever is behind it; Ollama has only such. */
+function ownApi({ name, own, keys }: Provider, address: string | undefined, context: ModuleContext) {
+  if (!own || (keys.length > 0 && address !== undefined)) return undefined
+  if (own.package === undefined || hasPackage(own.package, context.projectDir)) return own
+  context.log.info(`${name} is asked through its OpenAI-style endpoint; for its own API: npm install ${own.package}`)
+  return undefined
+}

@@ -1,9 +1,13 @@
-import type { Static } from 'agent-host'
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { AgentHost, type Static } from 'agent-host'
 import { expect } from 'chai'
 import auto from '../../../modules/llm/auto.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
+import { failure } from '../../support/connect-model.ts'
 import { startModelServer, streams } from '../../support/fake-model-server.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
+import { makeProject } from '../../support/temp-project.ts'
 
 async function choose(environment: Record<string, string>, config: Static<typeof auto.config> = {}) {
   const context = makeContext({ environment })
@@ -73,6 +77,40 @@ describe('llm/auto', () => {
       expect(server.requests[1]?.headers.authorization).to.equal(undefined)
     } finally {
       await server.stop()
+    }
+  })
+
+  it("asks a vendor's own API where there is a key and no other address", async () => {
+    const { llm, lines } = await choose({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' })
+    expect(lines).to.deep.equal(['info Anthropic answers, model claude-haiku-4-5'])
+    expect(await failure(collect(llm, { messages: [says('hi')] }))).to.contain(
+      "The model 'claude-haiku-4-5' of llm/anthropic at http://127.0.0.1:9/v1 did not answer",
+    )
+  })
+
+  it("asks the OpenAI-style endpoint where the vendor's package is not installed, and names the package", async () => {
+    const { dir } = await makeProject({})
+    // Ejected, it looks for packages in the project alone.
+    await cp(new URL('../../../modules/llm/', import.meta.url), join(dir, 'modules/llm'), { recursive: true })
+    const lines: string[] = []
+    const log = (message: string) => {
+      lines.push(message)
+    }
+    const host = new AgentHost({
+      projectDir: dir,
+      environment: { GEMINI_API_KEY: 'k' },
+      log: { debug: log, info: log, warn: log, error: log },
+    })
+    try {
+      await host.register(
+        'id: any\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: o, module: orchestrator/tool-loop }\n',
+      )
+      expect(lines.filter((line) => line.includes('Google'))).to.deep.equal([
+        'any/llm: Google answers, model gemini-2.5-flash',
+        'any/llm: Google is asked through its OpenAI-style endpoint; for its own API: npm install @ai-sdk/google',
+      ])
+    } finally {
+      await host.close(0)
     }
   })
 })
