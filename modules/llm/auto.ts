@@ -36,7 +36,10 @@ interface OwnSettings {
 
 const DEFAULTS = { headers: {}, max_retries: 2, timeout: 60 }
 
-/** Through their own APIs where we have a module, otherwise through their OpenAI-style endpoints. The first whose key or address is in the environment is taken. */
+/**
+ * The first whose key or address is in the environment is taken: through its own API where we have a module for that,
+ * otherwise through its OpenAI-style endpoint.
+ */
 const PROVIDERS: readonly Provider[] = [
   {
     name: 'OpenAI',
