@@ -69,8 +69,7 @@ function explain(failure: CallError, hints: Readonly<Record<number, string>>): E
 /** What became of a request, to be read after the name of the model. */
 export function reasonOf(error: unknown): string {
   if (error instanceof NotAnswered || error instanceof CannotAsk) return error.message
-  // An error in the middle of a stream is what the server sent: mostly an object with a message, or one around it.
-  const { message, error: inner } = (error ?? {}) as { message?: unknown; error?: { message?: unknown } }
-  const said = [message, inner?.message].find((text) => typeof text === 'string' && text !== '')
-  return `broke off: ${said ?? messageOf(error)}`
+  // An error in the middle of a stream is what the server sent: mostly an object with a message.
+  const { message } = (error ?? {}) as { message?: unknown }
+  return `broke off: ${typeof message === 'string' && message !== '' ? message : messageOf(error)}`
 }

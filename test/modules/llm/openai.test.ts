@@ -11,6 +11,8 @@ import {
   type VendorCase,
   weather,
 } from '../../suites/vendor-suite.ts'
+import { failure } from '../../support/connect-model.ts'
+import { event } from '../../support/fake-model-server.ts'
 import { type makeContext, makeRun, says } from '../../support/fake-run.ts'
 import { chatWire, responsesWire } from '../../support/model-wires.ts'
 
@@ -120,6 +122,18 @@ describe('llm/openai', () => {
       const formats = server.requests.map(({ body }) => (body.text as { format: { strict: boolean } }).format)
       expect(formats[1]).to.deep.equal({ type: 'json_schema', name: 'response', schema: strict, strict: true })
       expect(formats.map((format) => format.strict)).to.deep.equal([false, true, false])
+    })
+
+    it('tells of an error event in the middle', async () => {
+      const { llm } = await connect([
+        (response) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          for (const piece of responsesWire.answer({ text: ['one', ' two'] }).slice(0, -2)) response.write(piece)
+          const error = { code: 'server_error', message: 'the machine is on fire', param: null }
+          response.end(event({ type: 'error', sequence_number: 9, ...error }))
+        },
+      ])
+      expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/ broke off: the machine is on fire$/)
     })
 
     it("sends further options by the AI SDK's names, and warns once of what the model does not take", async () => {
