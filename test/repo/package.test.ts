@@ -132,10 +132,26 @@ describe('the package', () => {
 
 const LOOP = '  - { id: loop, module: orchestrator/tool-loop }\n'
 const OFFLINE = '  - { id: llm, module: llm/offline }\n'
+/** A model over others. */
+function wrapping(reference: string, provider: string, more = ''): string {
+  const other = '  - { id: other, module: llm/mock, config: { replies: [{ text: hi }] } }\n'
+  const links = `exchange:\n  - { module: it, protocol: LLM, provider: ${provider} }\n  - { module: loop, protocol: LLM, provider: it }\n`
+  return `  - { id: it, module: ${reference}${more} }\n${OFFLINE}${other}${LOOP}${links}`
+}
+
 /** Agents that use a module, by its reference. */
 const AGENTS: Readonly<Record<string, string>> = {
   'conversation/history': `  - { id: it, module: conversation/history }\n${OFFLINE}${LOOP}`,
   echo: '  - { id: it, module: echo }\n',
+  // Their packages are not there: they are made when a run needs them, and not before.
+  'llm/anthropic': `  - { id: it, module: llm/anthropic, scope: instance, config: { model: m } }\n${LOOP}`,
+  'llm/google': `  - { id: it, module: llm/google, scope: instance, config: { model: m } }\n${LOOP}`,
+  'llm/bedrock': `  - { id: it, module: llm/bedrock, scope: instance, config: { model: m, region: us-west-2 } }\n${LOOP}`,
+  'llm/openai': `  - { id: it, module: llm/openai, config: { model: m } }\n${LOOP}`,
+  'llm/ollama': `  - { id: it, module: llm/ollama, config: { model: m } }\n${LOOP}`,
+  'llm/fallback': wrapping('llm/fallback', '[llm, other]'),
+  'llm/combinator': wrapping('llm/combinator', '[llm, other]'),
+  'llm/cassette': wrapping('llm/cassette', 'llm', ', config: { file: tape.jsonl }'),
   'llm/auto': `  - { id: it, module: llm/auto }\n${LOOP}`,
   'llm/mock': `  - { id: it, module: llm/mock, scope: agent, config: { replies: [{ text: hi }] } }\n${LOOP}`,
   'llm/offline': `  - { id: it, module: llm/offline }\n${LOOP}`,
