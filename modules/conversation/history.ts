@@ -20,11 +20,11 @@ export default defineModule({
     ),
   }),
   create: ({ history }, { messages: examples, max_messages = Number.POSITIVE_INFINITY }) => ({
-    async getHistory() {
-      return [...examples, ...keepLatest(await history.getHistory(), max_messages)]
+    async getHistory(run) {
+      return [...examples, ...keepLatest(await history.getHistory(run), max_messages)]
     },
-    addMessage: (message) => history.addMessage(message),
-    clearHistory: () => history.clearHistory(),
+    addMessage: (message, run) => history.addMessage(message, run),
+    clearHistory: (run) => history.clearHistory(run),
   }),
 })
 

@@ -1,12 +1,16 @@
 import type { Message } from './message.ts'
 import { defineProtocol } from './protocol.ts'
+import type { Run } from './run.ts'
 
-/** The conversation that a run is part of. It already holds the message that is being handled: nobody appends it. */
+/**
+ * The conversation that a run is part of. It already holds the message that is being handled: nobody appends it. Hand the
+ * run on: a provider that asks a model, or looks up whose conversation it is, cannot do without.
+ */
 export interface ConversationHistory {
   /** Oldest first. The array is the caller's own. */
-  getHistory(): Message[] | Promise<Message[]>
-  addMessage(message: Message): void | Promise<void>
-  clearHistory(): void | Promise<void>
+  getHistory(run?: Run): Message[] | Promise<Message[]>
+  addMessage(message: Message, run?: Run): void | Promise<void>
+  clearHistory(run?: Run): void | Promise<void>
 }
 export const ConversationHistory = defineProtocol<ConversationHistory>('ConversationHistory', [
   'getHistory',

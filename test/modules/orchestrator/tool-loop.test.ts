@@ -48,7 +48,7 @@ async function answer(
     getResponse: () => ({ text: '', attachments: [] }),
   }
   const conversation = { getHistory: () => [...history], addMessage() {}, clearHistory() {} }
-  const settings = { system_prompt: '', max_steps: 10, ...config }
+  const settings = { system_prompt: '', max_steps: 10, max_repeats: 3, ...config }
   const loop = await toolLoop.create(
     { llm, tools: providers, history: conversation, response },
     settings,

@@ -1,0 +1,138 @@
+import { type Response, type Run, Type } from 'agent-host'
+
+/** What an answer may cost, as fields of a config. */
+export const costLimits = {
+  max_tokens: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Tokens, read and written together, after which nothing further is begun. Estimated where the model does not tell.',
+    }),
+  ),
+  max_seconds: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, description: 'Seconds that the answer may take; what runs then is aborted.' }),
+  ),
+}
+
+/** The same, for those that go on step by step. */
+export const stepLimits = {
+  max_steps: Type.Integer({
+    minimum: 1,
+    default: 10,
+    description: 'How often the model may be asked for one answer.',
+  }),
+  max_repeats: Type.Integer({
+    minimum: 1,
+    default: 3,
+    description: 'How often a tool may be called with the same arguments and answer the same.',
+  }),
+  ...costLimits,
+}
+
+export interface Limits {
+  readonly max_tokens?: number | undefined
+  readonly max_seconds?: number | undefined
+}
+
+/** Ends the work under a budget. `message` is for the user, `reason` for `run.markIncomplete`. */
+export class BudgetSpent extends Error {
+  readonly reason: string
+
+  constructor(reason: string, message: string) {
+    super(message)
+    this.reason = reason
+  }
+}
+
+/**
+ * Does work that must not cost more than its limits. When they are reached the user reads why, and the run ends well but
+ * incomplete.
+ */
+export async function withinBudget(
+  limits: Limits,
+  run: Run,
+  response: Response,
+  work: (budget: Budget) => Promise<void>,
+): Promise<void> {
+  const budget = new Budget(limits, run)
+  try {
+    await work(budget)
+  } catch (error) {
+    run.signal.throwIfAborted()
+    const spent = budget.explain(error)
+    if (!spent) throw error
+    run.markIncomplete(spent.reason)
+    await sayAfter(response, spent.message)
+  } finally {
+    budget.close()
+  }
+}
+
+/** A sentence of its own, whatever was said before. */
+export async function sayAfter(response: Response, sentence: string): Promise<void> {
+  const { text } = await response.getResponse()
+  await response.respondText(text === '' || /\s$/.test(text) ? sentence : `\n\n${sentence}`)
+}
+
+/** What is left to spend on one answer. */
+export class Budget {
+  /** The run for the work itself: tokens that are reported to it are counted, and its signal ends with the time. */
+  readonly run: Run
+  readonly #limits: Limits
+  readonly #deadline: AbortController | undefined
+  readonly #timer: NodeJS.Timeout | undefined
+  #tokens = 0
+
+  constructor(limits: Limits, run: Run) {
+    this.#limits = limits
+    const { max_seconds } = limits
+    if (max_seconds !== undefined) {
+      this.#deadline = new AbortController()
+      this.#timer = setTimeout(() => this.#deadline?.abort(this.#late()), max_seconds * 1000)
+    }
+    this.run = this.#watch(run)
+  }
+
+  /** @throws BudgetSpent when nothing further may be begun */
+  check(): void {
+    this.run.signal.throwIfAborted()
+    const { max_tokens } = this.#limits
+    if (max_tokens === undefined || this.#tokens < max_tokens) return
+    throw new BudgetSpent('max_tokens', `I stopped, because this answer has already taken ${this.#tokens} tokens.`)
+  }
+
+  /** For a model that does not tell: four bytes are about a token. */
+  estimate(texts: readonly string[]): void {
+    if (this.#limits.max_tokens === undefined) return
+    for (const text of texts) this.#tokens += Math.ceil(Buffer.byteLength(text) / 4)
+  }
+
+  /** The end of the budget that an error stands for, if it does. */
+  explain(error: unknown): BudgetSpent | undefined {
+    if (error instanceof BudgetSpent) return error
+    // Whatever a module makes of the abort, it is the time that is over.
+    return this.#deadline?.signal.aborted ? this.#late() : undefined
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+  }
+
+  #late(): BudgetSpent {
+    return new BudgetSpent(
+      'max_seconds',
+      `I stopped after ${this.#limits.max_seconds} seconds without coming to an end.`,
+    )
+  }
+
+  #watch(run: Run): Run {
+    const { max_tokens, max_seconds } = this.#limits
+    if (max_tokens === undefined && max_seconds === undefined) return run
+    const addUsage: Run['addUsage'] = (usage) => {
+      this.#tokens += (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0)
+      run.addUsage(usage)
+    }
+    const signal = this.#deadline && AbortSignal.any([run.signal, this.#deadline.signal])
+    return Object.create(run, { addUsage: { value: addUsage }, ...(signal ? { signal: { value: signal } } : {}) })
+  }
+}

@@ -1,0 +1,40 @@
+import type { ToolCall } from 'agent-host'
+import { BudgetSpent } from './budget.ts'
+
+type Call = Pick<ToolCall, 'name' | 'arguments'>
+
+/** Notices a model that makes one call again and again and learns nothing new by it. Asking until something changes is fine. */
+export class RepeatGuard {
+  readonly #maxRepeats: number
+  readonly #answers = new Map<string, { text: string; count: number }>()
+
+  constructor(maxRepeats: number) {
+    this.#maxRepeats = maxRepeats
+  }
+
+  /** @throws BudgetSpent before a call that has brought the same too often */
+  check(calls: readonly Call[]): void {
+    for (const call of calls) {
+      const { count = 0 } = this.#answers.get(keyOf(call)) ?? {}
+      if (count < this.#maxRepeats) continue
+      const times = count === 1 ? 'once' : `${count} times`
+      const message = `I stopped, because I was about to use ${call.name} in the same way again, after it had told me the same ${times}.`
+      throw new BudgetSpent('repeated_call', message)
+    }
+  }
+
+  note(call: Call, text: string): void {
+    const key = keyOf(call)
+    const before = this.#answers.get(key)
+    this.#answers.set(key, { text, count: before?.text === text ? before.count + 1 : 1 })
+  }
+}
+
+function keyOf({ name, arguments: args }: Call): string {
+  return `${name} ${JSON.stringify(args, sortKeys)}`
+}
+
+function sortKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+}

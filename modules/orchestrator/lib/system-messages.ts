@@ -1,0 +1,7 @@
+import type { Message, Run } from 'agent-host'
+
+/** What a conversation begins with: these prompts, and the instructions of the run. */
+export function systemMessages(prompts: readonly string[], run: Run): Message[] {
+  const content = [...prompts, run.instructions ?? ''].filter((text) => text !== '').join('\n\n')
+  return content === '' ? [] : [{ role: 'system', content }]
+}

@@ -1,0 +1,50 @@
+import { messageOf, type Run, type ToolCall, type ToolDefinition, type ToolProvider } from 'agent-host'
+
+/** The tools of several providers, by name. */
+export class Toolbox {
+  readonly definitions: readonly ToolDefinition[]
+  readonly #providers: ReadonlyMap<string, ToolProvider>
+
+  private constructor(definitions: readonly ToolDefinition[], providers: ReadonlyMap<string, ToolProvider>) {
+    this.definitions = definitions
+    this.#providers = providers
+  }
+
+  /** @throws Error when two tools have one name */
+  static async open(providers: readonly ToolProvider[], run: Run): Promise<Toolbox> {
+    const lists = await Promise.all(providers.map((provider) => provider.listTools(run)))
+    const byName = new Map<string, ToolProvider>()
+    lists.forEach((definitions, index) => {
+      for (const { name } of definitions) {
+        if (byName.has(name)) throw collision(name, lists)
+        byName.set(name, providers[index] as ToolProvider)
+      }
+    })
+    return new Toolbox(lists.flat(), byName)
+  }
+
+  /** What went wrong is told to the model, which may find another way. Only the end of the run is not its business. */
+  async execute({ name, arguments: args }: Pick<ToolCall, 'name' | 'arguments'>, run: Run): Promise<string> {
+    const provider = this.#providers.get(name)
+    if (!provider)
+      return `Error: there is no tool '${name}'. Tools: ${[...this.#providers.keys()].join(', ') || 'none'}.`
+    try {
+      const { text, isError } = await provider.executeTool(name, args, run)
+      return isError ? `Error: ${text}` : text
+    } catch (error) {
+      run.signal.throwIfAborted()
+      return `Error: ${messageOf(error)}`
+    }
+  }
+}
+
+/** A provider does not know its id: it is told by its tools. */
+function collision(name: string, lists: readonly (readonly ToolDefinition[])[]): Error {
+  const owners = lists.map((tools) => tools.map((tool) => tool.name)).filter((names) => names.includes(name))
+  const [one, other] = owners.map((names) => names.join(', '))
+  return other === undefined
+    ? new Error(`A tool provider lists the tool '${name}' twice (its tools: ${one}). Rename one of them.`)
+    : new Error(
+        `Two tool providers have a tool '${name}': the one with ${one}, and the one with ${other}. Rename it in one of them, or leave it out there.`,
+      )
+}

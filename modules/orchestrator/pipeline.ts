@@ -1,0 +1,58 @@
+import { defineModule, many, Response, TextMessageHandler, Type } from 'agent-host'
+import { costLimits, withinBudget } from './lib/budget.ts'
+import { Stage } from './lib/stage.ts'
+
+export default defineModule({
+  name: 'Pipeline',
+  description: 'Handlers in sequence: each is asked what the one before has answered.',
+  provides: [TextMessageHandler],
+  uses: { handlers: many(TextMessageHandler), stage: Stage, response: Response },
+  config: Type.Object({
+    hand_on: Type.String({
+      default: '{text}',
+      description:
+        'What each handler but the first is asked: {text} is the answer of the one before, {question} what the user said.',
+    }),
+    ...costLimits,
+  }),
+  create: ({ handlers, stage, response }, { hand_on, ...limits }) => ({
+    handleText: (question, run) =>
+      withinBudget(limits, run, response, async (budget) => {
+        let text = question
+        for (const [index, handler] of handlers.entries()) {
+          budget.check()
+          if (index > 0) {
+            if (text.trim() === '')
+              throw new Error(
+                `Handler ${index} of ${handlers.length} of the pipeline has answered nothing, so there is nothing to hand on.`,
+              )
+            run.reportProgress(`${index} of ${handlers.length} done`)
+            text = fillIn(hand_on, text, question)
+          }
+          text = await answerOf(handler, text, index < handlers.length - 1, budget.run, stage)
+        }
+      }),
+  }),
+})
+
+async function answerOf(
+  handler: TextMessageHandler,
+  text: string,
+  isHeld: boolean,
+  run: Parameters<TextMessageHandler['handleText']>[1],
+  stage: Stage,
+): Promise<string> {
+  stage.enter(text, isHeld)
+  let answer = ''
+  try {
+    await handler.handleText(text, run)
+  } finally {
+    answer = stage.leave()
+  }
+  return answer
+}
+
+/** In one go: what is filled in may itself hold braces. */
+function fillIn(template: string, text: string, question: string): string {
+  return template.replace(/\{(text|question)\}/g, (_, name) => (name === 'text' ? text : question))
+}

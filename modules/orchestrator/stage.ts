@@ -1,0 +1,57 @@
+import { ConversationHistory, defineModule, type Message, Response } from 'agent-host'
+import { Stage } from './lib/stage.ts'
+
+interface Frame {
+  readonly question: string
+  readonly isHeld: boolean
+  said: string
+}
+
+export default defineModule({
+  name: 'Stage',
+  description: 'Stands between the handlers of a pipeline and the run: hands the answer of one to the next.',
+  provides: [Stage, Response, ConversationHistory],
+  uses: { response: Response, history: ConversationHistory },
+  create: ({ response, history }) => {
+    // A stack: a pipeline may be a stage of another.
+    const frames: Frame[] = []
+    const holder = () => frames.findLast(({ isHeld }) => isHeld)
+    return {
+      enter(question, isHeld) {
+        frames.push({ question, isHeld, said: '' })
+      },
+      leave: () => frames.pop()?.said ?? '',
+
+      respondText(text) {
+        const frame = holder()
+        if (!frame) return response.respondText(text)
+        frame.said += text
+      },
+      // The next stage could do nothing with them.
+      respondImage: (image) => response.respondImage(image),
+      respondAudio: (audio) => response.respondAudio(audio),
+      respondFile: (file) => response.respondFile(file),
+      async getResponse() {
+        const answered = await response.getResponse()
+        const frame = holder()
+        return frame ? { ...answered, text: frame.said } : answered
+      },
+
+      async getHistory(run) {
+        const messages = await history.getHistory(run)
+        const frame = frames.at(-1)
+        return frame ? askedLast(messages, frame.question) : messages
+      },
+      addMessage: (message, run) => history.addMessage(message, run),
+      clearHistory: (run) => history.clearHistory(run),
+    }
+  },
+})
+
+/** The conversation up to the last question, and another in its place. */
+function askedLast(messages: readonly Message[], question: string): Message[] {
+  const last = messages.findLastIndex(({ role }) => role === 'user')
+  const asked = messages[last]
+  if (asked?.role !== 'user') return [...messages, { role: 'user', content: question }]
+  return [...messages.slice(0, last), { ...asked, content: question }]
+}

@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+import { clockTools, clockFiles as files, runAgent } from '../../support/run-agent.ts'
+import { closeServers, makeServer } from '../../support/server.ts'
+
+const calls = (name: string, args: object = {}, more: object = {}) => ({
+  tool_calls: [{ name, arguments: args }],
+  ...more,
+})
+const loop = (config: object, replies: unknown[], module = 'orchestrator/tool-loop') => ({
+  id: 'agent',
+  modules: [{ id: 'llm', module: 'llm/mock', config: { replies } }, clockTools, { id: 'loop', module, config }],
+})
+const outcome = async (agent: object, facts = {}) => {
+  const { text, incompleteReason } = await runAgent(agent, 'hi', { files, ...facts })
+  return [text, incompleteReason]
+}
+
+describe('budgets of orchestrators', () => {
+  afterEach(closeServers)
+
+  it('count the tokens that models report, asked and answered', async () => {
+    const usage = { input_tokens: 40, output_tokens: 20 }
+    const agent = loop({ max_tokens: 100 }, [calls('counter', {}, { usage, text: 'One moment.' })])
+    const { text, incompleteReason, usage: used } = await runAgent(agent, 'hi', { files })
+    expect(text).to.equal('One moment.\n\nOne moment.\n\nI stopped, because this answer has already taken 120 tokens.')
+    expect([incompleteReason, used.inputTokens, used.outputTokens]).to.deep.equal(['max_tokens', 80, 40])
+  })
+
+  it('estimate the tokens of models that report none', async () => {
+    const agent = loop({ max_tokens: 30, system_prompt: 'x'.repeat(100) }, [calls('counter')])
+    expect(await outcome(agent)).to.deep.equal([
+      'I stopped, because this answer has already taken 53 tokens.',
+      'max_tokens',
+    ])
+  })
+
+  it('abort what runs when the time is over: a tool, or the model in the middle of a sentence', async () => {
+    const started = Date.now()
+    expect(await outcome(loop({ max_seconds: 0.2 }, [calls('slow'), 'done']))).to.deep.equal([
+      'I stopped after 0.2 seconds without coming to an end.',
+      'max_seconds',
+    ])
+    expect(await outcome(loop({ max_seconds: 0.2 }, [{ text: 'one two three', delay_ms: 80 }]))).to.deep.equal([
+      'one two\n\nI stopped after 0.2 seconds without coming to an end.',
+      'max_seconds',
+    ])
+    expect(Date.now() - started).to.be.below(1500)
+  })
+
+  it('leave an answer alone that is within them', async () => {
+    const agent = loop({ max_seconds: 5, max_tokens: 1000 }, [calls('clock', { city: 'Lima' }), 'noon'])
+    expect(await outcome(agent)).to.deep.equal(['noon', undefined])
+  })
+
+  it('end a run that was cancelled as cancelled, not as out of time', async () => {
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 50)
+    const failure = await outcome(loop({ max_seconds: 5 }, [calls('slow')]), { signal: controller.signal }).catch(
+      (error: { code: string }) => error.code,
+    )
+    expect(failure).to.equal('RUN_ABORTED')
+  })
+
+  it('fail a run whose model fails as before', async () => {
+    const failure = await outcome(loop({ max_seconds: 5, max_tokens: 9 }, [{ error: 'no such model' }])).catch(
+      (error: Error) => error.message,
+    )
+    expect(failure).to.equal('no such model')
+  })
+
+  it('notice a call that is repeated and always answers the same, whatever the order of its arguments', async () => {
+    const agent = loop({ max_repeats: 2 }, [calls('broken', { a: 1, b: 2 }), calls('broken', { b: 2, a: 1 })])
+    expect(await outcome(agent)).to.deep.equal([
+      'I stopped, because I was about to use broken in the same way again, after it had told me the same 2 times.',
+      'repeated_call',
+    ])
+  })
+
+  it('let a call be repeated that tells something new each time', async () => {
+    const agent = loop({ max_repeats: 2, max_steps: 4 }, [calls('counter')])
+    expect(await outcome(agent)).to.deep.equal(['I stopped after 4 steps without coming to an answer.', 'max_steps'])
+  })
+
+  it('show in a stored response why it is incomplete', async () => {
+    const { app } = await makeServer(
+      { adapters: ['ResponsesCompatApiAdapter'] },
+      { ...files, 'agents/agent.yml': JSON.stringify(loop({ max_steps: 1 }, [calls('counter')])) },
+    )
+    const payload = { model: 'agent', input: 'hi' }
+    const { body } = await app.inject({ method: 'POST', url: '/compat/responses', payload })
+    const { status, incomplete_details } = JSON.parse(body)
+    expect([status, incomplete_details]).to.deep.equal(['completed', { reason: 'max_steps' }])
+  })
+})
