@@ -88,8 +88,11 @@ describe('ModuleLoader', () => {
 
   it('lists the library', () => {
     expect(listLibrary()).to.deep.equal([
+      'chunker/token',
       'conversation/history',
       'echo',
+      'embedder/local',
+      'embedder/openai',
       'llm/anthropic',
       'llm/auto',
       'llm/bedrock',
@@ -102,6 +105,8 @@ describe('ModuleLoader', () => {
       'llm/ollama',
       'llm/openai',
       'llm/openai-compatible',
+      'memory/exact-index',
+      'memory/vector-memory',
       'orchestrator/pipeline',
       'orchestrator/react',
       'orchestrator/router',
@@ -110,6 +115,7 @@ describe('ModuleLoader', () => {
       'response/collector',
       'tools/local',
       'tools/mcp',
+      'tools/memory',
     ])
   })
 })

@@ -1,0 +1,69 @@
+import { defineModule, Embedder, type Run, type Static, Type } from 'agent-host'
+import { type Endpoint, requestVectors } from './lib/request-vectors.ts'
+
+const Config = Type.Object({
+  base_url: Type.String({
+    minLength: 1,
+    default: 'https://api.openai.com/v1',
+    description: 'Address of the API, up to and with its version.',
+  }),
+  model: Type.String({
+    minLength: 1,
+    default: 'text-embedding-3-small',
+    description: 'Name of the model, as the API knows it.',
+  }),
+  api_key: Type.Optional(
+    Type.String({ description: 'Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}' }),
+  ),
+  headers: Type.Record(Type.String(), Type.String(), { default: {}, description: 'Further headers of every request.' }),
+  dimensions: Type.Optional(
+    Type.Integer({ minimum: 1, description: 'Length of the vectors, where a model lets choose.' }),
+  ),
+  batch_size: Type.Integer({ minimum: 1, maximum: 2048, default: 128, description: 'Texts in one request.' }),
+  max_retries: Type.Integer({
+    minimum: 0,
+    maximum: 10,
+    default: 2,
+    description:
+      'How often a request that failed for a passing reason (408, 409, 429, 5xx, no connection) is repeated.',
+  }),
+  timeout: Type.Number({ exclusiveMinimum: 0, default: 60, description: 'Seconds that one request may take.' }),
+})
+
+export default defineModule({
+  name: 'OpenAIEmbedder',
+  description: 'Vectors from a model behind an OpenAI-style embeddings endpoint.',
+  provides: [Embedder],
+  scope: 'agent',
+  config: Config,
+  create: (_, config) => {
+    const endpoint = endpointOf(config)
+    return {
+      async embed(texts, run: Run) {
+        const vectors: Float32Array[] = []
+        for (let begin = 0; begin < texts.length; begin += config.batch_size) {
+          vectors.push(...(await requestVectors(endpoint, texts.slice(begin, begin + config.batch_size), run)))
+        }
+        return vectors
+      },
+    }
+  },
+})
+
+function endpointOf(config: Static<typeof Config>): Endpoint {
+  const { base_url, model, api_key, headers, dimensions, max_retries, timeout } = config
+  return {
+    url: `${base_url.replace(/\/+$/, '')}/embeddings`,
+    // Empty, as `${MY_KEY:-}` may be, it is none.
+    headers: {
+      'content-type': 'application/json',
+      ...(api_key ? { authorization: `Bearer ${api_key}` } : {}),
+      ...headers,
+    },
+    body: { model, encoding_format: 'float', ...(dimensions === undefined ? {} : { dimensions }) },
+    subject: `The model '${model}' at ${base_url}`,
+    secrets: [api_key ?? '', ...Object.values(headers)].filter((secret) => secret.length >= 8),
+    maxRetries: max_retries,
+    timeoutSeconds: timeout,
+  }
+}

@@ -1,0 +1,63 @@
+import type Database from 'libsql'
+import type { FlatVectors } from './flat-vectors.ts'
+
+export const VECTOR_SCHEMA = `CREATE TABLE IF NOT EXISTS vectors (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, vector BLOB NOT NULL)`
+
+/** The vectors of a file, and a way to keep up with what others write into it. */
+export class VectorTable {
+  readonly #database: Database.Database
+  readonly #insert: Database.Statement
+  readonly #delete: Database.Statement
+  readonly #version: Database.Statement
+  /** What every vector in memory is numbered in the file. A replaced one gets a new number. */
+  readonly #numbers = new Map<string, number>()
+  #seen: number | undefined
+
+  constructor(database: Database.Database) {
+    this.#database = database
+    this.#insert = database.prepare('INSERT OR REPLACE INTO vectors (id, vector) VALUES (?, ?)')
+    this.#delete = database.prepare('DELETE FROM vectors WHERE id = ?')
+    // Changes when anybody else has written, another connection of this process included.
+    this.#version = database.prepare('PRAGMA data_version')
+  }
+
+  /** Brings the vectors in memory to what the file holds. Costs next to nothing when nobody else has written. */
+  refresh(vectors: FlatVectors): void {
+    const { data_version } = this.#version.get() as { data_version: number }
+    if (data_version === this.#seen) return
+    const rows = this.#database.prepare('SELECT id, seq FROM vectors').all() as { id: string; seq: number }[]
+    const present = new Set(rows.map(({ id }) => id))
+    for (const id of [...vectors.ids()]) if (!present.has(id)) this.#forget(id, vectors)
+    const load = this.#database.prepare('SELECT vector FROM vectors WHERE seq = ?')
+    for (const { id, seq } of rows) {
+      if (this.#numbers.get(id) === seq) continue
+      const row = load.get(seq) as { vector: ArrayBuffer | Uint8Array } | undefined
+      // It was replaced since.
+      if (!row) continue
+      vectors.set(id, new Float32Array(new Uint8Array(row.vector).slice().buffer))
+      this.#numbers.set(id, seq)
+    }
+    this.#seen = data_version
+  }
+
+  insert(id: string, vector: Float32Array): void {
+    const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+    const { lastInsertRowid } = this.#insert.run(id, bytes)
+    this.#numbers.set(id, Number(lastInsertRowid))
+  }
+
+  delete(id: string): void {
+    this.#delete.run(id)
+    this.#numbers.delete(id)
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  #forget(id: string, vectors: FlatVectors): void {
+    vectors.delete(id)
+    this.#numbers.delete(id)
+  }
+}

@@ -1,0 +1,56 @@
+import { expect } from 'chai'
+import exactIndex from '../../../modules/memory/exact-index.ts'
+import { describeVectorIndex } from '../../suites/vector-index-suite.ts'
+import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { openIndex } from '../../support/memory.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const run = makeRun()
+const found = async (index: Awaited<ReturnType<typeof openIndex>>, ...numbers: number[]) =>
+  (await index.search(Float32Array.from(numbers), 9, run)).map(({ id }) => id)
+
+describe('memory/exact-index', () => {
+  describeVectorIndex(() => openIndex())
+
+  it('has everything when it is opened again', async () => {
+    const { dir } = await makeProject()
+    const index = await openIndex(dir)
+    await index.add('a', Float32Array.of(1, 0), run)
+    await index.add('b', Float32Array.of(0, 1), run)
+    await index.add('a', Float32Array.of(1, 0.5), run)
+    await index.add('c', Float32Array.of(0, 1), run)
+    await index.remove('c', run)
+    await index.dispose?.()
+    const again = await openIndex(dir)
+    expect(await again.search(Float32Array.of(2, 1), 9, run)).to.deep.equal([
+      { id: 'a', score: 1 },
+      { id: 'b', score: Math.fround(1 / Math.sqrt(5)) },
+    ])
+    await again.dispose?.()
+  })
+
+  it('keeps up with what others write into its file', async () => {
+    const { dir } = await makeProject()
+    const [one, other] = [await openIndex(dir), await openIndex(dir)]
+    await one.add('a', Float32Array.of(1, 0), run)
+    expect(await found(other, 1, 0)).to.deep.equal(['a'])
+    await other.add('a', Float32Array.of(0, 1), run)
+    await other.add('b', Float32Array.of(1, 0), run)
+    expect(await found(one, 1, 0)).to.deep.equal(['b', 'a'])
+    await one.remove('b', run)
+    expect(await found(other, 1, 0)).to.deep.equal(['a'])
+    await one.dispose?.()
+    await other.dispose?.()
+  })
+
+  it('tells which file it cannot read', async () => {
+    const { dir } = await makeProject({
+      'mine.db': 'this is no database, but a text that is long enough to be read as one',
+    })
+    const context = makeContext({ projectDir: dir })
+    const failure = await Promise.resolve(exactIndex.create({}, { persist: true, file: 'mine.db' }, context)).catch(
+      (error: Error) => error.message,
+    )
+    expect(failure).to.match(/^The file .*mine\.db cannot be opened: /)
+  })
+})

@@ -1,0 +1,129 @@
+import type { Embedder, Memory } from 'agent-host'
+import { expect } from 'chai'
+import { describeMemory } from '../../suites/memory-suite.ts'
+import { makeRun } from '../../support/fake-run.ts'
+import { makeEmbedder, openIndex, openMemory } from '../../support/memory.ts'
+import { runAgent } from '../../support/run-agent.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const run = makeRun()
+const texts = async (memory: Memory, of = run) => (await memory.list(of)).map(({ text }) => text)
+
+describe('memory/vector-memory', () => {
+  describeMemory(() => openMemory())
+
+  it('finds a long text by any of its pieces, once', async () => {
+    const chunker = { chunk: async (text: string) => text.split('|') }
+    const memory = await openMemory(undefined, { chunker })
+    const id = await memory.store('trains run late|trains are full|cheese is yellow', {}, run)
+    const other = await memory.store('trains', {}, run)
+    expect((await memory.search('yellow cheese', 5, run)).map((found) => found.id)).to.deep.equal([id, other])
+    expect((await memory.search('trains', 2, run)).map((found) => found.id)).to.deep.equal([other, id])
+  })
+
+  it('has everything when it is opened again', async () => {
+    const { dir, exists } = await makeProject()
+    const memory = await openMemory(dir)
+    const id = await memory.store('The train leaves at noon.', { line: 7 }, run)
+    await memory.delete(await memory.store('wrong', {}, run), run)
+    await memory.dispose?.()
+    expect(exists('memory/test/memory.db')).to.equal(true)
+    const again = await openMemory(dir)
+    expect(await again.list(run)).to.deep.equal([{ id, text: 'The train leaves at noon.', metadata: { line: 7 } }])
+    expect((await again.search('train', 5, run)).map((found) => found.id)).to.deep.equal([id])
+    await again.dispose?.()
+  })
+
+  it('is shared by all that have the same file open', async () => {
+    const { dir } = await makeProject()
+    const [one, other] = [await openMemory(dir), await openMemory(dir)]
+    const ids = await Promise.all([one.store('written by one', {}, run), other.store('written by the other', {}, run)])
+    expect((await one.search('written', 5, run)).map(({ id }) => id)).to.have.members(ids)
+    await one.delete(ids[0] as string, run)
+    expect((await other.search('written', 5, run)).map(({ id }) => id)).to.deep.equal([ids[1]])
+    await one.dispose?.()
+    await other.dispose?.()
+  })
+
+  it('keeps the memories of users apart when it is told to', async () => {
+    const memory = await openMemory(undefined, { config: { per_user: true } })
+    const [ann, bob, nobody] = [makeRun({ user: 'ann' }), makeRun({ user: 'bob' }), makeRun()]
+    const id = await memory.store('I like plums', {}, ann)
+    for (let n = 0; n < 20; n++) await memory.store('I like plums', {}, bob)
+    expect((await memory.search('plums', 5, ann)).map((found) => found.id)).to.deep.equal([id])
+    expect(await memory.get(id, bob)).to.equal(undefined)
+    expect([await memory.update(id, 'x', {}, bob), await memory.delete(id, bob)]).to.deep.equal([false, false])
+    expect(await texts(memory, nobody)).to.deep.equal([])
+    expect(await texts(memory, ann)).to.deep.equal(['I like plums'])
+  })
+
+  it('leaves out what is less similar than min_score', async () => {
+    const memory = await openMemory(undefined, { config: { min_score: 0.3 } })
+    await memory.store('The train leaves at noon.', {}, run)
+    expect(await memory.search('cheese', 5, run)).to.deep.equal([])
+    expect(await memory.search('noon train', 5, run)).to.have.length(1)
+  })
+
+  it('keeps nothing of a text whose vectors cannot be made, and the old text of an entry', async () => {
+    const local = await makeEmbedder()
+    let isBroken = false
+    const embedder: Embedder = {
+      embed: (asked, of) => (isBroken ? Promise.reject(new Error('no model')) : local.embed(asked, of)),
+    }
+    const index = await openIndex()
+    const memory = await openMemory(undefined, { embedder, index })
+    const id = await memory.store('old', {}, run)
+    isBroken = true
+    const failure = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message)
+    expect(await failure(memory.store('new', {}, run))).to.equal('no model')
+    expect(await failure(memory.update(id, 'new', {}, run))).to.equal('no model')
+    expect(await texts(memory)).to.deep.equal(['old'])
+    const [query] = await local.embed(['old'], run)
+    expect(await index.search(query as Float32Array, 9, run)).to.have.length(1)
+  })
+
+  it('takes its vectors out of the index when they could not all be added', async () => {
+    const index = await openIndex()
+    let adds = 0
+    const failing = {
+      ...index,
+      add: (...args: Parameters<typeof index.add>) =>
+        ++adds === 2 ? Promise.reject(new Error('full')) : index.add(...args),
+    }
+    const memory = await openMemory(undefined, { index: failing, chunker: { chunk: async (text) => text.split('|') } })
+    expect(await memory.store('a|b|c', {}, run).catch((error: Error) => error.message)).to.equal('full')
+    const [query] = await (await makeEmbedder()).embed(['a'], run)
+    expect(await index.search(query as Float32Array, 9, run)).to.deep.equal([])
+  })
+
+  it('serves an agent from run to run, through its tools', async () => {
+    const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })
+    const replies = [
+      call('memory_store', { text: 'Rex is a dog' }),
+      'ok',
+      call('memory_search', { query: 'dog' }),
+      'found',
+    ]
+    const agent = {
+      id: 'keeper',
+      modules: [
+        { id: 'embedder', module: 'embedder/local' },
+        { id: 'index', module: 'memory/exact-index' },
+        { id: 'chunker', module: 'chunker/token' },
+        { id: 'memory', module: 'memory/vector-memory' },
+        { id: 'tools', module: 'tools/memory' },
+        { id: 'llm', module: 'llm/mock', scope: 'agent', config: { replies } },
+        { id: 'loop', module: 'orchestrator/tool-loop' },
+      ],
+    }
+    const results: unknown[] = []
+    const { text } = await runAgent(agent, 'which dog?', {
+      before: ['remember'],
+      onEvent: (event) => {
+        if (event.event_name === 'tools/memory.MemoryTools.executeTool.result') results.push(event.result)
+      },
+    })
+    expect(text).to.equal('found')
+    expect((results[1] as { text: string }).text).to.match(/^\[[0-9a-f-]{36}\] Rex is a dog$/)
+  })
+})
