@@ -1,4 +1,5 @@
-import { ConversationHistory, defineModule, type Message, Type } from 'agent-host'
+import { ConversationHistory, defineModule, Type } from 'agent-host'
+import { keepLatest } from './lib/keep-latest.ts'
 
 const Example = Type.Object({
   role: Type.Union([Type.Literal('system'), Type.Literal('user'), Type.Literal('assistant')]),
@@ -21,18 +22,10 @@ export default defineModule({
   }),
   create: ({ history }, { messages: examples, max_messages = Number.POSITIVE_INFINITY }) => ({
     async getHistory(run) {
-      return [...examples, ...keepLatest(await history.getHistory(run), max_messages)]
+      const room = { messages: max_messages, tokens: Number.POSITIVE_INFINITY }
+      return [...examples, ...keepLatest(await history.getHistory(run), room)]
     },
     addMessage: (message, run) => history.addMessage(message, run),
     clearHistory: (run) => history.clearHistory(run),
   }),
 })
-
-function keepLatest(messages: readonly Message[], count: number): Message[] {
-  const spoken = messages.filter(({ role }) => role !== 'system')
-  let first = Math.max(0, spoken.length - count)
-  // The answer of a tool means nothing without the call that asked for it.
-  while (spoken[first]?.role === 'tool') first++
-  const kept = new Set(spoken.slice(first))
-  return messages.filter((message) => message.role === 'system' || kept.has(message))
-}

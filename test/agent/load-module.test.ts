@@ -90,6 +90,9 @@ describe('ModuleLoader', () => {
     expect(listLibrary()).to.deep.equal([
       'chunker/token',
       'conversation/history',
+      'conversation/persistent',
+      'conversation/summarizing',
+      'conversation/windowed',
       'echo',
       'embedder/local',
       'embedder/openai',

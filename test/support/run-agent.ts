@@ -1,4 +1,4 @@
-import { AgentHost, type RunOptions, type RunResult } from 'agent-host'
+import { AgentHost, type Message, type RunOptions, type RunResult } from 'agent-host'
 import { makeProject } from './temp-project.ts'
 
 interface Facts extends RunOptions {
@@ -9,7 +9,11 @@ interface Facts extends RunOptions {
 }
 
 /** What an agent answers, in a project and a host of its own. */
-export async function runAgent(definition: object, text: string, facts: Facts = {}): Promise<RunResult> {
+export async function runAgent(
+  definition: object,
+  text: string | readonly Message[],
+  facts: Facts = {},
+): Promise<RunResult> {
   const { files = {}, before = [], ...options } = facts
   const { dir } = await makeProject(files)
   const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })

@@ -1,6 +1,7 @@
 import type { Message, Static } from 'agent-host'
 import { expect } from 'chai'
 import history from '../../../modules/conversation/history.ts'
+import { describeConversationHistory } from '../../suites/conversation-history-suite.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
 
 async function shown(messages: Message[], config: Partial<Static<typeof history.config>> = {}) {
@@ -13,6 +14,10 @@ const call: Message = { role: 'assistant', content: '', toolCalls: [{ id: 'c', n
 const result: Message = { role: 'tool', content: 'r', toolCallId: 'c' }
 
 describe('conversation/history', () => {
+  describeConversationHistory(async (over) =>
+    history.create({ history: over }, { messages: [], max_messages: 4 }, makeContext()),
+  )
+
   it('shows the conversation as it is, with examples before it', async () => {
     expect(await shown([says('a')], { messages: [{ role: 'user', content: 'x' }] })).to.deep.equal(['user x', 'user a'])
   })

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { appendFile, mkdir, readFile, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Attachment, Message } from 'agent-host'
+
+/**
+ * The turns of one conversation, one a line. A turn is written by a single append: whatever instant the process dies, and
+ * however many write at once, it is there whole or not at all.
+ */
+export class TurnFile {
+  readonly #path: string
+
+  /** @param key whose conversation it is; the name of the file does not show it */
+  constructor(dir: string, key: string) {
+    this.#path = join(dir, `${createHash('sha256').update(key).digest('hex')}.jsonl`)
+  }
+
+  /** Oldest first. */
+  async read(): Promise<Message[]> {
+    const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return ''
+      throw error
+    })
+    return text.split('\n').flatMap(readTurn)
+  }
+
+  async append(turn: readonly Message[]): Promise<void> {
+    await mkdir(dirname(this.#path), { recursive: true })
+    // The line break before ends what a full disk may have cut off.
+    await appendFile(this.#path, `\n${JSON.stringify(turn, writeBytes)}\n`, { flush: true })
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.#path, { force: true })
+  }
+}
+
+function readTurn(line: string): Message[] {
+  try {
+    return (JSON.parse(line) as Message[]).map(readAttachments)
+  } catch {
+    // Empty, or cut off: it was never a turn.
+    return []
+  }
+}
+
+/** Bytes as base64. Not by the value: a Buffer has turned itself into an object before it gets here. */
+function writeBytes(this: unknown, key: string, value: unknown): unknown {
+  const { data } = this as { data?: unknown }
+  return key === 'data' && data instanceof Uint8Array ? { base64: Buffer.from(data).toString('base64') } : value
+}
+
+function readAttachments(message: Message): Message {
+  if (message.role !== 'user' || !message.attachments) return message
+  return { ...message, attachments: message.attachments.map(readAttachment) }
+}
+
+function readAttachment(attachment: Attachment): Attachment {
+  const data = attachment.data as unknown as string | { base64: string }
+  return { ...attachment, data: typeof data === 'string' ? new URL(data) : Buffer.from(data.base64, 'base64') }
+}

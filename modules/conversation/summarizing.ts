@@ -1,0 +1,107 @@
+import { join } from 'node:path'
+import { ConversationHistory, defineModule, LLM, type Message, messageOf, type Run, Type } from 'agent-host'
+import { countTokens } from './lib/keep-latest.ts'
+import { SummaryFiles } from './lib/summary-files.ts'
+
+const PROMPT = `Summarize the conversation below for whoever continues it. Keep names, numbers, dates, decisions, what was promised, what the user wants and likes, and what is still open. Leave out greetings and what was taken back. If there is a summary of what came before, take all of it into the new one. Write nothing but the summary.`
+
+export default defineModule({
+  name: 'Summarizing',
+  description: 'The latest part of a conversation as it was, and what came before as a summary by a model.',
+  provides: [ConversationHistory],
+  uses: { history: ConversationHistory, llm: LLM },
+  config: Type.Object({
+    max_tokens: Type.Integer({
+      minimum: 1,
+      default: 4000,
+      description: 'A conversation with more tokens is summarized. Estimated: four bytes each.',
+    }),
+    keep_messages: Type.Integer({
+      minimum: 1,
+      default: 6,
+      description: 'The latest messages, which are kept as they are.',
+    }),
+    prompt: Type.String({ default: PROMPT, description: 'What the model is told to do.' }),
+    heading: Type.String({
+      default: 'Summary of the conversation so far:',
+      description: 'Written above the summary where the conversation shows it.',
+    }),
+    dir: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'Folder of the project where summaries are kept. Default: conversations/<agent id>/<module id>',
+      }),
+    ),
+  }),
+  create: ({ history, llm }, config, { agentId, moduleId, projectDir, log }) => {
+    const { max_tokens, keep_messages, prompt, heading, dir = join('conversations', agentId, moduleId) } = config
+    const files = new SummaryFiles(join(projectDir, dir))
+
+    /** What is spoken, with a summary in the place of what came first. Messages of the system are no part of it. */
+    async function compact(spoken: readonly Message[], run: Run): Promise<Message[]> {
+      const known = await files.find(spoken.slice(0, -1))
+      const shown = known ? [summaryMessage(known.summary), ...spoken.slice(known.count)] : [...spoken]
+      const count = firstToKeep(spoken, keep_messages)
+      if (sum(shown) <= max_tokens || count <= (known?.count ?? 0)) return shown
+      const summary = await summarize(llm, prompt, known?.summary, spoken.slice(known?.count ?? 0, count), run)
+      await files.save(spoken.slice(0, count), summary)
+      if (known) await files.remove(spoken.slice(0, known.count))
+      return [summaryMessage(summary), ...spoken.slice(count)]
+    }
+
+    const summaryMessage = (summary: string): Message => ({ role: 'system', content: `${heading}\n${summary}` })
+
+    return {
+      async getHistory(run) {
+        const messages = await history.getHistory(run)
+        const spoken = messages.filter(({ role }) => role !== 'system')
+        if (sum(spoken) <= max_tokens) return messages
+        if (!run) throw new Error('conversation/summarizing asks a model, and needs the run: call getHistory(run).')
+        const ofSystem = messages.filter(({ role }) => role === 'system')
+        try {
+          return [...ofSystem, ...(await compact(spoken, run))]
+        } catch (error) {
+          run.signal.throwIfAborted()
+          log.warn(`the conversation is shown whole, because it could not be summarized: ${messageOf(error)}`)
+          return messages
+        }
+      },
+      addMessage: (message, run) => history.addMessage(message, run),
+      clearHistory: (run) => history.clearHistory(run),
+    }
+  },
+})
+
+/** The question is always kept, and no answer of a tool without its call. */
+function firstToKeep(spoken: readonly Message[], count: number): number {
+  const question = spoken.findLastIndex(({ role }) => role === 'user')
+  let first = Math.max(0, Math.min(question, spoken.length - count))
+  while (first > 0 && spoken[first]?.role === 'tool') first--
+  return first
+}
+
+async function summarize(
+  llm: LLM,
+  prompt: string,
+  before: string | undefined,
+  messages: readonly Message[],
+  run: Run,
+): Promise<string> {
+  const told = messages.map(({ role, content }) => `${role}: ${content}`)
+  const content = [...(before === undefined ? [] : [`Summary of what came before:\n${before}`]), ...told].join('\n\n')
+  let summary = ''
+  const request: Message[] = [
+    { role: 'system', content: prompt },
+    { role: 'user', content },
+  ]
+  for await (const part of llm.generate({ messages: request }, run)) {
+    if (part.type === 'text') summary += part.text
+    else if (part.type === 'usage') run.addUsage(part.usage)
+  }
+  if (summary.trim() === '') throw new Error('the model gave an empty summary.')
+  return summary.trim()
+}
+
+function sum(messages: readonly Message[]): number {
+  return messages.reduce((total, message) => total + countTokens(message), 0)
+}

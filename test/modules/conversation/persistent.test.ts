@@ -1,0 +1,193 @@
+import { appendFile, readdir, readFile } from 'node:fs/promises'
+import { AgentHost, type Message } from 'agent-host'
+import { expect } from 'chai'
+import { TurnFile } from '../../../modules/conversation/lib/turn-file.ts'
+import persistent from '../../../modules/conversation/persistent.ts'
+import { describeConversationHistory } from '../../suites/conversation-history-suite.ts'
+import { makeContext, says } from '../../support/fake-run.ts'
+import { chat, closeServers, makeServer } from '../../support/server.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const RECALL = `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Recall', provides: [TextMessageHandler], uses: { history: ConversationHistory, response: Response },
+  create: ({ history, response }) => ({ async handleText(text, run) {
+    const messages = await history.getHistory(run)
+    if (text === 'forget') await history.clearHistory(run)
+    if (text === 'fail') throw new Error('failed')
+    if (text === 'wait') { await response.respondText('begun'); await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason))) }
+    await response.respondText(messages.map(({ content }) => content).join('|').slice(0, 200))
+  } }) })`
+
+const AGENT = (config: object = {}) => ({
+  id: 'keeper',
+  modules: [
+    { id: 'kept', module: 'conversation/persistent', config },
+    { id: 'recall', module: 'recall' },
+  ],
+})
+
+const hosts: AgentHost[] = []
+
+async function makeKeeper(config: object = {}) {
+  const project = await makeProject({ 'modules/recall.ts': RECALL })
+  const start = async () => {
+    const host = new AgentHost({ projectDir: project.dir })
+    hosts.push(host)
+    await host.register(AGENT(config))
+    return async (text: string | Message[], user?: string, conversation_id?: string) =>
+      (await host.run('keeper', text, { user, metadata: conversation_id === undefined ? {} : { conversation_id } }))
+        .text
+  }
+  const files = () => readdir(project.path('conversations/keeper/kept')).catch(() => [])
+  return { ask: await start(), start, files, host: hosts.at(-1) as AgentHost, project }
+}
+
+describe('conversation/persistent', () => {
+  afterEach(async () => {
+    await Promise.all(hosts.splice(0).map((host) => host.close(0)))
+    await closeServers()
+  })
+
+  describeConversationHistory(async (history) => {
+    const response = {
+      respondText() {},
+      respondImage() {},
+      respondAudio() {},
+      respondFile() {},
+      getResponse: () => ({ text: '', attachments: [] }),
+    }
+    const config = { metadata_key: 'conversation_id', by_user: true, max_messages: 200 }
+    return persistent.create({ history, response }, config, makeContext({ projectDir: (await makeProject()).dir }))
+  })
+
+  it('goes on with the conversation of a user, also after a restart', async () => {
+    const { ask, start } = await makeKeeper()
+    expect(await ask('one', 'ann')).to.equal('one')
+    expect(await ask('two', 'ann')).to.equal('one|one|two')
+    expect(await (await start())('three', 'ann')).to.equal('one|one|two|one|one|two|three')
+  })
+
+  it('keeps conversations apart: by id, by user, and by user and id', async () => {
+    const { ask, files } = await makeKeeper()
+    await ask('a', 'ann')
+    await ask('b', 'ann', 'c1')
+    await ask('c', 'bob', 'c1')
+    await ask('d', undefined, 'c1')
+    expect(await ask('x', 'ann')).to.equal('a|a|x')
+    expect(await ask('x', 'ann', 'c1')).to.equal('b|b|x')
+    expect(await ask('x', 'bob', 'c1')).to.equal('c|c|x')
+    expect(await ask('x', undefined, 'c1')).to.equal('d|d|x')
+    expect(await files()).to.have.length(4)
+  })
+
+  it('keeps nothing when it is not known whose conversation it is', async () => {
+    const { ask, files } = await makeKeeper({ by_user: false })
+    expect(await ask('one', 'ann')).to.equal('one')
+    expect(await ask('two')).to.equal('two')
+    expect(await files()).to.deep.equal([])
+  })
+
+  it('takes the conversation that a client brings as it is, and keeps the new turn', async () => {
+    const { ask } = await makeKeeper()
+    await ask('one', 'ann')
+    const brought: Message[] = [
+      { role: 'system', content: 's' },
+      says('x'),
+      { role: 'assistant', content: 'y' },
+      says('two'),
+    ]
+    expect(await ask(brought, 'ann')).to.equal('s|x|y|two')
+    expect(await ask([{ role: 'system', content: 's' }, says('three')], 'ann')).to.equal(
+      's|one|one|two|s|x|y|two|three',
+    )
+  })
+
+  it('shows the latest of what is kept, from a question on', async () => {
+    const { ask } = await makeKeeper({ max_messages: 3 })
+    for (const text of ['1', '2', '3']) await ask(text, 'ann')
+    expect(await ask('4', 'ann')).to.match(/^3\|.*\|4$/)
+  })
+
+  it('loses no turn and mixes none when many run at once', async () => {
+    const { ask, files, project } = await makeKeeper()
+    const texts = Array.from({ length: 30 }, (_, n) => `text ${n} ${'x'.repeat(3000)}`)
+    await Promise.all(texts.map((text) => ask(text, 'ann')))
+    const [file = ''] = await files()
+    const lines = (await readFile(project.path(`conversations/keeper/kept/${file}`), 'utf8'))
+      .split('\n')
+      .filter((line) => line !== '')
+    const turns = lines.map((line) => JSON.parse(line) as Message[])
+    expect(turns.map((turn) => turn.map(({ role }) => role))).to.deep.equal(texts.map(() => ['user', 'assistant']))
+    expect(turns.map(([asked]) => asked?.content).sort()).to.deep.equal([...texts].sort())
+  })
+
+  it('keeps nothing of a turn that failed before a word was said, and what was read of one that was cut off', async () => {
+    const { ask, host } = await makeKeeper()
+    await ask('one', 'ann')
+    await ask('fail', 'ann').catch(() => {})
+    const controller = new AbortController()
+    const running = host.run('keeper', 'wait', {
+      user: 'ann',
+      signal: controller.signal,
+      onPart: () => void setTimeout(() => controller.abort(), 10),
+    })
+    await running.catch(() => {})
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await ask('two', 'ann')).to.equal('one|one|wait|begun|two')
+  })
+
+  it('forgets when it is cleared', async () => {
+    const { ask } = await makeKeeper()
+    await ask('one', 'ann')
+    await ask('forget', 'ann')
+    expect(await ask('two', 'ann')).to.equal('forget|one|one|forget|two')
+  })
+
+  it('passes over a turn that was cut off in the middle, and writes whole ones after it', async () => {
+    const { ask, files, project } = await makeKeeper()
+    await ask('one', 'ann')
+    const [file = ''] = await files()
+    await appendFile(project.path(`conversations/keeper/kept/${file}`), '[{"role":"user","content":"half')
+    expect(await ask('two', 'ann')).to.equal('one|one|two')
+    expect(await ask('three', 'ann')).to.equal('one|one|two|one|one|two|three')
+  })
+
+  it('keeps attachments: bytes and addresses', async () => {
+    const { dir } = await makeProject()
+    const file = new TurnFile(dir, 'key')
+    const url = new URL('https://example.test/a.png')
+    const bytes = Buffer.from([1, 2, 255])
+    const attachments = [
+      { mediaType: 'image/png', data: bytes, name: 'A' },
+      { mediaType: 'image/png', data: url },
+    ]
+    await file.append([{ role: 'user', content: 'see', attachments }])
+    expect(await file.read()).to.deep.equal([{ role: 'user', content: 'see', attachments }])
+  })
+
+  it('serves the chat API: the user of a request, and another window over the same file', async () => {
+    const { app } = await makeServer(
+      {},
+      {
+        'modules/recall.ts': RECALL,
+        'agents/keeper.yml': JSON.stringify({
+          id: 'keeper',
+          modules: [...AGENT().modules, { id: 'window', module: 'conversation/windowed', config: { max_messages: 3 } }],
+          exchange: [
+            { module: 'window', protocol: 'ConversationHistory', provider: 'kept' },
+            { module: 'recall', protocol: 'ConversationHistory', provider: 'window' },
+          ],
+        }),
+      },
+    )
+    const say = async (text: string) => {
+      const { body } = await app.inject({
+        method: 'POST',
+        url: '/compat/chat/completions',
+        payload: chat('keeper', text, { user: 'ann' }),
+      })
+      return JSON.parse(body).choices[0].message.content
+    }
+    expect([await say('1'), await say('2'), await say('3')]).to.deep.equal(['1', '1|1|2', '2|1|1|2|3'])
+  })
+})

@@ -1,0 +1,111 @@
+import { readdir } from 'node:fs/promises'
+import type { ConversationHistory, LLM, LLMRequest, Message } from 'agent-host'
+import { expect } from 'chai'
+import summarizing from '../../../modules/conversation/summarizing.ts'
+import { describeConversationHistory, makeConversation } from '../../suites/conversation-history-suite.ts'
+import { makeContext, makeRun, says } from '../../support/fake-run.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+function makeModel(fail = false) {
+  const asked: LLMRequest[] = []
+  const llm: LLM = {
+    async *generate(request) {
+      asked.push(request)
+      if (fail) throw new Error('no such model')
+      yield { type: 'text', text: `summary ${asked.length}` }
+      yield { type: 'usage', usage: { inputTokens: 9 } }
+      yield { type: 'finish', reason: 'stop' }
+    },
+  }
+  return { llm, asked }
+}
+
+async function makeFilter(
+  history: ConversationHistory,
+  llm: LLM,
+  projectDir: string,
+  context = makeContext({ projectDir }),
+) {
+  const config = { max_tokens: 50, keep_messages: 2, prompt: 'Sum up.', heading: 'So far:' }
+  return summarizing.create({ history, llm }, config, context)
+}
+
+const rules: Message = { role: 'system', content: 'rules' }
+const turn = (n: number): Message[] => [
+  says(`q${n}`.padEnd(60, '.')),
+  { role: 'assistant', content: `a${n}`.padEnd(60, '.') },
+]
+const brief = (messages: readonly Message[]) =>
+  messages.map(({ role, content }) => `${role} ${content.replace(/\.+$/, '')}`)
+
+describe('conversation/summarizing', () => {
+  describeConversationHistory(async (history) => makeFilter(history, makeModel().llm, (await makeProject()).dir))
+
+  it('leaves a short conversation as it is, and asks nobody', async () => {
+    const { llm, asked } = makeModel()
+    const filter = await makeFilter(makeConversation([rules, says('hi')]), llm, '/nowhere')
+    expect(await filter.getHistory()).to.deep.equal([rules, says('hi')])
+    expect(asked).to.deep.equal([])
+  })
+
+  it('puts a summary in the place of what is older, and keeps system messages out of it', async () => {
+    const { llm, asked } = makeModel()
+    const run = makeRun()
+    const messages = [rules, ...turn(1), ...turn(2), says('q3')]
+    const filter = await makeFilter(makeConversation(messages), llm, (await makeProject()).dir)
+    expect(brief(await filter.getHistory(run))).to.deep.equal([
+      'system rules',
+      'system So far:\nsummary 1',
+      'assistant a2',
+      'user q3',
+    ])
+    expect(asked.map(({ messages }) => brief(messages).map((line) => line.replace(/\.+/g, '')))).to.deep.equal([
+      ['system Sum up', 'user user: q1\n\nassistant: a1\n\nuser: q2'],
+    ])
+    expect(run.usage).to.deep.equal([{ inputTokens: 9 }])
+  })
+
+  it('remembers the summary in later runs, and adds to it what has come since', async () => {
+    const { dir, path } = await makeProject()
+    const { llm, asked } = makeModel()
+    const see = async (...messages: Message[]) =>
+      brief(await (await makeFilter(makeConversation([rules, ...messages]), llm, dir)).getHistory(makeRun()))
+    const begun = [...turn(1), ...turn(2), says('q3')]
+    await see(...begun)
+    expect(await see(...begun)).to.deep.equal(['system rules', 'system So far:\nsummary 1', 'assistant a2', 'user q3'])
+    expect(asked).to.have.length(1)
+    const later = [...begun, { role: 'assistant', content: 'a3' } as Message, ...turn(4), says('q5')]
+    expect(await see(...later)).to.deep.equal(['system rules', 'system So far:\nsummary 2', 'assistant a4', 'user q5'])
+    expect(asked[1]?.messages[1]?.content).to.match(/^Summary of what came before:\nsummary 1\n\nassistant: a2/)
+    expect(await readdir(path('conversations/test/module'))).to.have.length(1)
+  })
+
+  it('does not take the summary of another conversation', async () => {
+    const { dir } = await makeProject()
+    const { llm, asked } = makeModel()
+    for (const first of [turn(1), turn(9)]) {
+      const filter = await makeFilter(makeConversation([...first, ...turn(2), says('q3')]), llm, dir)
+      await filter.getHistory(makeRun())
+    }
+    expect(asked).to.have.length(2)
+  })
+
+  it('shows the conversation whole when the model fails, and says so in the log', async () => {
+    const context = makeContext({ projectDir: (await makeProject()).dir })
+    const messages = [...turn(1), ...turn(2), says('q3')]
+    const filter = await makeFilter(makeConversation(messages), makeModel(true).llm, '', context)
+    expect(await filter.getHistory(makeRun())).to.deep.equal(messages)
+    expect(context.lines).to.deep.equal([
+      'warn the conversation is shown whole, because it could not be summarized: no such model',
+    ])
+  })
+
+  it('ends with the run, and says that it needs one', async () => {
+    const filter = await makeFilter(makeConversation([...turn(1), ...turn(2)]), makeModel(true).llm, '/nowhere')
+    const run = makeRun()
+    run.abort(new Error('enough'))
+    const failure = async (promise: unknown) => Promise.resolve(promise).then(String, (error: Error) => error.message)
+    expect(await failure(filter.getHistory(run))).to.equal('enough')
+    expect(await failure(filter.getHistory())).to.match(/needs the run: call getHistory\(run\)/)
+  })
+})
