@@ -2,6 +2,7 @@
 import { benchAgents } from './agents.ts'
 import { benchChat } from './chat.ts'
 import { benchDebug } from './debug.ts'
+import { benchLibrary } from './library.ts'
 import { benchMcp } from './mcp.ts'
 import { benchReload } from './reload.ts'
 import { benchResponses } from './responses.ts'
@@ -15,6 +16,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   agents: benchAgents,
   reload: benchReload,
   streams: benchStreams,
+  library: benchLibrary,
 }
 
 const asked = process.argv.slice(2)

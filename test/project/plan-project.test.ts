@@ -30,6 +30,12 @@ describe('planProject', () => {
   })
 
   it('has git ignore what is secret or made', async () => {
-    expect((await textOf('.gitignore', {}))?.trim().split('\n')).to.include.members(['.env', 'debug/', 'responses/'])
+    expect((await textOf('.gitignore', {}))?.trim().split('\n')).to.include.members([
+      '.env',
+      'debug/',
+      'responses/',
+      'memory/',
+      'conversations/',
+    ])
   })
 })
