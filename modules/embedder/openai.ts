@@ -27,7 +27,12 @@ const Config = Type.Object({
     description:
       'How often a request that failed for a passing reason (408, 409, 429, 5xx, no connection) is repeated.',
   }),
-  timeout: Type.Number({ exclusiveMinimum: 0, default: 60, description: 'Seconds that one request may take.' }),
+  timeout: Type.Number({
+    exclusiveMinimum: 0,
+    maximum: 86_400,
+    default: 60,
+    description: 'Seconds that one request may take.',
+  }),
 })
 
 export default defineModule({

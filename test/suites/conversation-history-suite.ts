@@ -63,6 +63,7 @@ export function describeConversationHistory(
         call,
         messages[3] as Message,
       ]).flat()
+      many.push({ role: 'assistant', content: 'done' }, says('and'))
       const question = says('the question')
       const history = await makeHistory(makeConversation([{ role: 'system', content: 'rules' }, ...many, question]))
       const shown = await history.getHistory(run)

@@ -21,7 +21,7 @@ export function keepLatest(messages: readonly Message[], room: Room): Message[] 
   return messages.filter((message) => message.role === 'system' || message === question || kept.has(message))
 }
 
-/** About four bytes are a token: right for English, a little much for code and numbers, a little little for others. */
+/** Four bytes a token: about right for prose and code. Numbers and hashes have up to twice as many tokens. */
 export function countTokens({ content, ...message }: Message): number {
   const calls = message.role === 'assistant' && message.toolCalls ? JSON.stringify(message.toolCalls) : ''
   return Math.ceil((Buffer.byteLength(content) + Buffer.byteLength(calls)) / 4)

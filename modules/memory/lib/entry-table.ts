@@ -16,6 +16,7 @@ interface Row {
 /** Entries, and which vectors lead to them. Each change is one transaction. Entries of another owner are not there. */
 export class EntryTable {
   readonly #database: Database.Database
+  readonly #statements = new Map<string, Database.Statement>()
 
   constructor(database: Database.Database) {
     this.#database = database
@@ -98,11 +99,17 @@ export class EntryTable {
   }
 
   #run(sql: string, ...values: string[]): void {
-    this.#database.prepare(sql).run(...values)
+    this.#prepare(sql).run(...values)
   }
 
   #rows<R>(sql: string, ...values: string[]): R[] {
-    return this.#database.prepare(sql).all(...values) as R[]
+    return this.#prepare(sql).all(...values) as R[]
+  }
+
+  #prepare(sql: string): Database.Statement {
+    const statement = this.#statements.get(sql) ?? this.#database.prepare(sql)
+    this.#statements.set(sql, statement)
+    return statement
   }
 }
 

@@ -10,7 +10,11 @@ export const costLimits = {
     }),
   ),
   max_seconds: Type.Optional(
-    Type.Number({ exclusiveMinimum: 0, description: 'Seconds that the answer may take; what runs then is aborted.' }),
+    Type.Number({
+      exclusiveMinimum: 0,
+      maximum: 86_400,
+      description: 'Seconds that the answer may take; what runs then is aborted.',
+    }),
   ),
 }
 

@@ -48,8 +48,8 @@ describe('memory/vector-memory', () => {
   it('keeps the memories of users apart when it is told to', async () => {
     const memory = await openMemory(undefined, { config: { per_user: true } })
     const [ann, bob, nobody] = [makeRun({ user: 'ann' }), makeRun({ user: 'bob' }), makeRun()]
-    const id = await memory.store('I like plums', {}, ann)
     for (let n = 0; n < 20; n++) await memory.store('I like plums', {}, bob)
+    const id = await memory.store('I like plums', {}, ann)
     expect((await memory.search('plums', 5, ann)).map((found) => found.id)).to.deep.equal([id])
     expect(await memory.get(id, bob)).to.equal(undefined)
     expect([await memory.update(id, 'x', {}, bob), await memory.delete(id, bob)]).to.deep.equal([false, false])
@@ -80,6 +80,16 @@ describe('memory/vector-memory', () => {
     expect(await texts(memory)).to.deep.equal(['old'])
     const [query] = await local.embed(['old'], run)
     expect(await index.search(query as Float32Array, 9, run)).to.have.length(1)
+  })
+
+  it('leaves no vector of a text behind that was replaced or forgotten', async () => {
+    const index = await openIndex()
+    const memory = await openMemory(undefined, { index, chunker: { chunk: async (text) => text.split('|') } })
+    const id = await memory.store('a|b|c', {}, run)
+    await memory.delete(await memory.store('d|e', {}, run), run)
+    await memory.update(id, 'f|g', {}, run)
+    const [query] = await (await makeEmbedder()).embed(['a'], run)
+    expect(await index.search(query as Float32Array, 9, run)).to.have.length(2)
   })
 
   it('takes its vectors out of the index when they could not all be added', async () => {

@@ -1,4 +1,7 @@
+import type { Response } from 'agent-host'
 import { expect } from 'chai'
+import { BudgetSpent, withinBudget } from '../../../modules/orchestrator/lib/budget.ts'
+import { makeRun } from '../../support/fake-run.ts'
 import { clockTools, clockFiles as files, runAgent } from '../../support/run-agent.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
 
@@ -61,6 +64,16 @@ describe('budgets of orchestrators', () => {
     expect(failure).to.equal('RUN_ABORTED')
   })
 
+  it('have nothing to say of a run that was cancelled first', async () => {
+    const run = makeRun()
+    const work = async () => {
+      run.abort(new Error('cancelled'))
+      throw new BudgetSpent('max_tokens', 'I stopped.')
+    }
+    const failure = await withinBudget({}, run, {} as Response, work).catch((error: Error) => error.message)
+    expect([failure, run.incomplete]).to.deep.equal(['cancelled', []])
+  })
+
   it('fail a run whose model fails as before', async () => {
     const failure = await outcome(loop({ max_seconds: 5, max_tokens: 9 }, [{ error: 'no such model' }])).catch(
       (error: Error) => error.message,
@@ -69,7 +82,10 @@ describe('budgets of orchestrators', () => {
   })
 
   it('notice a call that is repeated and always answers the same, whatever the order of its arguments', async () => {
-    const agent = loop({ max_repeats: 2 }, [calls('broken', { a: 1, b: 2 }), calls('broken', { b: 2, a: 1 })])
+    const agent = loop({ max_repeats: 2, max_steps: 3 }, [
+      calls('broken', { a: 1, b: 2 }),
+      calls('broken', { b: 2, a: 1 }),
+    ])
     expect(await outcome(agent)).to.deep.equal([
       'I stopped, because I was about to use broken in the same way again, after it had told me the same 2 times.',
       'repeated_call',

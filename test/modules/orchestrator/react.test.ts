@@ -80,6 +80,21 @@ describe('orchestrator/react', () => {
     ])
   })
 
+  it('lets no model go on that makes up an observation', async () => {
+    let pieces = 0
+    const llm: LLM = {
+      async *generate({ messages }) {
+        const dream = [act('clock', '{"city": "Lima"}'), '\nObservation:', ' midnight', ' all', ' over']
+        for (const text of messages.length > 2 ? ['Final Answer: noon'] : dream) {
+          pieces++
+          yield { type: 'text', text }
+        }
+      },
+    }
+    const { text } = await runAgent(agent(['x']), 'When?', { files, overrides: { llm } })
+    expect([text, pieces]).to.deep.equal(['noon', 3])
+  })
+
   it('tells the model what went wrong: no such tool, arguments that cannot be read, a tool that fails', async () => {
     const replies = [act('clok', '{}'), act('counter', 'now'), act('broken', '')]
     const { seen } = await ask(replies)

@@ -26,6 +26,9 @@ describe('orchestrator/router', () => {
     expect(await answer('Can you pay  back?', desk())).to.equal('billing: Can you pay  back?')
     expect(await answer('I learn C++.', desk())).to.equal('billing: I learn C++.')
     expect(await answer('the next train', desk())).to.equal('travel: the next train')
+    const none = desk({ no_match: 'nobody' })
+    for (const text of ['a strain', 'my training', 'pay it back'])
+      expect(await answer(text, none), text).to.equal('nobody')
   })
 
   it('asks no model where a keyword decides', async () => {
@@ -62,7 +65,7 @@ describe('orchestrator/router', () => {
 
   it('understands a model that says more than the name, and none that names two', async () => {
     expect(await answer('hi', desk({}, [model('I think travel fits.')]))).to.equal('travel: hi')
-    expect(await answer('hi', desk({ fallback: 'billing' }, [model('travel or billing')]))).to.equal('billing: hi')
+    expect(await answer('hi', desk({ fallback: 'travel' }, [model('travel or billing')]))).to.equal('travel: hi')
   })
 
   it('says what it can help with when none fits, and marks the answer', async () => {
