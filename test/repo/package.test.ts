@@ -132,6 +132,18 @@ describe('the package', () => {
 
 const LOOP = '  - { id: loop, module: orchestrator/tool-loop }\n'
 const OFFLINE = '  - { id: llm, module: llm/offline }\n'
+const MEMORY =
+  '  - { id: embedder, module: embedder/local }\n  - { id: index, module: memory/exact-index }\n' +
+  '  - { id: memory, module: memory/vector-memory }\n  - { id: tools, module: tools/memory }\n'
+
+/** A handler over two others. */
+function chained(reference: string, more: string): string {
+  const handlers =
+    '  - { id: one, module: echo }\n  - { id: two, module: echo }\n  - { id: stage, module: orchestrator/stage }\n'
+  const links = `exchange:\n  - { module: it, protocol: TextMessageHandler, provider: [one, two] }\n  - { module: __entry__, protocol: TextMessageHandler, provider: it }\n`
+  return `${handlers}  - { id: it, module: ${reference}${more} }\n${OFFLINE}${links}`
+}
+
 /** A model over others. */
 function wrapping(reference: string, provider: string, more = ''): string {
   const other = '  - { id: other, module: llm/mock, config: { replies: [{ text: hi }] } }\n'
@@ -141,6 +153,22 @@ function wrapping(reference: string, provider: string, more = ''): string {
 
 /** Agents that use a module, by its reference. */
 const AGENTS: Readonly<Record<string, string>> = {
+  'chunker/token': `${MEMORY}  - { id: it, module: chunker/token }\n${OFFLINE}${LOOP}`,
+  'embedder/local': `${MEMORY}${OFFLINE}${LOOP}`,
+  'embedder/openai': `${MEMORY.replace('embedder/local', 'embedder/openai')}${OFFLINE}${LOOP}`,
+  'memory/exact-index': `${MEMORY}${OFFLINE}${LOOP}`,
+  'memory/vector-memory': `${MEMORY}${OFFLINE}${LOOP}`,
+  'tools/memory': `${MEMORY}${OFFLINE}${LOOP}`,
+  'conversation/windowed': `  - { id: it, module: conversation/windowed }\n${OFFLINE}${LOOP}`,
+  'conversation/summarizing': `  - { id: it, module: conversation/summarizing }\n${OFFLINE}${LOOP}`,
+  'conversation/persistent': `  - { id: it, module: conversation/persistent }\n${OFFLINE}${LOOP}`,
+  'orchestrator/react': `${OFFLINE}  - { id: it, module: orchestrator/react }\n`,
+  'orchestrator/router': chained(
+    'orchestrator/router',
+    ', config: { handlers: [{ name: one, description: x }, { name: two, description: y }] }',
+  ),
+  'orchestrator/pipeline': chained('orchestrator/pipeline', ''),
+  'orchestrator/stage': chained('orchestrator/pipeline', ''),
   'conversation/history': `  - { id: it, module: conversation/history }\n${OFFLINE}${LOOP}`,
   echo: '  - { id: it, module: echo }\n',
   // Their packages are not there: they are made when a run needs them, and not before.

@@ -83,7 +83,7 @@ function readVectors(reply: string, count: number, run: Run): Float32Array[] {
   for (const [place, { index = place, embedding }] of (data ?? []).entries()) {
     if (Array.isArray(embedding)) vectors[index] = Float32Array.from(embedding)
   }
-  const lengths = new Set(Array.from({ length: count }, (_, at) => vectors[at]?.length))
+  const lengths = new Set<number | undefined>(Array.from({ length: count }, (_, at) => vectors[at]?.length))
   if (vectors.length !== count || lengths.size > 1 || lengths.has(undefined) || lengths.has(0)) {
     throw new Error(`gave an answer that is not ${count} vectors of one length: ${reply.slice(0, 100)}`)
   }

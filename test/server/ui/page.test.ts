@@ -56,7 +56,9 @@ export default defineModule({ name: 'Planner', provides: [TextMessageHandler], u
     }
     await Promise.allSettled(tools.map((tool, n) => tool.executeTool(lists[n][0].name, { what: text }, run)))
     if (text === 'fail') throw new Error('The planner gave up')
-    for (const word of ['I ', 'looked ', 'for ', text]) { await response.respondText(word); if (text.startsWith('slow')) await wait(250, run.signal) }
+    for (const word of ['I ', 'looked ', 'for ', text]) await response.respondText(word)
+    // Until it is stopped.
+    while (text.startsWith('slow')) { await response.respondText(' more'); await wait(100, run.signal) }
   } }) })`,
 }
 
