@@ -93,7 +93,7 @@ describe('the package', () => {
     this.timeout(120_000)
     const { dir, command } = await install()
     await execa(command, ['init', 'each', '--yes'], { cwd: dir })
-    for (const reference of listLibrary()) {
+    const ejectAlone = async (reference: string) => {
       const project = join(dir, 'each/modules', reference.replace('/', '.'))
       await fsExtra.copy(join(dir, 'each/tools'), join(project, 'tools'))
       await writeAgent(project, reference)
@@ -102,6 +102,11 @@ describe('the package', () => {
       expect(problems, reference).to.deep.equal([])
       expect(agents[0]?.modules.find(({ module }) => module === reference)?.source).to.equal('ejected')
     }
+    const references = listLibrary()
+    const takeTurns = async () => {
+      for (let reference = references.shift(); reference; reference = references.shift()) await ejectAlone(reference)
+    }
+    await Promise.all([takeTurns(), takeTurns(), takeTurns()])
     expect(await checkTypes(join(dir, 'each'))).to.deep.equal([0, ''])
   })
 

@@ -1,0 +1,25 @@
+// Ejects every module of the library, and runs the tests of the modules against the copies. After `npm run build`.
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { listLibrary } from '../dist/agent/load-module.js'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'agent-host-ejected-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+run(join(root, 'bin/run.js'), ['eject', '-m', ...listLibrary()])
+for (const name of ['package.json', '.mocharc.json', 'tsconfig.json', 'test']) {
+  cpSync(join(root, name), join(folder, name), { recursive: true })
+}
+for (const name of ['src', 'node_modules', 'dist', 'bin', 'docs', 'templates']) {
+  symlinkSync(join(root, name), join(folder, name))
+}
+run(join(root, 'node_modules/mocha/bin/mocha.js'), ['--spec', 'test/modules/**/*.test.ts'])
+
+function run(file, args) {
+  const { status } = spawnSync(process.execPath, [file, ...args], { cwd: folder, stdio: 'inherit' })
+  if (status !== 0) process.exit(status ?? 1)
+}

@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { AgentHost } from 'agent-host'
+import { expect } from 'chai'
+import { planProject } from '../../src/project/plan-project.ts'
+import { runCli, runNode } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+/** The code blocks of a page that say in their first line which file they are, and its agents. */
+function read(page: string): { files: Record<string, string>; agents: string[] } {
+  const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
+  const blocks = [...text.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({ language, code }))
+  const files = blocks.flatMap(({ code }) => {
+    const path = /^\/\/ (\S+\.ts)\n/.exec(code)?.[1]
+    return path ? [[path, code] as const] : []
+  })
+  const agents = blocks.flatMap(({ language, code }) => (language === 'yaml' ? [code] : []))
+  return { files: Object.fromEntries(files), agents }
+}
+
+async function makeDocumented(files: Record<string, string>) {
+  const template = await planProject({ name: 'docs', llm: 'offline' })
+  return makeProject({ ...Object.fromEntries(template.map(({ path, content }) => [path, String(content)])), ...files })
+}
+
+describe('the code of the docs', () => {
+  it('reference.md: is what the modules of the library say', async () => {
+    const script = fileURLToPath(new URL('../../scripts/write-reference.js', import.meta.url))
+    expect(await runNode([script, '--check'])).deep.equal({ exitCode: 0, stdout: '', stderr: '' })
+  })
+
+  it('testing.md: its tests pass in a new project', async () => {
+    const { files } = read('testing.md')
+    expect(Object.keys(files)).deep.equal(['tests/support.test.ts', 'tests/override.test.ts'])
+    const { dir } = await makeDocumented(files)
+    const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
+    expect([exitCode, /pass \d+/.exec(stdout)?.[0]]).deep.equal([0, 'pass 4'])
+  }).timeout(30_000)
+
+  it('writing-modules.md: its agents answer with its modules', async () => {
+    const { files, agents } = read('writing-modules.md')
+    const { dir } = await makeDocumented(files)
+    const host = new AgentHost({ projectDir: dir, environment: {} })
+    try {
+      for (const agent of agents) await host.register(agent)
+      expect((await host.run('counting', 'one')).text).equal('1 turns')
+      expect((await host.run('interpreter', 'agent')).text).equal('one who acts')
+      expect((await host.run('interpreter', 'other')).text).equal('I do not know that word.')
+    } finally {
+      await host.close()
+    }
+  })
+})
