@@ -1,6 +1,6 @@
 // Ejects every module of the library, and runs the tests of the modules against the copies. After `npm run build`.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,13 +11,15 @@ const folder = mkdtempSync(join(tmpdir(), 'agent-host-ejected-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 run(join(root, 'bin/run.js'), ['eject', '-m', ...listLibrary()])
-for (const name of ['package.json', '.mocharc.json', 'tsconfig.json', 'test']) {
+for (const name of ['package.json', 'tsconfig.json', 'test']) {
   cpSync(join(root, name), join(folder, name), { recursive: true })
 }
 for (const name of ['src', 'node_modules', 'dist', 'bin', 'docs', 'templates']) {
   symlinkSync(join(root, name), join(folder, name))
 }
-run(join(root, 'node_modules/mocha/bin/mocha.js'), ['--spec', 'test/modules/**/*.test.ts'])
+const settings = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'))
+writeFileSync(join(folder, '.mocharc.json'), JSON.stringify({ ...settings, spec: ['test/modules/**/*.test.ts'] }))
+run(join(root, 'node_modules/mocha/bin/mocha.js'), [])
 
 function run(file, args) {
   const { status } = spawnSync(process.execPath, [file, ...args], { cwd: folder, stdio: 'inherit' })
