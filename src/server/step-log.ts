@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../agent/agent-event.ts'
 import type { AgentHost } from '../agent/host.ts'
 import type { Log } from '../agent/log.ts'
-import { stringifyRedacted } from '../trace/redact.ts'
+import { writePayload } from '../trace/payload.ts'
 
 const MAX_CHARS = 200
 
@@ -24,8 +24,11 @@ function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, end
   const { text } = (end.result ?? {}) as { text?: string }
   const outcome =
     end.exception === null ? shorten(text ?? '') : `failed: ${shorten(end.exception.split('\n')[0] ?? '')}`
-  return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(stringifyRedacted(args))}) → ${outcome}`
+  return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
 }
+
+/** The log itself takes the secrets of the environment out. */
+const asItIs = (text: string): string => text
 
 function shorten(text: string): string {
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}… (${text.length} characters)` : text

@@ -46,11 +46,3 @@ export function makeRedact(environment: Readonly<Record<string, string | undefin
   const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
   return (text) => text.replace(pattern, REDACTED)
 }
-
-/** JSON of a value, without the texts of fields whose names speak of a secret. */
-export function stringifyRedacted(value: unknown): string {
-  const text = JSON.stringify(value, (name, field: unknown) => {
-    return typeof field === 'string' && isSecretName(name) ? REDACTED : field
-  })
-  return text ?? ''
-}
