@@ -1,5 +1,6 @@
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { type AgentServer, buildServer } from 'agent-host'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
@@ -374,6 +375,9 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
   })
 
   it('leads from a point of the metrics to its runs', async () => {
+    // The run and the click have to fall into one bucket, of 15 s.
+    const intoBucket = (Date.now() / 1000) % 15
+    if (intoBucket > 7) await setTimeout((15 - intoBucket) * 1000 + 100)
     await complete('echo', 'counted')
     const page = await open('#/metrics?range=15m&agent=echo')
     await see(page, 'Runs and errors')
