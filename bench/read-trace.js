@@ -6,7 +6,7 @@ const before = process.memoryUsage().rss
 const startedMs = performance.now()
 const reader = new TraceReader(dir, Number.POSITIVE_INFINITY)
 while (reader.step());
-const run = (text) => reader.index.runs({ filter: { text }, first: 50, after: undefined }).runs
+const run = (text) => reader.index.runs.list({ filter: { text }, first: 50, after: undefined }).runs
 switch (question) {
   case 'runs':
     run(undefined)
@@ -15,7 +15,7 @@ switch (question) {
     run('no run says this')
     break
   case 'events': {
-    const [first] = reader.index.runsLike('run-777', 1)
+    const [first] = reader.index.runs.like('run-777', 1)
     if (reader.events({ runId: first?.run_id ?? '', after: -1, first: 1000 }).events.length !== 4)
       throw new Error('The run has not its events.')
     break

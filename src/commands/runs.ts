@@ -31,7 +31,7 @@ export default class Runs extends BaseCommand {
     const filter = { agentId: agent, status: readStatus(status), text }
     const reader = await openReader()
     try {
-      const { runs } = reader.index.runs({ filter, first: limit, after: undefined })
+      const { runs } = reader.index.runs.list({ filter, first: limit, after: undefined })
       if (json) this.log(JSON.stringify({ runs }, null, 2))
       else if (runs.length === 0) this.log('No run fits.')
       // The latest stands at the end, where the eye is.

@@ -61,7 +61,7 @@ export class TraceReader {
 
   /** Events of a run, in their order. */
   events({ runId, after, first, ...filter }: EventsQuery): EventsPage {
-    const places = readPlaces(this.index.placesOf(runId))
+    const places = readPlaces(this.index.runs.placesOf(runId))
     const tests = [`"run_id":${JSON.stringify(runId)}`, ...textsOf(filter)]
     const found: { index: number; line: string }[] = []
     for (let from = after + 1; from < places.length; from += BATCH) {

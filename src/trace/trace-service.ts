@@ -36,14 +36,15 @@ class TraceService {
   constructor(reader: TraceReader) {
     this.#reader = reader
     const { index } = reader
+    const { runs } = index
     this.#answers = {
-      runs: (query) => index.runs(query),
-      count: (filter) => index.count(filter),
-      run: (runId) => index.run(runId),
+      runs: (query) => runs.list(query),
+      count: (filter) => runs.count(filter),
+      run: (runId) => runs.get(runId),
       events: (query) => reader.events(query),
       log: (query) => reader.log(query),
-      latestWith: ({ agentId, step }) => index.latestWith(agentId, step),
-      metrics: (query) => index.metrics(query),
+      latestWith: ({ agentId, step }) => runs.latestWith(agentId, step),
+      metrics: (query) => runs.metrics(query),
       missingBytes: () => index.missingBytes(),
     }
     parentPort?.on('message', (job: TraceJob) => this.#do(job))
@@ -114,7 +115,7 @@ class TraceService {
     this.#watching = undefined
     if (!isWatched) return
     this.#attempt(() => {
-      this.#lastChange = this.#reader.index.lastChange()
+      this.#lastChange = this.#reader.index.runs.lastChange()
     })
     this.#watching = setInterval(() => this.#indexSoon(0), WATCH_MS)
   }
@@ -142,7 +143,7 @@ class TraceService {
 
   #tellChanges(): void {
     if (!this.#watching) return
-    const rows = this.#reader.index.changes(this.#lastChange, MAX_CHANGES)
+    const rows = this.#reader.index.runs.changes(this.#lastChange, MAX_CHANGES)
     if (rows.length === 0) return
     this.#lastChange = rows.at(-1)?.change ?? this.#lastChange
     this.#say({ kind: 'changed', runs: rows.map(({ change, ...run }) => run) })

@@ -207,6 +207,7 @@ describe('Traces', () => {
         expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun(run, `${who} says ${number}`))
       }
     }
+    for (const traces of [one, two]) expect(await traces.ask('missingBytes', undefined)).equal(0)
     // The one that keeps the index goes: the other takes over.
     await one.close()
     recordAll(two, echoRun('two-last', 'alone'))

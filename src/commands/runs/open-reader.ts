@@ -30,7 +30,7 @@ export async function openReader(): Promise<TraceReader> {
  * @throws HostError `PROJECT_INVALID` when it means none, or several
  */
 export function findRun(reader: TraceReader, prefix: string): RunSummary {
-  const [run, other] = reader.index.runsLike(prefix, 2)
+  const [run, other] = reader.index.runs.like(prefix, 2)
   if (!run) {
     throw new HostError('PROJECT_INVALID', `There is no run '${prefix}'.`, {
       suggestions: ['`agent-host runs` lists the latest ones; an older one may have been rotated away.'],

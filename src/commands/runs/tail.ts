@@ -21,7 +21,7 @@ export default class RunsTail extends BaseCommand {
     const { agent, json } = (await this.parse(RunsTail)).flags
     const reader = await openReader()
     const told = new Map<string, string>()
-    let change = reader.index.lastChange()
+    let change = reader.index.runs.lastChange()
     let isStopped = false
     process.once('SIGINT', () => {
       isStopped = true
@@ -30,7 +30,7 @@ export default class RunsTail extends BaseCommand {
       reader.catchUp()
       // A server that starts meanwhile knows more of its runs than their files tell.
       reader.index.letOthersKeep()
-      for (const { change: latest, ...run } of reader.index.changes(change, MAX_CHANGES)) {
+      for (const { change: latest, ...run } of reader.index.runs.changes(change, MAX_CHANGES)) {
         change = latest
         // A run that goes on changes with every call.
         if (told.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue

@@ -1,0 +1,67 @@
+import { closeSync, openSync, rmSync } from 'node:fs'
+import Database from 'libsql'
+
+/** Of the tables below: an index of another version is made anew from the files. */
+const VERSION = 1
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS runs (
+  run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, entry_point TEXT NOT NULL, status TEXT NOT NULL,
+  started_at REAL NOT NULL, duration_ms REAL, first_text_ms REAL,
+  calls INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,
+  input TEXT NOT NULL, output TEXT NOT NULL, error TEXT,
+  input_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
+  file INTEGER NOT NULL, steps TEXT NOT NULL, modules TEXT NOT NULL, places TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS runs_by_time ON runs (started_at, run_id);
+CREATE INDEX IF NOT EXISTS runs_by_agent ON runs (agent_id, started_at, run_id);
+`
+
+/**
+ * Opens the database of the index, or makes it, for the owner alone.
+ *
+ * @param mayRemake whether one that cannot be used is made anew: whatever it was, it comes from the trace files
+ */
+export function openIndexDatabase(path: string, mayRemake: boolean): Database.Database {
+  try {
+    return openIndex(path)
+  } catch (error) {
+    if (!mayRemake) throw error
+    for (const suffix of ['', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
+    return openIndex(path)
+  }
+}
+
+function openIndex(path: string): Database.Database {
+  closeSync(openSync(path, 'a', 0o600))
+  const db = new Database(path)
+  db.exec('PRAGMA busy_timeout = 3000')
+  db.exec('PRAGMA journal_mode = WAL')
+  // What is lost with the power is read again from the files.
+  db.exec('PRAGMA synchronous = OFF')
+  const { user_version: version } = db.prepare('PRAGMA user_version').get([]) as { user_version: number }
+  if (version === VERSION) return db
+  if (version !== 0) {
+    db.close()
+    throw new Error(`The index has version ${version}.`)
+  }
+  db.exec('BEGIN IMMEDIATE')
+  db.exec(SCHEMA)
+  db.exec(`PRAGMA user_version = ${VERSION}`)
+  db.exec('COMMIT')
+  return db
+}
+
+/** A lock on a file, given back by the system at whatever instant its holder dies; undefined while another has it. */
+export function tryLock(path: string): Database.Database | undefined {
+  closeSync(openSync(path, 'a', 0o600))
+  const lock = new Database(path)
+  try {
+    lock.exec('PRAGMA busy_timeout = 0')
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch {
+    lock.close()
+    return undefined
+  }
+}

@@ -1,0 +1,184 @@
+import type Database from 'libsql'
+import { MetricsTally, type MetricsView } from './metrics.ts'
+import type { RunRecord, RunSummary } from './run-summary.ts'
+import type { MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
+
+const SUMMARY = `run_id, agent_id, entry_point, status, started_at, duration_ms, first_text_ms, calls, errors, events,
+  input, output, error, input_tokens, output_tokens`
+
+export type ChangedRun = RunSummary & { change: number }
+
+/** The runs of the index: one row each. */
+export class RunsTable {
+  readonly #db: Database.Database
+  readonly #put: Database.Statement
+  readonly #whole: Database.Statement
+
+  constructor(db: Database.Database) {
+    this.#db = db
+    this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, modules, places)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#whole = db.prepare(`SELECT ${SUMMARY}, modules, steps, places FROM runs WHERE run_id = ?`)
+  }
+
+  put(record: RunRecord): void {
+    this.#put.run([...valuesOf(record), lastFileOf(record.places), ...textsOf(record)])
+  }
+
+  /** Everything about a run, to go on with it. */
+  find(runId: string): RunRecord | undefined {
+    const row = this.#whole.all([runId])[0] as
+      | (RunSummary & { modules: string; steps: string; places: string })
+      | undefined
+    if (!row) return undefined
+    const { modules, steps, places, ...summary } = row
+    return {
+      summary,
+      modules: JSON.parse(modules) as RunRecord['modules'],
+      steps: steps.split(' ').filter((step) => step !== ''),
+      places,
+    }
+  }
+
+  /** Removes the runs that have nothing after what is in this file; answers their ids. */
+  removeOf(file: number): string[] {
+    const ids = this.#all<RunSummary>('SELECT run_id FROM runs WHERE file = ?', [file]).map(({ run_id }) => run_id)
+    this.#db.prepare('DELETE FROM runs WHERE file = ?').run([file])
+    return ids
+  }
+
+  /** No run of a process that is gone goes on. */
+  interruptRunning(): void {
+    this.#db.exec(`UPDATE runs SET status = 'interrupted' WHERE status = 'running'`)
+  }
+
+  /** Newest first. */
+  list({ filter, first, after }: RunsQuery): { runs: RunSummary[]; hasMore: boolean } {
+    const { where, values } = conditionsOf(filter)
+    if (after) {
+      where.push('(started_at < ? OR (started_at = ? AND run_id < ?))')
+      values.push(after.startedAt, after.startedAt, after.runId)
+    }
+    const condition = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
+    const sql = `SELECT ${SUMMARY} FROM runs ${condition} ORDER BY started_at DESC, run_id DESC LIMIT ?`
+    const rows = this.#all<RunSummary>(sql, [...values, first + 1])
+    return { runs: rows.slice(0, first), hasMore: rows.length > first }
+  }
+
+  count(filter: RunFilter): number {
+    const { where, values } = conditionsOf(filter)
+    const condition = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
+    return this.#all<{ count: number }>(`SELECT count(*) AS count FROM runs ${condition}`, values)[0]?.count ?? 0
+  }
+
+  get(runId: string): RunSummary | undefined {
+    return this.#all<RunSummary>(`SELECT ${SUMMARY} FROM runs WHERE run_id = ?`, [runId])[0]
+  }
+
+  /** Runs whose ids begin like this, newest first. */
+  like(prefix: string, limit: number): RunSummary[] {
+    const sql = `SELECT ${SUMMARY} FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY started_at DESC LIMIT ?`
+    return this.#all<RunSummary>(sql, [prefix, `${prefix}\uffff`, limit])
+  }
+
+  /** The newest run of an agent in which a step (`<module id>.<method>`) was taken. */
+  latestWith(agentId: string, step: string): RunSummary | undefined {
+    const filter = { agentId, step }
+    return this.list({ filter, first: 1, after: undefined }).runs[0]
+  }
+
+  /** The text of {@link Places} of a run's events; empty when there is no such run. */
+  placesOf(runId: string): string {
+    return this.#all<{ places: string }>('SELECT places FROM runs WHERE run_id = ?', [runId])[0]?.places ?? ''
+  }
+
+  /** What has changed after that change, oldest first. A row is written anew with every change, at the end. */
+  changes(after: number, limit: number): ChangedRun[] {
+    const sql = `SELECT ${SUMMARY}, rowid AS change FROM runs WHERE rowid > ? ORDER BY rowid LIMIT ?`
+    return this.#all<ChangedRun>(sql, [after, limit])
+  }
+
+  lastChange(): number {
+    return this.#all<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM runs', [])[0]?.last ?? 0
+  }
+
+  metrics(query: MetricsQuery): MetricsView {
+    const tally = new MetricsTally(query)
+    const { where, values } = conditionsOf({ agentId: query.agentId, since: query.since, until: query.until })
+    const sql = `SELECT agent_id, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens, modules
+      FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
+    for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
+    return tally.view()
+  }
+
+  #all<T>(sql: string, values: readonly (string | number)[]): T[] {
+    return this.#db.prepare(sql).all([...values]) as T[]
+  }
+}
+
+type Value = string | number | null
+
+function valuesOf({ summary }: RunRecord): Value[] {
+  const values = [
+    summary.run_id,
+    summary.agent_id,
+    summary.entry_point,
+    summary.status,
+    summary.started_at,
+    summary.duration_ms,
+    summary.first_text_ms,
+    summary.calls,
+    summary.errors,
+    summary.events,
+    summary.input,
+    summary.output,
+    summary.error,
+    summary.input_tokens,
+    summary.output_tokens,
+  ]
+  return values.map(bindable)
+}
+
+function textsOf({ steps, modules, places }: RunRecord): Value[] {
+  return [bindable(` ${steps.join(' ')} `), bindable(JSON.stringify(modules)), places]
+}
+
+/** Text ends at NUL where libsql binds it. */
+function bindable(value: Value): Value {
+  return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
+}
+
+function lastFileOf(places: string): number {
+  return Number(places.slice(places.lastIndexOf(';') + 1).split(':', 1)[0] ?? 0)
+}
+
+function conditionsOf(filter: RunFilter): { where: string[]; values: (string | number)[] } {
+  const where: string[] = []
+  const values: (string | number)[] = []
+  const add = (condition: string, ...given: (string | number)[]) => {
+    where.push(condition)
+    values.push(...given)
+  }
+  if (filter.agentId !== undefined) add('agent_id = ?', filter.agentId)
+  if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
+  if (filter.status !== undefined) add('status = ?', filter.status)
+  if (filter.since !== undefined) add('started_at >= ?', filter.since)
+  if (filter.until !== undefined) add('started_at < ?', filter.until)
+  if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
+  if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
+  if (filter.hasErrors === true) add('errors > 0')
+  if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
+  if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)
+  if (filter.methodName !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `%.${literal(filter.methodName)} %`)
+  if (filter.text !== undefined) {
+    const pattern = `%${literal(filter.text)}%`
+    const columns = ['input', 'output', 'error', 'run_id', 'agent_id']
+    add(`(${columns.map((name) => `${name} LIKE ? ESCAPE '\\'`).join(' OR ')})`, ...columns.map(() => pattern))
+  }
+  return { where, values }
+}
+
+/** A text as itself within a LIKE pattern. */
+function literal(text: string): string {
+  return text.replaceAll('\0', '').replace(/[\\%_]/g, '\\$&')
+}
