@@ -51,6 +51,7 @@ export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
 export type { EventStream, EventStreamOptions, EventStreams } from './server/event-streams.ts'
 export type { ServerOptions } from './server/options.ts'
 export type { AgentServer } from './server/server.ts'
+export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
 
 /**

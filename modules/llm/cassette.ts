@@ -1,9 +1,17 @@
 import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
-import { type Attachment, defineModule, LLM, type LLMPart, type LLMRequest, optional, Type } from 'agent-host'
+import {
+  type Attachment,
+  defineModule,
+  LLM,
+  type LLMPart,
+  type LLMRequest,
+  makeRedact,
+  optional,
+  Type,
+} from 'agent-host'
 import { CassetteFile, type Recording } from './lib/cassette-file.ts'
 import { differences } from './lib/differences.ts'
-import { hidesSecrets } from './lib/secrets.ts'
 
 const HOW_TO_RECORD = 'To record it, run once with AGENT_HOST_CASSETTE=update and a key.'
 
@@ -24,7 +32,7 @@ export default defineModule({
   create: ({ llm }, config, { environment, projectDir, moduleId, log }) => {
     const mode = readMode(environment.AGENT_HOST_CASSETTE) ?? config.mode
     const file = new CassetteFile(resolve(projectDir, config.file))
-    const hide = hidesSecrets(environment)
+    const hide = makeRedact(environment)
     const plays = new Map<string, number>()
     const recorded = new Set<string>()
 

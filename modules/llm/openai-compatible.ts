@@ -1,5 +1,6 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
+import { httpSettings } from './lib/vendor.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
@@ -15,28 +16,12 @@ export default defineModule({
     api_key: Type.Optional(
       Type.String({ description: 'Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}' }),
     ),
-    headers: Type.Record(Type.String(), Type.String(), {
-      default: {},
-      description: 'Further headers of every request.',
-    }),
     query: Type.Record(Type.String(), Type.String(), {
       default: {},
       description: 'Parameters that are added to the address of every request.',
     }),
-    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
     max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
-    max_retries: Type.Integer({
-      minimum: 0,
-      maximum: 10,
-      default: 2,
-      description:
-        'How often a request that failed for a passing reason (408, 409, 429, 5xx, no connection) is repeated.',
-    }),
-    timeout: Type.Number({
-      minimum: 1,
-      default: 60,
-      description: 'Seconds without a word from the model after which it is given up.',
-    }),
+    ...httpSettings,
   }),
   create: async (_, config) => {
     // Loaded here: it takes a while, and most agents never need it.

@@ -35,9 +35,18 @@ export class TurnFile {
   }
 }
 
+/** A message as it stands in the file: bytes as base64, addresses as texts. */
+type StoredMessage =
+  | Exclude<Message, { role: 'user' }>
+  | (Omit<Extract<Message, { role: 'user' }>, 'attachments'> & { readonly attachments?: readonly StoredAttachment[] })
+
+interface StoredAttachment extends Omit<Attachment, 'data'> {
+  readonly data: string | { readonly base64: string }
+}
+
 function readTurn(line: string): Message[] {
   try {
-    return (JSON.parse(line) as Message[]).map(readAttachments)
+    return (JSON.parse(line) as StoredMessage[]).map(readMessage)
   } catch {
     // Empty, or cut off: it was never a turn.
     return []
@@ -50,12 +59,12 @@ function writeBytes(this: unknown, key: string, value: unknown): unknown {
   return key === 'data' && data instanceof Uint8Array ? { base64: Buffer.from(data).toString('base64') } : value
 }
 
-function readAttachments(message: Message): Message {
-  if (message.role !== 'user' || !message.attachments) return message
-  return { ...message, attachments: message.attachments.map(readAttachment) }
+function readMessage(message: StoredMessage): Message {
+  if (message.role !== 'user') return message
+  const { attachments, ...rest } = message
+  return attachments ? { ...rest, attachments: attachments.map(readAttachment) } : rest
 }
 
-function readAttachment(attachment: Attachment): Attachment {
-  const data = attachment.data as unknown as string | { base64: string }
-  return { ...attachment, data: typeof data === 'string' ? new URL(data) : Buffer.from(data.base64, 'base64') }
+function readAttachment({ data, ...facts }: StoredAttachment): Attachment {
+  return { ...facts, data: typeof data === 'string' ? new URL(data) : Buffer.from(data.base64, 'base64') }
 }

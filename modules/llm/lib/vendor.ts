@@ -3,13 +3,12 @@ import { type LLM, type LLMRequest, type ModuleContext, type Static, Type } from
 import type { Habits } from './ai-sdk-convert.ts'
 import { makeLLM } from './ai-sdk-llm.ts'
 
-const settings = {
+const requestSettings = {
   headers: Type.Record(Type.String(), Type.String(), {
     default: {},
     description: 'Further headers of every request.',
   }),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
-  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
   max_retries: Type.Integer({
     minimum: 0,
     maximum: 10,
@@ -22,11 +21,19 @@ const settings = {
     default: 60,
     description: 'Seconds without a word from the model after which it is given up.',
   }),
+}
+
+const settings = {
+  ...requestSettings,
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
   options: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
     description: "Further options of the vendor, by the names that the AI SDK's package has for them.",
   }),
 }
+
+/** What the config of every module has that asks a model over HTTP. */
+export const httpSettings: typeof requestSettings = requestSettings
 
 /** What the config of every vendor's module has, beside `model` and the access. */
 export const vendorSettings: typeof settings = settings
