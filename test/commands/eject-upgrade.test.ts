@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { chmod, stat } from 'node:fs/promises'
+import { chmod, stat, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { edit, makeEjected, makeOlder, readTree } from '../support/eject.ts'
 import { type CliOptions, runCli } from '../support/run-cli.ts'
@@ -173,7 +173,7 @@ describe('eject upgrade', () => {
     ]) {
       const project = await makeOldEcho()
       await edit(project, COPY, REPLY, MY_REPLY)
-      await project.write(COPY, Buffer.from(change(await project.read(COPY)), 'latin1') as unknown as string)
+      await writeFile(project.path(COPY), change(await project.read(COPY)), 'latin1')
       const { exitCode, stdout } = await upgrade(project)
       expect([exitCode, stdout]).to.deep.equal([0, `merged   modules/echo.ts (0.0.1 -> ${version})\n`])
       const { [COPY]: bytes } = await readTree(project.dir)

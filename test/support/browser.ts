@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
@@ -63,30 +64,23 @@ export async function openPage(
 
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
+// Written as texts, for the browser: the types of a page are not those of this project.
+const RUN_AXE = `axe.run().then(({ violations }) =>
+  violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`
+const IS_TOO_WIDE = `((main) => document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth)(
+  document.querySelector('main'))`
+
 /** What axe finds wrong with the page as it is: `<rule>: <element>`. */
 export async function findBarriers(page: Page): Promise<string[]> {
-  const { readFile } = await import('node:fs/promises')
   await page.evaluate(await readFile(axePath, 'utf8'))
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> }
-    }
-    const { violations } = await axe.run()
-    return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 160)}`))
-  })
+  return page.evaluate<string[]>(RUN_AXE)
 }
 
 /** Whether something is wider than the page. */
 export function isTooWide(page: Page): Promise<boolean> {
-  return page.evaluate(() => {
-    const { document, innerWidth } = globalThis as unknown as {
-      innerWidth: number
-      document: {
-        documentElement: { scrollWidth: number }
-        querySelector(name: string): { scrollWidth: number; clientWidth: number }
-      }
-    }
-    const main = document.querySelector('main')
-    return document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth
-  })
+  return page.evaluate<boolean>(IS_TOO_WIDE)
+}
+
+export function readClipboard(page: Page): Promise<string> {
+  return page.evaluate<string>('navigator.clipboard.readText()')
 }

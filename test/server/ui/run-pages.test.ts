@@ -1,0 +1,172 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { readClipboard } from '../../support/browser.ts'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { eventually } from '../../support/eventually.ts'
+
+describe('runs in the debug UI', function () {
+  this.timeout(60_000)
+  const ui = DebugUi.forSuite()
+
+  it('opens a call by its address, and shows what was said and what went wrong', async () => {
+    const run = await ui.complete('finder', 'keys')
+    const page = await ui.open(`#/runs/${run}`)
+    await page.getByRole('button', { name: /planner calls far\.executeTool, failed/ }).click()
+    const details = page.getByRole('complementary', { name: 'Selected call' })
+    await details.getByText('Error: It is closed there').waitFor()
+    await details.getByText('look_far').waitFor()
+    const address = page.url()
+    expect(address).contain(`/runs/${run}?call=`)
+    const other = await ui.open(address.slice(address.indexOf('#')))
+    await other.getByText('Error: It is closed there').waitFor()
+    // The selection is shared by the views, and Escape from it is a button.
+    await other.getByRole('tab', { name: 'Waterfall' }).click()
+    await other.locator('.waterfall-row[data-selected="true"]').getByText('far').waitFor()
+    await other.getByRole('button', { name: 'Close' }).click()
+    expect(await other.locator('[data-selected="true"]').count()).equal(0)
+  })
+
+  it('filters runs, and keeps the filter in the address', async () => {
+    await ui.complete('finder', 'keys')
+    await ui.complete('finder', 'fail')
+    await ui.complete('echo', 'hello there')
+    const page = await ui.open('#/runs')
+    const rows = page.getByRole('listitem')
+    const shown = async (count: number) => eventually(async () => expect(await rows.count()).equal(count))
+    await shown(3)
+    await page.getByLabel('Agent').selectOption('finder')
+    await shown(2)
+    await page.getByLabel('Status').selectOption('failed')
+    await shown(1)
+    expect(page.url()).contain('#/runs?agent=finder&status=failed')
+    await page.reload()
+    await shown(1)
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await shown(3)
+    await page.getByLabel('Text', { exact: true }).fill('hello')
+    await shown(1)
+    await page.getByLabel('Text', { exact: true }).fill('')
+    await page.getByLabel('Method').fill('executeTool')
+    await shown(2)
+    await page.getByLabel('Event').selectOption('exception')
+    await shown(2)
+    await page.getByLabel('Text', { exact: true }).fill('nothing of the kind')
+    await see(page, 'No run fits these filters')
+  })
+
+  it('lets new runs wait, without moving what is looked at, and follows those that are shown', async () => {
+    for (let run = 0; run < 30; run++) await ui.complete('echo', `old ${run}`)
+    const page = await ui.open('#/runs')
+    await see(page, 'old 29')
+    await page.locator('.run-list').focus()
+    await page.locator('[data-index="0"]').focus()
+    for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowDown')
+    const focused = () => page.locator(':focus').innerText()
+    expect(await focused()).contain('old 26')
+    for (let run = 0; run < 2; run++) await ui.complete('echo', `new ${run}`)
+    await page.getByRole('button', { name: '2 new runs' }).waitFor()
+    expect(await focused()).contain('old 26')
+    expect(await page.getByText('new 1').count()).equal(0)
+    await page.getByRole('button', { name: '2 new runs' }).click()
+    await see(page, 'new 1')
+    await page.keyboard.press('Tab')
+    await page.locator('[data-index="0"]').focus()
+    await page.keyboard.press('Enter')
+    await see(page, 'handleText')
+    expect(page.url()).match(/#\/runs\/[0-9a-f-]{36}$/)
+    await page.goBack()
+    await page.locator('[data-selected="true"]').getByText('new 1').first().waitFor()
+  })
+
+  it('talks to an agent, stops it, and leads to the run, which is seen while it goes on', async () => {
+    const page = await ui.open('#/play/finder')
+    const message = page.getByLabel('Message to finder')
+    await message.fill('keys')
+    await message.press('Enter')
+    await page.getByRole('article').nth(1).getByText('I looked for keys').waitFor()
+    await message.fill('slow keys')
+    await message.press('Enter')
+    const link = page.getByRole('link', { name: 'See the run' }).nth(1)
+    await link.waitFor()
+    const run = (await link.getAttribute('href')) ?? ''
+    const other = await ui.open(run)
+    await other.getByText('running').first().waitFor()
+    const calls = other.locator('.figure', { hasText: 'Calls' }).locator('dd')
+    const before = Number(await calls.innerText())
+    await eventually(async () => expect(Number(await calls.innerText())).greaterThan(before))
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await see(page, 'Stopped')
+    await other.getByText('cancelled').first().waitFor()
+    await page.getByRole('button', { name: 'New' }).click()
+    await see(page, 'Ask finder')
+    await page.getByLabel('Agent').selectOption('desk')
+    await page.getByLabel('Entry point').selectOption('billing')
+    await page.getByLabel('Message to desk/billing').fill('hello')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await see(page, 'billing hello')
+  })
+
+  it('draws only what can be seen of a run of 5,000 calls, and reaches its end', async () => {
+    const run = await ui.complete('finder', '5000 calls')
+    const page = await ui.open(`#/runs/${run}`)
+    await see(page, '5,004')
+    for (const [view, frame] of [
+      ['Sequence', '.sequence'],
+      ['Waterfall', '.waterfall-rows'],
+    ] as const) {
+      await page.getByRole('tab', { name: view }).click()
+      await page.locator(frame).evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+        element.scrollTop = element.scrollHeight
+      })
+      await page.getByText('respondText').first().waitFor()
+      expect(await page.locator('main *').count()).lessThan(1500)
+    }
+  })
+
+  it('folds what repeats, and unfolds it when asked', async () => {
+    await ui.project.write(
+      'modules/repeats.ts',
+      `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText() { for (let n = 0; n < 30; n++) await response.respondText('word ') } }) })`,
+    )
+    await ui.project.write('agents/repeats.yml', 'id: repeats\nmodules: [{ id: main, module: repeats }]')
+    await eventually(() => expect(ui.server.host.get('repeats')?.id).equal('repeats'))
+    const page = await ui.open(`#/runs/${await ui.complete('repeats', 'go')}`)
+    const fold = page.getByRole('button', { name: /29 more × response\.respondText/ })
+    await fold.waitFor()
+    expect(await page.locator('[data-call]').count()).equal(2)
+    await fold.press('Enter')
+    await eventually(async () => expect(await page.locator('[data-call]').count()).greaterThan(12))
+  })
+
+  it('gives a run away: as a file, and as a Mermaid text', async () => {
+    const run = await ui.complete('echo', 'hello')
+    const page = await ui.open(`#/runs/${run}`, {
+      acceptDownloads: true,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Export' }).click(),
+    ])
+    expect(download.suggestedFilename()).equal(`echo-${run}.jsonl`)
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n')
+    expect(lines.map((line) => JSON.parse(line).event_type)).deep.equal(['call', 'call', 'result', 'result'])
+    await page.getByRole('button', { name: 'Copy as Mermaid' }).click()
+    const text = await eventually(async () => {
+      const copied = await readClipboard(page)
+      expect(copied).contain('sequenceDiagram')
+      return copied
+    })
+    expect(text).equal(`sequenceDiagram
+  participant p0 as agent echo
+  participant p1 as main
+  participant p2 as __response__
+  p0->>+p1: handleText
+  p1->>+p2: respondText
+  p2-->>-p1: done
+  p1-->>-p0: done
+`)
+  })
+})

@@ -1,0 +1,116 @@
+import { type AgentServer, buildServer } from 'agent-host'
+import { expect } from 'chai'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { chromiumPath, launchBrowser, NO_BROWSER, openPage, type WatchedPage } from './browser.ts'
+import { chat } from './server.ts'
+import { makeProject, type TempProject } from './temp-project.ts'
+
+export const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script> [link](javascript:alert(3)) "><b>bold</b>'
+
+const PROJECT = {
+  'agents/echo.yml': 'id: echo\ndescription: Says it again\nmodules: [{ id: main, module: echo }]',
+  'agents/desk.yml': `id: desk
+title: The desk
+description: Two departments
+modules:
+  - { id: sales, module: echo, config: { prefix: 'sales ' } }
+  - { id: billing, module: echo, config: { prefix: 'billing ' } }
+exchange: [{ module: __entry__, protocol: TextMessageHandler, provider: [sales, billing] }]`,
+  'agents/finder.yml': `id: finder
+description: ${JSON.stringify(`Looks in two places at once ${HOSTILE}`)}
+modules:
+  - { id: planner, module: planner }
+  - { id: near, module: place, config: { name: near, api_key: literal-secret } }
+  - { id: far, module: place, config: { name: far, fails: true } }
+exchange: [{ module: planner, protocol: ToolProvider, provider: [near, far] }]`,
+  'modules/place.ts': `import { defineModule, ToolProvider, Type } from 'agent-host'
+export default defineModule({ name: 'Place', description: 'Where things may be', provides: [ToolProvider],
+  config: Type.Object({ name: Type.String(), fails: Type.Boolean({ default: false }), api_key: Type.String({ default: '' }) }),
+  create: (_, { name, fails }) => ({
+    listTools: () => [{ name: 'look_' + name, description: 'Looks there', parameters: { type: 'object', properties: { what: { type: 'string' } } } }],
+    async executeTool(tool, args) { await new Promise((done) => setTimeout(done, 15)); if (fails) throw new Error('It is closed there'); return { text: 'found ' + args.what } } }) })`,
+  'modules/planner.ts': `import { defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+const wait = (ms, signal) => new Promise((resolve, reject) => { setTimeout(resolve, ms); signal.addEventListener('abort', () => reject(signal.reason)) })
+export default defineModule({ name: 'Planner', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
+  create: ({ tools, response }) => ({ async handleText(text, run) {
+    const lists = await Promise.all(tools.map((tool) => tool.listTools(run)))
+    if (/^\\d+ calls$/.test(text)) {
+      for (let n = 0; n < parseInt(text); n++) {
+        // In no order that repeats, so that nothing is folded.
+        const tool = tools[(n * n + (n >> 3)) % 7 < 3 ? 0 : 1]
+        await tool.listTools(run)
+      }
+      return response.respondText('called')
+    }
+    await Promise.allSettled(tools.map((tool, n) => tool.executeTool(lists[n][0].name, { what: text }, run)))
+    if (text === 'fail') throw new Error('The planner gave up')
+    for (const word of ['I ', 'looked ', 'for ', text]) await response.respondText(word)
+    // Until it is stopped.
+    while (text.startsWith('slow')) { await response.respondText(' more'); await wait(100, run.signal) }
+  } }) })`,
+}
+
+/** A server in debug mode and a browser for the tests of a suite: anew for each test, but for the browser. */
+export class DebugUi {
+  project!: TempProject
+  server!: AgentServer
+  /** Where pages look for it; a test may put something in between. */
+  url = ''
+  #browser: Browser | undefined
+  #pages: WatchedPage[] = []
+
+  /** Registers the hooks. Where there is no browser the suite is skipped, and says so. */
+  static forSuite(): DebugUi {
+    const ui = new DebugUi()
+    before(async function () {
+      if (!chromiumPath) {
+        console.log(`      ${NO_BROWSER}`)
+        this.skip()
+      }
+      ui.#browser = await launchBrowser()
+    })
+    after(() => ui.#browser?.close())
+    beforeEach(async () => {
+      ui.project = await makeProject(PROJECT)
+      await ui.serve(0)
+    })
+    afterEach(async function () {
+      const complaints = ui.#pages.splice(0).flatMap((watched) => watched.complaints)
+      for (const context of ui.#browser?.contexts() ?? []) await context.close()
+      await ui.server?.close()
+      if (this.currentTest?.state !== 'failed') expect(complaints).deep.equal([])
+    })
+    return ui
+  }
+
+  async serve(port: number): Promise<void> {
+    const adapters = ['ChatCompatApiAdapter', 'McpApiAdapter']
+    const options = { adapters, debug: true, port, logLevel: 'silent', drainTimeout: 0 } as const
+    this.server = await buildServer({ projectDir: this.project.dir, ...options })
+    this.url = await this.server.listen()
+  }
+
+  /** @param hash the address within the page */
+  async open(hash = '', options: BrowserContextOptions = {}): Promise<Page> {
+    if (!this.#browser) throw new Error('There is no browser.')
+    const watched = await openPage(this.#browser, `${this.url}/${hash}`, options)
+    this.#pages.push(watched)
+    return watched.page
+  }
+
+  /** What the pages have complained of so far was to be expected. */
+  forgive(): void {
+    for (const { complaints } of this.#pages) complaints.length = 0
+  }
+
+  /** Asks an agent; answers the id of the run, or nothing when it failed. */
+  async complete(model: string, content: string): Promise<string> {
+    const payload = chat(model, content)
+    const { body } = await this.server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+    return (JSON.parse(body).id ?? '').replace('chatcmpl-', '')
+  }
+}
+
+export function see(page: Page, text: string | RegExp): Promise<void> {
+  return page.getByText(text).first().waitFor({ timeout: 5000 })
+}
