@@ -172,10 +172,13 @@ describe('the debug UI in a browser', function () {
   })
 })
 
-/** Passes on what comes below a prefix, without it. */
+/** Passes on what comes below a prefix, without it; nothing else is there. */
 async function makeProxy(target: string, prefix: string): Promise<Server> {
   const proxy = createServer((request, response) => {
-    const path = (request.url ?? '').replace(prefix, '')
+    const { url = '' } = request
+    // What is asked for beside the prefix is another's.
+    if (!url.startsWith(`${prefix}/`)) return response.writeHead(404).end()
+    const path = url.slice(prefix.length)
     const passed = httpRequest(`${target}${path}`, { method: request.method, headers: request.headers }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
