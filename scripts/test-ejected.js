@@ -1,6 +1,7 @@
 // Ejects every module of the library, and runs the tests of the modules against the copies. After `npm run build`.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,7 +18,7 @@ for (const name of ['package.json', 'tsconfig.json', 'test']) {
 for (const name of ['src', 'node_modules', 'dist', 'bin', 'docs', 'templates']) {
   symlinkSync(join(root, name), join(folder, name))
 }
-const settings = JSON.parse(readFileSync(join(root, '.mocharc.json'), 'utf8'))
+const settings = createRequire(import.meta.url)('../.mocharc.cjs')
 writeFileSync(join(folder, '.mocharc.json'), JSON.stringify({ ...settings, spec: ['test/modules/**/*.test.ts'] }))
 run(join(root, 'node_modules/mocha/bin/mocha.js'), [])
 

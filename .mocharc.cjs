@@ -1,0 +1,13 @@
+// `npm test` runs every test; `npm test -- test/store/sqlite-store.test.ts` runs the named files alone.
+const named = process.argv.slice(2).filter((argument) => argument.endsWith('.test.ts'))
+
+module.exports = {
+  'node-option': ['import=tsx', 'conditions=agent-host-source', 'no-experimental-require-module'],
+  require: ['./test/support/temp-project.ts'],
+  spec: named.length > 0 ? named : ['test/**/*.test.ts'],
+  timeout: 20000,
+  'forbid-only': true,
+  exit: true,
+  parallel: named.length !== 1,
+  jobs: 2,
+}
