@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { AgentEvent } from '../src/agent/agent-event.ts'
-import { silentLog } from '../src/agent/log.ts'
+import { silentLog } from '../src/protocols/log.ts'
+import type { AgentEvent } from '../src/run/call-event.ts'
 import { Traces } from '../src/trace/traces.ts'
 import { chromiumPath, launchBrowser } from '../test/support/browser.ts'
 import { echoRun } from '../test/support/events.ts'
@@ -64,7 +64,7 @@ async function benchRate(dir: string): Promise<void> {
     const aheadMs = startedMs + (run * 4) / 5 - performance.now()
     if (aheadMs > 5) await setTimeout(aheadMs)
   }
-  await traces.ask('count', {})
+  await traces.query('count', {})
   const { written, dropped } = traces.counts()
   const seconds = (performance.now() - startedMs) / 1000
   const { user, system } = process.cpuUsage(before)
@@ -122,7 +122,7 @@ async function benchPage(project: string): Promise<void> {
   const now = Date.now() / 1000
   for (let run = 0; run < 10_000; run++) {
     for (const event of echoRun(`run-${run}`, `question ${run}`, now - run)) traces.record(event)
-    if (run % 500 === 0) await traces.ask('count', {})
+    if (run % 500 === 0) await traces.query('count', {})
   }
   await traces.close()
   const server = await ChildServer.start('agent-host', [project, 'ChatCompatApiAdapter', 'debug'])

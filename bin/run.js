@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { readyText } from '../dist/ready-text.js'
+import { readyText } from '../dist/prebuilt-help.js'
 
 // Help and version were written when agent-host was built: they need no framework to be loaded.
 const text = readyText(process.argv.slice(2))

@@ -1,8 +1,8 @@
 // Writes docs/reference.md: every module of the library with its config, as its own schema tells it. `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { listLibrary, ModuleLoader } from '../dist/agent/load-module.js'
-import { ProjectCode } from '../dist/agent/project-code.js'
+import { listLibrary, ModuleLoader } from '../dist/module/load-module.js'
+import { ProjectCode } from '../dist/module/project-code.js'
 
 const PAGE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 const HEAD = `# Reference of the modules

@@ -6,26 +6,23 @@ import type { ServerOptions } from './server/options.ts'
 import type { AgentServer } from './server/server.ts'
 
 export { type Static, Type } from 'typebox'
-export type { AgentInfo, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './agent/agent.ts'
-export type { AgentEvent, AgentEventListener } from './agent/agent-event.ts'
+export { AgentError, type Problem } from './definition/problem.ts'
+export type { Scope } from './definition/scope.ts'
+export { ERROR_CODES, type ErrorCode, HostError, messageOf } from './errors.ts'
+export { AgentHost, type AgentHostOptions, type RegisterOptions, type RunOptions, type Target } from './host/host.ts'
 export {
   type Dependencies,
   defineModule,
   type Instance,
   type Module,
   type ModuleContext,
-  type Scope,
-} from './agent/define-module.ts'
-export { defineTool, type Tool } from './agent/define-tool.ts'
-export { AgentHost, type AgentHostOptions, type RegisterOptions, type RunOptions, type Target } from './agent/host.ts'
-export type { Log } from './agent/log.ts'
-export { AgentError, type Problem } from './agent/problem.ts'
-export type { Part, PartSink } from './agent/run-providers.ts'
-export { ERROR_CODES, type ErrorCode, HostError, messageOf } from './errors.ts'
+} from './module/define-module.ts'
+export { defineTool, type Tool } from './module/define-tool.ts'
 export { Chunker } from './protocols/chunker.ts'
 export { ConversationHistory } from './protocols/conversation-history.ts'
 export { Embedder } from './protocols/embedder.ts'
 export { type FinishReason, LLM, type LLMPart, type LLMRequest } from './protocols/llm.ts'
+export type { Log } from './protocols/log.ts'
 export { Memory, type MemoryEntry, type MemoryMatch } from './protocols/memory.ts'
 export type { Attachment, Message, ToolCall } from './protocols/message.ts'
 export {
@@ -47,6 +44,9 @@ export { type CollectedResponse, Response } from './protocols/response.ts'
 export type { Run, Usage } from './protocols/run.ts'
 export { type ToolDefinition, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
+export type { AgentInfo, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/agent.ts'
+export type { AgentEvent, AgentEventListener } from './run/call-event.ts'
+export type { Part, PartSink } from './run/run-providers.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
 export type { EventStream, EventStreamOptions, EventStreams } from './server/event-streams.ts'
 export type { ServerOptions } from './server/options.ts'

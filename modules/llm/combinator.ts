@@ -9,7 +9,7 @@ import {
   Type,
   type Usage,
 } from 'agent-host'
-import { until } from './lib/own-signal.ts'
+import { raceAbort } from './lib/with-signal.ts'
 
 const JUDGE =
   'Above are the answers of several assistants to this conversation. Write the one answer that the user gets: keep what is right and well said, leave out what is wrong, and do not mention the assistants.'
@@ -100,7 +100,10 @@ async function askAll(
   run: Run,
   tellFailure: (index: number, error: unknown) => void,
 ): Promise<Answer[]> {
-  const settled = await until(Promise.allSettled(llms.map((llm, index) => ask(llm, index, request, run))), run.signal)
+  const settled = await raceAbort(
+    Promise.allSettled(llms.map((llm, index) => ask(llm, index, request, run))),
+    run.signal,
+  )
   run.signal.throwIfAborted()
   const failures = settled.flatMap((outcome, index) => {
     if (outcome.status === 'fulfilled') return []

@@ -1,6 +1,6 @@
 import { defineModule, LLM, type LLMPart, type LLMRequest, many, messageOf, type Run, Type } from 'agent-host'
-import { until, withSignal } from './lib/own-signal.ts'
-import { Silence } from './lib/silence.ts'
+import { IdleTimeout } from './lib/idle-timeout.ts'
+import { raceAbort, withSignal } from './lib/with-signal.ts'
 
 export default defineModule({
   name: 'FallbackLLM',
@@ -43,11 +43,11 @@ export default defineModule({
 })
 
 async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: number): AsyncGenerator<LLMPart> {
-  const silence = new Silence(timeout, run.signal)
+  const silence = new IdleTimeout(timeout, run.signal)
   const parts = llm.generate(request, withSignal(run, silence.signal))[Symbol.asyncIterator]()
   try {
     silence.begin()
-    let next = await until(parts.next(), silence.signal)
+    let next = await raceAbort(parts.next(), silence.signal)
     silence.end()
     if (next.done) throw new Error('It said nothing at all.')
     for (; !next.done; next = await parts.next()) yield next.value

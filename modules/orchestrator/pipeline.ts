@@ -1,12 +1,12 @@
 import { defineModule, many, Response, TextMessageHandler, Type } from 'agent-host'
 import { costLimits, withinBudget } from './lib/budget.ts'
-import { Stage } from './lib/stage.ts'
+import { OutputCapture } from './lib/output-capture.ts'
 
 export default defineModule({
   name: 'Pipeline',
   description: 'Handlers in sequence: each is asked what the one before has answered.',
   provides: [TextMessageHandler],
-  uses: { handlers: many(TextMessageHandler), stage: Stage, response: Response },
+  uses: { handlers: many(TextMessageHandler), stage: OutputCapture, response: Response },
   config: Type.Object({
     hand_on: Type.String({
       default: '{text}',
@@ -38,16 +38,16 @@ export default defineModule({
 async function answerOf(
   handler: TextMessageHandler,
   text: string,
-  isHeld: boolean,
+  isCaptured: boolean,
   run: Parameters<TextMessageHandler['handleText']>[1],
-  stage: Stage,
+  stage: OutputCapture,
 ): Promise<string> {
-  stage.enter(text, isHeld)
+  stage.begin(text, isCaptured)
   let answer = ''
   try {
     await handler.handleText(text, run)
   } finally {
-    answer = stage.leave()
+    answer = stage.end()
   }
   return answer
 }

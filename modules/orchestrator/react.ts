@@ -12,8 +12,8 @@ import {
   ToolProvider,
   Type,
 } from 'agent-host'
-import { ask } from './lib/ask.ts'
 import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget.ts'
+import { callModel } from './lib/call-model.ts'
 import { findAnswer, goesOnByItself, type ReactStep, readInput, readStep } from './lib/react-step.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
 import { systemMessages } from './lib/system-messages.ts'
@@ -109,7 +109,7 @@ async function takeStep(
 ): Promise<{ written: string; taken: ReactStep }> {
   let written = ''
   let said = 0
-  await ask(llm, { messages, ...(stop.length > 0 ? { stop } : {}) }, budget, async (piece) => {
+  await callModel(llm, { messages, ...(stop.length > 0 ? { stop } : {}) }, budget, async (piece) => {
     written += piece
     if (goesOnByItself(written)) return false
     const begin = findAnswer(written)

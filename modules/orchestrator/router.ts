@@ -10,8 +10,8 @@ import {
   TextMessageHandler,
   Type,
 } from 'agent-host'
-import { ask } from './lib/ask.ts'
 import { type Budget, costLimits, sayAfter, withinBudget } from './lib/budget.ts'
+import { callModel } from './lib/call-model.ts'
 
 const PROMPT = `Decide who answers the user's last message. These can:
 
@@ -106,7 +106,7 @@ async function byModel(
     { role: 'system', content: system },
     { role: 'user', content: transcribe(conversation) },
   ]
-  const { text } = await ask(llm, { messages }, budget)
+  const { text } = await callModel(llm, { messages }, budget)
   const exact = routes.find(({ name }) => name.toLowerCase() === text.trim().toLowerCase())
   if (exact) return exact.name
   // A model that says more than the name; with two of them in it nobody knows.

@@ -1,26 +1,26 @@
 import { ConversationHistory, defineModule, type Message, Response } from 'agent-host'
-import { Stage } from './lib/stage.ts'
+import { OutputCapture } from './lib/output-capture.ts'
 
 interface Frame {
   readonly question: string
-  readonly isHeld: boolean
+  readonly isCaptured: boolean
   said: string
 }
 
 export default defineModule({
   name: 'Stage',
   description: 'Stands between the handlers of a pipeline and the run: hands the answer of one to the next.',
-  provides: [Stage, Response, ConversationHistory],
+  provides: [OutputCapture, Response, ConversationHistory],
   uses: { response: Response, history: ConversationHistory },
   create: ({ response, history }) => {
     // A stack: a pipeline may be a stage of another.
     const frames: Frame[] = []
-    const holder = () => frames.findLast(({ isHeld }) => isHeld)
+    const holder = () => frames.findLast(({ isCaptured }) => isCaptured)
     return {
-      enter(question, isHeld) {
-        frames.push({ question, isHeld, said: '' })
+      begin(question, isCaptured) {
+        frames.push({ question, isCaptured, said: '' })
       },
-      leave: () => frames.pop()?.said ?? '',
+      end: () => frames.pop()?.said ?? '',
 
       respondText(text) {
         const frame = holder()

@@ -10,8 +10,8 @@ import {
   ToolProvider,
   Type,
 } from 'agent-host'
-import { ask } from './lib/ask.ts'
 import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget.ts'
+import { callModel } from './lib/call-model.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
 import { systemMessages } from './lib/system-messages.ts'
 import { Toolbox } from './lib/toolbox.ts'
@@ -34,7 +34,7 @@ export default defineModule({
         const say = inParagraphs(response)
         for (let step = 1; step <= max_steps; step++) {
           budget.check()
-          const { text, calls } = await ask(llm, { messages, tools: tools.definitions }, budget, say())
+          const { text, calls } = await callModel(llm, { messages, tools: tools.definitions }, budget, say())
           if (calls.length === 0) return
           guard.check(calls)
           messages.push({ role: 'assistant', content: text, toolCalls: calls })

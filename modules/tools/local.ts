@@ -58,9 +58,9 @@ function byName(
   { include, exclude }: { include?: readonly string[]; exclude: readonly string[] },
 ): ReadonlyMap<string, LocalTool> {
   const known = tools.map(({ definition }) => definition.name)
-  const stranger = [...(include ?? []), ...exclude].find((name) => !known.includes(name))
-  if (stranger !== undefined)
-    throw new Error(`There is no tool '${stranger}' in the files. Tools: ${known.join(', ')}.`)
+  const unknownName = [...(include ?? []), ...exclude].find((name) => !known.includes(name))
+  if (unknownName !== undefined)
+    throw new Error(`There is no tool '${unknownName}' in the files. Tools: ${known.join(', ')}.`)
   const named = new Map<string, LocalTool>()
   for (const tool of tools) {
     const { name } = tool.definition

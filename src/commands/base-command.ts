@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { inspect } from 'node:util'
 import { Command, Errors } from '@oclif/core'
-import { didYouMean } from '../agent/nearest-name.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 
 /** What every command does alike: reads `.env`, and tells errors as text with a next step instead of a stack. */

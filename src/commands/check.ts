@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
 import { Flags } from '@oclif/core'
-import type { AgentInfo } from '../agent/agent.ts'
-import { formatProblem, type Problem } from '../agent/problem.ts'
+import { formatProblem, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
+import type { AgentInfo } from '../run/agent.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 
@@ -40,9 +40,9 @@ export default class Check extends BaseCommand {
 }
 
 async function checkProject(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {
-  const { AgentHost } = await import('../agent/host.ts')
-  const { AgentFolder } = await import('../agent/agent-folder.ts')
-  const { silentLog } = await import('../agent/log.ts')
+  const { AgentHost } = await import('../host/host.ts')
+  const { AgentFolder } = await import('../host/agent-folder.ts')
+  const { silentLog } = await import('../protocols/log.ts')
 
   const host = new AgentHost()
   try {

@@ -1,5 +1,5 @@
 import type { Hook } from '@oclif/core'
-import { didYouMean } from '../agent/nearest-name.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
 
 /** Runs when what stands before the first flag is no command. */
 const commandNotFound: Hook<'command_not_found'> = async ({ config, id, context }) => {

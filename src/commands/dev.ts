@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core'
-import type { AgentInfo } from '../agent/agent.ts'
 import { messageOf } from '../errors.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
+import type { AgentInfo } from '../run/agent.ts'
 import { adapterName } from '../server/adapter-name.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'

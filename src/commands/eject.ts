@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { didYouMean } from '../agent/nearest-name.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 import type { Ejected } from '../project/eject-items.ts'
 import { BaseCommand } from './base-command.ts'
@@ -68,7 +68,7 @@ export default class Eject extends BaseCommand {
 }
 
 async function findInLibrary(names: readonly string[]): Promise<string[]> {
-  const { listLibrary } = await import('../agent/load-module.ts')
+  const { listLibrary } = await import('../module/load-module.ts')
   const { findItems } = await import('../project/find-items.ts')
   return findItems(names, listLibrary(), 'in the library')
 }

@@ -1,6 +1,6 @@
 import { Console } from 'node:console'
-import type { Log } from '../agent/log.ts'
 import { messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'
 

@@ -12,7 +12,7 @@ export default class Test extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args } = await this.parse(Test)
-    const { ProjectCode } = await import('../agent/project-code.ts')
+    const { ProjectCode } = await import('../module/project-code.ts')
     const code = new ProjectCode(process.cwd())
     // node:test runs what a file declares once it is loaded, prints the outcome, and sets the exit code.
     for (const file of args.file ? [args.file] : await listTests()) await code.load(file)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
-import { listLibrary, MODULE_EXTENSIONS } from '../agent/load-module.ts'
+import { listLibrary, MODULE_EXTENSIONS } from '../module/load-module.ts'
 import { BASES } from './eject-items.ts'
 import { findItems } from './find-items.ts'
 import { readItem, readLibraryFile } from './library-files.ts'

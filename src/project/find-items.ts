@@ -1,5 +1,5 @@
-import { didYouMean } from '../agent/nearest-name.ts'
-import { listNames } from '../agent/problem.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
+import { listNames } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 
 /**

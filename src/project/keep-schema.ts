@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fsExtra from 'fs-extra'
-import { makeAgentFileSchema } from '../agent/agent-file-schema.ts'
+import { makeAgentFileSchema } from '../module/editor-schema.ts'
 import { SCHEMA_FILE } from './schema-file.ts'
 
 /**

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { posix } from 'node:path'
-import { installation } from '../agent/installation.ts'
 import { HostError } from '../errors.ts'
+import { installation } from '../module/installation.ts'
 
 /**
  * Texts by paths under `modules/`. A character is a byte (latin1): whatever the encoding of a file, its bytes survive.

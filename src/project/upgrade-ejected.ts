@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { listLibrary } from '../agent/load-module.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { listLibrary } from '../module/load-module.ts'
 import { VERSION } from '../version.ts'
 import { BASES, planCopy, planMarkers } from './eject-items.ts'
 import { type EjectedFile, isChangedHere, isChangedUpstream, listEjected } from './ejected-files.ts'

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
-import type { AgentFolder } from '../agent/agent-folder.ts'
-import type { AgentHost } from '../agent/host.ts'
+import type { AgentFolder } from '../host/agent-folder.ts'
+import type { AgentHost } from '../host/host.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
 import type { EventStreams } from './event-streams.ts'

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { describeException } from '../agent/agent-event.ts'
 import { type ErrorCode, HostError, messageOf } from '../errors.ts'
+import { describeException } from '../run/call-event.ts'
 import type { Redact } from '../trace/redact.ts'
 
 /** What a client is told of an error. */

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Log } from '../agent/log.ts'
+import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
 import type { ServerOptions } from './options.ts'

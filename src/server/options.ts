@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { didYouMean } from '../agent/nearest-name.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 
 /** The options of a server, complete and checked. Frozen. */
@@ -41,7 +41,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] 
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** One option: how it is named everywhere, and how its value is read. */
-export interface OptionFacts<T = unknown> {
+export interface OptionSpec<T = unknown> {
   /** On the command line, without the dashes. */
   readonly flag: string
   /** The environment variable that stands in for the flag. */
@@ -57,7 +57,7 @@ export interface OptionFacts<T = unknown> {
   readonly read: (raw: unknown) => T
 }
 
-type Facts = { readonly [Name in keyof Omit<ServerOptions, 'projectDir'>]-?: OptionFacts<ServerOptions[Name]> }
+type Facts = { readonly [Name in keyof Omit<ServerOptions, 'projectDir'>]-?: OptionSpec<ServerOptions[Name]> }
 
 /** Every option once. Flags, environment variables and checks follow from it. */
 export const SERVER_OPTIONS: Facts = {
@@ -71,7 +71,7 @@ export const SERVER_OPTIONS: Facts = {
     description: 'Debug mode: the debug UI is served, every step is traced in ./debug, failures are told in full',
     kind: 'switch',
     default: false,
-    read: readSwitch,
+    read: readBoolean,
   },
   debugMaxMb: number('debug-max-mb', 256, 'What the trace files of one agent may come to, in MiB; the oldest go', {
     min: 1,
@@ -131,7 +131,7 @@ export const SERVER_OPTIONS: Facts = {
     description: 'Refuse to start without keys when bound beyond this machine',
     kind: 'switch',
     default: false,
-    read: readSwitch,
+    read: readBoolean,
   },
   metrics: {
     flag: 'metrics',
@@ -139,7 +139,7 @@ export const SERVER_OPTIONS: Facts = {
     description: 'Serve GET /metrics, in the text format of Prometheus',
     kind: 'switch',
     default: false,
-    read: readSwitch,
+    read: readBoolean,
   },
 }
 
@@ -150,10 +150,10 @@ export const SERVER_OPTIONS: Facts = {
  */
 export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
   const known = ['projectDir', ...Object.keys(SERVER_OPTIONS)]
-  const stranger = Object.keys(raw).find((name) => !known.includes(name))
-  if (stranger !== undefined) {
-    throw new HostError('OPTION_INVALID', `There is no option '${stranger}'.`, {
-      suggestions: didYouMean(stranger, known),
+  const unknownName = Object.keys(raw).find((name) => !known.includes(name))
+  if (unknownName !== undefined) {
+    throw new HostError('OPTION_INVALID', `There is no option '${unknownName}'.`, {
+      suggestions: didYouMean(unknownName, known),
     })
   }
   const projectDir = resolve(String(raw.projectDir ?? '.'))
@@ -164,7 +164,7 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   return Object.freeze({ ...options, projectDir, agentDir, responsesDir })
 }
 
-function readOption(name: string, facts: OptionFacts, raw: Partial<Record<string, unknown>>): unknown {
+function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {
   const value = raw[name]
   if (value === undefined) return facts.default
   try {
@@ -175,7 +175,7 @@ function readOption(name: string, facts: OptionFacts, raw: Partial<Record<string
   }
 }
 
-function text(flag: string, fallback: string, description: string): OptionFacts<string> {
+function text(flag: string, fallback: string, description: string): OptionSpec<string> {
   return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read: readText }
 }
 
@@ -184,7 +184,7 @@ function number(
   fallback: number,
   description: string,
   { min, max }: { min: number; max: number },
-): OptionFacts<number> {
+): OptionSpec<number> {
   const read = (raw: unknown): number => {
     const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
     if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
@@ -193,7 +193,7 @@ function number(
   return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read }
 }
 
-function list(flag: string, description: string): OptionFacts<readonly string[]> {
+function list(flag: string, description: string): OptionSpec<readonly string[]> {
   const read = (raw: unknown): readonly string[] => {
     const items: unknown[] = Array.isArray(raw) ? raw : [raw]
     if (items.every((item) => typeof item === 'string')) {
@@ -206,7 +206,7 @@ function list(flag: string, description: string): OptionFacts<readonly string[]>
 }
 
 /** An empty key is a mistake (an unset variable in a script), and must not mean "no key". */
-function key(flag: string, variable: string, description: string): OptionFacts<string | undefined> {
+function key(flag: string, variable: string, description: string): OptionSpec<string | undefined> {
   return { flag, variable, description, kind: 'text', default: undefined, read: readText }
 }
 
@@ -219,7 +219,7 @@ function readText(raw: unknown): string {
   throw new Error('must not be empty')
 }
 
-function readSwitch(raw: unknown): boolean {
+function readBoolean(raw: unknown): boolean {
   if (typeof raw === 'boolean') return raw
   if (/^(true|1|yes|on)$/i.test(String(raw))) return true
   if (/^(false|0|no|off)$/i.test(String(raw))) return false

@@ -1,4 +1,4 @@
-import type { Part } from '../agent/run-providers.ts'
+import type { Part } from '../run/run-providers.ts'
 
 /** A part for an API whose answers are text: an attachment with an address becomes a link, one of bytes is named. */
 export function partToText(part: Part): string {

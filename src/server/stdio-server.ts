@@ -1,15 +1,15 @@
 import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
-import { AgentFolder } from '../agent/agent-folder.ts'
-import { AgentHost } from '../agent/host.ts'
-import { watchAgents } from '../agent/watch-agents.ts'
+import { AgentFolder } from '../host/agent-folder.ts'
+import { AgentHost } from '../host/host.ts'
+import { watchAgents } from '../host/watch-agents.ts'
+import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact } from '../trace/redact.ts'
 import { AgentTools } from './adapters/mcp/agent-tools.ts'
 import { makeSdkServer } from './adapters/mcp/sdk-protocol.ts'
 import { makeDescribeFailure } from './error-replies.ts'
-import { makeLog, type ServerLog } from './log.ts'
 import { openTraces } from './open-traces.ts'
 import type { ServerOptions } from './options.ts'
-import { startTracing } from './telemetry/start-tracing.ts'
+import { makeLog, type ServerLog } from './server-log.ts'
 
 /** A server whose one client is at the other end of standard input and output. */
 export interface StdioServer {

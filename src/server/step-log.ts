@@ -1,6 +1,6 @@
-import type { AgentEvent } from '../agent/agent-event.ts'
-import type { AgentHost } from '../agent/host.ts'
-import type { Log } from '../agent/log.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Log } from '../protocols/log.ts'
+import type { AgentEvent } from '../run/call-event.ts'
 import { writePayload } from '../trace/payload.ts'
 
 const MAX_CHARS = 200

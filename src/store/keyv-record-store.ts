@@ -10,7 +10,7 @@ export interface TransactionalAdapter {
   commit(changes: readonly Change[], guards: Guards): Promise<boolean>
   list(range: KeyRange): Promise<string[]>
   isServerAlive(serverId: string): Promise<boolean>
-  scrub(): Promise<void>
+  purge(): Promise<void>
 }
 
 /** A call that takes longer has failed: with its server down, a Keyv backend may never answer. */
@@ -61,8 +61,8 @@ export class KeyvRecordStore implements RecordStore {
     return serverId === this.serverId || inTime(this.#backend.isServerAlive(serverId))
   }
 
-  async scrub(): Promise<void> {
-    await inTime(this.#backend.scrub())
+  async purge(): Promise<void> {
+    await inTime(this.#backend.purge())
   }
 
   async close(): Promise<void> {
@@ -106,8 +106,8 @@ class TransactionalBackend implements TransactionalAdapter {
     return this.#adapter.isServerAlive(serverId)
   }
 
-  scrub(): Promise<void> {
-    return this.#adapter.scrub()
+  purge(): Promise<void> {
+    return this.#adapter.purge()
   }
 
   #name(key: string): string {
@@ -145,7 +145,7 @@ class OneByOneBackend implements TransactionalAdapter {
     return false
   }
 
-  async scrub(): Promise<void> {}
+  async purge(): Promise<void> {}
 
   async #apply(changes: readonly Change[], { present = [], absent = [] }: Guards): Promise<boolean> {
     if (!present.every((key) => this.#directory.has(key))) return false

@@ -45,7 +45,7 @@ export interface RecordStore {
   /** Whether the server of that name still has the store open. */
   isServerAlive(serverId: string): Promise<boolean>
   /** Lets nothing of what was removed remain in any file. Done by itself a moment after a removal; here at once, unless others read. */
-  scrub(): Promise<void>
+  purge(): Promise<void>
   /** Waits for what is under way. Nothing may be asked afterwards. */
   close(): Promise<void>
 }

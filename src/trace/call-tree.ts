@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../agent/agent-event.ts'
+import type { AgentEvent } from '../run/call-event.ts'
 
 /** What a call tree is made from: an event, with or without what was said. */
 export type TraceStep = Pick<

@@ -1,6 +1,6 @@
-import type { AgentEvent } from '../agent/agent-event.ts'
+import type { AgentEvent } from '../run/call-event.ts'
+import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
-import { Places } from './places.ts'
 
 export const RUN_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'interrupted'] as const
 /** `interrupted`: the process went away before the run had ended. */
@@ -55,7 +55,7 @@ export interface RunRecord {
   readonly modules: Readonly<Record<string, ModuleStats>>
   /** Every `<module id>.<method>` that was called. */
   readonly steps: readonly string[]
-  /** Where its events are: see {@link Places}. */
+  /** Where its events are: see {@link EventLocations}. */
   readonly places: string
 }
 
@@ -64,13 +64,13 @@ const PREVIEW = 300
 /** A run, put together from its events as they come. */
 export class RunBuilder {
   readonly summary: RunSummary
-  readonly places: Places
+  readonly places: EventLocations
   readonly #modules = new Map<string, { stats: ModuleStats; durations: Histogram }>()
   readonly #steps: Set<string>
 
   private constructor(summary: RunSummary, { modules, steps, places }: Omit<RunRecord, 'summary'>) {
     this.summary = summary
-    this.places = new Places(places)
+    this.places = new EventLocations(places)
     this.#steps = new Set(steps)
     for (const [id, stats] of Object.entries(modules)) {
       this.#modules.set(id, { stats, durations: new Histogram(stats.durations) })

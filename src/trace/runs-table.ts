@@ -87,7 +87,7 @@ export class RunsTable {
     return this.list({ filter, first: 1, after: undefined }).runs[0]
   }
 
-  /** The text of {@link Places} of a run's events; empty when there is no such run. */
+  /** The text of {@link EventLocations} of a run's events; empty when there is no such run. */
   placesOf(runId: string): string {
     return this.#all<{ places: string }>('SELECT places FROM runs WHERE run_id = ?', [runId])[0]?.places ?? ''
   }

@@ -47,7 +47,7 @@ export class TraceIndex {
   }
 
   /** Whether this process is the one that keeps the index up to date. Asks for it when nobody does. */
-  get isKeeper(): boolean {
+  get isWriter(): boolean {
     if (this.#lock) return true
     this.#lock = tryLock(this.#files.path(LOCK_FILE))
     if (!this.#lock) return false
@@ -57,7 +57,7 @@ export class TraceIndex {
   }
 
   /** Lets another process keep the index; this one asks for it again when it next reads on. */
-  letOthersKeep(): void {
+  releaseWriterLock(): void {
     this.#lock?.close()
     this.#lock = undefined
   }
@@ -80,7 +80,7 @@ export class TraceIndex {
    * @returns whether there may be more to read
    */
   readOn(names: readonly string[] = this.#files.list().map(({ name }) => name)): boolean {
-    if (!this.isKeeper) return false
+    if (!this.isWriter) return false
     for (const name of names) {
       const file = this.#follow(name)
       if (!file) continue
@@ -94,7 +94,7 @@ export class TraceIndex {
 
   /** Takes down what the host says of the ends of runs; their events have to be in the files by then. */
   noteEnds(ends: readonly RunEndNote[]): void {
-    if (this.isKeeper) this.#ends.push(...ends)
+    if (this.isWriter) this.#ends.push(...ends)
   }
 
   fileName(id: number): string | undefined {
@@ -104,7 +104,7 @@ export class TraceIndex {
 
   close(): void {
     this.#db.close()
-    this.letOthersKeep()
+    this.releaseWriterLock()
   }
 
   #knowFiles(): void {

@@ -1,4 +1,4 @@
-import { readPlaces } from './places.ts'
+import { readLocations } from './event-locations.ts'
 import { linesFromEnd, readAt, TraceFiles } from './trace-files.ts'
 import { STEP_BYTES, TraceIndex } from './trace-index.ts'
 import { readTraceLine } from './trace-line.ts'
@@ -61,7 +61,7 @@ export class TraceReader {
 
   /** Events of a run, in their order. */
   events({ runId, after, first, ...filter }: EventsQuery): EventsPage {
-    const places = readPlaces(this.index.runs.placesOf(runId))
+    const places = readLocations(this.index.runs.placesOf(runId))
     const tests = [`"run_id":${JSON.stringify(runId)}`, ...textsOf(filter)]
     const found: { index: number; line: string }[] = []
     for (let from = after + 1; from < places.length; from += BATCH) {
@@ -100,7 +100,7 @@ export class TraceReader {
     this.index.close()
   }
 
-  #linesAt(places: ReturnType<typeof readPlaces>): (string | undefined)[] {
+  #linesAt(places: ReturnType<typeof readLocations>): (string | undefined)[] {
     const lines: (string | undefined)[] = []
     while (lines.length < places.length) {
       const file = places[lines.length]?.file ?? 0

@@ -1,8 +1,8 @@
 import { parentPort } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
 import { groupByAgent } from './line-buffer.ts'
-import type { TraceJob, TraceNews, TraceQuestion, TraceQuestions, TraceThreadData } from './trace-job.ts'
 import { TraceReader } from './trace-reader.ts'
+import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
 /** How long after a write the index follows, unless somebody asks before. */
 const INDEX_AFTER_MS = 200
@@ -22,7 +22,7 @@ export function serveTraces({ dir, maxBytes }: TraceThreadData): void {
   }
 }
 
-type Answers = { [Q in TraceQuestion]: (argument: TraceQuestions[Q][0]) => TraceQuestions[Q][1] }
+type Answers = { [Q in TraceQuery]: (argument: TraceQueries[Q][0]) => TraceQueries[Q][1] }
 
 class TraceService {
   readonly #reader: TraceReader
@@ -47,17 +47,17 @@ class TraceService {
       metrics: (query) => runs.metrics(query),
       missingBytes: () => index.missingBytes(),
     }
-    parentPort?.on('message', (job: TraceJob) => this.#do(job))
+    parentPort?.on('message', (job: WorkerRequest) => this.#do(job))
     this.#indexSoon(0)
     this.#say({ kind: 'ready' })
   }
 
-  #do(job: TraceJob): void {
+  #do(job: WorkerRequest): void {
     switch (job.kind) {
       case 'write':
         this.#write(job)
         break
-      case 'ask':
+      case 'query':
         this.#answer(job)
         break
       case 'watch':
@@ -69,7 +69,7 @@ class TraceService {
     }
   }
 
-  #write({ batch, ends }: Extract<TraceJob, { kind: 'write' }>): void {
+  #write({ batch, ends }: Extract<WorkerRequest, { kind: 'write' }>): void {
     let problem: string | undefined
     for (const [agentId, pieces] of groupByAgent(batch)) {
       const name = this.#reader.files.nameOf(agentId)
@@ -99,11 +99,11 @@ class TraceService {
     this.#indexSoon(INDEX_AFTER_MS)
   }
 
-  #answer({ id, question, argument }: Extract<TraceJob, { kind: 'ask' }>): void {
+  #answer({ id, name, argument }: Extract<WorkerRequest, { kind: 'query' }>): void {
     try {
       this.#reader.catchUp(this.#waitingBytes)
       this.#waitingBytes = 0
-      const answer = this.#answers[question] as (argument: unknown) => unknown
+      const answer = this.#answers[name] as (argument: unknown) => unknown
       this.#say({ kind: 'answer', id, value: answer(argument) })
     } catch (error) {
       this.#say({ kind: 'answer', id, error: messageOf(error) })
@@ -162,7 +162,7 @@ class TraceService {
     }
   }
 
-  #say(news: TraceNews): void {
+  #say(news: WorkerMessage): void {
     parentPort?.postMessage(news)
   }
 }

@@ -3,7 +3,7 @@
 // run in development.
 import { workerData } from 'node:worker_threads'
 
-/** @import { TraceThreadData } from './trace-job.ts' */
+/** @import { TraceThreadData } from './worker-messages.ts' */
 
 const data = /** @type {TraceThreadData} */ (workerData)
 if (data.service.endsWith('.ts')) {

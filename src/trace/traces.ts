@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads'
-import type { RunEnd } from '../agent/agent.ts'
-import type { AgentEvent } from '../agent/agent-event.ts'
-import type { AgentHost } from '../agent/host.ts'
-import type { Log } from '../agent/log.ts'
 import { HostError, messageOf } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Log } from '../protocols/log.ts'
+import type { RunEnd } from '../run/agent.ts'
+import type { AgentEvent } from '../run/call-event.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
 import type { RunEndNote, RunSummary } from './run-summary.ts'
-import type { TraceJob, TraceNews, TraceQuestion, TraceQuestions, TraceThreadData } from './trace-job.ts'
 import { TraceLineWriter } from './trace-line.ts'
+import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
 export interface TracesOptions {
   /** Absolute. */
@@ -29,7 +29,7 @@ export interface TraceCounts {
 }
 
 /** Lines are handed over together, at the latest after this. */
-const HAND_OVER_MS = 10
+const FLUSH_INTERVAL_MS = 10
 const HAND_OVER_BYTES = 256 * 1024
 /** What may wait to be written; what comes beyond is dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
@@ -61,7 +61,7 @@ export class Traces {
   #droppedAndTold = 0
   #warnedMs = 0
   #problem: string | null = null
-  #gone: Error | undefined
+  #failure: Error | undefined
   #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
   #onClosed: () => void = () => {}
 
@@ -69,9 +69,9 @@ export class Traces {
     this.#worker = worker
     this.#writer = new TraceLineWriter(redact)
     this.#log = log
-    worker.on('message', (news: TraceNews) => this.#hear(news))
-    worker.on('error', (error) => this.#lose(error))
-    worker.on('exit', () => this.#lose(new Error('the traces were closed')))
+    worker.on('message', (news: WorkerMessage) => this.#hear(news))
+    worker.on('error', (error) => this.#onWorkerExit(error))
+    worker.on('exit', () => this.#onWorkerExit(new Error('the traces were closed')))
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
@@ -99,7 +99,7 @@ export class Traces {
   }
 
   record(event: AgentEvent): void {
-    if (this.#gone || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
+    if (this.#failure || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
       this.#dropped++
       this.#warnOfLoss()
       return
@@ -121,20 +121,20 @@ export class Traces {
   }
 
   /**
-   * Asks the thread. What was recorded before is in the answer.
+   * Queries the thread. Everything recorded before is part of the answer.
    *
    * @throws HostError `STORE_UNAVAILABLE`
    */
-  async ask<Q extends TraceQuestion>(question: Q, argument: TraceQuestions[Q][0]): Promise<TraceQuestions[Q][1]> {
-    this.#handOver()
+  async query<Q extends TraceQuery>(name: Q, argument: TraceQueries[Q][0]): Promise<TraceQueries[Q][1]> {
+    this.#flush()
     const id = ++this.#questions
     try {
-      if (this.#gone) throw this.#gone
+      if (this.#failure) throw this.#failure
       return (await new Promise<unknown>((resolve, reject) => {
         this.#asked.set(id, { resolve, reject })
         this.#worker.ref()
-        this.#tell({ kind: 'ask', id, question, argument })
-      })) as TraceQuestions[Q][1]
+        this.#tell({ kind: 'query', id, name, argument })
+      })) as TraceQueries[Q][1]
     } catch (cause) {
       throw new HostError('STORE_UNAVAILABLE', `The traces cannot be read: ${messageOf(cause)}`, { cause })
     }
@@ -155,8 +155,8 @@ export class Traces {
 
   /** Writes what waits, and lets the files go. */
   async close(): Promise<void> {
-    if (this.#gone) return
-    this.#handOver()
+    if (this.#failure) return
+    this.#flush()
     this.#worker.ref()
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
@@ -169,11 +169,11 @@ export class Traces {
   }
 
   #handOverSoon(): void {
-    if (this.#lines.bytes >= HAND_OVER_BYTES) this.#handOver()
-    else this.#handingOver ??= setTimeout(() => this.#handOver(), HAND_OVER_MS).unref()
+    if (this.#lines.bytes >= HAND_OVER_BYTES) this.#flush()
+    else this.#handingOver ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
   }
 
-  #handOver(): void {
+  #flush(): void {
     clearTimeout(this.#handingOver)
     this.#handingOver = undefined
     if (this.#lines.bytes === 0 && this.#ends.length === 0) return
@@ -185,11 +185,11 @@ export class Traces {
   }
 
   /** @param buffers that go over to the thread */
-  #tell(job: TraceJob, buffers: readonly ArrayBuffer[] = []): void {
-    if (!this.#gone) this.#worker.postMessage(job, buffers)
+  #tell(job: WorkerRequest, buffers: readonly ArrayBuffer[] = []): void {
+    if (!this.#failure) this.#worker.postMessage(job, buffers)
   }
 
-  #hear(news: TraceNews): void {
+  #hear(news: WorkerMessage): void {
     switch (news.kind) {
       case 'ready':
         // The thread alone keeps no process alive.
@@ -214,7 +214,7 @@ export class Traces {
     }
   }
 
-  #noteWritten({ count, bytes, problem }: Extract<TraceNews, { kind: 'written' }>): void {
+  #noteWritten({ count, bytes, problem }: Extract<WorkerMessage, { kind: 'written' }>): void {
     this.#waitingBytes -= bytes
     this.#problem = problem ?? null
     if (problem === undefined) this.#written += count
@@ -224,7 +224,7 @@ export class Traces {
     }
   }
 
-  #settle({ id, value, error }: Extract<TraceNews, { kind: 'answer' }>): void {
+  #settle({ id, value, error }: Extract<WorkerMessage, { kind: 'answer' }>): void {
     const asked = this.#asked.get(id)
     this.#asked.delete(id)
     if (this.#asked.size === 0) this.#worker.unref()
@@ -238,13 +238,13 @@ export class Traces {
     this.#warnedMs = nowMs
     const lost = this.#dropped - this.#droppedAndTold
     this.#droppedAndTold = this.#dropped
-    const reason = this.#gone?.message ?? this.#problem ?? 'they come faster than they can be written'
+    const reason = this.#failure?.message ?? this.#problem ?? 'they come faster than they can be written'
     this.#log.warn(`Traces: ${lost} events were lost (${this.#dropped} in all): ${reason}.`)
   }
 
-  #lose(error: Error): void {
-    if (this.#gone) return
-    this.#gone = error
+  #onWorkerExit(error: Error): void {
+    if (this.#failure) return
+    this.#failure = error
     this.#onReady?.reject(error)
     for (const { reject } of this.#asked.values()) reject(error)
     this.#asked.clear()

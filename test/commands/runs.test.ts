@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { silentLog } from '../../src/agent/log.ts'
+import { silentLog } from '../../src/protocols/log.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { echoRun, eventOf } from '../support/events.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import { AgentHost, buildServer } from 'agent-host'
 import { expect } from 'chai'
-import { AgentFolder } from '../../src/agent/agent-folder.ts'
-import { silentLog } from '../../src/agent/log.ts'
+import { AgentFolder } from '../../src/host/agent-folder.ts'
+import { silentLog } from '../../src/protocols/log.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
 import fsExtra from 'fs-extra'
-import { listLibrary } from '../../src/agent/load-module.ts'
+import { listLibrary } from '../../src/module/load-module.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const quiet = { env: { npm_config_loglevel: 'error', npm_config_fund: 'false', npm_config_audit: 'false' } }

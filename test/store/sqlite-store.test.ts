@@ -140,7 +140,7 @@ describe('the SQLite store', () => {
     other.exec('BEGIN')
     other.prepare('SELECT * FROM keyv').all()
     await store.commit([['a', undefined]])
-    await store.scrub()
+    await store.purge()
     expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(true)
     other.exec('ROLLBACK')
     other.close()

@@ -1,7 +1,7 @@
 import { appendFile, readdir, stat, writeFile } from 'node:fs/promises'
 import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
-import { silentLog } from '../../src/agent/log.ts'
+import { silentLog } from '../../src/protocols/log.ts'
 import { makeRedact } from '../../src/trace/redact.ts'
 import { Traces, type TracesOptions } from '../../src/trace/traces.ts'
 import { echoRun, eventOf } from '../support/events.ts'
@@ -47,7 +47,7 @@ describe('Traces', () => {
     const traces = await openTraces(await makeProject())
     recordAll(traces, echoRun('run-1', 'first'))
     recordAll(traces, echoRun('run-2', 'second', 1_700_000_010))
-    const { runs, hasMore } = await traces.ask('runs', ALL)
+    const { runs, hasMore } = await traces.query('runs', ALL)
     expect(hasMore).equal(false)
     expect(runs.map(({ run_id }) => run_id)).deep.equal(['run-2', 'run-1'])
     expect(runs[1]).deep.equal({
@@ -73,16 +73,16 @@ describe('Traces', () => {
     const traces = await openTraces(await makeProject())
     const [call, ...rest] = echoRun('run-1', 'hi') as [AgentEvent, ...AgentEvent[]]
     traces.record(call)
-    expect((await traces.ask('run', 'run-1'))?.status).equal('running')
+    expect((await traces.query('run', 'run-1'))?.status).equal('running')
     const usage = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 0, reasoningTokens: 0 }
     const end = { runId: 'run-1', agentId: 'echo', entryPoint: '__entry__', startedAt: 0, durationMs: 80, usage }
     traces.recordEnd({ ...end, status: 'cancelled' })
-    const cancelled = await traces.ask('run', 'run-1')
+    const cancelled = await traces.query('run', 'run-1')
     expect([cancelled?.status, cancelled?.duration_ms, cancelled?.input_tokens]).deep.equal(['cancelled', 80, 7])
     // An agent that was deaf to its signal returns later: that changes nothing.
     recordAll(traces, rest)
-    expect((await traces.ask('run', 'run-1'))?.status).equal('cancelled')
-    expect((await traces.ask('run', 'run-1'))?.events).equal(4)
+    expect((await traces.query('run', 'run-1'))?.status).equal('cancelled')
+    expect((await traces.query('run', 'run-1'))?.events).equal(4)
   })
 
   it('keeps the events of runs that overlap apart, and pages through them', async () => {
@@ -92,7 +92,7 @@ describe('Traces', () => {
     for (const [index, event] of one.entries()) recordAll(traces, [event, two[index] as AgentEvent])
     const read = async (more: object) => {
       const query = { runId: 'run-1', after: -1, first: 10, ...more }
-      const { events, hasMore } = await traces.ask('events', query)
+      const { events, hasMore } = await traces.query('events', query)
       return {
         hasMore,
         events: events.map(({ index, line }) => [index, JSON.parse(line).event_name, JSON.parse(line).run_id]),
@@ -116,7 +116,7 @@ describe('Traces', () => {
     const exception = 'Error: no luck\n    at somewhere'
     traces.record(eventOf({ ...failed, event_type: 'exception', exception, duration_ms: 20, time: 1_700_000_201 }))
     const find = async (filter: object) =>
-      (await traces.ask('runs', { ...ALL, filter })).runs.map(({ run_id }) => run_id)
+      (await traces.query('runs', { ...ALL, filter })).runs.map(({ run_id }) => run_id)
     expect(await find({ agentId: 'other' })).deep.equal(['run-2'])
     expect(await find({ status: 'failed' })).deep.equal(['run-3'])
     expect(await find({ since: 1_700_000_100, until: 1_700_000_200 })).deep.equal(['run-2'])
@@ -129,21 +129,21 @@ describe('Traces', () => {
     expect(await find({ text: '100%' })).deep.equal(['run-1'])
     expect(await find({ text: 'LUCK' })).deep.equal(['run-3'])
     expect(await find({ text: '_' })).deep.equal([])
-    const page = await traces.ask('runs', { filter: {}, first: 2, after: undefined })
+    const page = await traces.query('runs', { filter: {}, first: 2, after: undefined })
     expect(page.hasMore).equal(true)
     const last = page.runs[1]
     const after = { startedAt: last?.started_at ?? 0, runId: last?.run_id ?? '' }
-    expect((await traces.ask('runs', { filter: {}, first: 2, after })).runs.map(({ run_id }) => run_id)).deep.equal([
+    expect((await traces.query('runs', { filter: {}, first: 2, after })).runs.map(({ run_id }) => run_id)).deep.equal([
       'run-1',
     ])
-    expect(await traces.ask('count', { agentId: 'echo' })).equal(2)
+    expect(await traces.query('count', { agentId: 'echo' })).equal(2)
   })
 
   it('gives the latest events of an agent, oldest first', async () => {
     const traces = await openTraces(await makeProject())
     for (let run = 0; run < 300; run++) recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(500), 1_700_000_000 + run))
     const read = async (query: object) => {
-      const { lines, hasMore } = await traces.ask('log', { agentId: 'echo', limit: 3, ...query })
+      const { lines, hasMore } = await traces.query('log', { agentId: 'echo', limit: 3, ...query })
       return [hasMore, ...lines.map((line) => JSON.parse(line).call_id)]
     }
     expect(await read({})).deep.equal([true, 'run-299.2', 'run-299.2', 'run-299.1'])
@@ -165,14 +165,14 @@ describe('Traces', () => {
     await first.close()
     await project.remove('debug/index.db')
     const second = await openTraces(project)
-    expect((await second.ask('run', 'run-1'))?.output).equal('kept')
+    expect((await second.query('run', 'run-1'))?.output).equal('kept')
     await second.close()
     await writeFile(
       project.path('debug/index.db'),
       'this is no database, and longer than a header of one would be '.repeat(20),
     )
     const third = await openTraces(project)
-    expect((await third.ask('run', 'run-1'))?.output).equal('kept')
+    expect((await third.query('run', 'run-1'))?.output).equal('kept')
   })
 
   it('is not harmed by a last line that was cut off, and calls its run interrupted', async () => {
@@ -183,10 +183,10 @@ describe('Traces', () => {
     await first.close()
     await appendFile(project.path('debug/echo.jsonl'), '{"agent_id":"echo","event_na')
     const second = await openTraces(project)
-    expect((await second.ask('run', 'run-1'))?.status).equal('interrupted')
+    expect((await second.query('run', 'run-1'))?.status).equal('interrupted')
     recordAll(second, echoRun('run-2', 'after'))
-    expect((await second.ask('run', 'run-2'))?.status).equal('completed')
-    const { events } = await second.ask('events', { runId: 'run-2', after: -1, first: 10 })
+    expect((await second.query('run', 'run-2'))?.status).equal('completed')
+    const { events } = await second.query('events', { runId: 'run-2', after: -1, first: 10 })
     expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun('run-2', 'after'))
   })
 
@@ -200,18 +200,18 @@ describe('Traces', () => {
       if (run % 20 === 0) await new Promise((resume) => setTimeout(resume, 5))
     }
     for (const traces of [one, two]) {
-      await eventually(async () => expect(await traces.ask('count', {})).equal(400))
+      await eventually(async () => expect(await traces.query('count', {})).equal(400))
       for (const run of ['one-7', 'two-150']) {
         const [who, number] = run.split('-')
-        const { events } = await traces.ask('events', { runId: run, after: -1, first: 10 })
+        const { events } = await traces.query('events', { runId: run, after: -1, first: 10 })
         expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun(run, `${who} says ${number}`))
       }
     }
-    for (const traces of [one, two]) expect(await traces.ask('missingBytes', undefined)).equal(0)
+    for (const traces of [one, two]) expect(await traces.query('missingBytes', undefined)).equal(0)
     // The one that keeps the index goes: the other takes over.
     await one.close()
     recordAll(two, echoRun('two-last', 'alone'))
-    await eventually(async () => expect((await two.ask('run', 'two-last'))?.status).equal('completed'))
+    await eventually(async () => expect((await two.query('run', 'two-last'))?.status).equal('completed'))
   })
 
   it('lets the oldest go when an agent has more than it may', async () => {
@@ -219,7 +219,7 @@ describe('Traces', () => {
     const traces = await openTraces(project, { maxBytes: MIB })
     for (let run = 0; run < 1000; run++) {
       recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(1000), 1_700_000_000 + run))
-      if (run % 100 === 99) await traces.ask('count', {})
+      if (run % 100 === 99) await traces.query('count', {})
     }
     const sizeOf = (file: string) =>
       stat(project.path(`debug/${file}`)).then(
@@ -228,15 +228,15 @@ describe('Traces', () => {
       )
     const sizes = await Promise.all(['echo.jsonl', 'echo.jsonl.1'].map(sizeOf))
     expect(sizes.reduce((sum, size) => sum + size)).lessThan(1.5 * MIB)
-    const count = await traces.ask('count', {})
+    const count = await traces.query('count', {})
     expect(count).greaterThan(50).lessThan(700)
-    const { runs } = await traces.ask('runs', { ...ALL, first: 500 })
+    const { runs } = await traces.query('runs', { ...ALL, first: 500 })
     expect(runs[0]?.run_id).equal('run-999')
     for (const { run_id } of [runs[0], runs.at(-1)].flatMap((run) => run ?? [])) {
-      const { events } = await traces.ask('events', { runId: run_id, after: -1, first: 10 })
+      const { events } = await traces.query('events', { runId: run_id, after: -1, first: 10 })
       for (const { line } of events) expect(JSON.parse(line).run_id).equal(run_id)
     }
-    expect((await traces.ask('log', { agentId: 'echo', limit: 4 })).lines).lengthOf(4)
+    expect((await traces.query('log', { agentId: 'echo', limit: 4 })).lines).lengthOf(4)
   })
 
   it('counts what it must drop, warns once, and goes on', async () => {
@@ -250,9 +250,9 @@ describe('Traces', () => {
     expect(dropped).greaterThan(1000).lessThan(6000)
     expect(warnings).lengthOf(1)
     expect(warnings[0]).match(/events were lost .*faster than they can be written/)
-    await traces.ask('count', {})
+    await traces.query('count', {})
     recordAll(traces, echoRun('run-2', 'again'))
-    await eventually(async () => expect((await traces.ask('run', 'run-2'))?.status).equal('completed'))
+    await eventually(async () => expect((await traces.query('run', 'run-2'))?.status).equal('completed'))
     expect(traces.counts().written + dropped).equal(9_004)
   }).timeout(30_000)
 
@@ -262,12 +262,12 @@ describe('Traces', () => {
     const two = await openTraces(project)
     const heard: string[] = []
     const stop = two.watch((runs) => heard.push(...runs.map(({ run_id, status }) => `${run_id} ${status}`)))
-    await two.ask('count', {})
+    await two.query('count', {})
     recordAll(one, echoRun('run-1', 'x'))
     await eventually(() => expect(heard).deep.equal(['run-1 completed']))
     stop()
     recordAll(one, echoRun('run-2', 'x'))
-    await two.ask('count', {})
+    await two.query('count', {})
     expect(heard).deep.equal(['run-1 completed'])
   })
 
@@ -288,7 +288,7 @@ describe('Traces', () => {
     recordAll(traces, echoRun('run-1', 'a', 1_700_000_000))
     recordAll(traces, echoRun('run-2', 'b', 1_700_000_065))
     const query = { since: 1_699_999_980, until: 1_700_000_100, bucketSeconds: 60 }
-    const { total, points, agents, modules } = await traces.ask('metrics', query)
+    const { total, points, agents, modules } = await traces.query('metrics', query)
     expect([total.count, total.errors, Math.round(total.p50_ms ?? 0)]).deep.equal([2, 0, 490])
     expect(points.map(({ time, count }) => [time, count])).deep.equal([
       [1_699_999_980, 1],
@@ -301,7 +301,7 @@ describe('Traces', () => {
       ['main', 2],
       ['__response__', 2],
     ])
-    const own = await traces.ask('metrics', { ...query, moduleId: '__response__' })
+    const own = await traces.query('metrics', { ...query, moduleId: '__response__' })
     expect([own.total.count, own.total.p95_ms]).deep.equal([2, 0.5])
   })
 

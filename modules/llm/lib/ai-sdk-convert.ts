@@ -13,7 +13,7 @@ import { CannotAsk } from './ai-sdk-retry.ts'
 import type { RunThoughts } from './ai-sdk-thoughts.ts'
 
 /** What a vendor's API wants otherwise than the others. */
-export interface Habits {
+export interface VendorQuirks {
   /** System messages stand before all others. */
   readonly systemFirst?: boolean
   /** What tools say about strictness, where the vendor has a default that does not fit every schema. */
@@ -25,7 +25,7 @@ export interface Habits {
 }
 
 /** What the model can be sent. */
-interface Abilities extends Habits {
+interface Abilities extends VendorQuirks {
   /** Patterns of the addresses that the vendor fetches by itself, by media type. */
   readonly supportedUrls: Readonly<Record<string, readonly RegExp[]>>
 }
@@ -53,7 +53,7 @@ export function toCallOptions(
 
 function toTool(
   { name, description, parameters }: ToolDefinition,
-  { strictTools }: Habits,
+  { strictTools }: VendorQuirks,
 ): LanguageModelV3FunctionTool {
   const strict = strictTools === undefined ? {} : { strict: strictTools }
   return { type: 'function', name, description, inputSchema: parameters, ...strict }

@@ -5,10 +5,10 @@ import type {
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
 import type { LLM, LLMPart, LLMRequest, Log } from 'agent-host'
-import { fromStreamPart, type Habits, toCallOptions } from './ai-sdk-convert.ts'
+import { fromStreamPart, toCallOptions, type VendorQuirks } from './ai-sdk-convert.ts'
 import { openWithRetries, reasonOf } from './ai-sdk-retry.ts'
 import { type RunThoughts, Thoughts } from './ai-sdk-thoughts.ts'
-import { Silence } from './silence.ts'
+import { IdleTimeout } from './idle-timeout.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how it is asked. */
 export interface AskedModel {
@@ -22,7 +22,7 @@ export interface AskedModel {
   readonly maxRetries: number
   /** Seconds without a word after which it is given up. */
   readonly timeout: number
-  readonly habits?: Habits
+  readonly habits?: VendorQuirks
   /** The vendor's own options of one request. */
   readonly optionsFor?: (request: LLMRequest) => SharedV3ProviderOptions
   /** Said beside an answer of this status: what can be done. */
@@ -42,7 +42,7 @@ export function makeLLM(asked: AskedModel): LLM {
     async *generate(request, run) {
       run.signal.throwIfAborted()
       if (missing !== undefined) throw new Error(missing)
-      const silence = new Silence(timeout, run.signal)
+      const silence = new IdleTimeout(timeout, run.signal)
       const seen = thoughts.of(run)
       try {
         const supportedUrls = await model.supportedUrls
@@ -73,10 +73,10 @@ export function makeLLM(asked: AskedModel): LLM {
 }
 
 interface Listening {
-  readonly silence: Silence
+  readonly silence: IdleTimeout
   readonly seen: RunThoughts
   readonly warn: (part: LanguageModelV3StreamPart) => void
-  readonly habits: Habits
+  readonly habits: VendorQuirks
 }
 
 async function* convert(

@@ -1,6 +1,6 @@
 import type { JSONObject, LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { type LLM, type LLMRequest, type ModuleContext, type Static, Type } from 'agent-host'
-import type { Habits } from './ai-sdk-convert.ts'
+import type { VendorQuirks } from './ai-sdk-convert.ts'
 import { makeLLM } from './ai-sdk-llm.ts'
 
 const requestSettings = {
@@ -63,7 +63,7 @@ export interface Vendor {
   /** Name of the vendor among the options of the AI SDK. */
   readonly optionsName: string
   readonly optionsFor: (request: LLMRequest) => Readonly<Record<string, unknown>>
-  readonly habits?: Habits
+  readonly habits?: VendorQuirks
   /** Said beside an answer of this status: what can be done. */
   readonly hints?: Readonly<Record<number, string>>
 }

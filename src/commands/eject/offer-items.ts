@@ -1,4 +1,4 @@
-import { describeLibraryModule, listLibrary } from '../../agent/load-module.ts'
+import { describeLibraryModule, listLibrary } from '../../module/load-module.ts'
 import { type ItemState, stateOf } from '../../project/ejected-files.ts'
 import type { Offer } from './choose-items.ts'
 

@@ -29,7 +29,7 @@ export default class RunsTail extends BaseCommand {
     while (!isStopped) {
       reader.catchUp()
       // A server that starts meanwhile knows more of its runs than their files tell.
-      reader.index.letOthersKeep()
+      reader.index.releaseWriterLock()
       for (const { change: latest, ...run } of reader.index.runs.changes(change, MAX_CHANGES)) {
         change = latest
         // A run that goes on changes with every call.

@@ -32,7 +32,7 @@ export class SqliteAdapter extends EventEmitter implements TransactionalAdapter 
   #waiting: Waiting[] = []
   #asked: readonly Waiting[] | undefined
   #asking: NodeJS.Immediate | undefined
-  #gone: Error | undefined
+  #failure: Error | undefined
   #onReady: Pick<Waiting, 'resolve' | 'reject'> | undefined
 
   private constructor(worker: Worker, serverId: string) {
@@ -40,8 +40,8 @@ export class SqliteAdapter extends EventEmitter implements TransactionalAdapter 
     this.serverId = serverId
     this.#worker = worker
     worker.on('message', (message: Message) => this.#receive(message))
-    worker.on('error', (error) => this.#lose(error))
-    worker.on('exit', () => this.#lose(new Error('the database was closed')))
+    worker.on('error', (error) => this.#onWorkerExit(error))
+    worker.on('exit', () => this.#onWorkerExit(new Error('the database was closed')))
   }
 
   /**
@@ -103,7 +103,7 @@ export class SqliteAdapter extends EventEmitter implements TransactionalAdapter 
   }
 
   async disconnect(): Promise<void> {
-    if (this.#gone) return
+    if (this.#failure) return
     this.#worker.ref()
     await this.#ask({ kind: 'close' })
     await this.#worker.terminate()
@@ -129,12 +129,12 @@ export class SqliteAdapter extends EventEmitter implements TransactionalAdapter 
     return this.#ask({ kind: 'is-alive', serverId })
   }
 
-  async scrub(): Promise<void> {
-    await this.#ask({ kind: 'scrub' })
+  async purge(): Promise<void> {
+    await this.#ask({ kind: 'purge' })
   }
 
   #ask<T>(job: SqliteJob): Promise<T> {
-    if (this.#gone) return Promise.reject(this.#gone)
+    if (this.#failure) return Promise.reject(this.#failure)
     return new Promise<unknown>((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject })
       // Not at once: what else this turn of the event loop asks for goes along.
@@ -166,8 +166,8 @@ export class SqliteAdapter extends EventEmitter implements TransactionalAdapter 
     }
   }
 
-  #lose(error: Error): void {
-    this.#gone ??= error
+  #onWorkerExit(error: Error): void {
+    this.#failure ??= error
     this.#onReady?.reject(error)
     for (const { reject } of [...(this.#asked ?? []), ...this.#waiting]) reject(error)
     this.#asked = undefined

@@ -19,7 +19,7 @@ export type SqliteJob =
       readonly absent: readonly string[]
     }
   | { readonly kind: 'clear' }
-  | { readonly kind: 'scrub' }
+  | { readonly kind: 'purge' }
   | { readonly kind: 'is-alive'; readonly serverId: string }
   | { readonly kind: 'close' }
 

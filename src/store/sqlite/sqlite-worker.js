@@ -139,8 +139,8 @@ function answer(job) {
       return /** @type {string[][]} */ (statements[job.order].all([job.from, job.to, job.limit])).map(([key]) => key)
     case 'clear':
       return void db.exec('DELETE FROM keyv')
-    case 'scrub':
-      return scrub()
+    case 'purge':
+      return purge()
     case 'is-alive':
       return isAlive(job.serverId)
     case 'close':
@@ -204,11 +204,11 @@ function remove(key) {
 }
 
 function scrubSoon() {
-  scrubbing ??= setTimeout(() => attempt(scrub), SCRUB_AFTER_MS)
+  scrubbing ??= setTimeout(() => attempt(purge), SCRUB_AFTER_MS)
 }
 
 /** The log keeps what was written to it until it is emptied. While another process reads it, that has to wait. */
-function scrub() {
+function purge() {
   stopScrubbing()
   let isDone = false
   db.exec('PRAGMA busy_timeout = 0')
@@ -227,7 +227,7 @@ function stopScrubbing() {
 }
 
 function close() {
-  attempt(scrub)
+  attempt(purge)
   stopScrubbing()
   db.close()
   lock.close()

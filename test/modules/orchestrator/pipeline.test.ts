@@ -86,6 +86,6 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
     const agent = pipeline([echo('a')])
     agent.modules = agent.modules.filter((module) => (module as { id: string }).id !== 'stage')
     const failure = await runAgent(agent, 'x').catch((error: Error) => error.message)
-    expect(failure).to.contain("module 'pipeline' needs 'Stage' (field 'stage'), and no module provides it.")
+    expect(failure).to.contain("module 'pipeline' needs 'OutputCapture' (field 'stage'), and no module provides it.")
   })
 })

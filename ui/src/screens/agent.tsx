@@ -10,7 +10,7 @@ import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
 import { PROBLEM_FIELDS, type Problem } from '../types.ts'
 import { WiringGraph } from '../wiring/wiring-graph.tsx'
-import type { ExchangeRow, ModuleFacts } from '../wiring/wiring-layout.ts'
+import type { ExchangeRow, ModuleSummary } from '../wiring/wiring-layout.ts'
 
 interface Tool {
   readonly name: string
@@ -18,7 +18,7 @@ interface Tool {
   readonly parameters: unknown
 }
 
-interface ModuleDetails extends ModuleFacts {
+interface ModuleDetails extends ModuleSummary {
   readonly module_class: string
   readonly description: string
   readonly config: unknown

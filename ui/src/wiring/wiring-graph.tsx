@@ -1,8 +1,14 @@
 import { useMemo } from 'preact/hooks'
-import { type ExchangeRow, layoutWiring, type ModuleFacts, type WiringEdge, type WiringNode } from './wiring-layout.ts'
+import {
+  type ExchangeRow,
+  layoutWiring,
+  type ModuleSummary,
+  type WiringEdge,
+  type WiringNode,
+} from './wiring-layout.ts'
 
 interface WiringGraphProps {
-  readonly modules: readonly ModuleFacts[]
+  readonly modules: readonly ModuleSummary[]
   readonly exchange: readonly ExchangeRow[]
   readonly selected: string
   readonly onSelect: (module: string) => void

@@ -1,6 +1,6 @@
 import { Graph, layout } from '@dagrejs/dagre'
 
-export interface ModuleFacts {
+export interface ModuleSummary {
   readonly id: string
   readonly module: string
   readonly source: string
@@ -50,7 +50,7 @@ const TITLES: Readonly<Record<string, string>> = {
 }
 
 /** Places modules from left to right: who uses stands before what it uses. Pixels. */
-export function layoutWiring(modules: readonly ModuleFacts[], exchange: readonly ExchangeRow[]): WiringLayout {
+export function layoutWiring(modules: readonly ModuleSummary[], exchange: readonly ExchangeRow[]): WiringLayout {
   const graph = new Graph({ multigraph: false })
   graph.setGraph({ rankdir: 'LR', nodesep: 26, ranksep: 56, marginx: 16, marginy: 16 })
   graph.setDefaultEdgeLabel(() => ({}))
@@ -91,6 +91,6 @@ export function layoutWiring(modules: readonly ModuleFacts[], exchange: readonly
   return { nodes, edges, width, height }
 }
 
-function describe(id: string, module: ModuleFacts | undefined): { title: string; subtitle: string } {
+function describe(id: string, module: ModuleSummary | undefined): { title: string; subtitle: string } {
   return module ? { title: id, subtitle: module.module } : { title: TITLES[id] ?? id, subtitle: '' }
 }

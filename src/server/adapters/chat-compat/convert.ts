@@ -1,8 +1,8 @@
-import type { Turn } from '../../../agent/agent.ts'
-import type { PartSink } from '../../../agent/run-providers.ts'
 import { HostError } from '../../../errors.ts'
 import type { Message, ToolCall } from '../../../protocols/message.ts'
 import type { Usage } from '../../../protocols/run.ts'
+import type { Turn } from '../../../run/agent.ts'
+import type { PartSink } from '../../../run/run-providers.ts'
 import type { ChatCompletion, ChatMessage, ChatRequest } from './schema.ts'
 
 /**
@@ -20,9 +20,9 @@ export function toTurn({ messages, user, metadata }: ChatRequest, onPart: PartSi
 /** In earlier messages they do no harm; here the agent would answer without having seen them. */
 function refuseMedia({ content }: ChatMessage): void {
   if (!Array.isArray(content)) return
-  const stranger = content.find(({ type }) => type !== 'text')
-  if (!stranger) return
-  const text = `messages: the last user message has a part of the type '${stranger.type}'; only text can be handled`
+  const unsupportedPart = content.find(({ type }) => type !== 'text')
+  if (!unsupportedPart) return
+  const text = `messages: the last user message has a part of the type '${unsupportedPart.type}'; only text can be handled`
   throw new HostError('REQUEST_INVALID', text)
 }
 

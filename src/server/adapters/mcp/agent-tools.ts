@@ -1,15 +1,15 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { AgentInfo, RunResult } from '../../../agent/agent.ts'
-import type { JsonObjectSchema } from '../../../agent/definition.ts'
-import type { AgentHost } from '../../../agent/host.ts'
+import type { JsonObjectSchema } from '../../../definition/definition.ts'
 import { HostError, messageOf } from '../../../errors.ts'
+import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
+import type { AgentInfo, RunResult } from '../../../run/agent.ts'
 import { logFailure } from '../../error-replies.ts'
 import { partToText } from '../../part-to-text.ts'
+import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
-import { type ProgressSink, tellLatest } from './latest-progress.ts'
 import { findProblem, listTools, readArguments, type ToolInput } from './tools.ts'
 
 /** What a tool answers (`CallToolResult` of the MCP schema). */
@@ -81,7 +81,7 @@ export class AgentTools {
       messages,
       input: input.input,
       onPart: onProgress && ((part) => onProgress(partToText(part))),
-      onProgress: onProgress && tellLatest(onProgress),
+      onProgress: onProgress && coalesceProgress(onProgress),
     })
     return {
       answer: (onResult, onFailure) =>

@@ -1,5 +1,5 @@
-import type { Part } from '../../../agent/run-providers.ts'
 import type { Attachment } from '../../../protocols/message.ts'
+import type { Part } from '../../../run/run-providers.ts'
 import { partToText } from '../../part-to-text.ts'
 
 /** A piece of a tool's answer (`ContentBlock` of the MCP schema). */

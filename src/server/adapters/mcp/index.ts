@@ -5,8 +5,8 @@ import { keyMatcher } from '../../bearer-auth.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { parseJson } from '../../json-body.ts'
 import { AgentTools } from './agent-tools.ts'
+import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
 import { failure, isObject, JsonRpcError, NOTHING, PARSE_ERROR, UNAUTHORIZED } from './json-rpc.ts'
-import { type Peer, PendingCall, PlainProtocol } from './plain-protocol.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
@@ -15,7 +15,7 @@ export class McpApiAdapter implements Adapter {
   readonly isOpen: boolean
   readonly #options: AdapterOptions
   readonly #tools: AgentTools
-  readonly #plain: PlainProtocol
+  readonly #plain: HandshakeProtocol
   /** Loaded by the first client that needs it. */
   #sdk: Promise<SdkProtocol> | undefined
 
@@ -24,7 +24,7 @@ export class McpApiAdapter implements Adapter {
     this.isOpen = apiKey === undefined
     this.#options = options
     this.#tools = new AgentTools({ host, describeFailure, log })
-    this.#plain = new PlainProtocol(this.#tools)
+    this.#plain = new HandshakeProtocol(this.#tools)
   }
 
   adapt(app: FastifyInstance): void {

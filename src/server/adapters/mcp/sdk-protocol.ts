@@ -7,7 +7,7 @@ import {
   Server,
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AgentHost } from '../../../agent/host.ts'
+import type { AgentHost } from '../../../host/host.ts'
 import type { AgentTools } from './agent-tools.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'

@@ -1,8 +1,8 @@
 import { Compile, type Validator } from 'typebox/compile'
-import type { AgentInfo } from '../../../agent/agent.ts'
-import { findValueProblems } from '../../../agent/check-value.ts'
-import type { JsonObjectSchema, ToolAnnotations } from '../../../agent/definition.ts'
-import type { AgentHost } from '../../../agent/host.ts'
+import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
+import { findValueProblems } from '../../../definition/schema-problems.ts'
+import type { AgentHost } from '../../../host/host.ts'
+import type { AgentInfo } from '../../../run/agent.ts'
 import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
 
 /** A tool as clients are told of it (`Tool` of the MCP schema). */

@@ -92,9 +92,9 @@ export function toMessages(items: readonly InputItem[]): Message[] {
   const messages = items.filter(({ type }) => type === 'message')
   const handled = messages.findLast(({ role }) => role === 'user')
   if (!handled) throw new HostError('REQUEST_INVALID', 'input must contain a user message')
-  const stranger = handled.content?.find(({ type }) => !isText(type))
-  if (stranger) {
-    const message = `input: the last user message has a part of the type '${stranger.type}'; only text can be handled`
+  const unsupportedPart = handled.content?.find(({ type }) => !isText(type))
+  if (unsupportedPart) {
+    const message = `input: the last user message has a part of the type '${unsupportedPart.type}'; only text can be handled`
     throw new HostError('REQUEST_INVALID', message)
   }
   return messages.map(toMessage)

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Target } from '../../../agent/host.ts'
 import { HostError } from '../../../errors.ts'
+import type { Target } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
@@ -13,7 +13,7 @@ import { beginRecord, toInputItems, toMessages } from './convert.ts'
 import { type IdempotentRequest, IdempotentRequests } from './idempotency.ts'
 import { findItem, isResponseId, ResponseIds } from './ids.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
-import { type Query, readPageQuery, readSwitch, readWhole } from './read-query.ts'
+import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
 import { RequestRepeated, ResponseRun, type StepLog } from './response-run.ts'
 import { type Draft, draftTurn, ResponseStore, type Stored } from './response-store.ts'
 import { CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
@@ -123,7 +123,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const run = new ResponseRun({
       draft,
       store: record.store ? this.#store : undefined,
-      keepsSteps: isLive,
+      persistsSteps: isLive,
       tellsCalls: body.include?.includes('agent.tool_calls') ?? false,
       describeFailure: this.#options.describeFailure,
     })
@@ -207,7 +207,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
     const { raw } = reply
-    if (!runsOn(run)) {
+    if (!survivesDisconnect(run)) {
       raw.once('close', () => {
         if (!raw.writableFinished) run.abandon('The client has left.')
       })
@@ -227,7 +227,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const log = run.readAsClient()
     const stream = this.#openStream(reply, () => {
       log.leave()
-      if (!runsOn(run)) void run.cancel('The client has left.').catch(() => {})
+      if (!survivesDisconnect(run)) void run.cancel('The client has left.').catch(() => {})
     })
     await sendSteps(log, stream)
     return reply
@@ -256,8 +256,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #get({ params: { id }, query }: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
-    const isStream = readSwitch(query, 'stream')
-    const after = readWhole(query, 'starting_after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
+    const isStream = readBoolean(query, 'stream')
+    const after = readInteger(query, 'starting_after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
     const stored = await this.#find(id)
     return isStream ? this.#join(id, stored, after, reply) : stored.record
   }
@@ -333,6 +333,6 @@ function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateReques
 }
 
 /** Whether the agent goes on when the client that it answers has left. */
-function runsOn({ begun: { background, metadata } }: ResponseRun): boolean {
+function survivesDisconnect({ begun: { background, metadata } }: ResponseRun): boolean {
   return background || metadata.on_disconnect === 'continue'
 }

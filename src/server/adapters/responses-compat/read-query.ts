@@ -16,18 +16,22 @@ export interface PageQuery {
 /** @throws HostError `REQUEST_INVALID` naming the parameter and what it must be */
 export function readPageQuery(query: Query): PageQuery {
   return {
-    limit: readWhole(query, 'limit', { min: 1, max: 100 }) ?? 20,
+    limit: readInteger(query, 'limit', { min: 1, max: 100 }) ?? 20,
     order: readOneOf(query, 'order', ['asc', 'desc']) ?? 'desc',
     after: readText(query, 'after'),
     before: readText(query, 'before'),
   }
 }
 
-export function readSwitch(query: Query, name: string): boolean {
+export function readBoolean(query: Query, name: string): boolean {
   return readOneOf(query, name, ['true', 'false']) === 'true'
 }
 
-export function readWhole(query: Query, name: string, { min, max }: { min: number; max: number }): number | undefined {
+export function readInteger(
+  query: Query,
+  name: string,
+  { min, max }: { min: number; max: number },
+): number | undefined {
   const text = readText(query, name)
   if (text === undefined) return undefined
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN

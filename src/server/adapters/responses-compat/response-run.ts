@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Turn as AgentTurn, RunHandle } from '../../../agent/agent.ts'
-import type { AgentEvent } from '../../../agent/agent-event.ts'
-import type { AgentHost, Target } from '../../../agent/host.ts'
 import { HostError } from '../../../errors.ts'
+import type { AgentHost, Target } from '../../../host/host.ts'
+import type { Turn as AgentTurn, RunHandle } from '../../../run/agent.ts'
+import type { AgentEvent } from '../../../run/call-event.ts'
 import { partToText } from '../../part-to-text.ts'
 import { uuidOf } from './ids.ts'
 import { type EndStep, isEnd, recordAfter, type Step } from './output.ts'
-import type { Draft, Kept, ResponseStore } from './response-store.ts'
+import type { Draft, PersistedRun, ResponseStore } from './response-store.ts'
 import type { ResponseRecord } from './schema.ts'
 
 /** Steps of a response, to be read as they come. */
@@ -21,7 +21,7 @@ export interface ResponseRunOptions {
   /** Where it is stored; undefined for a response that is not. */
   readonly store: ResponseStore | undefined
   /** Whether its steps are stored as they come, and not only with the end. */
-  readonly keepsSteps: boolean
+  readonly persistsSteps: boolean
   /** Whether the tools that the agent calls are told of. */
   readonly tellsCalls: boolean
   readonly describeFailure: (error: unknown) => string
@@ -50,7 +50,7 @@ export class ResponseRun implements StepLog {
   #steps: Step[] = []
   #ended = false
   #visible = 0
-  #kept: Kept | undefined
+  #kept: PersistedRun | undefined
   #batches = 0
   #saving = false
   #change = new Deferred<void>()
@@ -93,7 +93,7 @@ export class ResponseRun implements StepLog {
         this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
       },
     )
-    if (this.#options.store && this.#options.keepsSteps) void this.#save()
+    if (this.#options.store && this.#options.persistsSteps) void this.#save()
   }
 
   /** Whether there is anything of it in the store. */
@@ -147,7 +147,7 @@ export class ResponseRun implements StepLog {
   }
 
   /** Another has ended or deleted it: what the agent still does is of no use. */
-  async giveWay(): Promise<void> {
+  async adoptStoredOutcome(): Promise<void> {
     if (isEnd(this.#steps[this.#visible - 1])) return
     this.#ended = true
     this.#handle?.abort(new Error('The response was ended by another request.'))
@@ -180,7 +180,7 @@ export class ResponseRun implements StepLog {
     this.#steps.push(step)
     this.#produced += typeof step === 'string' ? step.length : 0
     if (!this.#options.store) this.#show(this.#steps.length)
-    else if (this.#options.keepsSteps) void this.#save()
+    else if (this.#options.persistsSteps) void this.#save()
     return this.#waitForRoom()
   }
 
@@ -198,12 +198,12 @@ export class ResponseRun implements StepLog {
     this.#saving = true
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
-      if (this.#options.keepsSteps) await nextTurn()
+      if (this.#options.persistsSteps) await nextTurn()
       while (!this.#kept || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length
         const isSaved = await this.#saveUpTo(upTo)
         if (!isSaved && !this.#kept) throw new RequestRepeated()
-        if (!isSaved) return void (await this.giveWay())
+        if (!isSaved) return void (await this.adoptStoredOutcome())
         if (isEnd(this.#steps[upTo - 1])) return this.#settle()
         this.#show(upTo)
       }
@@ -254,7 +254,7 @@ export class ResponseRun implements StepLog {
   }
 
   #waitForRoom(): Promise<void> | undefined {
-    if (!this.#options.keepsSteps && this.#options.store) return undefined
+    if (!this.#options.persistsSteps && this.#options.store) return undefined
     if (this.#ahead <= MAX_AHEAD_LENGTH) return undefined
     this.#room ??= new Deferred()
     return this.#room.promise

@@ -59,7 +59,7 @@ export interface Stored {
 }
 
 /** What of a response stays the same while it runs. */
-export interface Kept {
+export interface PersistedRun {
   readonly row: Omit<Row, 'response' | 'steps'>
   readonly turn: Turn
 }
@@ -88,7 +88,7 @@ export class ResponseStore {
    *
    * @returns what was stored; undefined when another request with the same idempotency key was first
    */
-  async create(draft: Draft, steps: readonly Step[]): Promise<Kept | undefined> {
+  async create(draft: Draft, steps: readonly Step[]): Promise<PersistedRun | undefined> {
     const { turn, earlier, idempotency } = draft
     const previous = turn.previous_response_id
     const absent = idempotency ? [requestKey(idempotency.hash)] : []
@@ -105,7 +105,7 @@ export class ResponseStore {
   #creation(
     { record, idempotency }: Draft,
     itemRows: readonly Change[],
-    { row, turn }: Kept,
+    { row, turn }: PersistedRun,
     steps: readonly Step[],
   ): Change[] {
     const { id } = record
@@ -139,14 +139,19 @@ export class ResponseStore {
    * @param batches in how many they are stored so far
    * @returns false when it does not run any more
    */
-  finish(begun: ResponseRecord, { row, turn }: Kept, steps: readonly Step[], batches: number): Promise<boolean> {
+  finish(
+    begun: ResponseRecord,
+    { row, turn }: PersistedRun,
+    steps: readonly Step[],
+    batches: number,
+  ): Promise<boolean> {
     const { id } = begun
     const temporary = [runningKey(id), ...Array.from({ length: batches }, (_, batch) => stepsKey(id, batch))]
     const removals = temporary.map((key): Change => [key, undefined])
     return this.records.commit([...this.#ended(row, begun, turn, steps), ...removals], { present: [runningKey(id)] })
   }
 
-  #ended(row: Kept['row'], begun: ResponseRecord, turn: Turn, steps: readonly Step[]): Change[] {
+  #ended(row: PersistedRun['row'], begun: ResponseRecord, turn: Turn, steps: readonly Step[]): Change[] {
     const response = recordAfter(begun, steps)
     return [turnChange(withAnswer(turn, textOf(steps))), rowChange({ ...row, response, steps: packSteps(steps) })]
   }
@@ -294,7 +299,7 @@ function rowChange(row: Row): Change {
   return [rowKey(row.response.id), JSON.stringify(row)]
 }
 
-function describeRow({ record, items, idempotency }: Draft): { row: Kept['row']; itemRows: Change[] } {
+function describeRow({ record, items, idempotency }: Draft): { row: PersistedRun['row']; itemRows: Change[] } {
   const row = { inputs: items.length, ...(idempotency ? { idempotency: idempotency.hash } : {}) }
   const isShort = items.length <= ITEMS_PER_ROW && JSON.stringify(items).length <= MAX_ITEMS_LENGTH
   if (isShort) return { row: { ...row, items }, itemRows: [] }

@@ -1,5 +1,5 @@
-import type { Log } from '../../../agent/log.ts'
 import { messageOf } from '../../../errors.ts'
+import type { Log } from '../../../protocols/log.ts'
 import type { RecordStore } from '../../../store/record-store.ts'
 import type { IdempotentRequests } from './idempotency.ts'
 import { firstIdAt } from './ids.ts'
@@ -22,7 +22,7 @@ const RECOVER_EVERY = 10
 const CLEAN_EVERY = 3600
 const DAY_MS = 24 * 60 * 60 * 1000
 /** How many responses are worked on at once. */
-const LANES = 20
+const CONCURRENCY = 20
 
 /** What has to be looked after while nobody asks: what was left behind, cancelled elsewhere, not stored, or is too old. */
 export class Upkeep {
@@ -70,7 +70,7 @@ export class Upkeep {
       const owner = owners[index]
       if (owner !== undefined && !(await isAlive((JSON.parse(owner) as { server: string }).server))) orphans.push(id)
     }
-    await inLanes(orphans, (id) => this.#fail(id))
+    await forEachConcurrent(orphans, (id) => this.#fail(id))
     if (orphans.length > 0) this.#options.log.warn(`${orphans.length} responses were cut off: they have failed now.`)
   }
 
@@ -97,7 +97,7 @@ export class Upkeep {
 
   async #work(ticks: number): Promise<void> {
     await this.#endUnended()
-    await this.#giveWay()
+    await this.#adoptStoredOutcome()
     if (ticks % RECOVER_EVERY === 0) await this.recover()
     if (ticks % CLEAN_EVERY === 0) await this.#clean()
   }
@@ -110,11 +110,11 @@ export class Upkeep {
   }
 
   /** Another server may have cancelled or deleted what runs here. */
-  async #giveWay(): Promise<void> {
+  async #adoptStoredOutcome(): Promise<void> {
     const runs = [...this.#options.runs.values()].filter(({ isStored }) => isStored)
     if (runs.length === 0) return
     const marks = await this.#options.store.records.get(runs.map(({ id }) => runningKey(id)))
-    for (const [index, run] of runs.entries()) if (marks[index] === undefined) await run.giveWay()
+    for (const [index, run] of runs.entries()) if (marks[index] === undefined) await run.adoptStoredOutcome()
   }
 
   async #clean(): Promise<void> {
@@ -143,10 +143,10 @@ async function listIds(
   return keys.map((key) => key.slice(prefix.length))
 }
 
-async function inLanes<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+async function forEachConcurrent<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values()
   const lane = async () => {
     for (const item of rest) await work(item)
   }
-  await Promise.all(Array.from({ length: LANES }, lane))
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane))
 }

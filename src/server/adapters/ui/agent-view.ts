@@ -1,12 +1,12 @@
-import type { AgentInfo } from '../../../agent/agent.ts'
-import type { AgentFolder, LoadRecord } from '../../../agent/agent-folder.ts'
-import type { AgentDescription, ModuleDescription } from '../../../agent/describe-agent.ts'
-import type { AgentHost } from '../../../agent/host.ts'
+import type { AgentFolder, LoadRecord } from '../../../host/agent-folder.ts'
+import type { AgentHost } from '../../../host/host.ts'
+import type { AgentInfo } from '../../../run/agent.ts'
 import { writePayload } from '../../../trace/payload.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
-import type { Asker } from './graphql.ts'
+import type { AgentDescription, ModuleDescription } from '../../../wiring/describe-agent.ts'
+import type { Viewer } from './graphql.ts'
 import { redactDefinition } from './redact-definition.ts'
 import { viewRun } from './run-view.ts'
 
@@ -55,9 +55,9 @@ export class AgentView {
     return this.#describe().exchange
   }
 
-  definition(_: unknown, { isForeign }: Asker): string | null {
+  definition(_: unknown, { isCrossSite }: Viewer): string | null {
     const text = this.#sources.agents.textOf(this.id)
-    return text === undefined || isForeign ? null : redactDefinition(text, this.#sources.redact)
+    return text === undefined || isCrossSite ? null : redactDefinition(text, this.#sources.redact)
   }
 
   loads(): LoadRecord[] {
@@ -68,7 +68,7 @@ export class AgentView {
 
   async latest_run(): Promise<object | null> {
     const { traces } = this.#sources
-    const page = await traces?.ask('runs', { filter: { agentId: this.id }, first: 1, after: undefined })
+    const page = await traces?.query('runs', { filter: { agentId: this.id }, first: 1, after: undefined })
     const run = page?.runs[0]
     return run && traces ? viewRun(run, traces) : null
   }
@@ -84,7 +84,8 @@ function viewModule(agentId: string, module: ModuleDescription, { redact, traces
   return {
     ...facts,
     module_class: moduleClass,
-    config: (_: unknown, { isForeign }: Asker) => (isForeign ? null : JSON.parse(redact(writePayload(config, redact)))),
+    config: (_: unknown, { isCrossSite }: Viewer) =>
+      isCrossSite ? null : JSON.parse(redact(writePayload(config, redact))),
     tools: () => (traces && module.provides.includes('ToolProvider') ? toolsOf(agentId, module.id, traces) : null),
   }
 }
@@ -92,10 +93,10 @@ function viewModule(agentId: string, module: ModuleDescription, { redact, traces
 /** Those that the module listed when it was last asked: to ask it now would run the code of an agent for a look at it. */
 async function toolsOf(agentId: string, moduleId: string, traces: Traces): Promise<unknown> {
   const methodName = 'listTools'
-  const run = await traces.ask('latestWith', { agentId, step: `${moduleId}.${methodName}` })
+  const run = await traces.query('latestWith', { agentId, step: `${moduleId}.${methodName}` })
   if (!run) return null
   const query = { runId: run.run_id, after: -1, first: 1, moduleId, methodName, eventType: 'result' }
-  const [found] = (await traces.ask('events', query)).events
+  const [found] = (await traces.query('events', query)).events
   const tools = found && readTraceLine(found.line)?.result
   return Array.isArray(tools) ? tools.filter(isTool) : null
 }

@@ -9,9 +9,9 @@ import { checkQueryLimits } from './query-limits.ts'
 const MAX_REMEMBERED = 200
 
 /** Who asks. */
-export type Asker = OperationContext & {
+export type Viewer = OperationContext & {
   /** A page of another site: it may see that something happened, not what was said. */
-  readonly isForeign: boolean
+  readonly isCrossSite: boolean
 }
 
 const schemaFile = new URL('./schema.graphql', import.meta.url)
@@ -41,7 +41,7 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
     }
     return prepared
   }
-  const handle = createHandler<FastifyRequest, undefined, Asker>({
+  const handle = createHandler<FastifyRequest, undefined, Viewer>({
     onSubscribe(_request, { query, variables, operationName }) {
       try {
         const { document, errors } = prepare(query)
@@ -89,8 +89,8 @@ function takesJson({ headers: { accept } }: FastifyRequest): boolean {
 }
 
 /** Whether a page of another site asks: browsers say so, and pages cannot change it. */
-export function askerOf({ headers }: FastifyRequest): Asker {
-  return { isForeign: headers['sec-fetch-site'] === 'cross-site' } as Asker
+export function askerOf({ headers }: FastifyRequest): Viewer {
+  return { isCrossSite: headers['sec-fetch-site'] === 'cross-site' } as Viewer
 }
 
 function isTheirs(error: Error): boolean {

@@ -15,7 +15,7 @@ type LiveSources = Pick<AdapterOptions, 'host' | 'agents' | 'traces' | 'streams'
  */
 export class LiveUpdates {
   readonly #sources: LiveSources
-  readonly #open = new Map<EventStream, { readonly isForeign: boolean }>()
+  readonly #open = new Map<EventStream, { readonly isCrossSite: boolean }>()
   #stop: (() => void)[] = []
   #dropped = 0
 
@@ -50,13 +50,13 @@ export class LiveUpdates {
 
   #tellRuns(runs: readonly RunSummary[], traces: Traces): void {
     const withoutTexts = runs.map((run) => ({ ...run, input: null, output: null, error: null }))
-    this.#send('runs', ({ isForeign }) => ({ runs: isForeign ? withoutTexts : runs }))
+    this.#send('runs', ({ isCrossSite }) => ({ runs: isCrossSite ? withoutTexts : runs }))
     const { dropped, problem } = traces.counts()
     if (dropped !== this.#dropped) this.#send('tracing', () => ({ dropped, problem }))
     this.#dropped = dropped
   }
 
-  #send(event: string, dataFor: (asker: { readonly isForeign: boolean }) => object): void {
+  #send(event: string, dataFor: (asker: { readonly isCrossSite: boolean }) => object): void {
     for (const [stream, asker] of this.#open) {
       try {
         stream.send(`event: ${event}\ndata: ${JSON.stringify(dataFor(asker))}\n\n`)

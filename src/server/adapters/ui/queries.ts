@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql'
-import type { Problem } from '../../../agent/problem.ts'
+import type { Problem } from '../../../definition/problem.ts'
 import { RUN_STATUSES, type RunStatus } from '../../../trace/run-summary.ts'
 import type { RunFilter, RunsQuery } from '../../../trace/trace-query.ts'
 import type { Traces } from '../../../trace/traces.ts'
@@ -69,13 +69,13 @@ export function makeQueries(sources: QuerySources) {
       const moduleId = wanted.module_id ?? undefined
       if (!traces) return { agent_id, events: [], has_more: false }
       if (run_id == null) {
-        const { lines, hasMore } = await traces.ask('log', { agentId: agent_id, limit, eventType, moduleId })
+        const { lines, hasMore } = await traces.query('log', { agentId: agent_id, limit, eventType, moduleId })
         return { agent_id, events: lines.flatMap((line) => viewLine(line, null)), has_more: hasMore }
       }
-      const run = await traces.ask('run', run_id)
+      const run = await traces.query('run', run_id)
       if (run?.agent_id !== agent_id) return { agent_id, events: [], has_more: false }
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
-      const { events, hasMore } = await traces.ask('events', query)
+      const { events, hasMore } = await traces.query('events', query)
       return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index)), has_more: hasMore }
     },
 
@@ -84,17 +84,17 @@ export function makeQueries(sources: QuerySources) {
       const wanted = readFilter(filter ?? {})
       if (!traces) return { runs: [], cursor: null, total: 0 }
       const query = { filter: wanted, first: count, after: after == null ? undefined : readCursor(after) }
-      const { runs, hasMore } = await traces.ask('runs', query)
+      const { runs, hasMore } = await traces.query('runs', query)
       const last = runs.at(-1)
       return {
         runs: runs.map((run) => viewRun(run, traces)),
         cursor: hasMore && last ? writeCursor(last.started_at, last.run_id) : null,
-        total: () => traces.ask('count', wanted),
+        total: () => traces.query('count', wanted),
       }
     },
 
     async run({ run_id: runId }: { run_id: string }) {
-      const run = await traces?.ask('run', runId)
+      const run = await traces?.query('run', runId)
       return run && traces ? viewRun(run, traces) : null
     },
 
@@ -107,7 +107,7 @@ export function makeQueries(sources: QuerySources) {
       const query = { since: begin, until: end, bucketSeconds }
       const selection = { agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
       if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
-      const view = await traces.ask('metrics', { ...query, ...selection })
+      const view = await traces.query('metrics', { ...query, ...selection })
       return {
         ...view,
         points: view.points.map(({ time, ...numbers }) => ({ time, numbers })),
@@ -129,7 +129,7 @@ export function makeQueries(sources: QuerySources) {
 
 function viewTracing(traces: Traces | undefined): object {
   if (!traces) return { is_on: false, written: 0, dropped: 0, problem: null, missing_bytes: 0 }
-  return { is_on: true, ...traces.counts(), missing_bytes: () => traces.ask('missingBytes', undefined) }
+  return { is_on: true, ...traces.counts(), missing_bytes: () => traces.query('missingBytes', undefined) }
 }
 
 function readFilter(given: GivenFilter): RunFilter {

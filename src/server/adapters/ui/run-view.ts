@@ -1,9 +1,9 @@
 import { GraphQLError } from 'graphql'
-import type { AgentEvent } from '../../../agent/agent-event.ts'
+import type { AgentEvent } from '../../../run/call-event.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
-import type { Asker } from './graphql.ts'
+import type { Viewer } from './graphql.ts'
 
 const MAX_EVENTS = 5000
 
@@ -20,9 +20,9 @@ export interface EventsArguments {
 export function viewRun(run: RunSummary, traces: Traces) {
   return {
     ...run,
-    input: (_: unknown, { isForeign }: Asker) => (isForeign ? null : run.input),
-    output: (_: unknown, { isForeign }: Asker) => (isForeign ? null : run.output),
-    error: (_: unknown, { isForeign }: Asker) => (isForeign ? null : run.error),
+    input: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.input),
+    output: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.output),
+    error: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.error),
     events: (wanted: EventsArguments) => eventsOf(run.run_id, wanted, traces),
   }
 }
@@ -30,7 +30,7 @@ export function viewRun(run: RunSummary, traces: Traces) {
 async function eventsOf(runId: string, wanted: EventsArguments, traces: Traces) {
   const first = between('first', wanted.first, MAX_EVENTS)
   const after = wanted.after == null ? -1 : readIndex(wanted.after)
-  const { events, hasMore } = await traces.ask('events', {
+  const { events, hasMore } = await traces.query('events', {
     runId,
     after,
     first,
@@ -65,16 +65,16 @@ class EventView {
     this.#event = event
   }
 
-  arguments(_: unknown, { isForeign }: Asker): unknown {
-    return isForeign ? null : this.#event.arguments
+  arguments(_: unknown, { isCrossSite }: Viewer): unknown {
+    return isCrossSite ? null : this.#event.arguments
   }
 
-  result(_: unknown, { isForeign }: Asker): unknown {
-    return isForeign ? null : this.#event.result
+  result(_: unknown, { isCrossSite }: Viewer): unknown {
+    return isCrossSite ? null : this.#event.result
   }
 
-  exception(_: unknown, { isForeign }: Asker): string | null {
-    return isForeign ? null : this.#event.exception
+  exception(_: unknown, { isCrossSite }: Viewer): string | null {
+    return isCrossSite ? null : this.#event.exception
   }
 }
 

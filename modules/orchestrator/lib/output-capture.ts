@@ -1,0 +1,10 @@
+import { defineProtocol } from 'agent-host'
+
+/** Where the handlers of a pipeline stand: it decides what they are asked, and keeps what they say. */
+export interface OutputCapture {
+  /** From here on the conversation ends with `text`, as if the user had said it. Texts are kept back when `isCaptured`. */
+  begin(text: string, isCaptured: boolean): void
+  /** Back to where it was before the last `begin`. Answers the text that was kept. */
+  end(): string
+}
+export const OutputCapture = defineProtocol<OutputCapture>('OutputCapture', ['begin', 'end'])

@@ -1,0 +1,247 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { messageOf } from '../errors.ts'
+import { deepFreeze } from './deep-freeze.ts'
+import { AgentError, type Path, type Position, type Problem } from './problem.ts'
+import { findValueProblems, type ValueProblem } from './schema-problems.ts'
+import type { Scope } from './scope.ts'
+import { readYaml } from './yaml-source.ts'
+
+/** The part of an agent that stands in its file: what the wiring is planned from. Frozen. */
+export interface AgentDefinition {
+  readonly id: string
+  readonly description: string
+  readonly modules: readonly ModuleEntry[]
+  readonly exchange: readonly ExchangeEntry[]
+  readonly toolMetadata: ToolMetadata
+}
+
+/** What an agent tells of itself to those who call it as a tool. What is not told is absent. */
+export interface ToolMetadata {
+  /** A name for people. */
+  readonly title?: string
+  readonly annotations?: ToolAnnotations
+  /** JSON Schema (`type: object`) of what the agent takes instead of a message. */
+  readonly input?: JsonObjectSchema
+  /** JSON Schema (`type: object`) of the JSON that the agent answers with. */
+  readonly output?: JsonObjectSchema
+  /** Whether calls may continue a conversation. */
+  readonly conversation?: boolean
+}
+
+/** Hints of MCP about what a tool does (`ToolAnnotations` of its schema). */
+export interface ToolAnnotations {
+  readonly readOnlyHint?: boolean
+  readonly destructiveHint?: boolean
+  readonly idempotentHint?: boolean
+  readonly openWorldHint?: boolean
+}
+
+export interface JsonObjectSchema {
+  readonly type: 'object'
+  readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly required?: readonly string[]
+  readonly [keyword: string]: unknown
+}
+
+export interface ModuleEntry {
+  readonly id: string
+  /** A module reference. */
+  readonly module: string
+  readonly scope?: Scope
+  /** As it was written: variables not yet filled in, defaults not yet added. */
+  readonly config: Readonly<Record<string, unknown>>
+  readonly provides?: readonly string[]
+  readonly uses?: readonly string[]
+}
+
+export interface ExchangeEntry {
+  readonly module: string
+  readonly protocol: string
+  readonly provider: readonly string[]
+  /** Whether the provider was written as a list: only a dependency that takes many can have one. */
+  readonly isList: boolean
+  readonly fieldName?: string
+}
+
+/** A definition together with the way back to its text, for errors. */
+export interface DefinitionSource {
+  readonly definition: AgentDefinition
+  /** Relative to the project; absent for an agent that was registered by a program. */
+  readonly file?: string
+  problemAt(path: Path, message: string, suggestions?: readonly string[]): Problem
+}
+
+const AGENT_ID = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
+const MODULE_ID = '^[A-Za-z0-9_][A-Za-z0-9_-]*$'
+/** More than anybody reads at once. */
+const MAX_PROBLEMS = 20
+
+const Names = Type.Array(Type.String({ minLength: 1 }))
+
+const ModuleSchema = Type.Object({
+  id: Type.String({ pattern: MODULE_ID }),
+  module: Type.String({ minLength: 1 }),
+  scope: Type.Optional(Type.Union([Type.Literal('instance'), Type.Literal('agent')])),
+  config: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
+  provides: Type.Optional(Names),
+  uses: Type.Optional(Names),
+})
+
+const ExchangeSchema = Type.Object({
+  module: Type.String({ minLength: 1 }),
+  protocol: Type.String({ minLength: 1 }),
+  provider: Type.Union([
+    Type.String({ minLength: 1 }),
+    Type.Array(Type.String({ minLength: 1 }), { minItems: 1, uniqueItems: true }),
+  ]),
+  fieldName: Type.Optional(Type.String({ minLength: 1 })),
+  field_name: Type.Optional(Type.String({ minLength: 1 })),
+})
+
+const Hint = Type.Optional(Type.Boolean())
+const AnnotationsSchema = Type.Object({
+  readOnlyHint: Hint,
+  destructiveHint: Hint,
+  idempotentHint: Hint,
+  openWorldHint: Hint,
+  read_only_hint: Hint,
+  destructive_hint: Hint,
+  idempotent_hint: Hint,
+  open_world_hint: Hint,
+})
+
+/** The names of properties and everything below them are the user's. */
+const JsonObjectSchemaSchema = Type.Object(
+  {
+    type: Type.Literal('object'),
+    properties: Type.Optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()))),
+    required: Type.Optional(Type.Array(Type.String())),
+  },
+  { additionalProperties: Type.Unknown() },
+)
+
+/** The schema of an agent file. */
+export const AgentSchema = Type.Object({
+  id: Type.String({ pattern: AGENT_ID }),
+  title: Type.Optional(Type.String({ minLength: 1 })),
+  description: Type.Optional(Type.String()),
+  annotations: Type.Optional(AnnotationsSchema),
+  input: Type.Optional(JsonObjectSchemaSchema),
+  output: Type.Optional(JsonObjectSchemaSchema),
+  conversation: Type.Optional(Type.Boolean()),
+  modules: Type.Array(ModuleSchema, { minItems: 1 }),
+  exchange: Type.Optional(Type.Array(ExchangeSchema)),
+})
+
+const validator = Compile(AgentSchema)
+
+/**
+ * Reads a definition: the text of an agent file, or an object of the same shape.
+ *
+ * @param file how errors call the source
+ * @throws AgentError `AGENT_INVALID` with every problem that can be seen without loading a module
+ */
+export function readDefinition(source: unknown, file?: string): DefinitionSource {
+  const { value, problems, locate } = typeof source === 'string' ? readYaml(source) : fromObject(source)
+  const withFile = (problem: Problem): Problem => (file === undefined ? problem : { file, ...problem })
+  if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems.map(withFile))
+  const problemAt = (path: Path, message: string, suggestions: readonly string[] = []): Problem =>
+    withFile({ message, suggestions, ...locate?.(path) })
+  const found = [
+    ...findValueProblems(AgentSchema, validator, value),
+    ...findDuplicates(value),
+    ...findBadSchemas(value),
+  ]
+  if (found.length > 0) {
+    const told = found.slice(0, MAX_PROBLEMS)
+    const explained = told.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
+    const untold = found.length - told.length
+    if (untold > 0) explained.push(withFile({ message: `There are ${untold} more problems.`, suggestions: [] }))
+    throw new AgentError('AGENT_INVALID', explained)
+  }
+  const definition = deepFreeze(normalise(value as RawDefinition))
+  return { definition, problemAt, ...(file === undefined ? {} : { file }) }
+}
+
+type RawDefinition = Static<typeof AgentSchema>
+
+interface RawSource {
+  value: unknown
+  problems: readonly Problem[]
+  locate?: (path: Path) => Position
+}
+
+/** A copy: what the caller does to its object later must not reach the agent. */
+function fromObject(value: unknown): RawSource {
+  return { value: structuredClone(value), problems: [] }
+}
+
+/** Patterns say nothing to a reader. */
+function explain(message: string): string {
+  return message
+    .replace(
+      `must match pattern "${AGENT_ID}"`,
+      "must be 1 to 128 letters, digits, '_', '.' or '-', a letter or digit first",
+    )
+    .replace(`must match pattern "${MODULE_ID}"`, "must be letters, digits, '_' or '-', and not begin with '-'")
+    .replace(/^It must be object\.$/, "An agent file must be a mapping with 'id' and 'modules'.")
+}
+
+function findDuplicates(value: unknown): ValueProblem[] {
+  const modules: unknown = (value as Partial<RawDefinition> | null)?.modules
+  if (!Array.isArray(modules)) return []
+  const ids = modules.map((entry: Partial<ModuleEntry> | null) => entry?.id)
+  return ids.flatMap((id, index): ValueProblem[] => {
+    const path = ['modules', index, 'id']
+    if (typeof id !== 'string') return []
+    if (/^__.*__$/.test(id)) {
+      return [
+        { path, message: `The module id '${id}' is reserved.`, suggestions: ['Use an id without the underscores.'] },
+      ]
+    }
+    if (ids.indexOf(id) === index) return []
+    return [{ path, message: `Two modules have the id '${id}'.`, suggestions: ['Give each module its own id.'] }]
+  })
+}
+
+/** What the schemas of an agent would fail with when they are used. */
+function findBadSchemas(value: unknown): ValueProblem[] {
+  return (['input', 'output'] as const).flatMap((key): ValueProblem[] => {
+    const schema = (value as Partial<RawDefinition> | null)?.[key]
+    if (typeof schema !== 'object' || schema === null) return []
+    try {
+      Compile(schema).Check({})
+      return []
+    } catch (error) {
+      return [
+        { path: [key], message: `${key} is no JSON Schema that can be used: ${messageOf(error)}.`, suggestions: [] },
+      ]
+    }
+  })
+}
+
+function normalise({ id, description = '', modules, exchange = [], ...toolMetadata }: RawDefinition): AgentDefinition {
+  return {
+    id,
+    description,
+    toolMetadata: normaliseToolMetadata(toolMetadata),
+    modules: modules.map(({ config, ...entry }) => ({ ...entry, config: config ?? {} })),
+    exchange: exchange.map(({ field_name, fieldName = field_name, provider, ...entry }) => ({
+      ...entry,
+      isList: Array.isArray(provider),
+      provider: Array.isArray(provider) ? provider : [provider],
+      ...(fieldName === undefined ? {} : { fieldName }),
+    })),
+  }
+}
+
+function normaliseToolMetadata({
+  annotations,
+  ...toolMetadata
+}: Omit<RawDefinition, 'id' | 'description' | 'modules' | 'exchange'>): ToolMetadata {
+  if (!annotations) return toolMetadata as ToolMetadata
+  const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const hints = Object.entries(annotations).map(([name, hint]) => [camelCase(name), hint])
+  return { ...(toolMetadata as ToolMetadata), annotations: Object.fromEntries(hints) }
+}

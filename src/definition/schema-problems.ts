@@ -1,0 +1,143 @@
+import type { TSchema } from 'typebox'
+import type { Validator } from 'typebox/compile'
+import { didYouMean } from './nearest-name.ts'
+import { formatPath, listNames, type Path } from './problem.ts'
+
+/** One thing that keeps a value from being an instance of a schema. */
+export interface ValueProblem {
+  readonly path: Path
+  /** A sentence that names the field: `temperature must be <= 2.` */
+  readonly message: string
+  readonly suggestions: readonly string[]
+}
+
+/** The parts of JSON Schema that are read here. */
+interface SchemaNode {
+  readonly type?: string
+  readonly const?: unknown
+  readonly enum?: readonly unknown[]
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>
+  readonly additionalProperties?: unknown
+  readonly items?: SchemaNode
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly anyOf?: readonly SchemaNode[]
+}
+
+/**
+ * Everything that is wrong with `value`; empty when it fits. Unlike JSON Schema, an object with `properties` allows no
+ * others unless it says `additionalProperties` or `patternProperties`: a misspelt key is an error, not a value lost.
+ */
+export function findValueProblems(
+  schema: TSchema,
+  validator: Validator,
+  value: unknown,
+  { unknownKeys: treatment = 'refuse' }: { unknownKeys?: 'refuse' | 'ignore' } = {},
+): ValueProblem[] {
+  const unknownKeys = treatment === 'refuse' ? findUnknownKeys(schema as SchemaNode, value, []) : []
+  if (unknownKeys.length === 0 && validator.Check(value)) return []
+  const misfits = validator.Errors(value)
+  const alternatives = misfits.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath)
+  const others = misfits
+    // What each alternative of a union lacks is noise beside the list of the alternatives.
+    .filter(({ keyword, instancePath }) => keyword === 'anyOf' || !alternatives.some((p) => isWithin(instancePath, p)))
+    .flatMap((misfit) => describeSchemaError(schema as SchemaNode, misfit))
+  return [...unknownKeys, ...others]
+}
+
+/** The schemas that a value at `path` may be an instance of: several where a union is passed, none where nothing is known. */
+export function schemasAt(schema: TSchema, path: Path): SchemaNode[] {
+  return path.reduce<SchemaNode[]>(
+    (nodes, key) => nodes.flatMap((node) => childSchemas(node, key)).flatMap(withAlternatives),
+    withAlternatives(schema as SchemaNode),
+  )
+}
+
+function withAlternatives(node: SchemaNode): SchemaNode[] {
+  return node.anyOf ? node.anyOf.flatMap(withAlternatives) : [node]
+}
+
+function childSchemas(node: SchemaNode, key: string | number): SchemaNode[] {
+  if (typeof key === 'number') return node.items ? [node.items] : []
+  const known = node.properties && Object.hasOwn(node.properties, key) ? node.properties[key] : undefined
+  if (known) return [known]
+  return Object.values(node.patternProperties ?? {})
+}
+
+function findUnknownKeys(node: SchemaNode, value: unknown, path: Path): ValueProblem[] {
+  if (Array.isArray(value)) {
+    return node.items ? value.flatMap((item, index) => findUnknownKeys(node.items ?? {}, item, [...path, index])) : []
+  }
+  if (typeof value !== 'object' || value === null || !node.properties) return []
+  const { properties } = node
+  const open = node.additionalProperties !== undefined || node.patternProperties !== undefined
+  return Object.entries(value).flatMap(([key, child]) => {
+    const known = Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (known) return findUnknownKeys(known, child, [...path, key])
+    return open ? [] : [unknownKey([...path, key], key, Object.keys(properties))]
+  })
+}
+
+function unknownKey(path: Path, key: string, known: string[]): ValueProblem {
+  const suggestions = didYouMean(key, known)
+  if (suggestions.length === 0) {
+    suggestions.push(known.length > 0 ? `Known keys: ${known.join(', ')}.` : 'No keys are known here.')
+  }
+  return { path, message: `The key '${formatPath(path)}' is not known.`, suggestions }
+}
+
+interface Misfit {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly params: object
+  readonly message: string
+}
+
+function describeSchemaError(schema: SchemaNode, { keyword, instancePath, params, message }: Misfit): ValueProblem[] {
+  const path = parsePointer(instancePath)
+  if (keyword === 'required') {
+    const { requiredProperties } = params as { requiredProperties: readonly string[] }
+    return requiredProperties.map((key) => problemAt([...path, key], 'is missing'))
+  }
+  if (keyword === 'additionalProperties') {
+    const { additionalProperties = [] } = params as { additionalProperties?: readonly string[] }
+    const known = schemasAt(schema, path).flatMap((node) => Object.keys(node.properties ?? {}))
+    return additionalProperties.map((key) => unknownKey([...path, key], key, known))
+  }
+  if (keyword === 'anyOf') return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, path))}`)]
+  if (keyword === 'const' || keyword === 'enum') {
+    return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, path))}`)]
+  }
+  return [problemAt(path, message)]
+}
+
+function problemAt(path: Path, message: string): ValueProblem {
+  return { path, message: `${path.length > 0 ? formatPath(path) : 'It'} ${message}.`, suggestions: [] }
+}
+
+function describeSchemas(nodes: readonly SchemaNode[]): string {
+  const values = nodes.flatMap((node) => node.enum ?? (node.const === undefined ? [] : [node.const]))
+  const types = nodes.filter((node) => node.const === undefined && !node.enum).map(describeType)
+  const named = values.length > 0 ? [`one of ${listNames(values.map(String))}`] : []
+  return [...named, ...new Set(types)].join(' or ')
+}
+
+function describeType({ type = 'valid', minimum, maximum }: SchemaNode): string {
+  if (minimum !== undefined && maximum !== undefined) return `${type} from ${minimum} to ${maximum}`
+  return type
+}
+
+/** RFC 6901. */
+function parsePointer(pointer: string): Path {
+  if (pointer === '') return []
+  return pointer
+    .slice(1)
+    .split('/')
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+}
+
+function isWithin(pointer: string, ancestor: string): boolean {
+  return pointer === ancestor || pointer.startsWith(`${ancestor}/`)
+}

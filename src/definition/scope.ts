@@ -1,0 +1,2 @@
+/** `instance`: created for each run. `agent`: created once, at registration, and shared by all runs. */
+export type Scope = 'instance' | 'agent'

@@ -1,0 +1,320 @@
+import { resolve } from 'node:path'
+import { settlesWithin } from '../async.ts'
+import type { Environment } from '../definition/interpolate.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
+import { AgentError } from '../definition/problem.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { ModuleLoader } from '../module/load-module.ts'
+import { ProjectCode } from '../module/project-code.ts'
+import { type Log, silentLog } from '../protocols/log.ts'
+import { Agent, type AgentInfo, type RunEnd, type RunHandle, type RunResult, type Turn } from '../run/agent.ts'
+import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
+import type { AgentDescription } from '../wiring/describe-agent.ts'
+import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
+import { ENTRY } from '../wiring/wiring.ts'
+
+export interface AgentHostOptions {
+  /** The project folder: modules, tools and every relative path belong to it. Default: the working directory. */
+  readonly projectDir?: string
+  /** Where `${NAME}` in a config comes from. Default: `process.env`. */
+  readonly environment?: Environment
+  readonly log?: Log
+  /** How many runs may be under way at once; further ones fail with `OVERLOADED`. Default: no limit. */
+  readonly maxConcurrentRuns?: number
+}
+
+/** What agents get to dispose their modules after the last run was aborted: one that never ends must not hold up the rest. */
+const DISPOSE_TIMEOUT_MS = 1000
+
+export interface RegisterOptions {
+  /** The file that the definition was read from, relative to the project: errors name it. */
+  readonly file?: string
+}
+
+/** What {@link AgentHost.run} takes beside the messages. */
+export interface RunOptions extends Omit<Turn, 'messages'> {
+  /** Aborts the run. */
+  readonly signal?: AbortSignal
+}
+
+/** An agent and one of its entry points. */
+export interface Target {
+  readonly agent: Agent
+  readonly entryPoint: string
+}
+
+/**
+ * Agents by id: registered, replaced, listed and run. Everything that can be decided about an agent is decided when it is
+ * registered; a run makes only the instances that it needs.
+ */
+export class AgentHost {
+  readonly projectDir: string
+  readonly #project: Project
+  readonly #log: Log
+  readonly #agents = new Map<string, Agent>()
+  readonly #listeners: EventListeners
+  readonly #maxConcurrentRuns: number
+  readonly #running = new Set<RunHandle>()
+  readonly #closings = new Set<Promise<void>>()
+  readonly #changeListeners = new Set<() => void>()
+  readonly #endListeners = new Set<(end: RunEnd) => void>()
+  readonly #onRunEnd = (handle: RunHandle, describe: () => RunEnd): void => {
+    this.#running.delete(handle)
+    if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
+  }
+  #closed = false
+
+  constructor({
+    projectDir = '.',
+    environment = process.env,
+    log = silentLog,
+    maxConcurrentRuns = Number.POSITIVE_INFINITY,
+  }: AgentHostOptions = {}) {
+    this.projectDir = resolve(projectDir)
+    const code = new ProjectCode(this.projectDir)
+    const loader = new ModuleLoader(this.projectDir, code)
+    this.#project = { dir: this.projectDir, environment, loader, code, log }
+    this.#log = log
+    this.#listeners = new EventListeners(log)
+    this.#maxConcurrentRuns = maxConcurrentRuns
+  }
+
+  /**
+   * Registers an agent.
+   *
+   * @param source the text of an agent file, or an object of the same shape
+   * @throws AgentError `AGENT_INVALID` with every problem, `AGENT_DUPLICATE` when the id is taken
+   */
+  async register(source: unknown, { file }: RegisterOptions = {}): Promise<AgentInfo> {
+    const blueprint = await planAgent(source, file, this.#project)
+    this.#refuseDuplicate(blueprint)
+    const agent = await Agent.open(blueprint, this.#listeners, this.#log)
+    try {
+      // Opening takes time, and another may have come first.
+      this.#refuseDuplicate(blueprint)
+      this.#refuseWhenClosed()
+    } catch (error) {
+      await agent.close()
+      throw error
+    }
+    this.#agents.set(agent.info.id, agent)
+    this.#tellChange()
+    return agent.info
+  }
+
+  /**
+   * Puts a new version in the place of a registered agent. There is no moment without either; runs under way finish on
+   * the version that they began with. The new version may have another id.
+   *
+   * @throws AgentError as {@link AgentHost.register}; the old version then stays
+   * @throws HostError `AGENT_NOT_FOUND`
+   */
+  async replace(id: string, source: unknown, { file }: RegisterOptions = {}): Promise<AgentInfo> {
+    const blueprint = await planAgent(source, file, this.#project)
+    const newId = blueprint.source.definition.id
+    if (newId !== id) this.#refuseDuplicate(blueprint)
+    const agent = await Agent.open(blueprint, this.#listeners, this.#log)
+    const old = this.#agents.get(id)
+    try {
+      if (!old) throw this.#notFound(id)
+      if (newId !== id) this.#refuseDuplicate(blueprint)
+      this.#refuseWhenClosed()
+    } catch (error) {
+      await agent.close()
+      throw error
+    }
+    if (newId !== id) this.#agents.delete(id)
+    this.#agents.set(newId, agent)
+    this.#tellChange()
+    this.#retire(old)
+    return agent.info
+  }
+
+  /**
+   * Takes an agent out of service. Runs under way finish.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`
+   */
+  unregister(id: string): void {
+    const agent = this.#agents.get(id)
+    if (!agent) throw this.#notFound(id)
+    this.#agents.delete(id)
+    this.#tellChange()
+    this.#retire(agent)
+  }
+
+  /** In the order of registration. */
+  list(): AgentInfo[] {
+    return Array.from(this.#agents.values(), ({ info }) => info)
+  }
+
+  get(id: string): AgentInfo | undefined {
+    return this.#agents.get(id)?.info
+  }
+
+  /** How an agent is put together; undefined when there is none of that id. Its config may hold secrets. */
+  describe(id: string): AgentDescription | undefined {
+    return this.#agents.get(id)?.describe()
+  }
+
+  /** The agents that consist of any of these files (absolute paths). */
+  agentsUsing(files: ReadonlySet<string>): AgentInfo[] {
+    const users = [...this.#agents.values()].filter((agent) => [...agent.files].some((file) => files.has(file)))
+    return users.map(({ info }) => info)
+  }
+
+  /** The project's files that registered agents consist of (absolute paths). */
+  files(): Set<string> {
+    return new Set([...this.#agents.values()].flatMap(({ files }) => [...files]))
+  }
+
+  /** Has project code that consists of these files (absolute paths) loaded anew by whoever is registered next. */
+  async forgetFiles(changed: ReadonlySet<string>): Promise<void> {
+    await this.#project.loader.forget(changed)
+  }
+
+  /**
+   * The agent that a name means: `<agent>`, or `<agent><separator><entry point>`. An exact agent id wins over a composed
+   * name, since ids may hold dots.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`
+   */
+  resolve(name: string, separator: '/' | '.' = '/'): Target {
+    const exact = this.#agents.get(name)
+    if (exact) return { agent: exact, entryPoint: ENTRY }
+    const cut = name.lastIndexOf(separator)
+    const agent = cut > 0 ? this.#agents.get(name.slice(0, cut)) : undefined
+    const entryPoint = name.slice(cut + 1)
+    if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name)
+    return { agent, entryPoint }
+  }
+
+  /**
+   * Runs one turn of an agent to its end.
+   *
+   * @param name `<agent>` or `<agent>/<entry point>`
+   * @param input what the user says, or the whole conversation with it at its end
+   * @throws HostError `AGENT_NOT_FOUND`, `AGENT_FAILED`, `RUN_ABORTED`, `OVERLOADED`, `SHUTTING_DOWN`
+   */
+  async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
+    const { signal, ...turn } = options
+    const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
+    const handle = this.start(this.resolve(name), { ...turn, messages })
+    if (!signal) return handle.result
+    const abort = () => handle.abort(signal.reason)
+    signal.addEventListener('abort', abort, { once: true })
+    if (signal.aborted) abort()
+    try {
+      return await handle.result
+    } finally {
+      signal.removeEventListener('abort', abort)
+    }
+  }
+
+  /**
+   * Starts one turn and gives a hold on it.
+   *
+   * @throws HostError `OVERLOADED`, `SHUTTING_DOWN`
+   */
+  start({ agent, entryPoint }: Target, turn: Turn): RunHandle {
+    this.#refuseWhenClosed()
+    if (this.#running.size >= this.#maxConcurrentRuns) {
+      throw new HostError('OVERLOADED', `${this.#maxConcurrentRuns} runs are under way, which is the limit.`)
+    }
+    const handle = agent.start(entryPoint, turn, this.#onRunEnd)
+    this.#running.add(handle)
+    return handle
+  }
+
+  /**
+   * Hears of every call between modules and of its end.
+   *
+   * @param prefix of the `event_name`s to hear of; '' for all
+   * @returns a function that ends it
+   */
+  onEvent(listener: AgentEventListener, prefix = ''): () => void {
+    return this.#listeners.add(listener, prefix)
+  }
+
+  /**
+   * Hears that an agent was registered, replaced or taken out of service. A listener that throws is reported.
+   *
+   * @returns a function that ends it
+   */
+  onChange(listener: () => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  /**
+   * Hears of every run that has ended, once. A listener that throws is reported.
+   *
+   * @returns a function that ends it
+   */
+  onRunEnd(listener: (end: RunEnd) => void): () => void {
+    this.#endListeners.add(listener)
+    return () => this.#endListeners.delete(listener)
+  }
+
+  /** How many runs are under way. */
+  get runningCount(): number {
+    return this.#running.size
+  }
+
+  /**
+   * Takes no new runs, waits for those under way, aborts them at the deadline, and disposes every agent.
+   *
+   * @param drainTimeoutMs how long the runs may take
+   */
+  async close(drainTimeoutMs = 10_000): Promise<void> {
+    this.#closed = true
+    await this.#drain(drainTimeoutMs)
+    for (const agent of this.#agents.values()) this.#retire(agent)
+    this.#agents.clear()
+    await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
+  }
+
+  async #drain(timeoutMs: number): Promise<void> {
+    const results = [...this.#running].map(({ result }) => result)
+    if (await settlesWithin(Promise.allSettled(results), timeoutMs)) return
+    for (const run of this.#running) run.abort(new HostError('SHUTTING_DOWN', 'The server shuts down.'))
+  }
+
+  #tellChange(): void {
+    this.#tell(this.#changeListeners, 'changes of the agents', undefined)
+  }
+
+  #tell<T>(listeners: ReadonlySet<(news: T) => void>, subject: string, news: T): void {
+    for (const listener of listeners) {
+      try {
+        listener(news)
+      } catch (error) {
+        this.#log.error(`A listener for ${subject} failed: ${messageOf(error)}`)
+      }
+    }
+  }
+
+  #retire(agent: Agent): void {
+    const closing = agent.close().finally(() => this.#closings.delete(closing))
+    this.#closings.add(closing)
+  }
+
+  #refuseDuplicate({ source }: AgentBlueprint): void {
+    const { definition, problemAt } = source
+    const taken = this.#agents.get(definition.id)
+    if (!taken) return
+    const owner = taken.info.file ? ` in ${taken.info.file}` : ''
+    const message = `The id '${definition.id}' is taken by the agent${owner}.`
+    throw new AgentError('AGENT_DUPLICATE', [problemAt(['id'], message, ['Give one of the two another id.'])])
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
+  }
+
+  #notFound(name: string): HostError {
+    return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, {
+      suggestions: didYouMean(name, this.#agents.keys()),
+    })
+  }
+}

@@ -1,0 +1,267 @@
+import { createHash } from 'node:crypto'
+import { existsSync, statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join, relative, resolve, sep } from 'node:path'
+import { type FSWatcher, watch } from 'chokidar'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import { type AgentFolder, type FileChange, isAgentFile } from './agent-folder.ts'
+import type { AgentHost } from './host.ts'
+
+/** Editors write in several steps: what comes within this time is one change. */
+const SETTLE_MS = 40
+/** How long a file may be missing before its agent is removed: some editors delete a file to write it anew. */
+const GRACE_MS = 150
+
+/** chokidar drops a change that comes within 50 ms of another of the same file: each is looked at once more. */
+const SECOND_LOOK_MS = 120
+/** How often a watched folder or file that is not there is looked for. */
+const PATH_POLL_MS = 200
+
+/** Where project code usually lies; files elsewhere are watched one by one. */
+const CODE_FOLDERS = ['modules', 'tools']
+
+export interface Watching {
+  close(): Promise<void>
+}
+
+/**
+ * Keeps the agents of a folder, and the project code that they consist of, in step with the disk.
+ *
+ * @param onChange told after every change what became of the files
+ * @returns when every folder is watched: what is changed from then on is noticed
+ */
+export async function watchAgents(
+  host: AgentHost,
+  folder: AgentFolder,
+  log: Log,
+  onChange: (changes: FileChange[]) => void = () => {},
+): Promise<Watching> {
+  const watcher = new AgentWatcher(host, folder, log, onChange)
+  await watcher.start()
+  return watcher
+}
+
+class AgentWatcher implements Watching {
+  readonly #host: AgentHost
+  readonly #folder: AgentFolder
+  readonly #log: Log
+  readonly #onChange: (changes: FileChange[]) => void
+  readonly #changed = new Set<string>()
+  readonly #codeFolders: readonly string[]
+  readonly #folders: readonly string[]
+  readonly #timers = new Set<NodeJS.Timeout>()
+  /** Of the project's code: a file that was only touched is no change. */
+  readonly #hashes = new Map<string, string>()
+  readonly #watchedFiles = new Set<string>()
+  readonly #awaited = new Set<string>()
+  readonly #inodes = new Map<string, number | undefined>()
+  #watcher: FSWatcher | undefined
+  #settling = false
+  #closed = false
+  #mustScan = false
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(host: AgentHost, folder: AgentFolder, log: Log, onChange: (changes: FileChange[]) => void) {
+    this.#host = host
+    this.#folder = folder
+    this.#log = log
+    this.#onChange = onChange
+    this.#codeFolders = CODE_FOLDERS.map((name) => join(host.projectDir, name))
+    this.#folders = [folder.dir, ...this.#codeFolders]
+  }
+
+  async start(): Promise<void> {
+    for (const folder of this.#folders) this.#inodes.set(folder, inodeOf(folder))
+    const watcher = watch(this.#folders.filter(existsSync), {
+      ignoreInitial: true,
+      atomic: false,
+      ignored: (path) => this.#isIgnored(path),
+    })
+    this.#watcher = watcher
+    watcher.on('all', (event, path) => this.#hear(event, resolve(path)))
+    watcher.on('error', (error) => this.#report(error))
+    await new Promise<void>((ready) => watcher.once('ready', ready))
+    this.#checkFolders()
+    await this.#watchFilesElsewhere()
+    // What was changed between the first reading and now went unseen.
+    this.#note(this.#folder.dir, true)
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const timer of this.#timers) clearTimeout(timer)
+    await this.#watcher?.close()
+    await this.#working
+  }
+
+  #isIgnored(path: string): boolean {
+    const inside = relative(this.#host.projectDir, path)
+    return /(^|[\\/])(node_modules|\.git|__pycache__)([\\/]|$)/.test(inside)
+  }
+
+  #hear(event: string, path: string): void {
+    const isFolder = event === 'addDir' || event === 'unlinkDir'
+    this.#note(path, isFolder)
+    if (!isFolder) this.#later(SECOND_LOOK_MS, () => this.#note(path, false))
+    if (event === 'unlink' && this.#isElsewhere(path)) this.#awaitPath(path)
+  }
+
+  /** What is not there cannot be watched, and what is made anew is another to the system: its watch went with the old one. */
+  #awaitPath(path: string): void {
+    if (this.#awaited.has(path)) return
+    this.#awaited.add(path)
+    const look = (): void => {
+      if (existsSync(path)) {
+        this.#awaited.delete(path)
+        this.#watchAnew(path)
+      } else this.#later(PATH_POLL_MS, look)
+    }
+    this.#later(PATH_POLL_MS, look)
+  }
+
+  #watchAnew(path: string): void {
+    this.#inodes.set(path, inodeOf(path))
+    this.#watcher?.unwatch(path)
+    this.#watcher?.add(path)
+    this.#note(path, this.#folders.includes(path))
+    // chokidar does not name what it finds in a folder that is added.
+    for (const file of this.#knownFiles()) if (file.startsWith(path + sep)) this.#note(file, false)
+  }
+
+  /** The events of a folder that is removed and made anew in one go do not always come. */
+  #checkFolders(): void {
+    for (const folder of this.#folders) {
+      const inode = inodeOf(folder)
+      if (inode === undefined) this.#awaitPath(folder)
+      else if (inode !== this.#inodes.get(folder)) this.#watchAnew(folder)
+    }
+  }
+
+  #later(delayMs: number, act: () => void): void {
+    // What is still being worked on when this is closed must not begin to wait anew.
+    if (this.#closed) return
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      act()
+    }, delayMs)
+    this.#timers.add(timer)
+  }
+
+  #note(path: string, isFolder: boolean): void {
+    this.#changed.add(path)
+    // A folder was made, moved or removed: not every file below it is named.
+    if (isFolder && this.#isAround(path)) this.#mustScan = true
+    if (this.#settling) return
+    this.#settling = true
+    this.#later(SETTLE_MS, () => this.#settle())
+  }
+
+  /** One change at a time; what comes meanwhile is the next. */
+  #settle(): void {
+    this.#settling = false
+    const changed = new Set(this.#changed)
+    const mustScan = this.#mustScan
+    this.#changed.clear()
+    this.#mustScan = false
+    this.#working = this.#working
+      .then(() => this.#apply(changed, mustScan))
+      .catch((error) => this.#log.error(`The agents could not be brought up to date: ${messageOf(error)}`))
+  }
+
+  async #apply(changed: ReadonlySet<string>, mustScan: boolean): Promise<void> {
+    this.#checkFolders()
+    const changes = mustScan ? await this.#scan() : await this.#update(changed)
+    const code = await this.#changedCode(changed)
+    if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code)))
+    if (changes.length === 0) return
+    await this.#watchFilesElsewhere()
+    this.#onChange(changes)
+  }
+
+  async #update(changed: ReadonlySet<string>): Promise<FileChange[]> {
+    const files = [...changed].filter((path) => this.#isAround(path) && isAgentFile(relative(this.#folder.dir, path)))
+    const missing = await this.#waitForReturn(files)
+    if (missing.size === 0) return this.#folder.update(files, missing)
+    // One that is gone may have been renamed, and its new name not yet been told.
+    return this.#folder.update([...files, ...(await this.#folder.unknownFiles())], missing)
+  }
+
+  async #scan(): Promise<FileChange[]> {
+    const missing = await this.#waitForReturn(this.#folder.paths())
+    return existsSync(this.#folder.dir) ? this.#folder.scan(missing) : this.#folder.update(missing, missing)
+  }
+
+  /** Gives files the time to come back; answers those that were missing all the while. */
+  async #waitForReturn(paths: readonly string[]): Promise<Set<string>> {
+    const missing = new Set(paths.filter((path) => !existsSync(path)))
+    const deadline = Date.now() + GRACE_MS
+    while (missing.size > 0 && Date.now() < deadline) {
+      await new Promise((resume) => setTimeout(resume, 10))
+      for (const path of missing) if (existsSync(path)) missing.delete(path)
+    }
+    return missing
+  }
+
+  /** Whether a path is the agent folder, or lies in it or above it. */
+  #isAround(path: string): boolean {
+    const { dir } = this.#folder
+    return path === dir || path.startsWith(dir + sep) || dir.startsWith(path + sep)
+  }
+
+  /** Those of the paths that are project code, and differ from what they were. */
+  async #changedCode(paths: ReadonlySet<string>): Promise<Set<string>> {
+    const known = this.#knownFiles()
+    const changed = new Set<string>()
+    for (const path of paths) {
+      if (!known.has(path) && !this.#isInCodeFolder(path)) continue
+      const hash = await hashOf(path)
+      if (this.#hashes.get(path) !== hash) changed.add(path)
+      this.#hashes.set(path, hash)
+    }
+    return changed
+  }
+
+  async #watchFilesElsewhere(): Promise<void> {
+    for (const file of this.#knownFiles()) {
+      if (this.#watchedFiles.has(file)) continue
+      this.#watchedFiles.add(file)
+      this.#hashes.set(file, await hashOf(file))
+      if (!this.#isElsewhere(file)) continue
+      if (existsSync(file)) this.#watcher?.add(file)
+      else this.#awaitPath(file)
+    }
+  }
+
+  /** The project's files that agents consist of, or were to (absolute paths). */
+  #knownFiles(): Set<string> {
+    return new Set([...this.#host.files(), ...this.#folder.filesOfRejected()])
+  }
+
+  #isInCodeFolder(path: string): boolean {
+    return this.#codeFolders.some((folder) => path.startsWith(folder + sep))
+  }
+
+  /** Whether a file lies in none of the watched folders. */
+  #isElsewhere(path: string): boolean {
+    return !this.#folders.some((folder) => path.startsWith(folder + sep))
+  }
+
+  #report(error: unknown): void {
+    const { code } = error as NodeJS.ErrnoException
+    const advice =
+      code === 'ENOSPC'
+        ? ' Raise the limit: sysctl fs.inotify.max_user_watches. Until then edits may go unnoticed.'
+        : ''
+    this.#log.error(`Files cannot be watched: ${messageOf(error)}.${advice}`)
+  }
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino
+}
+
+async function hashOf(path: string): Promise<string> {
+  const bytes = await readFile(path).catch(() => undefined)
+  return bytes ? createHash('sha256').update(bytes).digest('base64') : 'missing'
+}

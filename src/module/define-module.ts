@@ -1,0 +1,124 @@
+import { type Static, type TObject, Type } from 'typebox'
+import type { Scope } from '../definition/scope.ts'
+import { HostError } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'
+
+export type Uses = Readonly<Record<string, Dependency>>
+
+/** What `create` receives: for each field of `uses`, what the exchange found for it. */
+export type Dependencies<U extends Uses> = { readonly [Field in keyof U]: Provided<U[Field]> }
+
+/** What `create` returns: an object with the methods of every protocol of `provides`. */
+export type Instance<P extends readonly Protocol[]> = Intersection<Provided<P[number]>> & MaybeDisposable
+
+export interface MaybeDisposable {
+  dispose?(): void | Promise<void>
+  [Symbol.asyncDispose]?(): PromiseLike<void>
+}
+
+type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void ? All : never
+
+/** Where a module finds itself. The same for every instance that one version of an agent makes. */
+export interface ModuleContext {
+  readonly agentId: string
+  readonly moduleId: string
+  /** Absolute path of the project folder. */
+  readonly projectDir: string
+  /** The environment variables, with those of the project's `.env`. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly log: Log
+  /**
+   * Loads a TypeScript or JavaScript file of the project, its path relative to the project folder. The agent is loaded
+   * again when the file, or a file it imports, changes.
+   *
+   * @throws HostError `MODULE_INVALID` that points at the file and line
+   */
+  importFile(path: string): Promise<Record<string, unknown>>
+  /** Has the agent loaded again when this file of the project changes, appears or goes. */
+  watchFile(path: string): void
+}
+
+/** A part of an agent, as {@link defineModule} gives it. */
+export interface Module<
+  P extends readonly Protocol[] = readonly Protocol[],
+  U extends Uses = Uses,
+  C extends TObject = TObject,
+> {
+  /** `module_class` in events. */
+  readonly name: string
+  /** One line, shown by `eject list` and the debug UI. */
+  readonly description: string
+  readonly provides: P
+  readonly uses: U
+  /** JSON Schema of the `config` in YAML; defaults are filled in before `create` sees it. */
+  readonly config: C
+  /** The scope of this module where the YAML names none. */
+  readonly scope: Scope
+  /** Makes an instance. What it throws fails the run, or, for an agent-scoped module, the registration. */
+  create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
+}
+
+interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
+  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope'> {
+  readonly description?: string
+  readonly uses?: U
+  readonly config?: C
+  readonly scope?: Scope
+}
+
+const moduleMark = Symbol.for('agent-host.module')
+
+/**
+ * Defines a module. Types of the dependencies, of the config and of the returned methods follow from what is declared;
+ * nothing is annotated twice.
+ *
+ * @throws HostError `MODULE_INVALID` when a fact is missing or of the wrong kind
+ */
+export function defineModule<
+  const P extends readonly Protocol[],
+  U extends Uses = Record<never, never>,
+  C extends TObject = TObject<Record<never, never>>,
+>(facts: ModuleOptions<P, U, C>): Module<P, U, C> {
+  const problem = findProblem(facts)
+  if (problem) throw new HostError('MODULE_INVALID', `defineModule: ${problem}`)
+  return Object.freeze({
+    description: '',
+    uses: {} as U,
+    config: Type.Object({}) as TObject as C,
+    scope: 'instance' as const,
+    ...facts,
+    [moduleMark]: true,
+  })
+}
+
+/** Whether a value came out of {@link defineModule}. */
+export function isModule(value: unknown): value is Module {
+  return typeof value === 'object' && value !== null && moduleMark in value
+}
+
+function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TObject>>): string | undefined {
+  if (typeof facts.name !== 'string' || facts.name === '') return "'name' must be a non-empty string."
+  const subject = `module '${facts.name}':`
+  if (typeof facts.create !== 'function') return `${subject} 'create' must be a function.`
+  if (!Array.isArray(facts.provides) || !facts.provides.every(isProtocol)) {
+    return `${subject} 'provides' must be an array of protocols.`
+  }
+  if (facts.scope !== undefined && facts.scope !== 'instance' && facts.scope !== 'agent') {
+    return `${subject} 'scope' must be 'instance' or 'agent'.`
+  }
+  if (facts.config !== undefined && (facts.config as { type?: unknown }).type !== 'object') {
+    return `${subject} 'config' must be a schema made with Type.Object.`
+  }
+  for (const [field, dependency] of Object.entries(facts.uses ?? {})) {
+    if (!isProtocol(dependency) && !isProtocol((dependency as { protocol?: unknown } | undefined)?.protocol)) {
+      return `${subject} uses.${field} must be a protocol, many(protocol) or optional(protocol).`
+    }
+  }
+  return undefined
+}
+
+function isProtocol(value: unknown): value is Protocol {
+  const { name, methods } = (value ?? {}) as Partial<Protocol>
+  return typeof name === 'string' && Array.isArray(methods)
+}

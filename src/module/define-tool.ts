@@ -1,0 +1,40 @@
+import type { Static, TObject } from 'typebox'
+import { HostError } from '../errors.ts'
+import type { Run } from '../protocols/run.ts'
+
+/** A function that a model can call, as {@link defineTool} gives it: still a function, with what a model is told of it. */
+export interface Tool<P extends TObject = TObject> {
+  (args: Static<P>, run?: Run): unknown
+  readonly description: string
+  readonly parameters: P
+}
+
+interface ToolOptions<P extends TObject> {
+  /** What the tool does and when it helps: the model chooses by it. */
+  readonly description: string
+  /** Made with `Type.Object`; the arguments are checked against it, and its defaults filled in, before `execute`. */
+  readonly parameters: P
+  /**
+   * Does the work. A string is told to the model as it is, any other value as JSON. What it throws is told to the model.
+   * `run` is absent only where the tool is called by hand.
+   */
+  execute(args: Static<P>, run?: Run): unknown
+}
+
+/**
+ * Defines a tool: `export const currentTime = defineTool({ description, parameters, execute })`. It is named by its export.
+ *
+ * @throws HostError `MODULE_INVALID` when a fact is missing or of the wrong kind
+ */
+export function defineTool<P extends TObject>({ description, parameters, execute }: ToolOptions<P>): Tool<P> {
+  if (typeof description !== 'string' || description === '') throw invalid("'description' must be a non-empty string.")
+  if ((parameters as { type?: unknown } | undefined)?.type !== 'object') {
+    throw invalid("'parameters' must be a schema made with Type.Object.")
+  }
+  if (typeof execute !== 'function') throw invalid("'execute' must be a function.")
+  return Object.freeze(Object.assign((args: Static<P>, run?: Run) => execute(args, run), { description, parameters }))
+}
+
+function invalid(problem: string): HostError {
+  return new HostError('MODULE_INVALID', `defineTool: ${problem}`)
+}

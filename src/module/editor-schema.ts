@@ -1,0 +1,132 @@
+import { join } from 'node:path'
+import { AgentSchema } from '../definition/definition.ts'
+import { type LoadedModule, listLibrary, listModules, ModuleLoader } from './load-module.ts'
+import { ProjectCode } from './project-code.ts'
+
+/** A JSON Schema, as far as it is looked into here. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown
+}
+
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  id: 'The name by which clients call the agent: unique on the server.',
+  title: 'A name for people.',
+  description: 'What the agent does. Clients and other agents choose by it.',
+  modules: 'The parts that the agent consists of.',
+  exchange: 'Who provides what to whom. Only what is ambiguous has to be said.',
+  input: 'JSON Schema (type: object) of what the agent takes instead of a message when it is called as a tool.',
+  output: 'JSON Schema (type: object) of the JSON that the agent answers with.',
+  conversation: 'Whether calls as a tool may continue a conversation.',
+  annotations: 'Hints of MCP about what the agent does.',
+}
+
+const MODULE_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  id: 'The name of the module within the agent.',
+  module: 'Which module: <package>/<item>, a file of modules/, ./file.ts or an npm package; #Name picks an export.',
+  scope: 'instance: one for each run. agent: one, shared by all runs.',
+  config: 'What the module is configured with. ${NAME} and ${NAME:-default} come from the environment.',
+  provides: 'Protocols; what the module declares when left out.',
+  uses: 'Protocols; what the module declares when left out.',
+}
+
+/**
+ * A JSON Schema (draft 7, which editors know) of the agent files of a project: it knows every module of the library and of the
+ * project's `modules/`, and the config of each. A module that cannot be loaded is one whose config is not known.
+ *
+ * @param projectDir absolute
+ */
+export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchema> {
+  const loader = new ModuleLoader(projectDir, new ProjectCode(projectDir))
+  const references = [...new Set([...listModules(join(projectDir, 'modules')), ...listLibrary()])].sort()
+  const loaded = await Promise.all(references.map((reference) => loader.load(reference).catch(() => undefined)))
+  const modules = loaded.flatMap((module) => module ?? [])
+  const schema = JSON.parse(JSON.stringify(AgentSchema)) as { properties: Record<string, JsonSchema> }
+  const properties = describe(schema.properties, DESCRIPTIONS)
+  const entry = (properties.modules as { items: JsonSchema }).items
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'An agent of agent-host',
+    ...schema,
+    additionalProperties: false,
+    properties: {
+      ...properties,
+      modules: { ...properties.modules, items: makeEntry(entry, modules) },
+      exchange: close(properties.exchange as { items: JsonSchema }),
+    },
+  }
+}
+
+function makeEntry(entry: JsonSchema, modules: readonly LoadedModule[]): JsonSchema {
+  const properties = describe(entry.properties as Record<string, JsonSchema>, MODULE_DESCRIPTIONS)
+  const known = modules.map(({ reference, module }) => ({ const: reference, description: module.description }))
+  return {
+    ...entry,
+    additionalProperties: false,
+    properties: {
+      ...properties,
+      module: { ...properties.module, anyOf: [...known, { type: 'string', minLength: 1 }] },
+    },
+    // The config of a module that is not listed may be anything.
+    allOf: modules.map(({ reference, module }) => ({
+      if: { properties: { module: { const: reference } }, required: ['module'] },
+      // biome-ignore lint/suspicious/noThenProperty: that is the keyword of JSON Schema
+      then: { properties: { config: makeConfig(module.config) } },
+    })),
+  }
+}
+
+function makeConfig(config: unknown): unknown {
+  return forFiles(JSON.parse(JSON.stringify(config)))
+}
+
+const VARIABLE = { type: 'string', pattern: '\\$\\{[^}]*\\}' }
+const SCALARS = ['number', 'integer', 'boolean']
+
+/**
+ * The schema of a value as it may be written in a file: what has a default can be left out, unknown keys are none, and
+ * wherever a number or a switch may stand, so may a variable of the environment.
+ */
+function forFiles(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(forFiles)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const { description, default: fallback, ...rest } = schema as JsonSchema
+  const told = {
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+  }
+  if (SCALARS.includes(rest.type as string)) return { ...told, anyOf: [rest, VARIABLE] }
+  const { properties, required, ...others } = rest
+  const inner = Object.entries(others).map(([name, value]) => [name, forFiles(value)])
+  return { ...told, ...Object.fromEntries(inner), ...(properties ? fieldsOf(properties, required, rest) : {}) }
+}
+
+function fieldsOf(properties: unknown, required: unknown, { additionalProperties = false }: JsonSchema): JsonSchema {
+  const hasDefault = (name: string) => (properties as Record<string, JsonSchema>)[name]?.default !== undefined
+  const needed = ((required ?? []) as string[]).filter((name) => !hasDefault(name))
+  return {
+    properties: eachOf(properties),
+    additionalProperties: forFiles(additionalProperties),
+    ...(needed.length > 0 ? { required: needed } : {}),
+  }
+}
+
+/** Below `properties` the names are a module's own, whatever they are. */
+function eachOf(properties: unknown): unknown {
+  const entries = Object.entries(properties as Record<string, unknown>)
+  return Object.fromEntries(entries.map(([name, schema]) => [name, forFiles(schema)]))
+}
+
+function describe(
+  properties: Readonly<Record<string, JsonSchema>>,
+  descriptions: Readonly<Record<string, string>>,
+): Record<string, JsonSchema> {
+  const entries = Object.entries(properties).map(([name, schema]) => {
+    const description = descriptions[name]
+    return [name, description === undefined ? schema : { description, ...schema }]
+  })
+  return Object.fromEntries(entries)
+}
+
+function close(list: { items: JsonSchema }): JsonSchema {
+  return { ...list, items: { ...list.items, additionalProperties: false } }
+}

@@ -1,0 +1,197 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Compile, type Validator } from 'typebox/compile'
+import { didYouMean } from '../definition/nearest-name.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { isModule, type Module } from './define-module.ts'
+import { installation } from './installation.ts'
+import type { ProjectCode } from './project-code.ts'
+
+/** Where a module came from; `ejected` is the project's own copy of one of the library. */
+export type ModuleSource = 'project' | 'ejected' | 'library' | 'package'
+
+/** A module, and where it came from. */
+export interface LoadedModule {
+  readonly module: Module
+  readonly reference: string
+  readonly source: ModuleSource
+  /** Checks a `config` against the module's schema. */
+  readonly validator: Validator
+  /** Absolute paths; a change of any of them, or its appearance, can make the reference mean something else. */
+  readonly files: readonly string[]
+}
+
+interface Found {
+  readonly source: ModuleSource
+  /** Absolute path or file URL. */
+  readonly target: string
+}
+
+/** Of files that can be modules; the first that is there is taken. */
+export const MODULE_EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
+
+/**
+ * Module references -> modules. A reference is a path under a `modules/` folder, without extension: the project's is
+ * looked up first, then the library's. `./x.ts` is a file of the project, anything else an npm package of it; `#Name`
+ * picks a named export.
+ */
+export class ModuleLoader {
+  readonly #projectDir: string
+  readonly #code: ProjectCode
+  readonly #loaded = new Map<string, Promise<LoadedModule>>()
+
+  constructor(projectDir: string, code: ProjectCode) {
+    this.#projectDir = projectDir
+    this.#code = code
+  }
+
+  /** @throws HostError `MODULE_NOT_FOUND`, `MODULE_INVALID` */
+  load(reference: string): Promise<LoadedModule> {
+    let loading = this.#loaded.get(reference)
+    if (!loading) {
+      loading = this.#load(reference)
+      this.#loaded.set(reference, loading)
+      // What is missing now may be there at the next try.
+      loading.catch(() => this.#loaded.delete(reference))
+    }
+    return loading
+  }
+
+  /** Has every reference that one of these files (absolute paths) may concern looked up and loaded anew. */
+  async forget(changed: ReadonlySet<string>): Promise<void> {
+    await this.#code.forget(changed)
+    for (const [reference, loading] of this.#loaded) {
+      const files = await loading.then((loaded) => loaded.files).catch(() => [])
+      if (files.some((file) => changed.has(file)) && this.#loaded.get(reference) === loading) {
+        this.#loaded.delete(reference)
+      }
+    }
+  }
+
+  /** The files that would be this reference if they were there: absolute paths. */
+  candidates(reference: string): string[] {
+    const [path = ''] = reference.split('#')
+    if (isFilePath(path)) return [resolve(this.#projectDir, path)]
+    return MODULE_EXTENSIONS.map((extension) => join(this.#projectDir, 'modules', `${path}${extension}`))
+  }
+
+  async #load(reference: string): Promise<LoadedModule> {
+    const [path = '', exportName = 'default'] = reference.split('#')
+    const found = this.#find(reference, path)
+    const { exports, files } = await this.#import(found)
+    const module = exports[exportName]
+    if (!isModule(module)) throw notAModule(reference, exportName, exports)
+    return {
+      module,
+      reference,
+      source: found.source,
+      validator: compileConfig(module, reference),
+      files: [...new Set([...this.candidates(reference), ...files])],
+    }
+  }
+
+  #find(reference: string, path: string): Found {
+    if (isFilePath(path)) return this.#findFile(reference, path)
+    if (path === '' || isAbsolute(path) || path.split(/[\\/]/).some((part) => part === '..' || part === '')) {
+      throw new HostError('MODULE_NOT_FOUND', `'${reference}' is not a module reference.`, {
+        suggestions: ['Write <package>/<item>, a path under modules/ without extension, or ./file.ts.'],
+      })
+    }
+    const own = this.candidates(reference).find((file) => existsSync(file))
+    const isOfLibrary = isInLibrary(reference)
+    if (own) return { source: isOfLibrary ? 'ejected' : 'project', target: own }
+    if (isOfLibrary) return { source: 'library', target: libraryFile(path).href }
+    return this.#findPackage(reference, path)
+  }
+
+  #findFile(reference: string, path: string): Found {
+    const file = resolve(this.#projectDir, path)
+    if (existsSync(file)) return { source: 'project', target: file }
+    throw new HostError('MODULE_NOT_FOUND', `The module '${reference}' was not found: there is no file ${path}.`, {
+      suggestions: ['The path is relative to the project folder, and has its extension.'],
+    })
+  }
+
+  #findPackage(reference: string, path: string): Found {
+    try {
+      const require = createRequire(join(this.#projectDir, 'package.json'))
+      return { source: 'package', target: require.resolve(path) }
+    } catch (cause) {
+      const known = [...listModules(join(this.#projectDir, 'modules')), ...listLibrary()]
+      const places = path.startsWith('@')
+        ? 'among the packages of the project'
+        : "in the project's modules/ or the library"
+      throw new HostError('MODULE_NOT_FOUND', `The module '${reference}' was not found ${places}.`, {
+        suggestions: [...didYouMean(path, known), `Modules of the library: ${listLibrary().join(', ')}.`],
+        cause,
+      })
+    }
+  }
+
+  async #import({ source, target }: Found): Promise<{ exports: Record<string, unknown>; files: readonly string[] }> {
+    if (source === 'library') return { exports: await import(target), files: [] }
+    return this.#code.load(target)
+  }
+}
+
+/** Every module of the library, as a reference names it, in alphabetical order. What is in a `lib/` is no module. */
+export function listLibrary(): string[] {
+  return listModules(fileURLToPath(installation.library)).filter((reference) => !reference.includes('/lib/'))
+}
+
+/** References of the modules below a folder. */
+export function listModules(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.m?[jt]s$/.test(entry.name) && !/\.d\.m?ts$|^index\./.test(entry.name))
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .map((path) => path.replace(/\.m?[jt]s$/, ''))
+    .sort()
+}
+
+/** What a module of the library says that it is. */
+export async function describeLibraryModule(reference: string): Promise<string> {
+  const exports: { readonly default?: unknown } = await import(libraryFile(reference).href)
+  return isModule(exports.default) ? exports.default.description : ''
+}
+
+function isInLibrary(reference: string): boolean {
+  const [path = ''] = reference.split('#')
+  return !isFilePath(path) && existsSync(libraryFile(path))
+}
+
+function libraryFile(path: string): URL {
+  return new URL(`${path}${installation.libraryExtension}`, installation.library)
+}
+
+function isFilePath(path: string): boolean {
+  return path.startsWith('./') || path.startsWith('../')
+}
+
+function notAModule(reference: string, exportName: string, exports: Record<string, unknown>): HostError {
+  const others = Object.keys(exports).filter((name) => isModule(exports[name]))
+  const what = exportName === 'default' ? 'has no default export' : `has no export '${exportName}'`
+  const base = reference.split('#')[0]
+  return new HostError('MODULE_INVALID', `'${reference}' ${what} that was made with defineModule.`, {
+    suggestions:
+      others.length > 0
+        ? others.map((name) => (name === 'default' ? `Write ${base}` : `Write ${base}#${name}`))
+        : ["Write: export default defineModule({ name: '...', provides: [...], create: () => ({ ... }) })"],
+  })
+}
+
+function compileConfig(module: Module, reference: string): Validator {
+  try {
+    return Compile(module.config)
+  } catch (cause) {
+    throw new HostError(
+      'MODULE_INVALID',
+      `'${reference}' has a config schema that cannot be used: ${messageOf(cause)}`,
+      {
+        cause,
+      },
+    )
+  }
+}

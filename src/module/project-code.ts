@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
+import { builtinModules } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type {
+  BuildFailure,
+  ImportKind,
+  Loader,
+  Message,
+  OnLoadResult,
+  OnResolveResult,
+  Plugin,
+  PluginBuild,
+} from 'esbuild'
+import { withDeadline } from '../async.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { installation } from './installation.ts'
+
+/** A file of the project, loaded, with every file of the project that it consists of (absolute paths). */
+export interface LoadedFile {
+  readonly exports: Record<string, unknown>
+  readonly files: readonly string[]
+}
+
+/** Top-level code that waits for ever must not hold up the agents of every other file. */
+const LOAD_TIMEOUT_MS = 20_000
+
+/**
+ * Loads TypeScript and JavaScript of a project as it is: each file that is asked for becomes one bundle together with
+ * the project's files that it imports. npm packages stay outside and are shared with the host; `agent-host` is always
+ * the running installation, also where nothing was ever installed.
+ *
+ * A file is loaded once, until {@link ProjectCode.forget} hears that it, or what it imports, has changed. Node never
+ * gives back the memory of a module that was replaced.
+ */
+export class ProjectCode {
+  readonly #projectDir: string
+  readonly #loaded = new Map<string, Promise<LoadedFile>>()
+
+  constructor(projectDir: string) {
+    this.#projectDir = projectDir
+  }
+
+  /**
+   * @param path absolute, or relative to the project folder
+   * @throws HostError `MODULE_INVALID` naming file, line and reason
+   */
+  load(path: string): Promise<LoadedFile> {
+    const file = resolve(this.#projectDir, path)
+    let loading = this.#loaded.get(file)
+    if (!loading) {
+      loading = this.#bundleAndImport(file)
+      this.#loaded.set(file, loading)
+      // A failure is not remembered: the cause may lie in a file that nobody watches.
+      loading.catch(() => this.#loaded.delete(file))
+    }
+    return loading
+  }
+
+  /** Has everything that consists of one of these files (absolute paths) loaded anew when it is asked for again. */
+  async forget(changed: ReadonlySet<string>): Promise<void> {
+    for (const [file, loading] of this.#loaded) {
+      const files = await loading.then((loaded) => loaded.files).catch(() => [file])
+      if (files.some((path) => changed.has(path)) && this.#loaded.get(file) === loading) this.#loaded.delete(file)
+    }
+  }
+
+  async #bundleAndImport(file: string): Promise<LoadedFile> {
+    // Loaded here: most commands, and agents of library modules alone, never need it.
+    const { build } = await import('esbuild')
+    const outfile = join(makeBundleDir(), 'bundle.mjs')
+    const result = await build({
+      entryPoints: [file],
+      absWorkingDir: this.#projectDir,
+      outfile,
+      bundle: true,
+      write: false,
+      metafile: true,
+      format: 'esm',
+      platform: 'node',
+      target: 'node20',
+      sourcemap: 'inline',
+      sourcesContent: false,
+      logLevel: 'silent',
+      // Without an own list esbuild adds the condition `module`, and would load other files than Node does.
+      conditions: [],
+      plugins: [keepOutside(), keepImportMeta()],
+    }).catch((failure: BuildFailure) => {
+      throw this.#explainBuildFailure(file, failure)
+    })
+    const [output] = result.outputFiles
+    if (!output) throw new HostError('MODULE_INVALID', `${this.#name(file)} gave no code.`)
+    // The name follows the content, and Node keeps one instance a name: unchanged code keeps its state.
+    const hash = createHash('sha256').update(file).update(output.contents).digest('hex').slice(0, 32)
+    const bundle = join(dirname(outfile), `${hash}.mjs`)
+    await writeFile(bundle, output.contents)
+    const files = Object.keys(result.metafile.inputs).map((input) => resolve(this.#projectDir, stripNamespace(input)))
+    return { exports: await this.#import(file, bundle), files }
+  }
+
+  async #import(file: string, bundle: string): Promise<Record<string, unknown>> {
+    process.setSourceMapsEnabled(true)
+    const late = () => {
+      const seconds = LOAD_TIMEOUT_MS / 1000
+      return new HostError('MODULE_INVALID', `${this.#name(file)} did not finish loading within ${seconds} seconds.`)
+    }
+    try {
+      return await withDeadline(import(pathToFileURL(bundle).href), LOAD_TIMEOUT_MS, late)
+    } catch (cause) {
+      if (cause instanceof HostError && cause.message.includes(this.#name(file))) throw cause
+      throw new HostError('MODULE_INVALID', `${this.#placeOf(cause, file)}: ${messageOf(cause)}`, { cause })
+    }
+  }
+
+  #explainBuildFailure(file: string, failure: BuildFailure): HostError {
+    const messages = failure.errors ?? []
+    const text = messages.map((message) => this.#formatMessage(message)).join('\n')
+    const suggestions = messages.flatMap(({ notes }) => notes.map((note) => note.text)).filter((note) => note !== '')
+    return new HostError('MODULE_INVALID', text || `${this.#name(file)}: ${messageOf(failure)}`, {
+      suggestions,
+      cause: failure,
+    })
+  }
+
+  #formatMessage({ location, text }: Message): string {
+    if (!location) return text
+    const path = stripNamespace(location.file)
+    return `${this.#name(resolve(this.#projectDir, path))}:${location.line}:${location.column + 1}: ${text}`
+  }
+
+  /** The first place in the project that an error's stack names. */
+  #placeOf(error: unknown, file: string): string {
+    const stack = error instanceof Error ? (error.stack ?? '') : ''
+    for (const [, path, line, column] of stack.matchAll(/\(?((?:file:\/\/)?\/[^():]+):(\d+):(\d+)\)?/g)) {
+      const absolute = path?.startsWith('file:') ? fileURLToPath(path) : (path ?? '')
+      const inside = relative(this.#projectDir, absolute)
+      if (!inside.startsWith('..') && !isAbsolute(inside)) return `${this.#name(absolute)}:${line}:${column}`
+    }
+    return this.#name(file)
+  }
+
+  #name(file: string): string {
+    const inside = relative(this.#projectDir, file)
+    return inside.startsWith('..') ? file : inside
+  }
+}
+
+let bundleDir: string | undefined
+
+/** One for all projects of this process, private to it, and gone with it. */
+function makeBundleDir(): string {
+  if (bundleDir === undefined) {
+    const dir = mkdtempSync(join(tmpdir(), 'agent-host-'))
+    process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+    bundleDir = dir
+  }
+  return bundleDir
+}
+
+/** esbuild calls a file `namespace:path` where a plugin loaded it. */
+function stripNamespace(path: string): string {
+  return path.replace(/^(file|project):/, '')
+}
+
+const MARK = Symbol('already resolved here')
+
+/** Leaves npm packages where they are, under their full address: the bundle lies outside the project. */
+function keepOutside(): Plugin {
+  return {
+    name: 'keep-outside',
+    setup(build) {
+      build.onResolve({ filter: /^[^./]/ }, async ({ path, resolveDir, kind, pluginData, importer }) => {
+        if (pluginData === MARK || importer === '') return undefined
+        if (path === 'agent-host') return { path: installation.entry.href, external: true }
+        if (path.startsWith('node:') || builtinModules.includes(path)) return { path, external: true }
+        if (/^[a-z]+:/i.test(path)) return { path, external: true }
+        return resolvePackage(build, path, resolveDir, kind)
+      })
+    },
+  }
+}
+
+/** In the project, and otherwise among agent-host's own packages: an ejected module works with nothing installed. */
+async function resolvePackage(
+  build: PluginBuild,
+  path: string,
+  resolveDir: string,
+  kind: ImportKind,
+): Promise<OnResolveResult> {
+  const options = { kind, pluginData: MARK }
+  let found = await build.resolve(path, { ...options, resolveDir })
+  if (found.errors.length > 0) {
+    const own = await build.resolve(path, { ...options, resolveDir: dirname(fileURLToPath(installation.entry)) })
+    if (own.errors.length === 0) found = own
+  }
+  if (found.errors.length > 0) {
+    const text = `The package '${path}' is not installed.`
+    return { errors: [{ text, notes: [{ text: `npm install ${packageName(path)}` }] }] }
+  }
+  const isPackage = /[\\/]node_modules[\\/]/.test(found.path) && !/\.[cm]?tsx?$/.test(found.path)
+  return isPackage ? { path: pathToFileURL(found.path).href, external: true } : { path: found.path }
+}
+
+function packageName(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+const LOADERS: Readonly<Record<string, Loader>> = { ts: 'ts', mts: 'ts', cts: 'ts', tsx: 'tsx', jsx: 'jsx' }
+
+/** `import.meta.url` and its kin keep naming the file that they stand in, although the code runs from a bundle. */
+function keepImportMeta(): Plugin {
+  return {
+    name: 'keep-import-meta',
+    setup(build) {
+      build.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }): Promise<OnLoadResult | undefined> => {
+        const source = await readFile(path, 'utf8')
+        if (!source.includes('import.meta')) return undefined
+        const { code, warnings } = await build.esbuild.transform(source, {
+          loader: LOADERS[path.slice(path.lastIndexOf('.') + 1)] ?? 'js',
+          sourcefile: path,
+          sourcemap: 'inline',
+          target: 'node20',
+          define: {
+            'import.meta.url': JSON.stringify(pathToFileURL(path).href),
+            'import.meta.filename': JSON.stringify(path),
+            'import.meta.dirname': JSON.stringify(dirname(path)),
+          },
+        })
+        return { contents: code, loader: 'js', warnings, resolveDir: dirname(path) }
+      })
+    },
+  }
+}

@@ -1,0 +1,176 @@
+import { isPromise } from '../async.ts'
+import { HostError, messageOf } from '../errors.ts'
+import type { MaybeDisposable } from '../module/define-module.ts'
+import type { Protocol } from '../protocols/protocol.ts'
+import { type EntryPoint, type Link, RUN_PROVIDERS, type WiredModule } from '../wiring/wiring.ts'
+import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './facade.ts'
+import type { RunConversation, RunResponse } from './run-providers.ts'
+
+/** What an exchange is opened with. */
+export interface ExchangeOptions {
+  /** How events name each module of the agent. */
+  readonly callees: ReadonlyMap<string, Callee>
+  /** The exchange of the agent-scoped modules; absent while that one is itself opened. */
+  readonly shared?: Exchange
+  /** What the run provides; absent for the agent-scoped modules. */
+  readonly response?: RunResponse
+  readonly conversation?: RunConversation
+  /** Instances to take instead of a module's own, by module id. They are neither made nor disposed here. */
+  readonly overrides?: Readonly<Record<string, object>> | undefined
+  /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
+  readonly recorder?: Recorder | undefined
+}
+
+/** Instances of modules, made and handed to each other as a plan says. */
+export class Exchange {
+  readonly #options: ExchangeOptions
+  readonly #instances = new Map<string, object>()
+  /** The observed calls that each instance is within. */
+  #openCalls: Map<string, string[]> | undefined
+  #disposables: { readonly id: string; readonly instance: MaybeDisposable }[] | undefined
+
+  constructor(options: ExchangeOptions) {
+    this.#options = options
+    const { response, conversation, overrides } = options
+    if (response) this.#instances.set(RUN_PROVIDERS.Response, response)
+    if (conversation) this.#instances.set(RUN_PROVIDERS.ConversationHistory, conversation)
+    for (const id in overrides) this.#instances.set(id, overrides[id] as object)
+  }
+
+  /**
+   * Makes the instances of these modules, each after those that it depends on.
+   *
+   * @returns a promise only when a module takes its time: most are made at once, and every run would pay for waiting
+   */
+  open(modules: readonly WiredModule[], from = 0): Promise<void> | undefined {
+    for (let index = from; index < modules.length; index++) {
+      const wired = modules[index] as WiredModule
+      if (this.#instances.has(wired.id)) continue
+      try {
+        const made: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
+        if (isPromise(made)) return this.#openRest(made, modules, index)
+        this.#accept(wired, made)
+      } catch (error) {
+        throw this.#noteFailure(wired, error)
+      }
+    }
+    return undefined
+  }
+
+  /** The module that handles a protocol at an entry point, as the agent itself calls it. */
+  handlerOf<T>({ handlers }: EntryPoint, protocol: Protocol<T>, agentId: string): T | undefined {
+    const id = handlers[protocol.name]
+    if (id === undefined) return undefined
+    return this.#provide(id, protocol.methods, this.#options.recorder && { id: `agent:${agentId}`, openCalls: [] }) as T
+  }
+
+  /** Whether {@link Exchange.close} has anything to do. */
+  get needsClosing(): boolean {
+    return this.#disposables !== undefined
+  }
+
+  /** Disposes what was made here, last made first. A failure is reported and keeps no other from being disposed. */
+  async close(report: (message: string) => void): Promise<void> {
+    const disposables = this.#disposables?.reverse() ?? []
+    this.#disposables = undefined
+    for (const { id, instance } of disposables) {
+      try {
+        await (instance[Symbol.asyncDispose]?.() ?? instance.dispose?.())
+      } catch (error) {
+        report(`Module '${id}' could not be disposed: ${messageOf(error)}`)
+      }
+    }
+  }
+
+  /** For the exchange of a run, which takes agent-scoped instances from here. */
+  instanceOf(id: string): object | undefined {
+    return this.#instances.get(id)
+  }
+
+  async #openRest(making: PromiseLike<unknown>, modules: readonly WiredModule[], index: number): Promise<void> {
+    const wired = modules[index] as WiredModule
+    try {
+      this.#accept(wired, await making)
+    } catch (error) {
+      throw this.#noteFailure(wired, error)
+    }
+    await this.open(modules, index + 1)
+  }
+
+  #noteFailure({ id }: WiredModule, error: unknown): unknown {
+    const { recorder, callees } = this.#options
+    const callee = callees.get(id)
+    if (recorder && callee) recordFailedCreate(callee, recorder, error)
+    return error
+  }
+
+  #accept(wired: WiredModule, instance: unknown): void {
+    checkInstance(wired, instance)
+    this.#instances.set(wired.id, instance)
+    if (!isDisposable(instance)) return
+    this.#disposables ??= []
+    this.#disposables.push({ id: wired.id, instance })
+  }
+
+  #dependenciesOf({ id, links }: WiredModule): Record<string, unknown> {
+    const dependencies: Record<string, unknown> = {}
+    const caller = this.#options.recorder && { id, openCalls: this.#openCallsOf(id) }
+    for (const link of links) dependencies[link.field] = this.#follow(link, caller)
+    return dependencies
+  }
+
+  #follow({ arity, providers, methods }: Link, caller: Caller | undefined): unknown {
+    if (arity === 'many') return providers.map((id) => this.#provide(id, methods, caller))
+    const [id] = providers
+    return id === undefined ? undefined : this.#provide(id, methods, caller)
+  }
+
+  #provide(id: string, methods: readonly string[], caller: Caller | undefined): object {
+    const { recorder, shared, callees } = this.#options
+    const instance = this.#instances.get(id) ?? shared?.instanceOf(id)
+    if (!instance) throw new Error(`The plan names '${id}' before it was made.`)
+    if (!recorder || !caller) return instance
+    const callee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
+    return makeFacade(instance, methods, callee, this.#openCallsOf(id), caller, recorder)
+  }
+
+  #openCallsOf(id: string): string[] {
+    this.#openCalls ??= new Map()
+    let calls = this.#openCalls.get(id)
+    if (!calls) {
+      calls = []
+      this.#openCalls.set(id, calls)
+    }
+    return calls
+  }
+}
+
+/** How events name the modules of an agent, and what the run provides to them. */
+export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, Callee> {
+  const ofRun = Object.entries(RUN_PROVIDERS).map(([protocol, id]): [string, Callee] => [
+    id,
+    { moduleId: id, moduleClass: protocol, reference: id },
+  ])
+  const ofModules = modules.map(({ id, module, reference }): [string, Callee] => [
+    id,
+    { moduleId: id, moduleClass: module.name, reference },
+  ])
+  return new Map([...ofRun, ...ofModules])
+}
+
+function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {
+  for (const { name, methods } of module.provides) {
+    const missing = methods.find(
+      (method) => typeof (instance as Record<string, unknown> | null)?.[method] !== 'function',
+    )
+    if (missing === undefined) continue
+    const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method '${missing}'.`
+    throw new HostError('MODULE_INVALID', message, {
+      suggestions: [`Add ${missing} to the object that create returns.`],
+    })
+  }
+}
+
+function isDisposable(instance: object): instance is MaybeDisposable {
+  return Symbol.asyncDispose in instance || typeof (instance as MaybeDisposable).dispose === 'function'
+}

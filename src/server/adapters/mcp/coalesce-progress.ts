@@ -1,0 +1,28 @@
+/** Takes progress. A promise asks to wait with the next. */
+export type ProgressSink = (message: string) => void | Promise<void>
+
+/**
+ * Tells of progress as fast as it is taken: while the client is behind, only the latest message waits, and the ones before it
+ * are left out. A client that has left, or does not read, is no failure of the agent.
+ */
+export function coalesceProgress(sink: ProgressSink): (message: string) => void {
+  let isBehind = false
+  let latest: string | undefined
+  const tell = async (message: string): Promise<void> => {
+    if (isBehind) {
+      latest = message
+      return
+    }
+    isBehind = true
+    try {
+      await sink(message)
+    } catch {
+      // What could not be told is not missed: the answer does not depend on it.
+    }
+    isBehind = false
+    const next = latest
+    latest = undefined
+    if (next !== undefined) await tell(next)
+  }
+  return (message) => void tell(message)
+}

@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
+import type { AgentHost } from '../host/host.ts'
+import { addGauge } from '../telemetry/add-gauge.ts'
+import { addProcessMetrics } from '../telemetry/process-metrics.ts'
+import { RunMetrics } from '../telemetry/run-metrics.ts'
+import type { EventStreams } from './event-streams.ts'
+
+/**
+ * Adds `GET /metrics` in the text format of Prometheus.
+ *
+ * @returns a function that ends the measuring
+ */
+export async function addMetrics(app: FastifyInstance, host: AgentHost, streams: EventStreams): Promise<() => void> {
+  const prometheus = await import('prom-client')
+  const registry = new prometheus.Registry()
+  const runs = new RunMetrics(prometheus, registry, host)
+  addServerMetrics(prometheus, registry, host, streams)
+  const delay = addProcessMetrics(prometheus, registry)
+  // Not before: a server that cannot be built would leave it behind.
+  app.addHook('onReady', async () => void delay.enable())
+  const stopListening = host.onRunEnd((end) => runs.add(end))
+  app.get('/metrics', async (_request, reply) => {
+    runs.forgetRemovedAgents()
+    return reply.type(registry.contentType).send(await registry.metrics())
+  })
+  return () => {
+    stopListening()
+    delay.disable()
+  }
+}
+
+function addServerMetrics(
+  prometheus: typeof import('prom-client'),
+  registry: Registry,
+  host: AgentHost,
+  streams: EventStreams,
+): void {
+  const gauge = (name: string, help: string, read: () => number) => addGauge(prometheus, registry, name, help, read)
+  gauge('agent_host_runs_in_progress', 'Runs that are under way.', () => host.runningCount)
+  gauge('agent_host_event_streams_open', 'Streams of server-sent events that are open.', () => streams.size)
+  gauge('agent_host_agents', 'Agents that are registered.', () => host.list().length)
+}

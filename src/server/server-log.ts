@@ -1,0 +1,25 @@
+import { isatty } from 'node:tty'
+import { type Logger, pino } from 'pino'
+import type { Log } from '../protocols/log.ts'
+import type { Redact } from '../trace/redact.ts'
+import type { ServerOptions } from './options.ts'
+
+/** A pino logger, which also is what modules and the host write to. */
+export type ServerLog = Logger & Log
+
+/**
+ * Readable lines on a terminal, JSON lines otherwise; without secrets, whoever wrote them into a line.
+ *
+ * @param fd where to: standard output, or another descriptor where that is spoken for
+ */
+export async function makeLog(
+  { logLevel }: Pick<ServerOptions, 'logLevel'>,
+  redact: Redact,
+  fd: 1 | 2 = 1,
+): Promise<ServerLog> {
+  const settings = { level: logLevel, base: null, hooks: { streamWrite: redact } }
+  if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
+  const { default: pretty } = await import('pino-pretty')
+  const look = { colorize: true, ignore: 'reqId', translateTime: 'HH:MM:ss', sync: true }
+  return pino(settings, pretty({ ...look, destination: fd }))
+}

@@ -1,0 +1,33 @@
+import type { SpanExporter } from '@opentelemetry/sdk-trace-node'
+import type { Log } from '../protocols/log.ts'
+
+type Result = Parameters<Parameters<SpanExporter['export']>[1]>[0]
+
+/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`. */
+const SUCCESS = 0
+
+/** The exporter, which says once when spans cannot be sent, and once when they can again: not with every batch. */
+export function reportFailures(exporter: SpanExporter, endpoint: string, log: Log): SpanExporter {
+  let isFailing = false
+  const report = ({ code, error }: Result): void => {
+    const fails = code !== SUCCESS
+    if (fails && !isFailing)
+      log.warn(`Spans cannot be sent to ${endpoint}: ${reasonOf(error)}. Agents are served as ever.`)
+    if (!fails && isFailing) log.info(`Spans are sent to ${endpoint} again.`)
+    isFailing = fails
+  }
+  return {
+    export: (spans, done) =>
+      exporter.export(spans, (result) => {
+        report(result)
+        done(result)
+      }),
+    forceFlush: async () => exporter.forceFlush?.(),
+    shutdown: () => exporter.shutdown(),
+  }
+}
+
+/** A name with several addresses fails with an error without message. */
+function reasonOf(error: Result['error']): string {
+  return error?.message || String((error as { code?: unknown } | undefined)?.code ?? 'no reason was given')
+}

@@ -1,0 +1,68 @@
+import type { Counter, Histogram, Registry } from 'prom-client'
+import type { AgentHost } from '../host/host.ts'
+import type { Usage } from '../protocols/run.ts'
+import type { RunEnd } from '../run/agent.ts'
+
+const STATUSES: readonly RunEnd['status'][] = ['completed', 'failed', 'cancelled']
+const KINDS: Readonly<Record<keyof Usage, string>> = {
+  inputTokens: 'input',
+  outputTokens: 'output',
+  cachedInputTokens: 'cached_input',
+  reasoningTokens: 'reasoning',
+}
+/** Seconds: from an agent that only looks something up to one that works for minutes. */
+const DURATIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
+
+/** Counts the runs that have ended, by agent. */
+export class RunMetrics {
+  readonly #host: AgentHost
+  readonly #runs: Counter<'agent' | 'status'>
+  readonly #durations: Histogram<'agent'>
+  readonly #tokens: Counter<'agent' | 'kind'>
+  readonly #agents = new Set<string>()
+
+  constructor({ Counter, Histogram }: typeof import('prom-client'), registry: Registry, host: AgentHost) {
+    const registers = [registry]
+    this.#host = host
+    this.#runs = new Counter({
+      name: 'agent_host_runs_total',
+      help: 'Runs that have ended.',
+      labelNames: ['agent', 'status'],
+      registers,
+    })
+    this.#durations = new Histogram({
+      name: 'agent_host_run_duration_seconds',
+      help: 'How long runs took, however they ended.',
+      labelNames: ['agent'],
+      buckets: DURATIONS,
+      registers,
+    })
+    this.#tokens = new Counter({
+      name: 'agent_host_tokens_total',
+      help: 'Tokens that models were given and gave, as modules report them.',
+      labelNames: ['agent', 'kind'],
+      registers,
+    })
+  }
+
+  add({ agentId: agent, status, durationMs, usage }: RunEnd): void {
+    this.#agents.add(agent)
+    this.#runs.inc({ agent, status })
+    this.#durations.observe({ agent }, durationMs / 1000)
+    for (const [name, kind] of Object.entries(KINDS)) {
+      const count = usage[name as keyof Usage]
+      if (count > 0) this.#tokens.inc({ agent, kind }, count)
+    }
+  }
+
+  /** Ids of agents come and go: what is shown stays bounded by those that are there. */
+  forgetRemovedAgents(): void {
+    for (const agent of this.#agents) {
+      if (this.#host.get(agent)) continue
+      this.#agents.delete(agent)
+      for (const status of STATUSES) this.#runs.remove({ agent, status })
+      for (const kind of Object.values(KINDS)) this.#tokens.remove({ agent, kind })
+      this.#durations.remove({ agent })
+    }
+  }
+}

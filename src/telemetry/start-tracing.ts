@@ -1,0 +1,74 @@
+import type { BasicTracerProvider } from '@opentelemetry/sdk-trace-node'
+import { settlesWithin } from '../async.ts'
+import { HostError } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Log } from '../protocols/log.ts'
+import type { Redact } from '../trace/redact.ts'
+import { VERSION } from '../version.ts'
+import { loadOpenTelemetry, type OpenTelemetry } from './load-opentelemetry.ts'
+import { reportFailures } from './report-failures.ts'
+import { RunSpans } from './run-spans.ts'
+import { TraceIds } from './trace-ids.ts'
+
+/** What the collector gets to take the last spans. */
+const FLUSH_MS = 2000
+
+/**
+ * Sends what agents do as spans of OpenTelemetry, when the environment names an endpoint; nothing is loaded otherwise. The
+ * libraries read the rest of the environment (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER`, ...) themselves.
+ *
+ * @returns a function that sends what is left, and ends it
+ * @throws HostError `OPTION_INVALID` when the packages are not installed, or the endpoint is no address
+ */
+export async function startTracing(host: AgentHost, log: Log, redact: Redact): Promise<() => Promise<void>> {
+  const variable = endpointVariable(process.env)
+  if (!variable) return async () => {}
+  const endpoint = readEndpoint(variable)
+  const otel = await loadOpenTelemetry(host.projectDir, variable)
+  const traceIds = new TraceIds(new otel.sdk.RandomIdGenerator())
+  const provider = makeProvider(otel, traceIds, endpoint, log)
+  const spans = new RunSpans({ api: otel.api, tracer: provider.getTracer('agent-host', VERSION), traceIds, redact })
+  const stopListening = [host.onEvent((event) => spans.add(event)), host.onRunEnd((end) => spans.endRun(end))]
+  log.info(`What agents do is sent as spans to ${endpoint}.`)
+  return async () => {
+    for (const stop of stopListening) stop()
+    spans.endAll()
+    await shutDown(provider, log)
+  }
+}
+
+/** The specification's own switches turn it off again. */
+function endpointVariable(environment: NodeJS.ProcessEnv): string | undefined {
+  if (environment.OTEL_SDK_DISABLED?.trim().toLowerCase() === 'true') return undefined
+  if (environment.OTEL_TRACES_EXPORTER?.trim() === 'none') return undefined
+  const variables = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT']
+  return variables.find((name) => environment[name]?.trim())
+}
+
+/** As it may stand in a log: an address can hold a password. */
+function readEndpoint(variable: string): string {
+  const text = process.env[variable]?.trim() ?? ''
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url && /^https?:$/.test(url.protocol)) return url.origin + url.pathname
+  throw new HostError('OPTION_INVALID', `${variable} must be an address like http://localhost:4318.`)
+}
+
+function makeProvider(otel: OpenTelemetry, traceIds: TraceIds, endpoint: string, log: Log): BasicTracerProvider {
+  const { sdk, exporter, resources } = otel
+  const own = { 'service.name': 'agent-host', 'service.version': VERSION }
+  const resource = resources
+    .defaultResource()
+    .merge(resources.resourceFromAttributes(own))
+    .merge(resources.detectResources({ detectors: [resources.envDetector] }))
+  const sending = reportFailures(new exporter.OTLPTraceExporter(), endpoint, log)
+  const spanProcessors = [new sdk.BatchSpanProcessor(sending)]
+  // Not registered: the code of agents may have a provider of its own.
+  return new sdk.NodeTracerProvider({ resource, idGenerator: traceIds, spanProcessors })
+}
+
+async function shutDown(provider: BasicTracerProvider, log: Log): Promise<void> {
+  // A batch that failed was reported when it failed.
+  const done = provider.shutdown().catch(() => {})
+  if (await settlesWithin(done, FLUSH_MS)) return
+  log.warn(`The last spans were not taken within ${FLUSH_MS} ms, and are lost.`)
+}

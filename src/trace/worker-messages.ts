@@ -1,0 +1,48 @@
+import type { LineBatch } from './line-buffer.ts'
+import type { MetricsView } from './metrics.ts'
+import type { RunEndNote, RunSummary } from './run-summary.ts'
+import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
+
+/** What the thread is made with. */
+export interface TraceThreadData {
+  /** The service to run, as a URL. */
+  readonly service: string
+  readonly dir: string
+  readonly maxBytes: number
+}
+
+/** The questions that the thread answers, each with its argument and its answer. */
+export interface TraceQueries {
+  runs: [RunsQuery, { runs: RunSummary[]; hasMore: boolean }]
+  count: [RunFilter, number]
+  run: [string, RunSummary | undefined]
+  events: [EventsQuery, EventsPage]
+  log: [LogQuery, { lines: string[]; hasMore: boolean }]
+  latestWith: [{ agentId: string; step: string }, RunSummary | undefined]
+  metrics: [MetricsQuery, MetricsView]
+  /** Bytes that are not indexed yet. */
+  missingBytes: [undefined, number]
+}
+
+export type TraceQuery = keyof TraceQueries
+
+/** What the thread is told. */
+export type WorkerRequest =
+  | {
+      readonly kind: 'write'
+      readonly batch: LineBatch
+      readonly ends: readonly RunEndNote[]
+    }
+  | { readonly kind: 'query'; readonly id: number; readonly name: TraceQuery; readonly argument: unknown }
+  | { readonly kind: 'watch'; readonly isWatched: boolean }
+  | { readonly kind: 'close' }
+
+/** What the thread says. */
+export type WorkerMessage =
+  | { readonly kind: 'ready' }
+  /** A `write` is done; `problem` says why its lines are lost. */
+  | { readonly kind: 'written'; readonly count: number; readonly bytes: number; readonly problem: string | undefined }
+  | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
+  | { readonly kind: 'changed'; readonly runs: readonly RunSummary[] }
+  | { readonly kind: 'failed'; readonly problem: string }
+  | { readonly kind: 'closed' }

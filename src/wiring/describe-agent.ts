@@ -1,0 +1,79 @@
+import type { AgentDefinition } from '../definition/definition.ts'
+import type { Scope } from '../definition/scope.ts'
+import type { ModuleSource } from '../module/load-module.ts'
+import type { AgentBlueprint } from './plan-agent.ts'
+import { ENTRY } from './wiring.ts'
+
+/** An agent as it is put together: what `agent_config` of the debug UI tells. */
+export interface AgentDescription {
+  readonly modules: readonly ModuleDescription[]
+  /** One row a provider, inferred wiring included. */
+  readonly exchange: readonly ExchangeRow[]
+}
+
+export interface ModuleDescription {
+  readonly id: string
+  /** The module reference. */
+  readonly module: string
+  readonly moduleClass: string
+  readonly description: string
+  readonly source: ModuleSource
+  readonly scope: Scope
+  /** With variables filled in and defaults added: it may hold secrets. */
+  readonly config: Readonly<Record<string, unknown>>
+  /** Names of protocols. */
+  readonly provides: readonly string[]
+  readonly uses: readonly string[]
+}
+
+export interface ExchangeRow {
+  /** The module that depends, or `__entry__`. */
+  readonly module: string
+  readonly protocol: string
+  /** A module id, `__response__` or `__conversation__`. */
+  readonly provider: string
+  readonly fieldName: string | undefined
+}
+
+/** What a description is made from; of the source only what does not hold on to its text. */
+export interface DescribedAgent extends Pick<AgentBlueprint, 'modules' | 'loaded' | 'entryPoints'> {
+  readonly definition: AgentDefinition
+}
+
+/** In the order of the agent's file. */
+export function describeAgent({ definition, modules, loaded, entryPoints }: DescribedAgent): AgentDescription {
+  const byId = new Map(modules.map((module) => [module.id, module]))
+  const described = definition.modules.flatMap(({ id, provides }): ModuleDescription[] => {
+    const wired = byId.get(id)
+    const from = loaded.get(id)
+    if (!wired || !from) return []
+    const { module, reference, scope, config, links } = wired
+    return [
+      {
+        id,
+        module: reference,
+        moduleClass: module.name,
+        description: module.description,
+        source: from.source,
+        scope,
+        config,
+        provides: module.provides.map(({ name }) => name).filter((name) => provides?.includes(name) ?? true),
+        uses: [...new Set(links.map(({ protocol }) => protocol))],
+      },
+    ]
+  })
+  const links = described.flatMap(({ id }) => (byId.get(id)?.links ?? []).map((link) => ({ id, ...link })))
+  const rows = links.flatMap(({ id, protocol, providers, field }) =>
+    providers.map((provider): ExchangeRow => ({ module: id, protocol, provider, fieldName: field })),
+  )
+  return { modules: described, exchange: [...describeEntries(entryPoints), ...rows] }
+}
+
+function describeEntries(entryPoints: AgentBlueprint['entryPoints']): ExchangeRow[] {
+  const rows = [...entryPoints.values()].flatMap(({ handlers }) =>
+    Object.entries(handlers).map(([protocol, provider]) => ({ protocol, provider })),
+  )
+  // The plain agent is one of its entry points once more.
+  const distinct = new Map(rows.map((row) => [`${row.protocol} ${row.provider}`, row]))
+  return [...distinct.values()].map((row) => ({ module: ENTRY, ...row, fieldName: undefined }))
+}

@@ -1,0 +1,144 @@
+import { resolve } from 'node:path'
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { deepFreeze } from '../definition/deep-freeze.ts'
+import { type DefinitionSource, type ModuleEntry, readDefinition } from '../definition/definition.ts'
+import { type Environment, interpolate } from '../definition/interpolate.ts'
+import { AgentError, type Path, type Problem } from '../definition/problem.ts'
+import { findValueProblems } from '../definition/schema-problems.ts'
+import { HostError, messageOf } from '../errors.ts'
+import type { ModuleContext } from '../module/define-module.ts'
+import type { LoadedModule, ModuleLoader } from '../module/load-module.ts'
+import type { ProjectCode } from '../module/project-code.ts'
+import type { Log } from '../protocols/log.ts'
+import { planWiring } from './plan-wiring.ts'
+import type { EntryPoint, WiredModule } from './wiring.ts'
+
+/** What a project gives to the agents in it. */
+export interface Project {
+  /** Absolute. */
+  readonly dir: string
+  readonly environment: Environment
+  readonly loader: ModuleLoader
+  readonly code: ProjectCode
+  readonly log: Log
+}
+
+/** An agent that is checked, loaded and wired: everything that can be decided before a request comes. */
+export interface AgentBlueprint {
+  readonly source: DefinitionSource
+  /** In the order in which they can be made. */
+  readonly modules: readonly WiredModule[]
+  readonly loaded: ReadonlyMap<string, LoadedModule>
+  readonly entryPoints: ReadonlyMap<string, EntryPoint>
+  /** The project's files that it consists of (absolute paths). Modules add to them when they are made. */
+  readonly files: Set<string>
+}
+
+/**
+ * From a definition to an agent that can be opened.
+ *
+ * @param source the text of an agent file, or an object of the same shape
+ * @throws AgentError `AGENT_INVALID` with every problem that was found
+ */
+export async function planAgent(source: unknown, file: string | undefined, project: Project): Promise<AgentBlueprint> {
+  const read = readDefinition(source, file)
+  const { definition } = read
+  const files = new Set<string>()
+  const problems: Problem[] = []
+  const loaded = await loadModules(read, project, files, problems)
+  const configs = definition.modules.map((entry, index) => {
+    const module = loaded.get(entry.id)
+    return module ? prepareConfig(read, entry, index, module, project, problems) : {}
+  })
+  if (loaded.size < definition.modules.length) throw new AgentError('AGENT_INVALID', problems, { files })
+  const facts = new Map([...loaded].map(([id, { module }]) => [id, module]))
+  const wiring = planWiring(read, facts)
+  if ('problems' in wiring) problems.push(...wiring.problems)
+  if (problems.length > 0 || 'problems' in wiring) throw new AgentError('AGENT_INVALID', problems, { files })
+  const modules = wiring.plan.modules.map((planned): WiredModule => {
+    const index = definition.modules.findIndex(({ id }) => id === planned.id)
+    const { module, reference } = loaded.get(planned.id) as LoadedModule
+    const context = makeContext(definition.id, planned.id, project, files)
+    return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context })
+  })
+  return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files }
+}
+
+async function loadModules(
+  { definition, problemAt }: DefinitionSource,
+  { loader }: Project,
+  files: Set<string>,
+  problems: Problem[],
+): Promise<ReadonlyMap<string, LoadedModule>> {
+  const loaded = new Map<string, LoadedModule>()
+  const results = await Promise.allSettled(definition.modules.map(({ module }) => loader.load(module)))
+  results.forEach((result, index) => {
+    const { id, module } = definition.modules[index] as ModuleEntry
+    for (const file of loader.candidates(module)) files.add(file)
+    if (result.status === 'fulfilled') {
+      loaded.set(id, result.value)
+      for (const file of result.value.files) files.add(file)
+    } else {
+      problems.push(explainFailure(problemAt, ['modules', index, 'module'], `module '${id}'`, result.reason))
+    }
+  })
+  return loaded
+}
+
+/** A problem in the agent's file that tells what went wrong elsewhere. */
+export function explainFailure(
+  problemAt: DefinitionSource['problemAt'],
+  path: Path,
+  subject: string,
+  failure: unknown,
+): Problem {
+  const suggestions = failure instanceof HostError ? failure.suggestions : []
+  return problemAt(path, `${subject}: ${messageOf(failure)}`, suggestions)
+}
+
+/** Variables filled in, defaults added, checked against the module's schema, frozen. */
+function prepareConfig(
+  { problemAt }: DefinitionSource,
+  entry: ModuleEntry,
+  index: number,
+  { module, validator }: LoadedModule,
+  { environment }: Project,
+  problems: Problem[],
+): Readonly<Record<string, unknown>> {
+  const schema: TSchema = module.config
+  const { value: filled, problems: missing } = interpolate(entry.config, schema, environment)
+  const value = Value.Default(schema, filled) as Record<string, unknown>
+  const found = missing.length > 0 ? missing : findValueProblems(schema, validator, value)
+  for (const { path, message, suggestions } of found) {
+    const text = `module '${entry.id}' (${entry.module}), config: ${message}`
+    problems.push(problemAt(['modules', index, 'config', ...path], text, suggestions))
+  }
+  return deepFreeze(value)
+}
+
+function makeContext(agentId: string, moduleId: string, project: Project, files: Set<string>): ModuleContext {
+  const { dir, code, environment, log } = project
+  const name = (message: string) => `${agentId}/${moduleId}: ${message}`
+  return Object.freeze({
+    agentId,
+    moduleId,
+    projectDir: dir,
+    environment,
+    log: Object.freeze({
+      debug: (message: string) => log.debug(name(message)),
+      info: (message: string) => log.info(name(message)),
+      warn: (message: string) => log.warn(name(message)),
+      error: (message: string) => log.error(name(message)),
+    }),
+    async importFile(path: string) {
+      files.add(resolve(dir, path))
+      const loaded = await code.load(path)
+      for (const file of loaded.files) files.add(file)
+      return loaded.exports
+    },
+    watchFile(path: string) {
+      files.add(resolve(dir, path))
+    },
+  })
+}

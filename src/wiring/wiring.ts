@@ -1,0 +1,85 @@
+import type { AgentDefinition } from '../definition/definition.ts'
+import type { Path } from '../definition/problem.ts'
+import type { Scope } from '../definition/scope.ts'
+import type { Module, ModuleContext } from '../module/define-module.ts'
+
+export const ENTRY = '__entry__'
+
+/** What a run itself provides, to whoever has no other provider in the agent: pseudo module id by protocol. */
+export const RUN_PROVIDERS = Object.freeze({ Response: '__response__', ConversationHistory: '__conversation__' })
+
+/** The protocols that an entry point may handle. */
+export const HANDLERS = ['TextMessageHandler', 'ImageMessageHandler', 'AudioMessageHandler', 'VideoMessageHandler']
+
+/** A dependency of a module with its providers: module ids, or one of {@link RUN_PROVIDERS}. */
+export interface Link {
+  readonly field: string
+  readonly protocol: string
+  readonly arity: 'one' | 'many' | 'optional'
+  readonly providers: readonly string[]
+  /** Of the protocol, as the module that depends on it knows it. */
+  readonly methods: readonly string[]
+}
+
+export interface PlannedModule {
+  readonly id: string
+  readonly scope: Scope
+  readonly links: readonly Link[]
+}
+
+/** A planned module with everything an instance is created from. Frozen. */
+export interface WiredModule extends PlannedModule {
+  readonly reference: string
+  readonly module: Module
+  readonly config: Readonly<Record<string, unknown>>
+  readonly context: ModuleContext
+}
+
+/** A way into an agent: for each message handler protocol, the module that handles it. */
+export interface EntryPoint {
+  readonly name: string
+  readonly handlers: Readonly<Record<string, string>>
+}
+
+/** How the modules of an agent hang together. */
+export interface WiringPlan {
+  /** Every module, each after those that it depends on. */
+  readonly modules: readonly PlannedModule[]
+  /** By name; `__entry__` first. Modules that can be named stand beside it only when there are several. */
+  readonly entryPoints: ReadonlyMap<string, EntryPoint>
+}
+
+/** What the plan needs to know of a module. */
+export type ModuleSpec = Pick<Module, 'provides' | 'uses' | 'scope'>
+
+/** Takes a problem down, with its place in the definition. */
+export type Report = (path: Path, message: string, suggestions: readonly string[]) => void
+
+/** A dependency of a module, as it declares it. */
+export interface Field {
+  readonly name: string
+  readonly protocol: string
+  readonly arity: Link['arity']
+  readonly methods: readonly string[]
+}
+
+/** A module with what it provides and uses in this agent. */
+export interface DescribedModule {
+  readonly id: string
+  readonly path: Path
+  readonly scope: Scope
+  readonly provides: ReadonlySet<string>
+  readonly fields: readonly Field[]
+}
+
+/** What every step of the planning knows. */
+export interface Planning {
+  readonly definition: AgentDefinition
+  readonly modules: readonly DescribedModule[]
+  readonly report: Report
+}
+
+/** What the run provides for a protocol, if it does. */
+export function runProviderOf(protocol: string): string | undefined {
+  return Object.hasOwn(RUN_PROVIDERS, protocol) ? RUN_PROVIDERS[protocol as keyof typeof RUN_PROVIDERS] : undefined
+}

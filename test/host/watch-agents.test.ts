@@ -1,0 +1,236 @@
+import { setTimeout } from 'node:timers/promises'
+import { AgentHost } from 'agent-host'
+import { expect } from 'chai'
+import { AgentFolder } from '../../src/host/agent-folder.ts'
+import { watchAgents } from '../../src/host/watch-agents.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const agent = (id: string, prefix = '') =>
+  `id: ${id}\nmodules:\n  - { id: main, module: echo, config: { prefix: '${prefix}' } }\n`
+const speaker = (text: string) => `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+import { suffix } from '../lib/suffix.ts'
+export default defineModule({ name: 'Speaker', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText() { await response.respondText('${text}' + suffix) } }) })`
+
+describe('a watched agent folder', () => {
+  let stop: (() => Promise<void>)[] = []
+
+  async function serve(files: Record<string, string>) {
+    const project = await makeProject({ 'agents/.keep': '', ...files })
+    const lines: string[] = []
+    const log = {
+      debug() {},
+      info() {},
+      warn: (line: string) => void lines.push(line),
+      error: (line: string) => void lines.push(line),
+    }
+    const host = new AgentHost({ projectDir: project.dir, log })
+    const folder = new AgentFolder(host, project.path('agents'), log)
+    await folder.scan()
+    const watching = await watchAgents(host, folder, log)
+    stop.push(async () => {
+      await watching.close()
+      await host.close(0)
+    })
+    const ask = async (id: string) => {
+      try {
+        return (await host.run(id, 'x')).text
+      } catch (error) {
+        return (error as Error).message
+      }
+    }
+    return {
+      project,
+      host,
+      folder,
+      lines,
+      ask,
+      answers: (id: string, text: string) => eventually(async () => expect(await ask(id)).to.equal(text)),
+    }
+  }
+
+  afterEach(async () => {
+    for (const each of stop.splice(0)) await each()
+    stop = []
+  })
+
+  const gone = (id: string) => `There is no agent '${id}'.`
+
+  it('serves what is added, changed and removed, in folders of any depth', async () => {
+    const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
+    await answers('a', 'x')
+    await project.write('agents/deep/er/b.yaml', agent('b', '1'))
+    await answers('b', '1x')
+    await project.write('agents/deep/er/b.yaml', agent('b', '2'))
+    await answers('b', '2x')
+    await project.remove('agents/deep')
+    await answers('b', gone('b'))
+    await answers('a', 'x')
+  })
+
+  it('reports a broken file with its place, and keeps the last good version', async () => {
+    const { project, folder, lines, ask, answers } = await serve({ 'agents/a.yml': agent('a', '1') })
+    await project.write('agents/a.yml', 'id: a\nmodules:\n  - { id: main, module: ecko }\n')
+    await eventually(() => expect(folder.problems()).to.have.lengthOf(1))
+    expect(folder.problems()[0]).to.include({ file: 'agents/a.yml', line: 3, column: 17 })
+    expect(lines[0]).to.match(/^agents\/a\.yml:3:17: module 'main': The module 'ecko' was not found/)
+    expect(lines[0]).to.match(/Did you mean 'echo'\?/)
+    expect(lines[0]).to.match(/The last good version of 'a' stays in service\.$/)
+    expect(await ask('a')).to.equal('1x')
+    await project.write('agents/a.yml', agent('a', '2'))
+    await answers('a', '2x')
+    expect(folder.problems()).to.deep.equal([])
+  })
+
+  it('refuses a second file of an id, and lets it take over when the first goes', async () => {
+    const { project, folder, ask, answers } = await serve({
+      'agents/a.yml': agent('a', '1'),
+      'agents/b.yml': agent('a', '2'),
+    })
+    expect(folder.problems().map(({ file, message }) => [file, message])).to.deep.equal([
+      ['agents/b.yml', "The id 'a' is taken by the agent in agents/a.yml."],
+    ])
+    expect(await ask('a')).to.equal('1x')
+    const seen = new Set<string>()
+    await project.remove('agents/a.yml')
+    await eventually(async () => {
+      seen.add(await ask('a'))
+      expect(seen.has('2x')).to.equal(true)
+    })
+    expect([...seen]).to.deep.equal(['1x', '2x'])
+    await answers('a', '2x')
+  })
+
+  it('moves an agent whose id is edited, and frees its old id', async () => {
+    const { project, folder, answers } = await serve({
+      'agents/a.yml': agent('a', '1'),
+      'agents/b.yml': agent('a', '2'),
+    })
+    await project.write('agents/a.yml', agent('c', '1'))
+    await answers('c', '1x')
+    await answers('a', '2x')
+    await project.write('agents/a.yml', agent('a', '3'))
+    await eventually(() => expect(folder.problems()).to.have.lengthOf(1))
+    await answers('c', '1x')
+    await answers('a', '2x')
+  })
+
+  it('never drops an agent whose file is written anew, renamed, or replaced', async () => {
+    const { project, host, ask, answers } = await serve({ 'agents/a.yml': agent('a', '0') })
+    const seen = new Set<string>()
+    let watching = true
+    const caller = (async () => {
+      while (watching) {
+        seen.add((await ask('a')).replace(/\d+/, 'n'))
+        await setTimeout(1)
+      }
+    })()
+    for (let save = 1; save <= 300; save++) {
+      if (save % 3 === 0) await project.remove('agents/a.yml')
+      if (save % 3 === 1) {
+        await project.write('agents/.a.yml.tmp', agent('a', `${save}`))
+        await project.move('agents/.a.yml.tmp', 'agents/a.yml')
+      } else await project.write('agents/a.yml', agent('a', `${save}`))
+      await setTimeout(save % 10)
+    }
+    await answers('a', '300x')
+    await project.move('agents/a.yml', 'agents/b.yml')
+    await eventually(() => expect(host.get('a')?.file).to.equal('agents/b.yml'))
+    watching = false
+    await caller
+    expect([...seen]).to.deep.equal(['nx'])
+  })
+
+  it('follows project code, also outside of modules/, and a module that is taken over', async () => {
+    const { project, answers } = await serve({
+      'modules/speaker.ts': speaker('one'),
+      'lib/suffix.ts': "export const suffix = '!'",
+      'agents/a.yml': 'id: a\nmodules: [{ id: main, module: speaker }]',
+      'agents/e.yml': 'id: e\nmodules: [{ id: main, module: echo }]',
+    })
+    await answers('a', 'one!')
+    await project.write('modules/speaker.ts', speaker('two'))
+    await answers('a', 'two!')
+    await project.write('lib/suffix.ts', "export const suffix = '?'")
+    await answers('a', 'two?')
+    await project.write('modules/speaker.ts', 'export default 1 +')
+    await setTimeout(200)
+    await answers('a', 'two?')
+    await project.write('modules/speaker.ts', speaker('three'))
+    await answers('a', 'three?')
+    await project.write('modules/echo.ts', speaker('mine'))
+    await answers('e', 'mine?')
+  })
+
+  it('mends an agent when the code that it lacks appears', async () => {
+    const { project, folder, answers } = await serve({
+      'agents/a.yml': 'id: a\nmodules: [{ id: main, module: ./lib/speaker.ts }]',
+    })
+    expect(folder.problems()).to.have.lengthOf(1)
+    await project.write('lib/suffix.ts', "export const suffix = ''")
+    await project.write('lib/speaker.ts', speaker('here'))
+    await answers('a', 'here')
+    await project.remove('lib/speaker.ts')
+    await project.write('lib/speaker.ts', speaker('again'))
+    await answers('a', 'again')
+  })
+
+  it('sees modules/ when it is made later', async () => {
+    const { project, answers } = await serve({ 'agents/e.yml': 'id: e\nmodules: [{ id: main, module: echo }]' })
+    await project.write('lib/suffix.ts', "export const suffix = ''")
+    await project.write('modules/echo.ts', speaker('mine'))
+    await answers('e', 'mine')
+  })
+
+  it('sees a folder again that was removed and made anew', async () => {
+    const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
+    await project.remove('agents')
+    await answers('a', gone('a'))
+    await project.write('agents/b.yml', agent('b'))
+    await answers('b', 'x')
+    await project.write('agents/b.yml', agent('b', '2'))
+    await answers('b', '2x')
+  })
+
+  it('disturbs no other agent: 200 random edits, and every call of the others is answered', async () => {
+    const { project, host, answers } = await serve({ 'agents/still.yml': agent('still', 's') })
+    let running = true
+    let calls = 0
+    const caller = (async () => {
+      while (running) {
+        expect((await host.run('still', 'x')).text).to.equal('sx')
+        calls++
+        await setTimeout(1)
+      }
+    })()
+    let random = 7
+    const next = (below: number) => {
+      random = (random * 1103515245 + 12345) % 2147483648
+      return random % below
+    }
+    for (let edit = 0; edit < 200; edit++) await editAtRandom(project, edit, next)
+    await project.write('agents/f0.yml', agent('final', 'last'))
+    await answers('final', 'lastx')
+    running = false
+    await caller
+    expect(calls).to.be.above(100)
+  })
+
+  it('tells a folder that is not there', async () => {
+    const project = await makeProject()
+    const host = new AgentHost({ projectDir: project.dir })
+    const folder = new AgentFolder(host, project.path('agents'), { debug() {}, info() {}, warn() {}, error() {} })
+    const error = await folder.scan().catch((thrown: Error) => thrown)
+    expect((error as Error).message).to.equal(`The agent folder ${project.path('agents')} is not there.`)
+  })
+})
+
+async function editAtRandom(project: TempProject, edit: number, next: (below: number) => number): Promise<void> {
+  const file = `agents/f${next(5)}.yml`
+  const kind = next(5)
+  if (kind === 0 && project.exists(file)) await project.remove(file)
+  else if (kind === 1) await project.write(file, 'id: broken\nmodules: [')
+  else await project.write(file, agent(`g${next(5)}`, `${edit}`))
+  await setTimeout(next(20))
+}

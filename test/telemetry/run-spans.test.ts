@@ -1,0 +1,147 @@
+import * as api from '@opentelemetry/api'
+import {
+  InMemorySpanExporter,
+  NodeTracerProvider,
+  RandomIdGenerator,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-node'
+import { expect } from 'chai'
+import type { AgentEvent } from '../../src/run/call-event.ts'
+import { describeException } from '../../src/telemetry/describe-exception.ts'
+import { reportFailures } from '../../src/telemetry/report-failures.ts'
+import { RunSpans } from '../../src/telemetry/run-spans.ts'
+import { TraceIds } from '../../src/telemetry/trace-ids.ts'
+
+function makeSpans(maxOpenCalls?: number) {
+  const exporter = new InMemorySpanExporter()
+  const traceIds = new TraceIds(new RandomIdGenerator())
+  const provider = new NodeTracerProvider({
+    idGenerator: traceIds,
+    spanProcessors: [new SimpleSpanProcessor(exporter)],
+  })
+  const spans = new RunSpans(
+    { api, tracer: provider.getTracer('test'), traceIds, redact: (text) => text },
+    maxOpenCalls,
+  )
+  return { spans, ended: () => exporter.getFinishedSpans() }
+}
+
+function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent {
+  const event_type = more.event_type ?? 'call'
+  return {
+    agent_id: 'a',
+    event_name: `m.M.work.${event_type}`,
+    event_type,
+    module_id: 'm',
+    module_class: 'M',
+    method_name: 'work',
+    time: 1000,
+    call_id,
+    caller_id: 'agent:a',
+    arguments: { args: [] },
+    result: null,
+    exception: null,
+    run_id: 'r',
+    parent_call_id: null,
+    entry_point: '__entry__',
+    duration_ms: null,
+    ...more,
+  }
+}
+
+describe('run spans', () => {
+  it('hold a bounded number of open calls: the oldest run goes first', () => {
+    const { spans, ended } = makeSpans(3)
+    for (const run of ['1', '2', '3', '4', '5']) spans.add(makeEvent(run, { run_id: run }))
+    expect(ended().map(({ attributes, status }) => [attributes['agent_host.run_id'], status.message])).to.deep.equal([
+      ['1', 'too many calls are open'],
+      ['2', 'too many calls are open'],
+    ])
+    for (const run of ['1', '2', '3', '4', '5']) spans.add(makeEvent(run, { run_id: run, event_type: 'result' }))
+    expect(ended()).to.have.length(5)
+    for (const run of ['6', '7', '8']) spans.add(makeEvent(run, { run_id: run }))
+    expect(ended()).to.have.length(5)
+  })
+
+  it('hold a bounded number also within one run', () => {
+    const { spans, ended } = makeSpans(3)
+    spans.add(makeEvent('0'))
+    for (let call = 1; call <= 5; call++) spans.add(makeEvent(`${call}`, { parent_call_id: '0', caller_id: 'm' }))
+    expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'm.work', 'invoke_agent a'])
+    spans.add(makeEvent('x', { run_id: 'other' }))
+    spans.endAll()
+    expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'm.work', 'invoke_agent a', 'invoke_agent a'])
+  })
+
+  it('a call within one that has ended hangs on the run', () => {
+    const { spans, ended } = makeSpans()
+    spans.add(makeEvent('root'))
+    spans.add(makeEvent('tool', { parent_call_id: 'root' }))
+    spans.add(makeEvent('tool', { parent_call_id: 'root', event_type: 'result' }))
+    spans.add(makeEvent('late', { parent_call_id: 'tool' }))
+    spans.endAll()
+    const [tool, late, root] = ended()
+    expect([tool?.name, late?.name, root?.name]).to.deep.equal(['m.work', 'm.work', 'invoke_agent a'])
+    expect(late?.parentSpanContext?.spanId).to.equal(root?.spanContext().spanId)
+  })
+
+  it('calls outside of any run are traces of their own', () => {
+    const { spans, ended } = makeSpans()
+    for (const call of ['1', '2']) {
+      spans.add(makeEvent(call, { run_id: null, entry_point: null, caller_id: 'other' }))
+      spans.add(makeEvent(call, { run_id: null, event_type: 'result' }))
+    }
+    expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'm.work'])
+    expect(new Set(ended().map((span) => span.spanContext().traceId)).size).to.equal(2)
+  })
+
+  it('a run whose id is no UUID has one trace as well', () => {
+    const { spans, ended } = makeSpans()
+    for (const type of ['call', 'result'] as const) spans.add(makeEvent('1', { run_id: 'my run', event_type: type }))
+    for (const type of ['call', 'result'] as const) spans.add(makeEvent('2', { run_id: 'my run', event_type: type }))
+    const ids = ended().map((span) => span.spanContext().traceId)
+    expect(ids).to.deep.equal([ids[0], ids[0]])
+    expect(ids[0]).to.match(/^[\da-f]{32}$/)
+  })
+})
+
+describe('exceptions in spans', () => {
+  const STACK = '\n    at work (m.ts:1:1)'
+  const DESCRIBED: readonly (readonly [string, string, string])[] = [
+    [`Error: it broke${STACK}`, 'Error', 'it broke'],
+    [`TypeError [ERR_ARG]: two\nlines${STACK}`, 'TypeError', 'two\nlines'],
+    [`HostError: outer${STACK}\nCaused by: Error: inner${STACK}`, 'HostError', 'outer'],
+    [`RangeError${STACK}`, 'RangeError', 'RangeError'],
+    ['Weather: none', '_OTHER', 'Weather: none'],
+    ['', '_OTHER', ''],
+  ]
+  for (const [exception, type, message] of DESCRIBED) {
+    it(`${JSON.stringify(exception.replaceAll(STACK, ''))} is of the type ${type}`, () => {
+      expect(describeException(exception, (text) => text)).to.deep.equal({ type, message, stack: exception })
+    })
+  }
+
+  it('are cut after the secrets are out', () => {
+    const exception = `Error: ${'x'.repeat(995)}secret`
+    const { message } = describeException(exception, (text) => text.replace('secret', '[redacted]'))
+    expect(message).to.equal(`${'x'.repeat(995)}[reda`)
+  })
+})
+
+describe('failing exports', () => {
+  it('are told once until they work again', () => {
+    const outcomes = [1, 1, 0, 0, 1]
+    const told: string[] = []
+    const note = (level: string) => (message: string) => void told.push(`${level}: ${message}`)
+    const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') }
+    const inner = new InMemorySpanExporter()
+    inner.export = (_spans, done) => done({ code: outcomes.shift() ?? 0, error: new Error('refused') })
+    const exporter = reportFailures(inner, 'http://collector', log)
+    for (let round = 0; round < 5; round++) exporter.export([], () => {})
+    expect(told).to.deep.equal([
+      'warn: Spans cannot be sent to http://collector: refused. Agents are served as ever.',
+      'info: Spans are sent to http://collector again.',
+      'warn: Spans cannot be sent to http://collector: refused. Agents are served as ever.',
+    ])
+  })
+})
