@@ -1,21 +1,17 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { AgentsScreen } from './agents/agents-screen.tsx'
 import { useQuery } from './api.ts'
 import { Icon, type IconName } from './components/icon.tsx'
 import { Empty, Notice } from './components/notice.tsx'
 import { plural } from './format.ts'
 import { useIsLive, useLive } from './live.ts'
+import { PlayScreen } from './play/play-screen.tsx'
 import { href, type Route, useRoute } from './router.ts'
-import { OverviewScreen } from './screens/overview.tsx'
-import { PlaygroundScreen } from './screens/playground.tsx'
-import { RunsScreen } from './screens/runs.tsx'
+import { RunsScreen } from './runs/runs-screen.tsx'
+import type { ScreenProps } from './screen.ts'
 import { applyTheme, readTheme, type Theme } from './theme.ts'
 import type { ServerFacts } from './types.ts'
-
-export interface ScreenProps {
-  readonly route: Route
-  readonly server: ServerFacts | undefined
-}
 
 interface Screen {
   readonly title: string
@@ -25,12 +21,12 @@ interface Screen {
 }
 
 const SCREENS: Readonly<Record<string, Screen>> = {
-  agents: { title: 'Agents', component: OverviewScreen },
-  agent: { title: 'Agent', load: async () => (await import('./screens/agent.tsx')).AgentScreen },
-  play: { title: 'Playground', component: PlaygroundScreen },
+  agents: { title: 'Agents', component: AgentsScreen },
+  agent: { title: 'Agent', load: async () => (await import('./agent/agent-screen.tsx')).AgentScreen },
+  play: { title: 'Playground', component: PlayScreen },
   runs: { title: 'Runs', component: RunsScreen },
-  run: { title: 'Run', load: async () => (await import('./screens/run.tsx')).RunScreen },
-  metrics: { title: 'Metrics', load: async () => (await import('./screens/metrics.tsx')).MetricsScreen },
+  run: { title: 'Run', load: async () => (await import('./run/run-screen.tsx')).RunScreen },
+  metrics: { title: 'Metrics', load: async () => (await import('./metrics/metrics-screen.tsx')).MetricsScreen },
 }
 
 const NAVIGATION: readonly { name: string; title: string; icon: IconName }[] = [

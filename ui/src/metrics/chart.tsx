@@ -3,7 +3,7 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { formatTime } from '../format.ts'
 
-interface Series {
+export interface Series {
   readonly name: string
   readonly values: readonly (number | null)[]
   /** Of the page's colours. */

@@ -1,3 +1,5 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+
 /** One question to an agent through the public API, as any client would send it. */
 export interface ChatRequest {
   readonly model: string
@@ -36,15 +38,11 @@ export async function streamChat({ model, messages, key, signal, onText, onRun }
 }
 
 async function* readChunks(body: ReadableStream<Uint8Array>): AsyncGenerator<Chunk> {
-  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
-  let rest = ''
+  const texts = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+  const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
   for (;;) {
     const { value, done } = await reader.read()
-    if (done) return
-    const events = (rest + value).split('\n\n')
-    rest = events.pop() ?? ''
-    for (const event of events) {
-      if (event.startsWith('data: {')) yield JSON.parse(event.slice('data: '.length)) as Chunk
-    }
+    if (done || value.data === '[DONE]') return
+    yield JSON.parse(value.data) as Chunk
   }
 }

@@ -1,12 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ask, useQuery } from '../api.ts'
-import type { ScreenProps } from '../app.tsx'
+import { Choice } from '../components/choice.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { Status } from '../components/status.tsx'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatCount, formatDuration, formatTime, plural } from '../format.ts'
 import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
+import type { ScreenProps } from '../screen.ts'
 import { RUN_FIELDS, type RunSummary } from '../types.ts'
 
 const PAGE = 100
@@ -101,31 +102,13 @@ function Filters({ query, onChange }: FiltersProps) {
   )
 }
 
-interface ChoiceProps {
+interface TypedProps {
   readonly name: string
   readonly value: string | undefined
-  readonly options: readonly string[]
   readonly onChange: (value: string) => void
 }
 
-export function Choice({ name, value = '', options, onChange }: ChoiceProps) {
-  const all = value && !options.includes(value) ? [value, ...options] : options
-  return (
-    <label class="field">
-      <span class="hidden">{name}</span>
-      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
-        <option value="">{`Any ${name.toLowerCase()}`}</option>
-        {all.map((option) => (
-          <option key={option} value={option}>
-            {option}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
-function Typed({ name, value = '', onChange }: Omit<ChoiceProps, 'options'>) {
+function Typed({ name, value = '', onChange }: TypedProps) {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   const later = (text: string) => {
     clearTimeout(timer.current)

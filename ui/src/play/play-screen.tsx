@@ -1,13 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { curlSnippet } from '../agents/snippets.ts'
 import { useQuery } from '../api.ts'
-import type { ScreenProps } from '../app.tsx'
-import { streamChat } from '../chat.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
-import { curlSnippet } from '../snippets.ts'
+import type { ScreenProps } from '../screen.ts'
+import { streamChat } from './chat.ts'
 
 interface Said {
   readonly role: 'user' | 'assistant'
@@ -23,7 +23,7 @@ interface AgentChoice {
   readonly entry_points: readonly string[]
 }
 
-export function PlaygroundScreen({ route, server }: ScreenProps) {
+export function PlayScreen({ route, server }: ScreenProps) {
   const { data, reload } = useQuery<{ list_agents: AgentChoice[] }>('{ list_agents { id description entry_points } }')
   useLive('agents', reload)
   const agents = data?.list_agents ?? []

@@ -1,14 +1,14 @@
 import { useState } from 'preact/hooks'
 import { useQuery } from '../api.ts'
-import type { ScreenProps } from '../app.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
+import { Figure } from '../components/figure.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { Status } from '../components/status.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { formatAgo, formatCount, formatDuration, formatPercent, plural } from '../format.ts'
 import { useLive, useThrottled } from '../live.ts'
 import { href } from '../router.ts'
-import { curlSnippet, mcpSnippet, openaiSnippet } from '../snippets.ts'
+import type { ScreenProps } from '../screen.ts'
 import {
   NUMBER_FIELDS,
   type Numbers,
@@ -17,6 +17,7 @@ import {
   type RunStatus,
   type ServerFacts,
 } from '../types.ts'
+import { curlSnippet, mcpSnippet, openaiSnippet } from './snippets.ts'
 
 interface AgentCard {
   readonly id: string
@@ -43,7 +44,7 @@ interface MetricsAnswer {
   readonly metrics: { readonly agents: readonly { readonly agent_id: string; readonly numbers: Numbers }[] }
 }
 
-export function OverviewScreen({ server }: ScreenProps) {
+export function AgentsScreen({ server }: ScreenProps) {
   const { data, error, reload } = useQuery<Answer>(QUERY)
   const [since, setSince] = useState(() => Math.floor(Date.now() / 1000) - DAY)
   const metrics = useQuery<MetricsAnswer>(METRICS_QUERY, { since })
@@ -157,15 +158,6 @@ function Card({ agent, numbers, problems }: CardProps) {
         </span>
       </p>
     </li>
-  )
-}
-
-export function Figure({ name, value, isBad = false }: { name: string; value: string; isBad?: boolean }) {
-  return (
-    <div class="figure">
-      <dt>{name}</dt>
-      <dd class={isBad ? 'bad-text' : ''}>{value}</dd>
-    </div>
   )
 }
 

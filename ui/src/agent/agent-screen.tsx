@@ -1,5 +1,4 @@
 import { useQuery } from '../api.ts'
-import type { ScreenProps } from '../app.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
@@ -8,9 +7,10 @@ import { Tabs } from '../components/tabs.tsx'
 import { formatTime, plural } from '../format.ts'
 import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
+import type { ScreenProps } from '../screen.ts'
 import { PROBLEM_FIELDS, type Problem } from '../types.ts'
-import { WiringGraph } from '../wiring/wiring-graph.tsx'
-import type { ExchangeRow, ModuleSummary } from '../wiring/wiring-layout.ts'
+import { WiringGraph } from './wiring-graph.tsx'
+import type { ExchangeRow, ModuleSummary } from './wiring-layout.ts'
 
 interface Tool {
   readonly name: string

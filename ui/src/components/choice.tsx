@@ -1,0 +1,24 @@
+interface ChoiceProps {
+  readonly name: string
+  readonly value: string | undefined
+  readonly options: readonly string[]
+  readonly onChange: (value: string) => void
+}
+
+/** A select of a filter; its first option takes any value. */
+export function Choice({ name, value = '', options, onChange }: ChoiceProps) {
+  const all = value && !options.includes(value) ? [value, ...options] : options
+  return (
+    <label class="field">
+      <span class="hidden">{name}</span>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">{`Any ${name.toLowerCase()}`}</option>
+        {all.map((option) => (
+          <option key={option} value={option}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
