@@ -1,19 +1,27 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { inspect } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { findProject } from '../project/find-project.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
 
-/** What every command does alike: reads `.env`, and tells errors as text with a next step instead of a stack. */
+const { flag, variable } = SERVER_OPTIONS.agentDir
+
+/** Base of every command: enters the project, reads its `.env`, and prints errors as text with a next step instead of a stack. */
 export abstract class BaseCommand extends Command {
+  /** Folder that the command was called in: paths on the command line belong to it. */
+  protected readonly calledIn = process.cwd()
+  readonly #environment = { ...process.env }
+  #isInProject = false
+
   /** `.env` fills in what the environment does not have, before flags are read: they may come from either. */
   override async init(): Promise<void> {
-    if (!existsSync('.env')) return
-    try {
-      process.loadEnvFile('.env')
-    } catch (cause) {
-      throw new HostError('PROJECT_INVALID', `.env cannot be read: ${messageOf(cause)}`, { cause })
-    }
+    const projectDir = this.#namesAgentDir() ? this.calledIn : findProject(this.calledIn)
+    if (projectDir !== undefined) process.chdir(projectDir)
+    loadEnvironment()
+    this.#isInProject = projectDir !== undefined || this.#namesAgentDir()
   }
 
   override async catch(error: Error): Promise<void> {
@@ -26,14 +34,49 @@ export abstract class BaseCommand extends Command {
       const known = Object.keys(this.ctor.flags ?? {}).map((name) => `--${name}`)
       const { flags } = error as { flags?: unknown }
       const unknown = Array.isArray(flags) ? flags.map(String) : []
-      const suggestions = unknown.flatMap((flag) => didYouMean(flag, known))
+      const suggestions = unknown.flatMap((name) => didYouMean(name, known))
       this.#fail(
         error.message.replace(/\nSee more help with --help$/, ''),
         [...suggestions, 'See more help with --help'],
         2,
       )
     }
-    this.#fail(describe(error), [], 1)
+    const { message, suggestions } = this.#describe(error)
+    this.#fail(message, suggestions, 1)
+  }
+
+  /** @throws HostError `PROJECT_INVALID` outside a project */
+  protected requireProject(): void {
+    if (this.#isInProject) return
+    const message = `No project found: neither ${this.calledIn} nor a folder above it holds agents/.`
+    throw new HostError('PROJECT_INVALID', message, { suggestions: ['Create a project: agent-host init <name>'] })
+  }
+
+  /** Reads `.env` again: what it had before, and has no more, is gone. */
+  protected reloadEnvironment(): void {
+    for (const name of Object.keys(process.env)) if (!(name in this.#environment)) delete process.env[name]
+    loadEnvironment()
+  }
+
+  /** Absolute path of a file that is named on the command line. */
+  protected pathOf(file: string): string {
+    return resolve(this.calledIn, file)
+  }
+
+  #namesAgentDir(): boolean {
+    const isNamed = this.argv.some((word) => word === `--${flag}` || word.startsWith(`--${flag}=`))
+    return isNamed || Boolean(process.env[variable])
+  }
+
+  #describe(error: Error & { code?: string; port?: number }): { message: string; suggestions: string[] } {
+    const { code, message, port } = error
+    if (port === undefined || (code !== 'EADDRINUSE' && code !== 'EACCES')) return { message, suggestions: [] }
+    const problem = code === 'EADDRINUSE' ? 'is in use' : 'needs more rights than this user has'
+    const other = code === 'EADDRINUSE' ? port + 1 : 8000
+    return {
+      message: `Port ${port} ${problem}.`,
+      suggestions: [`Choose another: agent-host ${this.id} --port ${other}`],
+    }
   }
 
   #fail(message: string, suggestions: readonly string[], exitCode: number): never {
@@ -43,8 +86,11 @@ export abstract class BaseCommand extends Command {
   }
 }
 
-function describe(error: Error & { code?: string; port?: number }): string {
-  if (error.code === 'EADDRINUSE') return `The port ${error.port} is taken by another program. --port chooses another.`
-  if (error.code === 'EACCES' && error.port) return `The port ${error.port} may not be used. --port chooses another.`
-  return error.message
+function loadEnvironment(): void {
+  if (!existsSync('.env')) return
+  try {
+    process.loadEnvFile('.env')
+  } catch (cause) {
+    throw new HostError('PROJECT_INVALID', `Cannot read .env: ${messageOf(cause)}`, { cause })
+  }
 }

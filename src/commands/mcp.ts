@@ -25,6 +25,8 @@ export default class Mcp extends BaseCommand {
         suggestions: ['agent-host mcp --stdio', 'Over HTTP: agent-host serve --adapter McpApiAdapter'],
       })
     }
-    await runStdioServer(readServerFlags(flags))
+    const options = readServerFlags(flags)
+    this.requireProject()
+    await runStdioServer(options)
   }
 }

@@ -6,15 +6,15 @@ import { BaseCommand } from './base-command.ts'
 const KINDS = ['module', 'tool', 'agent']
 
 export default class New extends BaseCommand {
-  static override description = 'Makes a small commented module, tool or agent in this project.'
+  static override description = 'Scaffolds a commented module, tool or agent in this project.'
   static override examples = [
     '<%= config.bin %> new agent helper',
     '<%= config.bin %> new tool word-count',
     '<%= config.bin %> new module greeter',
   ]
   static override args = {
-    kind: Args.string({ required: true, description: 'What to make', options: KINDS }),
-    name: Args.string({ required: true, description: 'How it is called' }),
+    kind: Args.string({ required: true, description: 'Kind of file to create', options: KINDS }),
+    name: Args.string({ required: true, description: 'Its name' }),
   }
 
   override async run(): Promise<void> {
@@ -23,20 +23,21 @@ export default class New extends BaseCommand {
     const { writeFiles } = await import('../project/write-files.ts')
     const [file, ...markers] = await planNew(kind, name)
     if (!file) return
+    this.requireProject()
     const [written] = await writeFiles(resolve('.'), [file])
     if (written?.outcome === 'skipped') {
-      throw new HostError('PROJECT_INVALID', `${file.path} is there already: nothing was changed.`, {
+      throw new HostError('PROJECT_INVALID', `${file.path} already exists; nothing changed.`, {
         suggestions: ['Choose another name, or edit that file.'],
       })
     }
     await writeFiles(resolve('.'), markers)
-    this.log(`${file.path} is made.`)
+    this.log(`Created ${file.path}.`)
     for (const line of nextStep(kind, name, file.path)) this.log(`  ${line}`)
   }
 }
 
 function nextStep(kind: string, name: string, path: string): string[] {
-  if (kind === 'module') return [`Name it in an agent: - { id: ${name.split('/').at(-1)}, module: ${name} }`]
-  if (kind === 'tool') return [`List it in an agent under files of tools/local: - ${path}`]
-  return ['agent-host dev serves it; agent-host check looks at it.']
+  if (kind === 'module') return [`Use it in an agent: - { id: ${name.split('/').at(-1)}, module: ${name} }`]
+  if (kind === 'tool') return [`List it in an agent, under files of tools/local: - ${path}`]
+  return ['Check it: agent-host check', 'Serve it: agent-host dev']
 }

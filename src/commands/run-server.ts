@@ -4,24 +4,50 @@ import type { Log } from '../protocols/log.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { AgentServer } from '../server/server.ts'
 
-/**
- * Builds a server, listens, and stays until it is told to stop.
- *
- * @param onReady called with the address when requests are answered
- */
-export async function runServer(
-  options: ServerOptions,
-  onReady: (server: AgentServer, url: string) => void = () => {},
-): Promise<void> {
-  const { buildServer } = await import('../server/server.ts')
+/** Called with the address whenever requests are answered. */
+export type OnReady = (server: AgentServer, url: string) => void
+
+/** A server that lives as long as this process. */
+export interface ServerProcess {
+  readonly log: Log
+  /** Closes the server and starts another with these options, on the same port. */
+  restart(options: ServerOptions): Promise<void>
+}
+
+/** Builds a server, listens, and stays until a signal stops it. */
+export async function runServer(options: ServerOptions, onReady: OnReady = () => {}): Promise<ServerProcess> {
+  const { listAgentFiles } = await import('../host/agent-folder.ts')
+  // Nothing is written before the folder is known to be there.
+  await listAgentFiles(options.agentDir)
   // Before the agents' code is loaded: it may throw late while the server is still being built.
   let report = (message: string): void => console.error(message)
   containCrashes((message) => report(message))
+  let { server, port } = await startServer(options, onReady)
+  const log: Log = {
+    debug: (message) => server.app.log.debug(message),
+    info: (message) => server.app.log.info(message),
+    warn: (message) => server.app.log.warn(message),
+    error: (message) => server.app.log.error(message),
+  }
+  report = log.error
+  stopOnSignal({ close: () => server.close() }, log, options.drainTimeout)
+  return {
+    log,
+    async restart(newOptions) {
+      await server.close()
+      const restarted = await startServer({ ...newOptions, port: newOptions.port || port }, onReady)
+      server = restarted.server
+      port = restarted.port
+    },
+  }
+}
+
+async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ server: AgentServer; port: number }> {
+  const { buildServer } = await import('../server/server.ts')
   const server = await buildServer(options)
-  const { log } = server.app
-  report = (message) => log.error(message)
-  stopOnSignal(server, log)
-  onReady(server, await server.listen())
+  const url = await server.listen()
+  onReady(server, url)
+  return { server, port: Number(new URL(url).port) }
 }
 
 /** Serves MCP over standard input and output, until the client closes them or a signal comes. */
@@ -33,7 +59,7 @@ export async function runStdioServer(options: ServerOptions): Promise<void> {
   containCrashes((message) => report(message))
   const server = await serveStdio(options)
   report = (message) => server.log.error(message)
-  stopOnSignal(server, server.log)
+  stopOnSignal(server, server.log, options.drainTimeout)
   await server.ended
   await server.close()
   process.exit(0)
@@ -50,16 +76,20 @@ function containCrashes(report: (message: string) => void): void {
 }
 
 /** The first signal lets running work end; a second one does not wait. */
-function stopOnSignal(server: { close(): Promise<void> }, log: Pick<Log, 'info' | 'error'>): void {
-  let stopping = false
+function stopOnSignal(
+  server: { close(): Promise<void> },
+  log: Pick<Log, 'info' | 'error'>,
+  drainTimeout: number,
+): void {
+  let isStopping = false
   const stop = (): void => {
-    if (stopping) process.exit(1)
-    stopping = true
-    log.info('Stopping: running work may end; a second signal stops at once.')
+    if (isStopping) process.exit(1)
+    isStopping = true
+    log.info(`Stopping: running work has ${drainTimeout} s to finish. A second signal stops at once.`)
     server.close().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.error(`The server did not stop in order: ${messageOf(error)}`)
+        log.error(`The server failed to stop in order: ${messageOf(error)}`)
         process.exit(1)
       },
     )

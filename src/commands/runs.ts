@@ -29,6 +29,7 @@ export default class Runs extends BaseCommand {
       throw new HostError('OPTION_INVALID', `--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
     }
     const filter = { agentId: agent, status: readStatus(status), text }
+    this.requireProject()
     const reader = await openReader()
     try {
       const { runs } = reader.index.runs.list({ filter, first: limit, after: undefined })

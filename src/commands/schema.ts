@@ -6,6 +6,7 @@ export default class Schema extends BaseCommand {
 
   override async run(): Promise<void> {
     await this.parse(Schema)
+    this.requireProject()
     const { makeAgentFileSchema } = await import('../module/editor-schema.ts')
     this.log(JSON.stringify(await makeAgentFileSchema(process.cwd()), null, 2))
   }

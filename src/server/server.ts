@@ -232,10 +232,11 @@ function pathsOf({ adapters, debug }: ServerOptions): Set<string> {
 
 function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOptions, log: ServerLog): void {
   if (adapters.length === 0) {
-    log.warn(`No adapter is named, so nothing is served. --adapter takes: ${BUILT_IN_ADAPTERS.join(', ')}.`)
+    const command = `agent-host serve ${BUILT_IN_ADAPTERS.map((name) => `--adapter ${name}`).join(' ')}`
+    log.warn(`No adapter is selected, so no API is served. Choose from: ${command}`)
   }
   const open = adapters.filter(({ adapter }) => adapter.isOpen !== false).map(({ name }) => name)
-  for (const name of open) log.info(`${name} has no key: every request is accepted.`)
+  if (open.length > 0) log.info(`Requests are accepted without a key: ${open.join(', ')}.`)
   if (open.length === 0 || isLoopback(options.host)) return
   const message = `${options.host} can be reached from other machines, and ${open.join(', ')} accept every request without a key`
   if (options.requireAuth) throw new HostError('OPTION_INVALID', `${message}: --require-auth refuses that.`)

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
+import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
 const agent = (id: string, prefix: string) =>
   `id: ${id}\ndescription: Says it again\nmodules:\n  - id: echo\n    module: echo\n    config: { prefix: '${prefix}' }\n`
@@ -23,16 +24,19 @@ describe('dev', () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
-    await server.printed(/quits\./)
+    await server.printed(/Ctrl-C stops/)
     expect(server.output().split('\n').filter(isBanner)).to.deep.equal([
       `agent-host is ready at ${url}`,
-      'Open it in a browser to see every step of every run; without one: agent-host runs',
+      `  Chat       ${url}/compat/chat/completions`,
+      `  Responses  ${url}/compat/responses`,
+      `  MCP        ${url}/mcp`,
+      `  Debug UI   ${url}/`,
       '  echo  Says it again  [agents/echo.yml]',
-      'Edits in agents/, modules/ and tools/ are served at once; .env is read at start.',
+      'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
       `curl ${url}/compat/chat/completions \\`,
       '  -H "Content-Type: application/json" \\',
       '  -d \'{"model": "echo", "messages": [{"role": "user", "content": "What time is it in Tokyo?"}]}\'',
-      'Ctrl-C quits.',
+      'Ctrl-C stops the server.',
     ])
     expect(await server.stop('SIGINT')).to.equal(0)
   })
@@ -41,7 +45,7 @@ describe('dev', () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     await runCli(['eject', '-m', 'echo'], { cwd: dir })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
-    await server.printed(/ready at .*\n.*\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
+    await server.printed(/\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
   })
 
   it('never prints a key, and has the curl take it from the environment', async () => {
@@ -50,24 +54,43 @@ describe('dev', () => {
       '.env': 'CUSTOM_COMPAT_API_KEY=k-secret-1\n',
     })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
-    await server.printed(/quits\./)
+    await server.printed(/Ctrl-C stops/)
     expect(server.output())
       .to.contain('-H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY"')
       .and.not.to.contain('k-secret-1')
   })
 
-  it('tells MCP clients how to connect, and never the key', async () => {
-    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'MCP_API_KEY=k-secret-2\n' })
-    const server = startCli(['dev', '--port', '0', '--adapter', 'McpApiAdapter'], { cwd: dir })
+  it('serves every built-in adapter on one address, unless told otherwise', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
+    const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
-    await server.printed(/quits\./)
-    const key = '"Authorization: Bearer $MCP_API_KEY"'
-    expect(server.output())
-      .to.contain(`claude mcp add --transport http agent-host ${url}/mcp --header ${key}`)
-      .and.to.contain('{"servers":{"agent-host":{"type":"http"')
-      .and.to.contain('"args":["mcp","--stdio"]')
-      .and.not.to.contain('k-secret-2')
-      .and.not.to.contain('/chat/completions')
+    const post = async (path: string, body: object) => {
+      const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
+      return (await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text()
+    }
+    expect(await ask(url)).to.equal('hello')
+    expect(await post('/compat/responses', { model: 'echo', input: 'hello' })).to.contain('"text":"hello"')
+    expect(await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })).to.contain('"name":"echo"')
+    expect((await fetch(url)).headers.get('content-type')).to.match(/^text\/html/)
+    const one = startCli(['dev', '--port', '0', '--adapter', 'McpApiAdapter'], { cwd: dir })
+    await one.printed(/Ctrl-C stops/)
+    expect(one.output()).to.contain('/mcp').and.not.to.contain('/chat/completions')
+  })
+
+  it('says how long running work has when it stops', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
+    const server = startCli(['dev', '--port', '0'], { cwd: dir })
+    await server.printed(/Ctrl-C stops/)
+    expect(await server.stop('SIGINT')).to.equal(0)
+    expect(server.output()).to.contain('Stopping: running work has 1 s to finish. A second signal stops at once.')
+  })
+
+  it('tells that .env has changed', async () => {
+    const project = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'A=1\n' })
+    const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
+    await server.printed(/Ctrl-C stops/)
+    await project.write('.env', 'A=2\n')
+    await server.printed(/"level":40.*\.env changed\. Restart to apply it\./)
   })
 
   it('serves an edit', async () => {
@@ -84,16 +107,16 @@ describe('dev', () => {
     const files = names.map((name) => [`agents/${name}.yml`, agent(name, '')])
     const { dir } = await makeProject({ ...Object.fromEntries(files), 'agents/bad.yml': 'id: [' })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
-    await server.printed(/quits\./)
+    await server.printed(/Ctrl-C stops/)
     expect(
       server
         .output()
         .split('\n')
-        .filter((line) => /^ {2}(agent-|and|Not)/.test(line)),
+        .filter((line) => /^ {2}(agent-|and|Problems)/.test(line)),
     ).to.deep.equal([
       ...names.slice(0, 20).map((name) => `  ${name}  Says it again  [agents/${name}.yml]`),
       '  and 2 more',
-      '  Not served: see the warnings above (1). An edit of the file is enough.',
+      '  Problems: 1 (see the warnings above). Fix the file and save it.',
     ])
   })
 
@@ -101,7 +124,60 @@ describe('dev', () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev'], { cwd: dir })
     // Taken or not: either message names the port.
-    await server.printed(/127\.0\.0\.1:9001|The port 9001 is taken/)
+    await server.printed(/127\.0\.0\.1:9001|Port 9001 is in use/)
+  })
+})
+
+/** Answers with what a variable of `.env` says. */
+const GREETING = { 'agents/echo.yml': agent('echo', '$' + '{GREETING} '), '.env': 'GREETING=good morning\n' }
+
+describe('dev on a terminal', () => {
+  before(function () {
+    needsTerminal(this)
+  })
+  afterEach(closeTerminals)
+
+  it('r restarts with what .env says now, on the same port', async () => {
+    const project = await makeProject(GREETING)
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    await terminal.shows(/q quit/)
+    expect(await ask(url)).to.equal('good morning hello')
+    await project.write('.env', 'GREETING=good evening\n')
+    await terminal.shows(/\.env changed\. Press r to restart\./)
+    terminal.type('r')
+    expect((await terminal.shows(/ready at (http:\S+)\n/))[1]).to.equal(url)
+    await eventually(async () => expect(await ask(url)).to.equal('good evening hello'))
+    terminal.type('q')
+    expect(await terminal.ended).to.equal(0)
+  })
+
+  it('r leaves the server as it is when the options of .env do not fit', async () => {
+    const project = await makeProject(GREETING)
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    await terminal.shows(/q quit/)
+    await project.write('.env', 'GREETING=x\nAGENT_HOST_LOG_LEVEL=loud\n')
+    terminal.type('r')
+    await terminal.shows(/Cannot restart: --log-level .* not 'loud'/)
+    expect(await ask(url)).to.equal('good morning hello')
+  })
+
+  it('h shows the keys, m how MCP clients connect, never the key; Ctrl-C stops', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'MCP_API_KEY=k-secret-2\n' })
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: dir })
+    const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
+    await terminal.shows(/h help {2}o open {2}r restart {2}c clear {2}q quit/)
+    terminal.type('h')
+    await terminal.shows(/r {2}restart: reads \.env again/)
+    terminal.type('m')
+    await terminal.shows(/"args":\["mcp","--stdio"\]/)
+    expect(terminal.screen())
+      .to.contain(`claude mcp add --transport http agent-host ${url}/mcp --header "Authorization: Bearer $MCP_API_KEY"`)
+      .and.to.contain('{"servers":{"agent-host":{"type":"http"')
+      .and.not.to.contain('k-secret-2')
+    terminal.type(KEYS.ctrlC)
+    expect(await terminal.ended).to.equal(0)
   })
 })
 

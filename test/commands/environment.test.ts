@@ -35,6 +35,6 @@ describe('where an option comes from', () => {
     const { dir } = await makeProject({ '.env/file': '' })
     const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
     expect(exitCode).to.equal(1)
-    expect(stderr).to.match(/^Error: \.env cannot be read: .+\n$/)
+    expect(stderr).to.match(/^Error: Cannot read \.env: .+\n$/)
   })
 })

@@ -12,8 +12,8 @@ describe('new', () => {
   }
 
   it('makes an agent, a tool and a module that work as they are', async () => {
-    const project = await makeProject()
-    expect((await make(project, 'agent', 'helper'))[0]).equal('agents/helper.yml is made.')
+    const project = await makeProject({ 'agents/none.txt': '' })
+    expect((await make(project, 'agent', 'helper'))[0]).equal('Created agents/helper.yml.')
     expect((await make(project, 'tool', 'word-count'))[1]).contain('- tools/word-count.ts')
     expect((await make(project, 'module', 'speech/greeter'))[1]).contain('{ id: greeter, module: speech/greeter }')
     expect(project.exists('modules/index.ts') && project.exists('modules/speech/index.ts')).equal(true)
@@ -46,19 +46,20 @@ describe('new', () => {
   })
 
   it('changes nothing that is there', async () => {
-    const project = await makeProject({ 'tools/mine.ts': 'export {}', 'modules/index.ts': '// mine' })
+    const project = await makeProject({
+      'agents/none.txt': '',
+      'tools/mine.ts': 'export {}',
+      'modules/index.ts': '// mine',
+    })
     const { exitCode, stderr } = await runCli(['new', 'tool', 'mine'], { cwd: project.dir })
-    expect([exitCode, stderr.split('\n')[0]]).deep.equal([
-      1,
-      'Error: tools/mine.ts is there already: nothing was changed.',
-    ])
+    expect([exitCode, stderr.split('\n')[0]]).deep.equal([1, 'Error: tools/mine.ts already exists; nothing changed.'])
     expect(await project.read('tools/mine.ts')).equal('export {}')
     await make(project, 'module', 'other')
     expect(await project.read('modules/index.ts')).equal('// mine')
   })
 
   it('makes agents for editors that check them', async () => {
-    const project = await makeProject()
+    const project = await makeProject({ 'agents/none.txt': '' })
     await make(project, 'agent', 'helper')
     expect(await project.read('agents/helper.yml')).match(
       /^# yaml-language-server: \$schema=\.\.\/\.agent-host\/agent\.schema\.json\n/,

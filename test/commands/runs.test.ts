@@ -6,13 +6,14 @@ import { echoRun, eventOf } from '../support/events.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
+const NO_AGENTS = { 'agents/none.txt': '' }
 const redact = (text: string) => text
 const openTraces = ({ dir }: TempProject) =>
   Traces.open({ dir: `${dir}/debug`, maxBytes: 1024 ** 2, redact, log: silentLog })
 
 /** A project in which three runs were traced by a server that is gone. */
 async function makeTracedProject(): Promise<TempProject> {
-  const project = await makeProject()
+  const project = await makeProject(NO_AGENTS)
   const traces = await openTraces(project)
   for (const event of echoRun('aaaa-1', 'first question')) traces.record(event)
   for (const event of echoRun('aabb-2', 'second \u001b[31mquestion', 1_700_000_100, 'other')) traces.record(event)
@@ -93,7 +94,7 @@ main.handleText("first question")  500 ms
         .map((line) => line.trim())
         .sort(),
     ).deep.equal(['aaaa-1', 'aabb-2'])
-    const empty = await makeProject()
+    const empty = await makeProject(NO_AGENTS)
     const none = await fail(['runs'], empty.dir)
     expect(none[0]).match(/^Error: There are no traces: the folder .*debug is not there\.$/)
     expect(none[1]).contain('agent-host dev')

@@ -13,7 +13,8 @@ export default defineModule({ name: 'Own', description: 'The own one', provides:
 describe('schema', () => {
   afterEach(killRunning)
 
-  const readSchema = async ({ dir }: TempProject) => {
+  const readSchema = async ({ dir, write }: TempProject) => {
+    await write('agents/none.txt', '')
     const { exitCode, stdout } = await runCli(['schema'], { cwd: dir })
     expect(exitCode).equal(0)
     return JSON.parse(stdout)
@@ -91,7 +92,7 @@ describe('schema', () => {
       'modules/index.ts': 'export {}',
     })
     const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
-    await server.printed(/quits\./)
+    await server.printed(/Ctrl-C stops/)
     const kept = async () => JSON.stringify(JSON.parse(await project.read('.agent-host/agent.schema.json')))
     await eventually(async () => expect(await kept()).contain('orchestrator/tool-loop'))
     await project.write('modules/own.ts', OWN)

@@ -63,7 +63,7 @@ describe('serve', () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const server = startCli(['serve', '--port', '0'], { cwd: dir })
     await addressOf(server)
-    await server.printed(/"level":40.*No adapter is named.*ChatCompatApiAdapter/)
+    await server.printed(/"level":40.*No adapter is selected.*agent-host serve --adapter ChatCompatApiAdapter /)
   })
 
   it('an adapter that is not there ends it with 1 and a suggestion', async () => {
@@ -82,7 +82,7 @@ describe('serve', () => {
       const { exitCode, stderr } = await runCli(['serve', '--port', `${port}`], { cwd: dir })
       expect({ exitCode, stderr }).to.deep.equal({
         exitCode: 1,
-        stderr: `Error: The port ${port} is taken by another program. --port chooses another.\n`,
+        stderr: `Error: Port ${port} is in use.\n  Choose another: agent-host serve --port ${port + 1}\n`,
       })
     } finally {
       other.close()

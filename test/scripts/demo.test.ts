@@ -22,7 +22,7 @@ describe('the demo', () => {
       const { exitCode, stderr } = await runNode([DEMO, '--once', '--port', `${port}`])
       expect({ exitCode, stderr }).to.deep.equal({
         exitCode: 1,
-        stderr: `Error: The port ${port} is taken by another program. --port chooses another.\n`,
+        stderr: `Error: Port ${port} is in use.\n  Choose another: agent-host dev --port ${port + 1}\n`,
       })
     } finally {
       other.close()

@@ -17,7 +17,7 @@ export interface CliResult {
   readonly stderr: string
 }
 
-const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
+export const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
 
 /** Runs the built command line to its end. */
 export async function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
@@ -62,7 +62,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
         const match = pattern.exec(output)
         if (!match) throw new Error(`${pattern} is not in the output:\n${output}`)
         return match
-      }, 10_000),
+      }, 15_000),
     signal: (signal) => child.kill(signal),
     stop(signal = 'SIGTERM') {
       child.kill(signal)

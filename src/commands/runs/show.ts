@@ -24,6 +24,7 @@ export default class RunsShow extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(RunsShow)
+    this.requireProject()
     const reader = await openReader()
     try {
       const run = findRun(reader, args.run_id)

@@ -19,6 +19,7 @@ export default class RunsTail extends BaseCommand {
 
   override async run(): Promise<void> {
     const { agent, json } = (await this.parse(RunsTail)).flags
+    this.requireProject()
     const reader = await openReader()
     const told = new Map<string, string>()
     let change = reader.index.runs.lastChange()

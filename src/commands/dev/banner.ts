@@ -1,0 +1,90 @@
+import type { AgentInfo } from '../../run/agent.ts'
+import { adapterName } from '../../server/adapter-name.ts'
+import type { ServerOptions } from '../../server/options.ts'
+import type { AgentServer } from '../../server/server.ts'
+
+/** How many agents are listed. */
+const MAX_AGENTS = 20
+
+/** Paths of the built-in adapters, in the order in which they are listed. */
+const ENDPOINTS = [
+  { adapter: 'ChatCompatApiAdapter', title: 'Chat', path: '/compat/chat/completions' },
+  { adapter: 'ResponsesCompatApiAdapter', title: 'Responses', path: '/compat/responses' },
+  { adapter: 'McpApiAdapter', title: 'MCP', path: '/mcp' },
+  { adapter: 'UiApiAdapter', title: 'Debug UI', path: '/' },
+]
+
+/** Lines that `dev` prints when it is ready: addresses, agents, and a request to try. */
+export function describeServer({ options, host, agents: folder }: AgentServer, url: string): string[] {
+  const agents = host.list()
+  return [
+    '',
+    `agent-host is ready at ${url}`,
+    ...listEndpoints(options, url),
+    '',
+    ...describeAgents(agents, folder.problems().length),
+    ...listEjected(agents),
+    '',
+    'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
+    ...(serves(options, 'ChatCompatApiAdapter') ? exampleRequest(agents[0], url, options.compatApiKey) : ['']),
+    process.stdin.isTTY ? 'h help  o open  r restart  c clear  q quit' : 'Ctrl-C stops the server.',
+    '',
+  ]
+}
+
+/** Settings for common MCP clients: over HTTP, and for those that start servers themselves. */
+export function mcpSnippets(url: string, key: string | undefined): string[] {
+  const address = `${url}/mcp`
+  const headers = key === undefined ? {} : { headers: { Authorization: 'Bearer $MCP_API_KEY' } }
+  const withKey = key === undefined ? '' : ' --header "Authorization: Bearer $MCP_API_KEY"'
+  const started = { command: 'agent-host', args: ['mcp', '--stdio'], cwd: process.cwd() }
+  return [
+    'MCP clients:',
+    `  Claude Code   claude mcp add --transport http agent-host ${address}${withKey}`,
+    `  VS Code       ${JSON.stringify({ servers: { 'agent-host': { type: 'http', url: address, ...headers } } })}`,
+    `  Cursor        ${JSON.stringify({ mcpServers: { 'agent-host': { url: address, ...headers } } })}`,
+    `  over stdio    ${JSON.stringify({ mcpServers: { 'agent-host': started } })}`,
+  ]
+}
+
+export function serves({ adapters, debug }: ServerOptions, name: string): boolean {
+  return adapters.some((path) => adapterName(path) === name) || (debug && name === 'UiApiAdapter')
+}
+
+function listEndpoints(options: ServerOptions, url: string): string[] {
+  const served = ENDPOINTS.filter(({ adapter }) => serves(options, adapter))
+  return served.map(({ title, path }) => `  ${title.padEnd(9)}  ${url}${path}`)
+}
+
+function describeAgents(agents: readonly AgentInfo[], problems: number): string[] {
+  const more = agents.length - MAX_AGENTS
+  const lines = agents.slice(0, MAX_AGENTS).map(describeAgent)
+  if (more > 0) lines.push(`  and ${more} more`)
+  if (problems > 0) lines.push(`  Problems: ${problems} (see the warnings above). Fix the file and save it.`)
+  return lines.length > 0 ? lines : ['  No agents yet. Create one: agent-host new agent <name>']
+}
+
+function describeAgent({ id, description, entryPoints, file }: AgentInfo): string {
+  const entries = entryPoints.length > 0 ? ` (${entryPoints.map((name) => `${id}/${name}`).join(', ')})` : ''
+  return `  ${id}${entries}  ${description}${file ? `  [${file}]` : ''}`
+}
+
+function listEjected(agents: readonly AgentInfo[]): string[] {
+  const ejected = agents.flatMap(({ modules }) => modules.filter(({ source }) => source === 'ejected'))
+  const names = [...new Set(ejected.map(({ module }) => module))].sort()
+  return names.length === 0 ? [] : [`  Ejected into modules/: ${names.join(', ')}`]
+}
+
+function exampleRequest(agent: AgentInfo | undefined, url: string, key: string | undefined): string[] {
+  if (!agent) return ['']
+  const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": "What time is it in Tokyo?"}]}`
+  const auth = key === undefined ? [] : ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\']
+  return [
+    '',
+    `curl ${url}/compat/chat/completions \\`,
+    '  -H "Content-Type: application/json" \\',
+    ...auth,
+    `  -d '${body}'`,
+    '',
+  ]
+}

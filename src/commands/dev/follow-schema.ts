@@ -1,0 +1,19 @@
+import { messageOf } from '../../errors.ts'
+import { SCHEMA_FILE } from '../../project/schema-file.ts'
+import type { AgentServer } from '../../server/server.ts'
+
+/** Saves come in groups. */
+const SCHEMA_AFTER_MS = 300
+
+/** Keeps what editors know of agent files in step with the modules that there are. */
+export function followSchema({ agents, options, app }: AgentServer): void {
+  const keep = async () => {
+    const { keepSchema } = await import('../../project/keep-schema.ts')
+    await keepSchema(options.projectDir).catch((error: unknown) => {
+      app.log.warn(`Cannot write ${SCHEMA_FILE}: ${messageOf(error)}`)
+    })
+  }
+  const timer = setTimeout(keep, SCHEMA_AFTER_MS).unref()
+  // Each save begins the wait anew.
+  agents.onLoad(() => void timer.refresh())
+}

@@ -1,0 +1,23 @@
+import { readFileSync, watchFile } from 'node:fs'
+
+const INTERVAL_MS = 500
+
+/** Calls back when `.env` of the working directory has another text, or is gone. */
+export function onEnvironmentChange(onChange: () => void): void {
+  let text = readText()
+  // Polled: editors that write a new file in place of the old one break a watch of the file.
+  watchFile('.env', { interval: INTERVAL_MS, persistent: false }, () => {
+    const now = readText()
+    if (now === text) return
+    text = now
+    onChange()
+  })
+}
+
+function readText(): string {
+  try {
+    return readFileSync('.env', 'utf8')
+  } catch {
+    return ''
+  }
+}
