@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import fastify from 'fastify'
 import { Compile } from 'typebox/compile'
 import { CreateRequest } from '../../dist/server/adapters/responses-compat/schema.js'
-import { SqliteAdapter } from '../../dist/store/sqlite/sqlite-adapter.js'
+import { SqliteStore } from '../../dist/store/sqlite/sqlite-store.js'
 import { report } from './report.js'
 
-const store = await SqliteAdapter.open(join(process.argv[2], 'responses.db'))
+const store = await SqliteStore.open(join(process.argv[2], 'responses.db'))
 const app = fastify()
 app.setValidatorCompiler(({ schema }) => {
   const validator = Compile(schema)
@@ -22,7 +22,7 @@ app.post('/compat/responses', { schema: { body: CreateRequest } }, async (reques
   const text = stream ? 'word '.repeat(20) : input
   const item = message(id, 'completed', [{ type: 'output_text', text, annotations: [] }])
   const record = JSON.stringify(makeRecord(id, model, 'completed', [item]))
-  await store.commit([row(id, record, input, stream), turn(id, input, text)], {})
+  await store.commit([row(id, record, input, stream), turn(id, input, text)])
   if (stream) sendEvents(reply, id, model, item, record)
   else reply.type('application/json; charset=utf-8').send(record)
   return reply
@@ -33,7 +33,7 @@ function row(id, record, input, stream) {
   const steps = [...lengths, { end: 'completed', at: now(), usage: { inputTokens: 0, outputTokens: 0 } }]
   const items = [{ id: `msg_${id}`, type: 'message', role: 'user', content: [part(input)], created_at: now() }]
   const rest = JSON.stringify({ steps, inputs: 1, items }).slice(1)
-  return [`keyv:response:resp_${id}`, `{"value":{"response":${record},${rest}}`]
+  return [`response:resp_${id}`, `{"response":${record},${rest}`]
 }
 
 function turn(id, input, text) {
@@ -50,7 +50,7 @@ function turn(id, input, text) {
     block: [],
     block_before: null,
   }
-  return [`keyv:turn:resp_${id}`, JSON.stringify({ value })]
+  return [`turn:resp_${id}`, JSON.stringify(value)]
 }
 
 function sendEvents(reply, id, model, item, record) {

@@ -2,9 +2,10 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { KeyvStoreAdapter } from 'keyv'
 import { HostError, messageOf } from '../errors.ts'
-import { KeyvRecordStore } from './keyv-record-store.ts'
+import { CheckedStore, inTime } from './checked-store.ts'
+import { KeyvStore } from './keyv/keyv-store.ts'
 import type { RecordStore } from './record-store.ts'
-import { SqliteAdapter } from './sqlite/sqlite-adapter.ts'
+import { SqliteStore } from './sqlite/sqlite-store.ts'
 
 export interface StoreLocation {
   /** `sqlite`, the embedded one, or `keyv-sqlite:<path>`. */
@@ -27,8 +28,8 @@ export async function openStore({ store, dir, projectDir }: StoreLocation): Prom
   const [kind, path] = splitOnce(store, ':')
   const file = kind === 'sqlite' ? join(dir, STORE_FILE) : resolve(projectDir, path)
   try {
-    if (kind === 'sqlite') return await KeyvRecordStore.open(await SqliteAdapter.open(file))
-    return await KeyvRecordStore.open(await openKeyvSqlite(file, projectDir))
+    if (kind === 'sqlite') return new CheckedStore(await SqliteStore.open(file))
+    return new CheckedStore(await inTime(KeyvStore.open(await openKeyvSqlite(file, projectDir))))
   } catch (cause) {
     if (cause instanceof HostError && cause.code === 'OPTION_INVALID') throw cause
     throw new HostError('STORE_UNAVAILABLE', `The store ${file} cannot be opened: ${messageOf(cause)}`, {

@@ -1,15 +1,23 @@
 /** One change to a record: its new value as JSON text, or undefined to remove it. */
 export type Change = readonly [key: string, value: string | undefined]
 
-/** What must be so for a commit to happen. */
+/** A key and its value as JSON text. */
+export type Entry = readonly [key: string, value: string]
+
+/** Conditions of a commit. */
 export interface Guards {
   /** Keys that must exist. */
   readonly present?: readonly string[]
   /** Prefixes under which no key may exist. */
   readonly absent?: readonly string[]
+  /**
+   * Records that must have this value, character by character. It fences: an owner that was replaced while it was paused
+   * does not find its own mark any more, and writes nothing.
+   */
+  readonly equal?: readonly Entry[]
 }
 
-/** Which keys to list: those that begin with `prefix`, in the order of their bytes. */
+/** A range of keys: those that begin with `prefix`, in the order of their bytes. */
 export interface KeyRange {
   readonly prefix: string
   /** Only keys after this one, exclusive. */
@@ -21,30 +29,55 @@ export interface KeyRange {
   readonly limit: number
 }
 
+/** Properties in which the kinds of stores differ. */
+export interface StoreCapabilities {
+  /** Several servers can write at once: guards hold against all of them. */
+  readonly multiWriter: boolean
+  /** {@link RecordStore.watch} hears of commits of other servers, too. */
+  readonly watch: boolean
+}
+
 /**
- * Records that outlive a request: JSON texts by key, changed together. Small, so that any backend of Keyv satisfies it.
+ * Records that outlive a request: JSON texts by key, changed together.
  *
- * Every method fails with HostError `STORE_UNAVAILABLE` when the backend fails, or does not answer in time. Keys are made
- * of visible ASCII characters.
+ * Every method fails with HostError `STORE_UNAVAILABLE` when the backend fails, or does not answer in time. A commit that
+ * failed in this way may have happened. Keys and topics consist of visible ASCII characters.
  */
 export interface RecordStore {
-  /** Names this server among those that share the store; a new one each time that the store is opened. */
+  /** Name of this server among those that share the store; a new one each time that the store is opened. */
   readonly serverId: string
-  /** The values of the keys, in their order; undefined for those that do not exist. */
+  readonly capabilities: StoreCapabilities
+  /** Returns the values of the keys, in their order; undefined for those that do not exist. */
   get(keys: readonly string[]): Promise<(string | undefined)[]>
-  /** The keys of a range. */
+  /** Returns the keys of a range. */
   list(range: KeyRange): Promise<string[]>
+  /** Returns the keys of a range with their values. */
+  entries(range: KeyRange): Promise<Entry[]>
   /**
    * Makes all changes or none, durably: what was committed survives the death of the process at any instant. A backend
    * without transactions makes them in their order: whoever writes puts what makes the rest visible last, and removes it
    * first.
    *
+   * @param notify topics whose watchers are woken when the commit has happened
    * @returns false when the guards do not hold; nothing is changed then
    */
-  commit(changes: readonly Change[], guards?: Guards): Promise<boolean>
-  /** Whether the server of that name still has the store open. */
+  commit(changes: readonly Change[], guards?: Guards, notify?: readonly string[]): Promise<boolean>
+  /**
+   * Calls back after commits that name one of the topics; also without a reason, and once after a gap in which calls may
+   * have been lost. A slow poll remains the caller's safety net.
+   *
+   * @returns a function that ends it
+   */
+  watch(topics: readonly string[], onNotice: () => void): () => void
+  /**
+   * Returns false for a server that has closed the store, whose process has ended on this machine, or that has given no
+   * sign of life for ten seconds by the store's clock.
+   */
   isServerAlive(serverId: string): Promise<boolean>
-  /** Lets nothing of what was removed remain in any file. Done by itself a moment after a removal; here at once, unless others read. */
+  /**
+   * Lets nothing of what was removed remain in any file, where the backend can do that. SQLite does it by itself a moment
+   * after a removal; here at once, unless others read.
+   */
   purge(): Promise<void>
   /** Waits for what is under way. Nothing may be asked afterwards. */
   close(): Promise<void>

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
@@ -28,7 +28,6 @@ describe('the SQLite store', () => {
       'responses.db': '600',
       'responses.db-shm': '600',
       'responses.db-wal': '600',
-      servers: '700',
     })
     expect((statSync(dir).mode & 0o777).toString(8)).to.equal('700')
     await store.close()
@@ -67,7 +66,7 @@ describe('the SQLite store', () => {
     await store.close()
   }).timeout(60_000)
 
-  it('knows which of the servers that share it are alive, and takes the locks of the dead away', async () => {
+  it('knows which of the servers that share it are alive, and at once that a process of this machine has ended', async () => {
     const store = await open()
     const { child, lines } = await startProcess('wait')
     await eventually(() => expect(lines()[0]).to.match(/^server /), 20_000)
@@ -75,14 +74,29 @@ describe('the SQLite store', () => {
     expect(await store.isServerAlive(other)).to.equal(true)
     await kill(child)
     expect(await store.isServerAlive(other)).to.equal(false)
-    expect(readdirSync(join(dir, 'servers'))).to.include(`${other}.lock`)
-    const third = await open()
-    expect(readdirSync(join(dir, 'servers'))).to.not.include(`${other}.lock`)
-    expect(await third.isServerAlive(store.serverId)).to.equal(true)
-    await third.close()
     await store.close()
-    expect(readdirSync(join(dir, 'servers'))).to.deep.equal([])
   }).timeout(30_000)
+
+  it('goes on with a file of an earlier version, and with one of a later one', async () => {
+    mkdirSync(dir, { recursive: true })
+    const file = join(dir, 'responses.db')
+    const earlier = new Database(file)
+    earlier.exec('CREATE TABLE keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)')
+    earlier.exec(`INSERT INTO keyv VALUES ('keyv:a', '{"value":1}')`)
+    earlier.close()
+    await (await open()).close()
+    const later = new Database(file)
+    later.exec('PRAGMA user_version = 99')
+    later.exec('CREATE TABLE of_a_later_version (id TEXT)')
+    later.close()
+    const store = await open()
+    expect(await store.get(['a'])).to.deep.equal(['1'])
+    expect(await store.isServerAlive(store.serverId)).to.equal(true)
+    await store.close()
+    const db = new Database(file)
+    expect(db.pragma('user_version')).to.deep.equal([{ user_version: 99 }])
+    db.close()
+  })
 
   it('shows what one server commits to another', async () => {
     const [one, other] = [await open(), await open()]

@@ -1,6 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { appendLog, readLog, removeLog } from '../../src/store/record-log.ts'
 import type { Change, RecordStore } from '../../src/store/record-store.ts'
+import { eventually } from '../support/eventually.ts'
 
 /** What every store of records promises. */
 export function describeRecordStore(openStore: () => Promise<RecordStore>, reopen: () => Promise<RecordStore>): void {
@@ -53,6 +55,71 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       ] as const) {
         expect(await store.commit([text('z', 1)], { absent: [prefix] }), prefix).to.equal(isFree)
       }
+    })
+
+    it('changes nothing when a record does not have the value that it must have', async () => {
+      const value = JSON.stringify({ server: 'one', text: 'ü"\\ ' })
+      await store.commit([['owner', value]])
+      const fenced = (n: number, mark: string) => store.commit([text('a', n)], { equal: [['owner', mark]] })
+      expect(await fenced(1, JSON.stringify({ server: 'other' }))).to.equal(false)
+      expect(await fenced(2, value)).to.equal(true)
+      await store.commit([text('owner', 'another')])
+      expect(await fenced(3, value)).to.equal(false)
+      await store.commit([['owner', undefined]])
+      expect(await fenced(4, value)).to.equal(false)
+      expect(await store.get(['a'])).to.deep.equal(['2'])
+    })
+
+    it('lets nobody write who was replaced, however many commits come at once', async () => {
+      await store.commit([text('owner', 0)])
+      const takeOver = (n: number) => store.commit([text('owner', n + 1)], { equal: [['owner', String(n)]] })
+      const write = (n: number) => store.commit([text(`by:${n}`, n)], { equal: [['owner', String(n)]] })
+      const done = await Promise.all([write(0), takeOver(0), write(0), write(1), takeOver(1), takeOver(0), write(1)])
+      expect(done).to.deep.equal([true, true, false, true, true, false, false])
+      expect(await store.list({ prefix: 'by:', limit: 10 })).to.deep.equal(['by:0', 'by:1'])
+    })
+
+    it('gives the entries of a range', async () => {
+      await store.commit([text('a', 1), text('b:1', { one: 1 }), text('b:2', 'ü'), text('b:3', 3), text('c', 4)])
+      expect(await store.entries({ prefix: 'b:', after: 'b:1', limit: 10 })).to.deep.equal([
+        ['b:2', '"ü"'],
+        ['b:3', '3'],
+      ])
+      expect(await store.entries({ prefix: '', order: 'desc', limit: 2 })).to.deep.equal([
+        ['c', '4'],
+        ['b:3', '3'],
+      ])
+    })
+
+    it('keeps a numbered log, read from any number on', async () => {
+      const numbers = Array.from({ length: 12 }, (_, n) => n)
+      for (const n of numbers) await store.commit([appendLog('log:a', n, String(n))])
+      await store.commit([appendLog('log:ab', 0, '"another"')])
+      expect(await readLog(store, 'log:a')).to.deep.equal(numbers.map(String))
+      expect(await readLog(store, 'log:a', 9)).to.deep.equal(['9', '10', '11'])
+      expect(await readLog(store, 'log:a', 12)).to.deep.equal([])
+      await store.commit(removeLog('log:a', 12))
+      expect([await readLog(store, 'log:a'), await readLog(store, 'log:ab')]).to.deep.equal([[], ['"another"']])
+    })
+
+    it('wakes whoever watches a topic of a commit that has happened', async () => {
+      const heard: string[] = []
+      const endOne = store.watch(['run:1', 'run:2'], () => heard.push('one'))
+      const endTwo = store.watch(['run:2'], () => heard.push('two'))
+      const isAlone = () => new Promise((resolve) => setTimeout(resolve, 50))
+      await store.commit([text('a', 1)], {}, ['run:1', 'run:3'])
+      await eventually(() => expect(heard).to.include('one'))
+      heard.length = 0
+      await store.commit([text('a', 1)], {}, ['run:2'])
+      await eventually(() => expect(heard).to.include.members(['one', 'two']))
+      endOne()
+      heard.length = 0
+      await store.commit([text('a', 2)], { present: ['none'] }, ['run:2'])
+      await isAlone()
+      expect(heard).to.deep.equal([])
+      await store.commit([text('a', 1)], {}, ['run:2'])
+      await eventually(() => expect(heard).to.deep.equal(['two']))
+      endTwo()
     })
 
     it('lets exactly one of many commits through that exclude each other', async () => {
@@ -117,6 +184,66 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
     it('knows that it is itself alive, and of no stranger', async () => {
       expect(await store.isServerAlive(store.serverId)).to.equal(true)
       expect(await store.isServerAlive('6f9619ff-8b86-4011-b42d-00cf4fc964ff')).to.equal(false)
+    })
+
+    describe('with another server', () => {
+      let other: RecordStore
+
+      beforeEach(async function () {
+        if (!store.capabilities.multiWriter) this.skip()
+        other = await reopen()
+      })
+
+      afterEach(() => other?.close())
+
+      it('shows what the other commits, and holds guards against it', async () => {
+        await store.commit([text('a', 1)])
+        expect(await other.get(['a'])).to.deep.equal(['1'])
+        expect(await other.commit([text('a', 2)], { absent: ['a'] })).to.equal(false)
+        expect(await other.commit([text('a', 2)], { equal: [['a', '1']] })).to.equal(true)
+        expect(await store.commit([text('a', 3)], { equal: [['a', '1']] })).to.equal(false)
+      })
+
+      it('lets one of both through when they exclude each other, every time', async () => {
+        for (let round = 0; round < 30; round++) {
+          await store.commit([text('branch', 1), [`leaf:${round}`, undefined]])
+          const won = await Promise.all([
+            store.commit([text(`leaf:${round}`, 1)], { present: ['branch'] }),
+            other.commit([['branch', undefined]], { present: ['branch'], absent: [`leaf:${round}`] }),
+          ])
+          expect(won.filter(Boolean), `round ${round}`).to.have.length(1)
+        }
+      })
+
+      it('counts without a gap when both count at once', async () => {
+        await store.commit([text('count', 0)])
+        const count = async (by: RecordStore) => {
+          for (let done = 0; done < 25; ) {
+            const [value = ''] = await by.get(['count'])
+            if (await by.commit([text('count', Number(value) + 1)], { equal: [['count', value]] })) done++
+          }
+        }
+        await Promise.all([count(store), count(other), count(store), count(other)])
+        expect(await store.get(['count'])).to.deep.equal(['100'])
+      })
+
+      it('is woken by commits of the other', async function () {
+        if (!store.capabilities.watch) this.skip()
+        let calls = 0
+        const end = store.watch(['run:1'], () => calls++)
+        await eventually(async () => {
+          await other.commit([text('a', 1)], {}, ['run:1'])
+          expect(calls).to.be.greaterThan(0)
+        })
+        end()
+      })
+
+      it('knows that the other is alive until it has closed the store', async () => {
+        expect(await store.isServerAlive(other.serverId)).to.equal(true)
+        await other.close()
+        expect(await store.isServerAlive(other.serverId)).to.equal(false)
+        other = await reopen()
+      })
     })
   })
 }

@@ -1,10 +1,9 @@
 // A process that commits to a SQLite store until it is killed, and says what was acknowledged.
 // node --import=tsx store-process.ts <file> <mode>
-import { KeyvRecordStore } from '../../src/store/keyv-record-store.ts'
-import { SqliteAdapter } from '../../src/store/sqlite/sqlite-adapter.ts'
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 
 const [, , file = '', mode = 'write'] = process.argv
-const store = await KeyvRecordStore.open(await SqliteAdapter.open(file))
+const store = await SqliteStore.open(file)
 console.log(`server ${store.serverId}`)
 if (mode === 'write') {
   const lane = async (name: number) => {

@@ -2,7 +2,7 @@
 export type SqliteJob =
   | { readonly kind: 'get'; readonly keys: readonly string[] }
   | {
-      readonly kind: 'list'
+      readonly kind: 'list' | 'entries'
       /** Inclusive. */
       readonly from: string
       /** Exclusive. */
@@ -17,11 +17,15 @@ export type SqliteJob =
       readonly present: readonly string[]
       /** From (inclusive), to (exclusive), from, to. */
       readonly absent: readonly string[]
+      /** Key, value, key, value. */
+      readonly equal: readonly string[]
     }
-  | { readonly kind: 'clear' }
+  | { readonly kind: 'beat'; readonly serverId: string; readonly process: string }
+  | { readonly kind: 'sighting'; readonly serverId: string }
+  /** From now on, or no longer, the thread tells of commits of other processes. */
+  | { readonly kind: 'watch'; readonly isOn: boolean }
   | { readonly kind: 'purge' }
-  | { readonly kind: 'is-alive'; readonly serverId: string }
-  | { readonly kind: 'close' }
+  | { readonly kind: 'close'; readonly serverId: string }
 
 export type SqliteAnswer = { readonly value: unknown } | { readonly error: string; readonly code: string }
 
@@ -29,7 +33,4 @@ export type SqliteAnswer = { readonly value: unknown } | { readonly error: strin
 export interface SqliteWorkerData {
   /** Absolute path of the database file. */
   readonly file: string
-  /** Absolute path of the folder in which each server that has the file open holds a lock. */
-  readonly serversDir: string
-  readonly serverId: string
 }

@@ -2,8 +2,6 @@
 // The thread that holds the database: what waits for the disk, or for a lock, waits here and not where requests are served.
 // It is JavaScript because a thread starts without the loader with which the sources run in development.
 
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'libsql'
 
@@ -12,25 +10,53 @@ import Database from 'libsql'
 
 /** How long another process may hold the write lock before a commit fails. */
 const BUSY_TIMEOUT_MS = 3000
+/** How long a sign of life waits for it: those who read wait as long. */
+const BEAT_TIMEOUT_MS = 500
 /** How long what was removed may still be in the log. */
-const SCRUB_AFTER_MS = 500
+const PURGE_AFTER_MS = 500
+/** How often commits of other processes are looked for. */
+const WATCH_INTERVAL_MS = 20
+/** Servers that gave no sign of life for longer are forgotten. */
+const FORGET_AFTER_MS = 60 * 60 * 1000
+/**
+ * One a step; the number of steps done is the `user_version` of the file. They only add, so that a server of an earlier
+ * version can go on with the file.
+ */
+const MIGRATIONS = [
+  // The table of @keyv/sqlite: either reads the other's file.
+  'CREATE TABLE IF NOT EXISTS keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)',
+  'CREATE TABLE servers (id TEXT PRIMARY KEY, process TEXT, seen_ms INTEGER) WITHOUT ROWID',
+]
+/** Milliseconds by the clock of the machine that has the file. */
+const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
-const { file, serversDir, serverId } = /** @type {SqliteWorkerData} */ (workerData)
+const { file } = /** @type {SqliteWorkerData} */ (workerData)
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
-const { db, lock } = start()
+const db = start()
 const statements = {
   get: db.prepare('SELECT value FROM keyv WHERE key = ?'),
   asc: db.prepare('SELECT key FROM keyv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?').raw(),
   desc: db.prepare('SELECT key FROM keyv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?').raw(),
+  entriesAsc: db.prepare('SELECT key, value FROM keyv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?').raw(),
+  entriesDesc: db.prepare('SELECT key, value FROM keyv WHERE key >= ? AND key < ? ORDER BY key DESC LIMIT ?').raw(),
   // Not one of the two above with `get`: after `raw` that answers with the row of an earlier question (libsql 0.5.29).
   any: db.prepare('SELECT 1 FROM keyv WHERE key >= ? AND key < ? LIMIT 1'),
   set: db.prepare('INSERT INTO keyv (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value'),
   remove: db.prepare('DELETE FROM keyv WHERE key = ?'),
+  equals: db.prepare('SELECT 1 FROM keyv WHERE key = ? AND value = ?'),
+  beat: db.prepare(
+    `INSERT INTO servers VALUES (?, ?, ${NOW_MS}) ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms`,
+  ),
+  forget: db.prepare(`DELETE FROM servers WHERE seen_ms < ${NOW_MS} - ${FORGET_AFTER_MS}`),
+  sighting: db.prepare(`SELECT process, ${NOW_MS} - seen_ms AS ageMs FROM servers WHERE id = ?`),
+  leave: db.prepare('DELETE FROM servers WHERE id = ?'),
   begin: db.prepare('BEGIN IMMEDIATE'),
   commit: db.prepare('COMMIT'),
 }
 /** @type {NodeJS.Timeout | undefined} */
-let scrubbing
+let purging
+/** @type {NodeJS.Timeout | undefined} */
+let watching
 
 port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
   /** @type {(SqliteAnswer | undefined)[]} */
@@ -52,7 +78,7 @@ port.postMessage({ ready: true })
 
 function start() {
   try {
-    return { db: openDatabase(), lock: holdLock() }
+    return openDatabase()
   } catch (cause) {
     // An error of libsql loses its message on the way to another thread.
     throw new Error(/** @type {Error} */ (cause).message)
@@ -68,50 +94,26 @@ function openDatabase() {
   opened.exec('PRAGMA synchronous = FULL')
   // What is removed is overwritten, in the file too.
   opened.exec('PRAGMA secure_delete = ON')
-  // The table of @keyv/sqlite: either reads the other's file.
-  opened.exec('CREATE TABLE IF NOT EXISTS keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)')
+  if (stepsDone(opened) < MIGRATIONS.length) migrate(opened)
   return opened
 }
 
-/**
- * A lock on a file of this server's own: the system gives it back at whatever instant the process dies.
- *
- * @returns {Database.Database}
- */
-function holdLock() {
-  mkdirSync(serversDir, { recursive: true, mode: 0o700 })
-  const held = new Database(lockFile(serverId))
-  held.exec('BEGIN EXCLUSIVE')
-  for (const name of readdirSync(serversDir)) {
-    const id = name.replace(/\.lock$/, '')
-    if (name.endsWith('.lock') && id !== serverId && !isAlive(id)) rmSync(join(serversDir, name), { force: true })
-  }
-  return held
-}
-
-/** @param {string} id */
-function lockFile(id) {
-  return join(serversDir, `${id}.lock`)
+/** @param {Database.Database} opened */
+function migrate(opened) {
+  opened.exec('BEGIN IMMEDIATE')
+  // Another process may have been quicker.
+  for (const step of MIGRATIONS.slice(stepsDone(opened))) opened.exec(step)
+  opened.exec(`PRAGMA user_version = ${Math.max(stepsDone(opened), MIGRATIONS.length)}`)
+  opened.exec('COMMIT')
 }
 
 /**
- * @param {string} id
- * @returns {boolean} whether the server of that name holds its lock
+ * @param {Database.Database} opened
+ * @returns {number}
  */
-function isAlive(id) {
-  // Opening would make it.
-  if (!readdirSync(serversDir).includes(`${id}.lock`)) return false
-  const probe = new Database(lockFile(id))
-  try {
-    probe.exec('PRAGMA busy_timeout = 0')
-    probe.exec('BEGIN EXCLUSIVE')
-    probe.exec('ROLLBACK')
-    return false
-  } catch {
-    return true
-  } finally {
-    probe.close()
-  }
+function stepsDone(opened) {
+  const [{ user_version }] = /** @type {[{ user_version: number }]} */ (opened.pragma('user_version'))
+  return user_version
 }
 
 /**
@@ -137,14 +139,18 @@ function answer(job) {
       return job.keys.map((key) => /** @type {{ value: string } | undefined} */ (statements.get.get([key]))?.value)
     case 'list':
       return /** @type {string[][]} */ (statements[job.order].all([job.from, job.to, job.limit])).map(([key]) => key)
-    case 'clear':
-      return void db.exec('DELETE FROM keyv')
+    case 'entries':
+      return statements[job.order === 'asc' ? 'entriesAsc' : 'entriesDesc'].all([job.from, job.to, job.limit])
+    case 'beat':
+      return beat(job)
+    case 'sighting':
+      return statements.sighting.get([job.serverId])
+    case 'watch':
+      return watch(job.isOn)
     case 'purge':
       return purge()
-    case 'is-alive':
-      return isAlive(job.serverId)
     case 'close':
-      return close()
+      return close(job.serverId)
   }
 }
 
@@ -184,10 +190,13 @@ function inTransaction(work) {
  * @param {Commit} commit
  * @returns {boolean} false when a guard does not hold
  */
-function apply({ changes, present, absent }) {
+function apply({ changes, present, absent, equal }) {
   for (const key of present) if (!statements.get.get([key])) return false
   for (let index = 0; index < absent.length; index += 2) {
     if (statements.any.get([absent[index], absent[index + 1]])) return false
+  }
+  for (let index = 0; index < equal.length; index += 2) {
+    if (!statements.equals.get([equal[index], equal[index + 1]])) return false
   }
   for (let index = 0; index < changes.length; index += 2) {
     const value = changes[index + 1]
@@ -200,36 +209,91 @@ function apply({ changes, present, absent }) {
 /** @param {string} key */
 function remove(key) {
   statements.remove.run([key])
-  scrubSoon()
+  purgeSoon()
 }
 
-function scrubSoon() {
-  scrubbing ??= setTimeout(() => attempt(purge), SCRUB_AFTER_MS)
+function purgeSoon() {
+  purging ??= setTimeout(() => attempt(purge), PURGE_AFTER_MS)
 }
 
 /** The log keeps what was written to it until it is emptied. While another process reads it, that has to wait. */
 function purge() {
-  stopScrubbing()
+  stopPurging()
   let isDone = false
-  db.exec('PRAGMA busy_timeout = 0')
   try {
-    const [{ busy }] = /** @type {[{ busy: number }]} */ (db.pragma('wal_checkpoint(TRUNCATE)'))
-    isDone = busy === 0
+    withBusyTimeout(0, () => {
+      const [{ busy }] = /** @type {[{ busy: number }]} */ (db.pragma('wal_checkpoint(TRUNCATE)'))
+      isDone = busy === 0
+    })
   } finally {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
-    if (!isDone) scrubSoon()
+    if (!isDone) purgeSoon()
   }
 }
 
-function stopScrubbing() {
-  clearTimeout(scrubbing)
-  scrubbing = undefined
+/**
+ * @param {number} timeoutMs
+ * @param {() => void} work
+ */
+function withBusyTimeout(timeoutMs, work) {
+  db.exec(`PRAGMA busy_timeout = ${timeoutMs}`)
+  try {
+    work()
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  }
 }
 
-function close() {
+function stopPurging() {
+  clearTimeout(purging)
+  purging = undefined
+}
+
+/**
+ * A sign of life need not survive the power.
+ *
+ * @param {{ serverId: string, process: string }} server
+ */
+function beat({ serverId, process }) {
+  db.exec('PRAGMA synchronous = NORMAL')
+  try {
+    // In a transaction: a statement that the lock of another process has stopped would hold up the next commit (libsql 0.5.29).
+    withBusyTimeout(BEAT_TIMEOUT_MS, () =>
+      inTransaction(() => [statements.beat.run([serverId, process]), statements.forget.run()]),
+    )
+  } finally {
+    db.exec('PRAGMA synchronous = FULL')
+  }
+}
+
+/** @param {boolean} isOn */
+function watch(isOn) {
+  if (isOn === (watching !== undefined)) return
+  clearInterval(watching)
+  watching = isOn ? setInterval(tellChanges(), WATCH_INTERVAL_MS) : undefined
+}
+
+/** @returns {() => void} what tells the server when another process has committed since the last time */
+function tellChanges() {
+  let last = dataVersion()
+  return () => {
+    const version = dataVersion()
+    if (version === last) return
+    last = version
+    port.postMessage({ changed: true })
+  }
+}
+
+/** It changes with the commits of other connections (https://sqlite.org/pragma.html#pragma_data_version). */
+function dataVersion() {
+  const [{ data_version }] = /** @type {[{ data_version: number }]} */ (db.pragma('data_version'))
+  return data_version
+}
+
+/** @param {string} serverId */
+function close(serverId) {
+  attempt(() => inTransaction(() => statements.leave.run([serverId])))
   attempt(purge)
-  stopScrubbing()
+  stopPurging()
+  clearInterval(watching)
   db.close()
-  lock.close()
-  rmSync(lockFile(serverId), { force: true })
 }

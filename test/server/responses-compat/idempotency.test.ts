@@ -4,14 +4,14 @@ import {
   IdempotentRequests,
   requestChanges,
 } from '../../../src/server/adapters/responses-compat/idempotency.ts'
-import { KeyvRecordStore } from '../../../src/store/keyv-record-store.ts'
+import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const BODY = { model: 'talk', input: 'say a' }
 
 describe('requests with an Idempotency-Key', () => {
   async function makeRequests() {
-    const store = await KeyvRecordStore.open(new Map())
+    const store = await KeyvStore.open(new Map())
     const requests = new IdempotentRequests(store)
     /** Asks for the first time, that many hours ago. */
     const answered = async (key: string, hoursAgo: number) => {

@@ -1,5 +1,5 @@
 import type { Keyv } from 'keyv'
-import type { KeyRange } from './record-store.ts'
+import type { KeyRange } from '../record-store.ts'
 
 /** Keys of one page; a page is written whole when one of its keys comes or goes. */
 const PAGE_SIZE = 200

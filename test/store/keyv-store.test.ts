@@ -1,19 +1,20 @@
 import { expect } from 'chai'
 import type { KeyvStoreAdapter } from 'keyv'
-import { KeyvRecordStore } from '../../src/store/keyv-record-store.ts'
+import { CheckedStore, inTime } from '../../src/store/checked-store.ts'
+import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-describe('KeyvRecordStore', () => {
+describe('KeyvStore', () => {
   describe('over a backend without transactions', () => {
     let map: Map<string, unknown>
     describeRecordStore(
       () => {
         map = new Map()
-        return KeyvRecordStore.open(map)
+        return open(map)
       },
-      () => KeyvRecordStore.open(map),
+      () => open(map),
     )
   })
 
@@ -31,16 +32,16 @@ describe('KeyvRecordStore', () => {
       else expect(failure).to.equal('')
     })
 
-    const open = () => openStore({ store: 'keyv-sqlite:records.db', dir, projectDir: dir })
+    const openSqlite = () => openStore({ store: 'keyv-sqlite:records.db', dir, projectDir: dir })
     describeRecordStore(async () => {
       dir = (await makeProject()).dir
-      return open()
-    }, open)
+      return openSqlite()
+    }, openSqlite)
   })
 
   it('names a failure of the backend, also one that Keyv would hide', async () => {
     const broken = { ...failing('the disk is full'), set: async () => false } as unknown as KeyvStoreAdapter
-    const failure = await KeyvRecordStore.open(broken).then(
+    const failure = await open(broken).then(
       (store) => store.commit([['a', '1']]),
       (error: Error) => error,
     )
@@ -52,10 +53,14 @@ describe('KeyvRecordStore', () => {
 
   it('gives up on a backend that does not answer', async () => {
     const silent = { ...failing(''), get: () => new Promise(() => {}) } as unknown as KeyvStoreAdapter
-    const failure = await KeyvRecordStore.open(silent).catch((error: Error) => error.message)
+    const failure = await open(silent).catch((error: Error) => error.message)
     expect(failure).to.equal('The store of responses failed: no answer within 5 s')
   })
 })
+
+async function open(adapter: KeyvStoreAdapter | Map<string, unknown>): Promise<CheckedStore> {
+  return new CheckedStore(await inTime(KeyvStore.open(adapter)))
+}
 
 function failing(message: string) {
   const fail = async () => {

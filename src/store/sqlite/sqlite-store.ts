@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto'
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { Heartbeat, type Sighting } from '../heartbeat.ts'
+import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
+import { describeProcess } from '../process-identity.ts'
+import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import { Watchers } from '../watchers.ts'
+import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
+
+interface Waiting {
+  readonly job: SqliteJob
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+type Message =
+  | { readonly ready: true }
+  | { readonly changed: true }
+  | { readonly early: readonly (SqliteAnswer | undefined)[] }
+  | { readonly answers: readonly SqliteAnswer[] }
+
+const WORKER = new URL('./sqlite-worker.js', import.meta.url)
+/** Of `@keyv/sqlite`, whose table this is. */
+const KEY_PREFIX = 'keyv:'
+
+/**
+ * Records in a SQLite file, in a thread of its own. While the thread is busy, what is asked for waits, and goes to it
+ * together: all the writes among it become one transaction.
+ */
+export class SqliteStore implements RecordStore {
+  readonly serverId = randomUUID()
+  readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
+  readonly #worker: Worker
+  readonly #watchers = new Watchers()
+  readonly #heartbeat = new Heartbeat(() =>
+    this.#ask({ kind: 'beat', serverId: this.serverId, process: describeProcess() }),
+  )
+  #waiting: Waiting[] = []
+  #asked: readonly Waiting[] | undefined
+  #asking: NodeJS.Immediate | undefined
+  #failure: Error | undefined
+  #onReady: Pick<Waiting, 'resolve' | 'reject'> | undefined
+
+  private constructor(worker: Worker) {
+    this.#worker = worker
+    worker.on('message', (message: Message) => this.#onMessage(message))
+    worker.on('error', (error) => this.#onWorkerExit(error))
+    worker.on('exit', () => this.#onWorkerExit(new Error('the database was closed')))
+  }
+
+  /**
+   * Opens the file, or creates it, readable by nobody else.
+   *
+   * @param file absolute path
+   * @throws Error of SQLite or the file system
+   */
+  static async open(file: string): Promise<SqliteStore> {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    closeSync(openSync(file, 'a', 0o600))
+    chmodSync(file, 0o600)
+    const data: SqliteWorkerData = { file }
+    const store = new SqliteStore(new Worker(WORKER, { workerData: data }))
+    await new Promise<unknown>((resolve, reject) => {
+      store.#onReady = { resolve, reject }
+    })
+    try {
+      await store.#heartbeat.start()
+      return store
+    } catch (error) {
+      await store.#worker.terminate()
+      throw error
+    }
+  }
+
+  async get(keys: readonly string[]): Promise<(string | undefined)[]> {
+    const texts = await this.#ask<(string | undefined)[]>({ kind: 'get', keys: keys.map(toName) })
+    return texts.map((text) => (text === undefined ? undefined : fromKeyvText(text)))
+  }
+
+  async list(range: KeyRange): Promise<string[]> {
+    const names = await this.#ask<string[]>({ kind: 'list', ...boundsOf(range) })
+    return names.map(toKey)
+  }
+
+  async entries(range: KeyRange): Promise<Entry[]> {
+    const rows = await this.#ask<[string, string][]>({ kind: 'entries', ...boundsOf(range) })
+    return rows.map(([name, text]) => [toKey(name), fromKeyvText(text)])
+  }
+
+  async commit(
+    changes: readonly Change[],
+    { present = [], absent = [], equal = [] }: Guards = {},
+    notify: readonly string[] = [],
+  ): Promise<boolean> {
+    const isDone = await this.#ask<boolean>({
+      kind: 'commit',
+      changes: changes.flatMap(([key, value]) => [toName(key), value === undefined ? null : toKeyvText({ value })]),
+      present: present.map(toName),
+      absent: absent.flatMap((prefix) => [toName(prefix), endOf(toName(prefix))]),
+      equal: equal.flatMap(([key, value]) => [toName(key), toKeyvText({ value })]),
+    })
+    if (isDone) this.#watchers.notify(notify)
+    return isDone
+  }
+
+  watch(topics: readonly string[], onNotice: () => void): () => void {
+    const end = this.#watchers.add(topics, onNotice)
+    this.#listen()
+    return () => {
+      end()
+      this.#listen()
+    }
+  }
+
+  async isServerAlive(serverId: string): Promise<boolean> {
+    return this.#heartbeat.isAlive(await this.#ask<Sighting | undefined>({ kind: 'sighting', serverId }))
+  }
+
+  async purge(): Promise<void> {
+    await this.#ask({ kind: 'purge' })
+  }
+
+  async close(): Promise<void> {
+    if (this.#failure) return
+    this.#heartbeat.stop()
+    this.#worker.ref()
+    await this.#ask({ kind: 'close', serverId: this.serverId })
+    await this.#worker.terminate()
+  }
+
+  #listen(): void {
+    // A thread that is gone tells whoever asks next.
+    this.#ask({ kind: 'watch', isOn: this.#watchers.size > 0 }).catch(() => {})
+  }
+
+  #ask<T>(job: SqliteJob): Promise<T> {
+    if (this.#failure) return Promise.reject(this.#failure)
+    return new Promise<unknown>((resolve, reject) => {
+      this.#waiting.push({ job, resolve, reject })
+      // Not at once: what else this turn of the event loop asks for goes along.
+      if (!this.#asked) this.#asking ??= setImmediate(() => this.#send())
+    }) as Promise<T>
+  }
+
+  #send(): void {
+    this.#asking = undefined
+    if (this.#asked || this.#waiting.length === 0) return
+    this.#asked = this.#waiting
+    this.#waiting = []
+    // Only while something is under way does the thread keep the process alive.
+    this.#worker.ref()
+    this.#worker.postMessage(this.#asked.map(({ job }) => job))
+  }
+
+  #onMessage(message: Message): void {
+    if ('ready' in message) {
+      this.#worker.unref()
+      this.#onReady?.resolve(undefined)
+    } else if ('changed' in message) this.#watchers.notifyAll()
+    else if ('early' in message) settle(this.#asked ?? [], message.early)
+    else {
+      const asked = this.#asked ?? []
+      this.#asked = undefined
+      if (this.#waiting.length > 0) this.#send()
+      else this.#worker.unref()
+      settle(asked, message.answers)
+    }
+  }
+
+  #onWorkerExit(error: Error): void {
+    this.#failure ??= error
+    this.#heartbeat.stop()
+    this.#onReady?.reject(error)
+    for (const { reject } of [...(this.#asked ?? []), ...this.#waiting]) reject(error)
+    this.#asked = undefined
+    this.#waiting = []
+  }
+}
+
+function settle(asked: readonly Waiting[], answers: readonly (SqliteAnswer | undefined)[]): void {
+  asked.forEach(({ resolve, reject }, index) => {
+    const answer = answers[index]
+    if (!answer) return
+    if ('value' in answer) resolve(answer.value)
+    else reject(Object.assign(new Error(answer.error), { code: answer.code }))
+  })
+}
+
+function boundsOf({ prefix, after, before, order = 'asc', limit }: KeyRange) {
+  const [first, end] = [toName(prefix), endOf(toName(prefix))]
+  const from = after === undefined || after < prefix ? first : `${toName(after)}\x01`
+  const to = before === undefined || toName(before) > end ? end : toName(before)
+  return { from, to, order, limit }
+}
+
+/** Returns the first text after all that begin with the prefix: keys are ASCII. */
+function endOf(prefix: string): string {
+  return `${prefix}\x7f`
+}
+
+function toName(key: string): string {
+  return KEY_PREFIX + key
+}
+
+function toKey(name: string): string {
+  return name.slice(KEY_PREFIX.length)
+}
