@@ -7,7 +7,15 @@ import { HostError, messageOf } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
-import { Agent, type AgentInfo, type RunEnd, type RunHandle, type RunResult, type Turn } from '../run/agent.ts'
+import {
+  Agent,
+  type AgentInfo,
+  type RunEnd,
+  type RunHandle,
+  type RunObserver,
+  type RunResult,
+  type Turn,
+} from '../run/agent.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
@@ -37,11 +45,15 @@ export interface RunOptions extends Omit<Turn, 'messages'> {
   readonly signal?: AbortSignal
 }
 
-/** An agent and one of its entry points. */
+/** An agent and one of its entry points, as a name resolves at this moment. */
 export interface Target {
-  readonly agent: Agent
+  readonly agent: AgentInfo
+  /** `__entry__` for the agent itself. */
   readonly entryPoint: string
 }
+
+/** What stands between an agent and its entry point in a name. */
+export type NameSeparator = '/' | '.'
 
 /**
  * Agents by id: registered, replaced, listed and run. Everything that can be decided about an agent is decided when it is
@@ -54,13 +66,21 @@ export class AgentHost {
   readonly #agents = new Map<string, Agent>()
   readonly #listeners: EventListeners
   readonly #maxConcurrentRuns: number
+  /** Runs without an outcome yet. */
   readonly #running = new Set<RunHandle>()
+  /** Runs whose code has not ended: also those that ignore their abort. */
+  #occupied = 0
   readonly #closings = new Set<Promise<void>>()
   readonly #changeListeners = new Set<() => void>()
   readonly #endListeners = new Set<(end: RunEnd) => void>()
-  readonly #onRunEnd = (handle: RunHandle, describe: () => RunEnd): void => {
-    this.#running.delete(handle)
-    if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
+  readonly #observer: RunObserver = {
+    onSettled: (handle, describe) => {
+      this.#running.delete(handle)
+      if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
+    },
+    onFinished: () => {
+      this.#occupied--
+    },
   }
   #closed = false
 
@@ -179,14 +199,9 @@ export class AgentHost {
    *
    * @throws HostError `AGENT_NOT_FOUND`
    */
-  resolve(name: string, separator: '/' | '.' = '/'): Target {
-    const exact = this.#agents.get(name)
-    if (exact) return { agent: exact, entryPoint: ENTRY }
-    const cut = name.lastIndexOf(separator)
-    const agent = cut > 0 ? this.#agents.get(name.slice(0, cut)) : undefined
-    const entryPoint = name.slice(cut + 1)
-    if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name)
-    return { agent, entryPoint }
+  resolve(name: string, separator: NameSeparator = '/'): Target {
+    const { agent, entryPoint } = this.#find(name, separator)
+    return { agent: agent.info, entryPoint }
   }
 
   /**
@@ -199,10 +214,11 @@ export class AgentHost {
   async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
     const { signal, ...turn } = options
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
-    const handle = this.start(this.resolve(name), { ...turn, messages })
+    const handle = this.start(name, { ...turn, messages })
     if (!signal) return handle.result
     const abort = () => handle.abort(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
+    // The agent's code runs only after this turn of the event loop: a signal that was aborted before keeps it from running.
     if (signal.aborted) abort()
     try {
       return await handle.result
@@ -212,17 +228,21 @@ export class AgentHost {
   }
 
   /**
-   * Starts one turn and gives a hold on it.
+   * Starts one turn of an agent and returns a handle on it. The name is resolved in the same step: a run never begins on
+   * a version that was replaced.
    *
-   * @throws HostError `OVERLOADED`, `SHUTTING_DOWN`
+   * @param name as {@link AgentHost.resolve} takes it
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
    */
-  start({ agent, entryPoint }: Target, turn: Turn): RunHandle {
+  start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
+    const { agent, entryPoint } = this.#find(name, separator)
     this.#refuseWhenClosed()
-    if (this.#running.size >= this.#maxConcurrentRuns) {
+    if (this.#occupied >= this.#maxConcurrentRuns) {
       throw new HostError('OVERLOADED', `${this.#maxConcurrentRuns} runs are under way, which is the limit.`)
     }
-    const handle = agent.start(entryPoint, turn, this.#onRunEnd)
+    const handle = agent.start(entryPoint, turn, this.#observer)
     this.#running.add(handle)
+    this.#occupied++
     return handle
   }
 
@@ -256,9 +276,9 @@ export class AgentHost {
     return () => this.#endListeners.delete(listener)
   }
 
-  /** How many runs are under way. */
+  /** Number of runs under way. A run that ignores its abort counts until its code ends. */
   get runningCount(): number {
-    return this.#running.size
+    return this.#occupied
   }
 
   /**
@@ -272,6 +292,16 @@ export class AgentHost {
     for (const agent of this.#agents.values()) this.#retire(agent)
     this.#agents.clear()
     await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
+  }
+
+  #find(name: string, separator: NameSeparator): { agent: Agent; entryPoint: string } {
+    const exact = this.#agents.get(name)
+    if (exact) return { agent: exact, entryPoint: ENTRY }
+    const cut = name.lastIndexOf(separator)
+    const agent = cut > 0 ? this.#agents.get(name.slice(0, cut)) : undefined
+    const entryPoint = name.slice(cut + 1)
+    if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name)
+    return { agent, entryPoint }
   }
 
   async #drain(timeoutMs: number): Promise<void> {

@@ -162,9 +162,9 @@ export class Agent {
    * Runs one turn. Never throws: what goes wrong is in the handle's `result`. No code of the agent runs before this has
    * returned.
    *
-   * @param onEnd called once, when the result is settled
+   * @param observer told once when the result is settled, and once when no code of the run is left
    */
-  start(entryPoint: string, turn: Turn, onEnd: OnRunEnd): RunHandle {
+  start(entryPoint: string, turn: Turn, observer: RunObserver): RunHandle {
     const run = new AgentRun(this.info.id, {
       id: turn.runId,
       entryPoint,
@@ -174,7 +174,7 @@ export class Agent {
       input: turn.input,
       onProgress: turn.onProgress,
     })
-    const handle = new StartedRun(run, onEnd)
+    const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle)
     return handle
   }
@@ -204,8 +204,12 @@ export class Agent {
     this.#runs++
     try {
       await undefined
+      run.throwIfAborted()
       const opening = exchange.open(this.#reachableModules(run.entryPoint, turn.overrides))
-      if (opening) await opening
+      if (opening) {
+        await opening
+        run.throwIfAborted()
+      }
       await this.#handlerIn(exchange, run).handleText(textToHandle(turn.messages), run)
       // Before the answer is closed: a module may hold something back until then.
       if (exchange.needsClosing) await this.#dispose(exchange)
@@ -220,6 +224,7 @@ export class Agent {
     } finally {
       response.close()
       if (--this.#runs === 0) this.#onIdle?.()
+      handle.finish()
     }
   }
 
@@ -251,27 +256,35 @@ export class Agent {
   }
 }
 
-type OnRunEnd = (handle: RunHandle, describe: () => RunEnd) => void
+/** Hears of the end of a run. */
+export interface RunObserver {
+  /** The result is settled, by the agent or by an abort. */
+  onSettled(handle: RunHandle, describe: () => RunEnd): void
+  /** The agent's code has ended; after an abort that may be much later than the result. */
+  onFinished(): void
+}
 
 /** A run that was started, as whoever started it holds it. What comes after the first outcome is without effect. */
 class StartedRun implements RunHandle {
   readonly id: string
   readonly result: Promise<RunResult>
   readonly #run: AgentRun
-  readonly #onEnd: OnRunEnd
+  readonly #observer: RunObserver
   readonly #startedMs = performance.now()
   #isSettled = false
   #resolve: (result: RunResult) => void = unset
   #reject: (error: unknown) => void = unset
 
-  constructor(run: AgentRun, onEnd: OnRunEnd) {
+  constructor(run: AgentRun, observer: RunObserver) {
     this.id = run.id
     this.#run = run
-    this.#onEnd = onEnd
+    this.#observer = observer
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve
       this.#reject = reject
     })
+    // A result that nobody awaits must not end the process as an unhandled rejection.
+    this.result.catch(unset)
   }
 
   succeed(result: RunResult): void {
@@ -292,11 +305,15 @@ class StartedRun implements RunHandle {
     this.fail(error)
   }
 
+  finish(): void {
+    this.#observer.onFinished()
+  }
+
   #end(status: RunEnd['status']): void {
     if (this.#isSettled) return
     this.#isSettled = true
     const durationMs = performance.now() - this.#startedMs
-    this.#onEnd(this, () => ({
+    this.#observer.onSettled(this, () => ({
       runId: this.id,
       agentId: this.#run.agentId,
       entryPoint: this.#run.entryPoint,

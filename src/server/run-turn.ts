@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { AgentHost, Target } from '../host/host.ts'
+import type { AgentHost } from '../host/host.ts'
 import type { RunHandle, Turn } from '../run/agent.ts'
 
 /**
@@ -8,8 +8,8 @@ import type { RunHandle, Turn } from '../run/agent.ts'
  * `request.signal` will not do: it aborts for every POST once the body is read. A client that left is a connection that
  * closed before the answer was written.
  */
-export function startForReply(reply: FastifyReply, host: AgentHost, target: Target, turn: Turn): RunHandle {
-  const handle = host.start(target, turn)
+export function startForReply(reply: FastifyReply, host: AgentHost, name: string, turn: Turn): RunHandle {
+  const handle = host.start(name, turn)
   const { raw } = reply
   raw.once('close', () => {
     if (!raw.writableFinished) handle.abort(new Error('The client has left.'))

@@ -17,6 +17,8 @@ const MODULES = {
     await new Promise((resolve, reject) => { setTimeout(resolve, Number(text)); run.signal.addEventListener('abort', () => { log.push('aborted'); reject(run.signal.reason) }) })
     await response.respondText(' ended')
   } }) })`,
+  'modules/deaf.ts': `${HEAD}export default defineModule({ name: 'Deaf', provides: [TextMessageHandler],
+  create: () => ({ async handleText(text) { await new Promise((resolve) => setTimeout(resolve, Number(text))) } }) })`,
   'modules/fail.ts': `${HEAD}export default defineModule({ name: 'Fail', provides: [TextMessageHandler], create: () => ({ handleText() { throw new Error('no luck') } }) })`,
   'modules/owned.ts': `${HEAD}export default defineModule({ name: 'Owned', provides: [ToolProvider], config: Type.Object({ name: Type.String() }),
   create: (_, { name }) => { log.push('make ' + name); return { listTools: () => [], async executeTool() { return { text: name } }, dispose() { log.push('dispose ' + name) } } } })`,
@@ -67,7 +69,7 @@ describe('AgentHost', () => {
     })
     await host.run('say', 'x')
     await failure(host.run('fail', 'x'))
-    const handle = host.start(host.resolve('slow'), { messages: [{ role: 'user', content: '20' }] })
+    const handle = host.start('slow', { messages: [{ role: 'user', content: '20' }] })
     handle.abort()
     await failure(handle.result)
     await setTimeout(40)
@@ -217,7 +219,7 @@ describe('AgentHost', () => {
     await host.register(agent('a.b.y', 'say', { config: { text: 'exact' } }))
     const text = async (name: string, separator: '/' | '.') => {
       const messages = [{ role: 'user' as const, content: '' }]
-      return (await host.start(host.resolve(name, separator), { messages }).result).text
+      return (await host.start(name, { messages }, separator).result).text
     }
     expect(await text('a.b', '/')).to.equal('x:')
     expect(await text('a.b/y', '/')).to.equal('y:')
@@ -238,6 +240,77 @@ describe('AgentHost', () => {
     expect([error.code, (error.cause as Error).message]).to.deep.equal(['RUN_ABORTED', 'enough'])
     expect(Date.now() - abortedMs).to.be.below(500)
     expect(globals.hostTestLog).to.deep.equal(['aborted'])
+  })
+
+  it('runs no code of an agent when the signal was aborted before', async () => {
+    const host = await makeHost()
+    await host.register(agent('a', 'owner'))
+    const error = await failure(host.run('a', 'x', { signal: AbortSignal.abort(new Error('too late')) }))
+    expect([error.code, (error.cause as Error).message]).to.deep.equal(['RUN_ABORTED', 'too late'])
+    await setTimeout(20)
+    expect(globals.hostTestLog).to.deep.equal([])
+  })
+
+  it('outlives a failed run whose result nobody awaits', async () => {
+    const host = await makeHost()
+    await host.register(agent('a', 'fail'))
+    const rejections: unknown[] = []
+    const listener = (reason: unknown) => rejections.push(reason)
+    process.on('unhandledRejection', listener)
+    host.start('a', { messages: [{ role: 'user', content: 'x' }] })
+    await setTimeout(20)
+    process.off('unhandledRejection', listener)
+    expect(rejections).to.deep.equal([])
+  })
+
+  it('counts a run that ignores its abort until its code ends', async () => {
+    const host = await makeHost({ maxConcurrentRuns: 1 })
+    await host.register(agent('a', 'deaf'))
+    const handle = host.start('a', { messages: [{ role: 'user', content: '60' }] })
+    await setTimeout(10)
+    handle.abort()
+    await failure(handle.result)
+    expect(host.runningCount).to.equal(1)
+    expect((await failure(host.run('a', '1'))).code).to.equal('OVERLOADED')
+    await eventually(() => expect(host.runningCount).to.equal(0))
+    await host.run('a', '1')
+  })
+
+  it('starts on the version that is registered at that moment', async () => {
+    const host = await makeHost()
+    const v1 = {
+      modules: [
+        { id: 'owner', module: 'owner' },
+        { id: 'own', module: 'owned', scope: 'agent', config: { name: 'v1' } },
+      ],
+    }
+    await host.register({ id: 'a', ...v1 })
+    const { agent: seen, entryPoint } = host.resolve('a')
+    expect([seen.id, entryPoint]).to.deep.equal(['a', '__entry__'])
+    await host.replace('a', JSON.parse(JSON.stringify({ id: 'a', ...v1 }).replace('"v1"', '"v2"')))
+    await eventually(() => expect(globals.hostTestLog).to.include('dispose v1'))
+    const { text } = await host.start('a', { messages: [{ role: 'user', content: 'x' }] }).result
+    expect(text).to.equal('v2')
+    expect(() => host.start('gone', { messages: [] })).to.throw("There is no agent 'gone'.")
+  })
+
+  it('lets one of two registrations of an id at once win, and disposes what the other made', async () => {
+    const host = await makeHost()
+    const owned = (name: string) => ({
+      id: 'a',
+      modules: [
+        { id: 'owner', module: 'owner' },
+        { id: 'own', module: 'owned', scope: 'agent', config: { name } },
+      ],
+    })
+    const results = await Promise.allSettled([host.register(owned('one')), host.register(owned('two'))])
+    const lost = results
+      .filter((result) => result.status === 'rejected')
+      .map(({ reason }) => (reason as HostError).code)
+    expect(lost).to.deep.equal(['AGENT_DUPLICATE'])
+    const [winner, loser] = results[0]?.status === 'fulfilled' ? ['one', 'two'] : ['two', 'one']
+    expect((await host.run('a', 'x')).text).to.equal(winner)
+    expect(globals.hostTestLog).to.include(`dispose ${loser}`).and.not.include(`dispose ${winner}`)
   })
 
   it('limits the runs at once', async () => {

@@ -2,7 +2,6 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { HostError } from '../../../errors.ts'
-import type { Target } from '../../../host/host.ts'
 import type { AgentInfo, RunHandle } from '../../../run/agent.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
@@ -63,24 +62,23 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
-    const target = this.#host.resolve(body.model)
-    return body.stream ? this.#stream(target, body, request, reply) : this.#collect(target, body, reply)
+    return body.stream ? this.#stream(body, request, reply) : this.#collect(body, reply)
   }
 
-  async #collect(target: Target, body: ChatRequest, reply: FastifyReply): Promise<ChatCompletion> {
+  async #collect(body: ChatRequest, reply: FastifyReply): Promise<ChatCompletion> {
     let text = ''
     const turn = toTurn(body, (part) => {
       text += partToText(part)
     })
-    const handle = startForReply(reply, this.#host, target, turn)
+    const handle = startForReply(reply, this.#host, body.model, turn)
     const { usage } = await handle.result
     return toCompletion(nameCompletion(handle, body), text, usage)
   }
 
-  async #stream(target: Target, body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
+  async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
     const turn = toTurn(body, (part) => stream.send(chunks.text(partToText(part))))
     // Started first: a run that is refused is still answered with its own status.
-    const handle = this.#host.start(target, turn)
+    const handle = this.#host.start(body.model, turn)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const stream = this.#streams.open(reply, {
       keepAlive: () => chunks.text(''),

@@ -4,6 +4,7 @@ import { HostError, messageOf } from '../../../errors.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { AgentInfo, RunResult } from '../../../run/agent.ts'
+import type { Part } from '../../../run/run-providers.ts'
 import { logFailure } from '../../error-replies.ts'
 import { partToText } from '../../part-to-text.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
@@ -73,16 +74,17 @@ export class AgentTools {
     if (typeof name !== 'string' || name === '') {
       throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: name must be the name of an agent')
     }
-    const target = this.#options.host.resolve(name, '.')
-    const { info } = target.agent
+    const { host } = this.#options
+    const { agent: info } = host.resolve(name, '.')
     const input = readArguments(info, given)
     const messages = this.#conversation(input, info.id)
-    const handle = this.#options.host.start(target, {
+    const turn = {
       messages,
       input: input.input,
-      onPart: onProgress && ((part) => onProgress(partToText(part))),
+      onPart: onProgress && ((part: Part) => onProgress(partToText(part))),
       onProgress: onProgress && coalesceProgress(onProgress),
-    })
+    }
+    const handle = host.start(name, turn, '.')
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(

@@ -1,7 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
-import type { Target } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
@@ -85,9 +84,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const target = this.#options.host.resolve(body.model)
+    // An unknown name is told before the store is asked.
+    this.#options.host.resolve(body.model)
     const key = readIdempotencyKey(request, body)
-    if (key === undefined) return this.#run(target, body, undefined, request, reply)
+    if (key === undefined) return this.#run(body, undefined, request, reply)
     for (;;) {
       const found = await this.#requests.find(key, body)
       if ('responseId' in found) {
@@ -97,7 +97,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
         continue
       }
       try {
-        return await this.#run(target, body, found.request, request, reply)
+        return await this.#run(body, found.request, request, reply)
       } catch (error) {
         // Another server was quicker with the same request.
         if (!(error instanceof RequestRepeated)) throw error
@@ -108,7 +108,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #run(
-    target: Target,
     body: CreateRequest,
     idempotency: IdempotentRequest | undefined,
     request: FastifyRequest,
@@ -128,7 +127,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       describeFailure: this.#options.describeFailure,
     })
     const { instructions, user, metadata } = body
-    run.start(this.#options.host, target, {
+    run.start(this.#options.host, body.model, {
       messages,
       instructions: instructions ?? undefined,
       user: user ?? undefined,

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { HostError } from '../../../errors.ts'
-import type { AgentHost, Target } from '../../../host/host.ts'
+import type { AgentHost } from '../../../host/host.ts'
 import type { Turn as AgentTurn, RunHandle } from '../../../run/agent.ts'
 import type { AgentEvent } from '../../../run/call-event.ts'
 import { partToText } from '../../part-to-text.ts'
@@ -71,13 +71,13 @@ export class ResponseRun implements StepLog {
     this.settled.catch(() => {})
   }
 
-  /** @throws HostError `OVERLOADED`, `SHUTTING_DOWN` */
+  /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
   start(
     host: AgentHost,
-    target: Target,
+    name: string,
     facts: Pick<AgentTurn, 'messages' | 'instructions' | 'user' | 'metadata'>,
   ): void {
-    this.#handle = host.start(target, {
+    this.#handle = host.start(name, {
       ...facts,
       runId: uuidOf(this.id),
       onPart: (part) => this.#add(partToText(part)),
