@@ -6,6 +6,7 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { findProject } from '../project/find-project.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
+import { isCancelled } from './prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
 
@@ -26,6 +27,7 @@ export abstract class BaseCommand extends Command {
 
   override async catch(error: Error): Promise<void> {
     if (error instanceof Errors.ExitError) throw error
+    if (isCancelled(error)) this.#cancel()
     if (process.env.DEBUG) this.logToStderr(inspect(error))
     if (error instanceof HostError) {
       this.#fail(error.message, error.suggestions, error.code === 'OPTION_INVALID' ? 2 : 1)
@@ -58,6 +60,12 @@ export abstract class BaseCommand extends Command {
     loadEnvironment()
   }
 
+  /** In one line, as errors are: oclif would put it in a box and wrap it. */
+  override warn(input: Error | string): Error | string {
+    this.logToStderr(`Warning: ${typeof input === 'string' ? input : input.message}`)
+    return input
+  }
+
   /** Absolute path of a file that is named on the command line. */
   protected pathOf(file: string): string {
     return resolve(this.calledIn, file)
@@ -77,6 +85,11 @@ export abstract class BaseCommand extends Command {
       message: `Port ${port} ${problem}.`,
       suggestions: [`Choose another: agent-host ${this.id} --port ${other}`],
     }
+  }
+
+  #cancel(): never {
+    this.logToStderr('Cancelled, nothing created.')
+    this.exit(130)
   }
 
   #fail(message: string, suggestions: readonly string[], exitCode: number): never {

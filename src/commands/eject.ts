@@ -5,6 +5,7 @@ import { HostError } from '../errors.ts'
 import type { Ejected } from '../project/eject-items.ts'
 import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
+import { canAsk } from './prompts.ts'
 
 export const destFlag = Flags.string({
   char: 'd',
@@ -74,19 +75,14 @@ async function findInLibrary(names: readonly string[]): Promise<string[]> {
 }
 
 async function ask(folder: string): Promise<string[]> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY) {
+  if (!canAsk()) {
     throw new HostError('OPTION_INVALID', 'Modules can be chosen from a list only on a terminal.', {
       suggestions: ['Name them: agent-host eject -m <package/item>', 'What there is: agent-host eject list'],
     })
   }
   const { offerItems } = await import('./eject/offer-items.ts')
-  const { default: inquirer } = await import('inquirer')
-  return chooseItems(await offerItems(folder), async (message, choices: readonly Choice[]) => {
-    const { chosen } = await inquirer.prompt<{ chosen: string[] }>([
-      { type: 'checkbox', name: 'chosen', message, choices: [...choices] },
-    ])
-    return chosen
-  })
+  const { default: checkbox } = await import('@inquirer/checkbox')
+  return chooseItems(await offerItems(folder), (message, choices: readonly Choice[]) => checkbox({ message, choices }))
 }
 
 function misplaced(word: string): HostError {

@@ -1,28 +1,50 @@
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
+import { callingPackageManager, PACKAGE_MANAGERS, type PackageManager } from '../project/package-manager.ts'
 import { PROVIDERS } from '../project/providers.ts'
+import { TEMPLATES, type TemplateName } from '../project/templates.ts'
 import { BaseCommand } from './base-command.ts'
+import type { Answers } from './init/ask-choices.ts'
+import { canAsk } from './prompts.ts'
 
 const LLMS = ['offline', ...PROVIDERS.map(({ name }) => name)]
+const NAMES = Object.keys(TEMPLATES) as TemplateName[]
 
 export default class Init extends BaseCommand {
-  static override description = 'Makes a project: an example agent that answers without any key, a tool, a test.'
+  static override description =
+    'Creates a project: an agent that answers without any key, a tool, a test. On a terminal it asks for what you leave out.'
   static override examples = [
-    '<%= config.bin %> init myproj',
-    '<%= config.bin %> init myproj --llm openai --python 3.12',
+    '<%= config.bin %> init',
+    '<%= config.bin %> init myproj --yes',
+    '<%= config.bin %> init myproj --template rag --llm openai --python 3.12',
   ]
   static override args = {
-    project_name: Args.string({ required: true, description: 'Folder to make; an empty one is fine' }),
+    project_name: Args.string({ description: 'Folder of the project; . is the current one' }),
   }
   static override flags = {
+    template: Flags.string({ description: 'What the project starts with [default: minimal]', options: NAMES }),
+    llm: Flags.string({ description: 'Model provider [default: offline]', options: LLMS }),
+    'api-key': Flags.string({
+      description: 'Key of the provider (for ollama, its address), saved in .env; - reads it from standard input',
+      helpValue: '<key>',
+    }),
     python: Flags.string({
-      description: 'Python version for tools in Python, kept in .python-version',
+      description: 'Python version for tools in Python, saved in .python-version',
       helpValue: '3.12',
     }),
-    llm: Flags.string({ description: 'Model provider to prepare .env for [default: offline]', options: LLMS }),
-    yes: Flags.boolean({ char: 'y', description: 'Ask nothing' }),
-    install: Flags.boolean({ description: 'Run npm install in the new project' }),
+    git: Flags.boolean({ description: 'Initialise a git repository', allowNo: true }),
+    install: Flags.boolean({ description: 'Install dependencies', allowNo: true }),
+    'package-manager': Flags.string({
+      description: 'Package manager [default: the one that runs this command, otherwise npm]',
+      options: [...PACKAGE_MANAGERS],
+    }),
+    'agent-host': Flags.string({
+      description: 'agent-host to depend on: a version range, tarball or folder [default: this version]',
+      helpValue: '<version>',
+    }),
+    yes: Flags.boolean({ char: 'y', description: 'Ask nothing; what you leave out has its default' }),
   }
 
   /** The `.env` of the folder that happens to be around is none of the new project's. */
@@ -30,53 +52,110 @@ export default class Init extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Init)
-    const { project_name: name } = args
-    checkChoices(name, flags.python)
+    checkChoices(args.project_name, flags)
     const { makeProject, refuseUsedFolder } = await import('../project/make-project.ts')
-    const { keepSchema } = await import('../project/keep-schema.ts')
-    const folder = resolve(name)
-    await refuseUsedFolder(folder)
-    const asks = !flags.yes && process.stdin.isTTY && process.stdout.isTTY
-    const llm = flags.llm ?? (asks ? await askForProvider() : 'offline')
-    await makeProject(folder, { name: folder, llm, python: flags.python })
-    await keepSchema(folder)
-    this.log(`The project ${name} is made.`)
-    if (flags.python) await this.#warnOfMissingPython(flags.python)
-    if (flags.install) await this.#install(folder)
-    const provider = PROVIDERS.find((each) => each.name === llm)
-    if (provider) {
-      this.log(`  Set ${provider.variable} in ${join(name, '.env')}; until then the offline model answers.`)
+    const packageManager = readPackageManager(flags['package-manager'])
+    const said: Answers = {
+      name: args.project_name,
+      template: flags.template as TemplateName | undefined,
+      llm: flags.llm,
+      apiKey: await readKey(flags['api-key']),
+      git: flags.git,
+      install: flags.install,
     }
-    this.log(`  cd ${name}\n  agent-host dev`)
+    const { askChoices } = await import('./init/ask-choices.ts')
+    const asks = !flags.yes && canAsk()
+    const choices = asks ? await askChoices(said, { packageManager, refuse: refuseUsedFolder }) : withDefaults(said)
+    const folder = resolve(choices.name)
+    const { python, 'agent-host': dependency } = flags
+    const kept = await makeProject(folder, { ...choices, name: folder, python, packageManager, dependency })
+    const { keepSchema } = await import('../project/keep-schema.ts')
+    await keepSchema(folder)
+    this.log(`Created project ${basename(folder)}.`)
+    await this.#warnOfKept(folder, kept)
+    if (python) await this.#warnOfMissingPython(python)
+    if (choices.git) await this.#initialiseGit(folder)
+    const isInstalled = choices.install && (await this.#install(folder, packageManager))
+    for (const line of nextSteps(choices, packageManager, isInstalled)) this.log(`  ${line}`)
+  }
+
+  async #warnOfKept(folder: string, kept: readonly string[]): Promise<void> {
+    if (kept.length > 0) this.log(`Kept your ${kept.join(', ')}.`)
+    if (!kept.includes('.gitignore')) return
+    const { readFile } = await import('node:fs/promises')
+    const lines = (await readFile(join(folder, '.gitignore'), 'utf8')).split('\n').map((line) => line.trim())
+    const missing = IGNORED.filter((path) => !lines.some((line) => line.replace(/^\/|\/$/g, '') === path))
+    if (missing.length > 0)
+      this.warn(`Add these lines to .gitignore; without them keys and records may be committed: ${missing.join(' ')}`)
   }
 
   async #warnOfMissingPython(version: string): Promise<void> {
     const { execa } = await import('execa')
     const { failed } = await execa(`python${version}`, ['--version'], { reject: false })
-    if (failed) this.warn(`There is no python${version} on this machine: tools in Python need it.`)
+    if (failed) this.warn(`There is no python${version} on this machine. Tools in Python need it.`)
   }
 
-  async #install(folder: string): Promise<void> {
+  async #initialiseGit(folder: string): Promise<void> {
     const { execa } = await import('execa')
-    const { failed, exitCode } = await execa('npm', ['install'], { cwd: folder, stdio: 'inherit', reject: false })
-    if (failed) this.warn(`npm install failed (exit code ${exitCode}); the project is there and works without it.`)
+    const { failed, stderr } = await execa('git', ['init', '--quiet'], { cwd: folder, reject: false })
+    if (failed) this.warn(`git init failed${stderr ? `: ${stderr}` : '.'}`)
+  }
+
+  async #install(folder: string, packageManager: PackageManager): Promise<boolean> {
+    const { execa } = await import('execa')
+    this.log(`Installing dependencies with ${packageManager}.`)
+    const options = { cwd: folder, stdio: 'inherit', reject: false } as const
+    const { failed, exitCode } = await execa(packageManager, ['install'], options)
+    const reason = exitCode === undefined ? 'is not there or was stopped' : `failed with exit code ${exitCode}`
+    if (failed) this.warn(`${packageManager} install ${reason}. The project is complete; run it again later.`)
+    return !failed
   }
 }
 
-function checkChoices(name: string, python: string | undefined): void {
-  if (name.trim() === '') throw new HostError('OPTION_INVALID', 'The name of the project must not be empty.')
-  if (python === undefined || /^\d+(\.\d+){0,2}$/.test(python)) return
-  throw new HostError('OPTION_INVALID', `--python must be a version such as 3.12, not '${python}'.`)
+/** Lines of `.gitignore` that keep secrets and records out of a repository. */
+const IGNORED = ['.env', 'node_modules', 'debug', 'responses', 'memory', 'conversations']
+
+function withDefaults({ name, template = 'minimal', llm = 'offline', apiKey = '', git, install }: Answers) {
+  if (name === undefined) {
+    throw new HostError('OPTION_INVALID', 'The name of the project is missing.', {
+      suggestions: ['agent-host init <name>', 'In the current folder: agent-host init .'],
+    })
+  }
+  return { name, template, llm, apiKey, git: git ?? false, install: install ?? false }
 }
 
-async function askForProvider(): Promise<string> {
-  const { default: inquirer } = await import('inquirer')
-  const choices = [
-    { name: 'None yet: the offline model answers, without key or network', value: 'offline' },
-    ...PROVIDERS.map(({ name, title }) => ({ name: title, value: name })),
+function readPackageManager(flag: string | undefined): PackageManager {
+  return PACKAGE_MANAGERS.find((known) => known === flag) ?? callingPackageManager(process.env) ?? 'npm'
+}
+
+async function readKey(flag: string | undefined): Promise<string | undefined> {
+  const key = flag === '-' ? (await text(process.stdin)).trim() : flag
+  if (key === undefined || /^[^\p{Cc}]+$/u.test(key)) return key
+  throw new HostError('OPTION_INVALID', '--api-key must be one line of text.')
+}
+
+function checkChoices(name: string | undefined, flags: { python?: string; llm?: string; 'api-key'?: string }): void {
+  if (name?.trim() === '') throw new HostError('OPTION_INVALID', 'The name of the project must not be empty.')
+  if (flags['api-key'] !== undefined && (flags.llm ?? 'offline') === 'offline') {
+    throw new HostError('OPTION_INVALID', '--api-key needs --llm with the provider that the key is for.')
+  }
+  if (flags.python === undefined || /^\d+(\.\d+){0,2}$/.test(flags.python)) return
+  throw new HostError('OPTION_INVALID', `--python must be a version such as 3.12, not '${flags.python}'.`)
+}
+
+function nextSteps(
+  { name, llm, apiKey, install }: { name: string; llm: string; apiKey: string; install: boolean },
+  packageManager: PackageManager,
+  isInstalled: boolean,
+): string[] {
+  const provider = PROVIDERS.find((each) => each.name === llm)
+  const isCalled = callingPackageManager(process.env) !== undefined
+  return [
+    ...(provider && apiKey === ''
+      ? [`Set ${provider.variable} in ${join(name, '.env')}; until then the offline model answers.`]
+      : []),
+    ...(resolve(name) === process.cwd() ? [] : [`cd ${name}`]),
+    ...(!isInstalled && (isCalled || install) ? [`${packageManager} install`] : []),
+    isInstalled || isCalled ? `${packageManager} run dev` : 'agent-host dev',
   ]
-  const { llm } = await inquirer.prompt<{ llm: string }>([
-    { type: 'select', name: 'llm', message: 'Which model provider do you use?', choices },
-  ])
-  return llm
 }

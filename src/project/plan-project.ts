@@ -1,46 +1,93 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { VERSION } from '../version.ts'
 import { PROVIDERS } from './providers.ts'
+import { TEMPLATES, type TemplateName } from './templates.ts'
 import type { PlannedFile } from './write-files.ts'
 
 export interface ProjectChoices {
   readonly name: string
-  /** Of {@link PROVIDERS}, or `offline`. */
+  /** One of {@link PROVIDERS}, or `offline`. */
   readonly llm: string
+  /** Key of the provider, or its address where it has no key. */
+  readonly apiKey?: string | undefined
+  /** Default: `minimal`. */
+  readonly template?: TemplateName
   /** Interpreter version for tools in Python, `3.12`. */
   readonly python?: string | undefined
+  /** Yarn gets the settings that it needs. */
+  readonly packageManager?: string | undefined
+  /** What the project depends on: a version range, a tarball or a folder. Default: this version. */
+  readonly dependency?: string | undefined
 }
 
 // The same place from src/project/ and from dist/project/.
-const TEMPLATE = fileURLToPath(new URL('../../templates/project/', import.meta.url))
+const FOLDER = fileURLToPath(new URL('../../templates/', import.meta.url))
 
 /** npm leaves these out of packages, or reads them as its own: the template has them without the dot. */
-const DOTTED = ['env', 'gitignore']
+const DOTTED: Readonly<Record<string, string>> = { env: '.env', gitignore: '.gitignore', vscode: '.vscode' }
 
-/** Every file of a new project. */
+/** Every file of a new project, in alphabetical order. */
 export async function planProject(choices: ProjectChoices): Promise<PlannedFile[]> {
-  const entries = await readdir(TEMPLATE, { recursive: true, withFileTypes: true })
-  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const files = await Promise.all(paths.sort().map((path) => planFile(path, choices)))
-  return choices.python ? [...files, { path: '.python-version', content: `${choices.python}\n` }] : files
+  const { layers } = TEMPLATES[choices.template ?? 'minimal']
+  const texts = new Map((await Promise.all(layers.map(readLayer))).flat())
+  for (const [path, text] of additions(choices)) texts.set(path, text)
+  return [...texts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, text]) => planFile(path, text, choices))
 }
 
-async function planFile(path: string, choices: ProjectChoices): Promise<PlannedFile> {
-  const inside = relative(TEMPLATE, path).split(sep).join('/')
-  const text = (await readFile(path, 'utf8')).replaceAll('PROJECT_NAME', packageName(choices.name))
-  if (!DOTTED.includes(inside)) return { path: inside, content: text }
-  if (inside !== 'env') return { path: `.${inside}`, content: text }
-  return { path: '.env', content: text + environmentOf(choices.llm), mode: 0o600 }
+async function readLayer(name: string): Promise<[path: string, text: string][]> {
+  const folder = join(FOLDER, name)
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  return Promise.all(
+    files.map(async (file) => [dotted(relative(folder, file).split(sep).join('/')), await readFile(file, 'utf8')]),
+  )
 }
 
-/** A commented line for each provider; the chosen one stands first and waits for its key. */
-function environmentOf(llm: string): string {
+function dotted(path: string): string {
+  const [first = '', ...rest] = path.split('/')
+  return [DOTTED[first] ?? first, ...rest].join('/')
+}
+
+function additions({ python, packageManager }: ProjectChoices): [path: string, text: string][] {
+  return [
+    ...(python ? [['.python-version', `${python}\n`] as [string, string]] : []),
+    // Plug'n'Play hides packages from everything but Yarn's own loader; an empty lock file makes the folder a project.
+    ...(packageManager === 'yarn'
+      ? ([
+          ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
+          ['yarn.lock', ''],
+        ] as [string, string][])
+      : []),
+  ]
+}
+
+function planFile(path: string, text: string, { name, llm, apiKey, dependency }: ProjectChoices): PlannedFile {
+  if (path === '.env') return { path, content: text + environmentOf(llm, apiKey), mode: 0o600 }
+  const content = text
+    .replaceAll('PROJECT_NAME', packageName(name))
+    .replaceAll('AGENT_HOST_DEPENDENCY', dependency ?? `^${VERSION}`)
+  return { path, content }
+}
+
+/** A line for each provider, the chosen one first; without its key it is a comment as the others are. */
+function environmentOf(llm: string, apiKey: string | undefined): string {
   const chosen = PROVIDERS.filter(({ name }) => name === llm)
   const others = PROVIDERS.filter(({ name }) => name !== llm)
-  return [...chosen, ...others]
-    .map(({ title, variable, example }) => `\n# ${title}\n# ${variable}=${example}\n`)
-    .join('')
+  return [
+    ...chosen.map(({ title, variable, example }) =>
+      apiKey ? `\n# ${title}\n${variable}=${quote(apiKey)}\n` : `\n# ${title}\n# ${variable}=${example}\n`,
+    ),
+    ...others.map(({ title, variable, example }) => `\n# ${title}\n# ${variable}=${example}\n`),
+  ].join('')
+}
+
+/** As `process.loadEnvFile` reads it back. */
+function quote(value: string): string {
+  if (/^[\w.:/+=@-]*$/.test(value)) return value
+  const mark = ["'", '"', '`'].find((each) => !value.includes(each)) ?? "'"
+  return `${mark}${value}${mark}`
 }
 
 /** What npm accepts as a name. */

@@ -1,12 +1,19 @@
-import { readdir, stat } from 'node:fs/promises'
+import { chmod, readdir, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { parseEnv } from 'node:util'
 import { expect } from 'chai'
+import { TEMPLATES } from '../../src/project/templates.ts'
+import { VERSION } from '../../src/version.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
+import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
 const FILES = [
   '.agent-host/agent.schema.json',
   '.env',
   '.gitignore',
+  '.vscode/extensions.json',
+  'AGENTS.md',
   'README.md',
   'agents/example.yml',
   'modules/__init__.py',
@@ -27,30 +34,15 @@ async function filesBelow(folder: string): Promise<string[]> {
 }
 
 describe('init', () => {
-  it('makes a project and says what comes next', async () => {
+  it('creates a project and says what comes next', async () => {
     const { dir, path } = await makeProject()
     expect(await runCli(['init', 'myproj'], { cwd: dir })).to.deep.equal({
       exitCode: 0,
-      stdout: 'The project myproj is made.\n  cd myproj\n  agent-host dev\n',
+      stdout: 'Created project myproj.\n  cd myproj\n  agent-host dev\n',
       stderr: '',
     })
     expect(await filesBelow(path('myproj'))).to.deep.equal(FILES)
     expect(await readdir(dir)).to.deep.equal(['myproj'])
-  })
-
-  it('makes a project whose agents and tests are in order, with nothing installed and no network', async () => {
-    const { dir, path } = await makeProject()
-    await runCli(['init', 'myproj'], { cwd: dir })
-    const checked = await runCli(['check'], { cwd: path('myproj') })
-    expect({ exitCode: checked.exitCode, last: checked.stdout.trimEnd().split('\n').at(-1) }).to.deep.equal({
-      exitCode: 0,
-      last: '1 agent, 0 problems',
-    })
-    const tested = await runCli(['test'], { cwd: path('myproj') })
-    expect(tested.stdout)
-      .to.match(/pass 2\n/)
-      .and.to.match(/fail 0\n/)
-    expect(tested.exitCode).to.equal(0)
   })
 
   it('keeps .env to its owner, every provider in it commented, the chosen one first', async () => {
@@ -106,12 +98,182 @@ describe('init', () => {
     const { dir, read } = await makeProject({ myproj: 'a file' })
     const { exitCode, stderr } = await runCli(['init', 'myproj'], { cwd: dir })
     expect(exitCode).to.equal(1)
-    expect(stderr).to.match(/^Error: .*myproj cannot be used: /)
+    expect(stderr).to.match(/^Error: Cannot use .*myproj: /)
     expect(await read('myproj')).to.equal('a file')
+  })
+
+  it('counts a folder with what a repository and editors begin with as empty, and keeps all of it', async () => {
+    const files = {
+      '.git/HEAD': 'ref: refs/heads/main\n',
+      '.gitignore': 'node_modules\n',
+      LICENSE: 'MIT\n',
+      'README.md': '# Mine\n',
+      '.idea/x.xml': '',
+      '.vscode/settings.json': '{}',
+    }
+    const { dir, path, read } = await makeProject(files)
+    const { exitCode, stdout, stderr } = await runCli(['init', '.', '--git'], { cwd: dir })
+    expect({ exitCode, stdout }).to.deep.equal({
+      exitCode: 0,
+      stdout: `Created project ${basename(dir)}.\nKept your .gitignore, README.md.\n  agent-host dev\n`,
+    })
+    expect(stderr).to.contain(
+      'Warning: Add these lines to .gitignore; without them keys and records may be committed: .env debug responses',
+    )
+    for (const [file, text] of Object.entries(files)) if (file !== '.git/HEAD') expect(await read(file)).to.equal(text)
+    const created = (await filesBelow(path('.'))).filter((file) => !file.startsWith('.git/') && !(file in files))
+    expect(created).to.deep.equal(FILES.filter((file) => !['.gitignore', 'README.md'].includes(file)))
+  })
+
+  for (const template of Object.keys(TEMPLATES)) {
+    it(`the template ${template} has agents and tests that are in order, without key or network`, async () => {
+      const { dir, path } = await makeProject()
+      await runCli(['init', 'myproj', '--template', template], { cwd: dir })
+      const checked = await runCli(['check'], { cwd: path('myproj') })
+      expect([checked.stdout.trimEnd().split('\n').at(-1), checked.stderr]).to.deep.equal(['1 agent, 0 problems', ''])
+      const tested = await runCli(['test'], { cwd: path('myproj') })
+      expect(tested.stdout, tested.stdout).to.match(/fail 0\n/)
+      expect(await filesBelow(path('myproj'))).to.include.members(FILES)
+    }).timeout(60_000)
+  }
+
+  it('saves the key in .env, readable for its owner alone, and shows it nowhere', async () => {
+    const { dir, path, read } = await makeProject()
+    const args = ['init', 'myproj', '--llm', 'anthropic', '--api-key', "sk-ant-it's #1"]
+    const { stdout, stderr } = await runCli(args, { cwd: dir })
+    expect(stdout + stderr)
+      .not.to.contain('sk-ant')
+      .and.not.to.contain('Set ANTHROPIC')
+    expect((await stat(path('myproj/.env'))).mode & 0o777).to.equal(0o600)
+    expect(parseEnv(await read('myproj/.env')).ANTHROPIC_API_KEY).to.equal("sk-ant-it's #1")
+  })
+
+  it('refuses a key that no provider was named for', async () => {
+    const { dir } = await makeProject()
+    const { exitCode, stderr } = await runCli(['init', 'myproj', '--api-key', 'sk-1'], { cwd: dir })
+    expect([exitCode, stderr]).to.deep.equal([
+      2,
+      'Error: --api-key needs --llm with the provider that the key is for.\n',
+    ])
+  })
+
+  it('depends on agent-host, and has for Yarn the settings that it needs', async () => {
+    const { dir, path, read } = await makeProject()
+    await runCli(['init', 'myproj', '--agent-host', 'file:../x.tgz'], {
+      cwd: dir,
+      env: { npm_config_user_agent: 'yarn/4.5.0 npm/? node/v20' },
+    })
+    expect(JSON.parse(await read('myproj/package.json')).dependencies).to.deep.equal({ 'agent-host': 'file:../x.tgz' })
+    expect(await read('myproj/.yarnrc.yml')).to.equal('nodeLinker: node-modules\n')
+    await runCli(['init', 'other', '--package-manager', 'npm'], { cwd: dir })
+    expect(JSON.parse(await read('other/package.json')).dependencies).to.deep.equal({ 'agent-host': `^${VERSION}` })
+    expect(await filesBelow(path('other'))).not.to.include('.yarnrc.yml')
+  })
+
+  it('says which commands come next in the words of the package manager that called it', async () => {
+    const { dir } = await makeProject()
+    const env = { npm_config_user_agent: 'pnpm/10.2.0 npm/? node/v20' }
+    const { stdout } = await runCli(['init', 'myproj'], { cwd: dir, env })
+    expect(stdout).to.equal('Created project myproj.\n  cd myproj\n  pnpm install\n  pnpm run dev\n')
+  })
+
+  it('warns when the installation fails, and ends with 0', async () => {
+    const { dir, write, path } = await makeProject()
+    await write('bin/pnpm', '#!/bin/sh\necho "no such package" >&2\nexit 3\n')
+    await chmod(path('bin/pnpm'), 0o755)
+    const { exitCode, stdout, stderr } = await runCli(['init', 'myproj', '--install', '--package-manager', 'pnpm'], {
+      cwd: dir,
+      env: { PATH: `${path('bin')}:${process.env.PATH}` },
+    })
+    expect({ exitCode, stdout }).to.deep.equal({
+      exitCode: 0,
+      stdout:
+        'Created project myproj.\nInstalling dependencies with pnpm.\n  cd myproj\n  pnpm install\n  agent-host dev\n',
+    })
+    expect(stderr)
+      .to.contain('no such package')
+      .and.to.match(/pnpm install failed with exit code 3\./)
+  })
+
+  it('initialises a git repository when asked to', async () => {
+    const { dir, exists } = await makeProject()
+    await runCli(['init', 'myproj', '--git'], { cwd: dir })
+    expect(exists('myproj/.git/HEAD')).to.equal(true)
   })
 
   it('does not read the .env of the folder around', async () => {
     const { dir } = await makeProject({ '.env/file': '' })
     expect((await runCli(['init', 'myproj'], { cwd: dir })).exitCode).to.equal(0)
+  })
+})
+
+describe('init on a terminal', () => {
+  before(function () {
+    needsTerminal(this)
+  })
+  afterEach(closeTerminals)
+
+  it('asks for everything that is left out; the key is never shown', async () => {
+    const { dir, read, path, exists } = await makeProject()
+    const terminal = openTerminal(['init'], { cwd: dir })
+    await terminal.shows(/Name of the project:/)
+    terminal.type(`shop${KEYS.enter}`)
+    await terminal.shows(/Template:/)
+    terminal.type(KEYS.down + KEYS.enter)
+    await terminal.shows(/Model provider:/)
+    terminal.type(KEYS.down + KEYS.enter)
+    await terminal.shows(/OPENAI_API_KEY \(hidden, saved in \.env/)
+    terminal.type(`sk-very-secret${KEYS.enter}`)
+    await terminal.shows(/Initialise a git repository\?/)
+    terminal.type(KEYS.enter)
+    await terminal.shows(/Install dependencies with npm\?/)
+    terminal.type(`n${KEYS.enter}`)
+    await terminal.shows(/Created project shop\.\n {2}cd shop\n {2}agent-host dev/)
+    expect(await terminal.ended).to.equal(0)
+    expect(terminal.screen()).not.to.contain('sk-very-secret')
+    expect(parseEnv(await read('shop/.env')).OPENAI_API_KEY).to.equal('sk-very-secret')
+    expect((await stat(path('shop/.env'))).mode & 0o777).to.equal(0o600)
+    expect(exists('shop/tools/orders.ts') && exists('shop/.git/HEAD')).to.equal(true)
+  })
+
+  it('Ctrl-C cancels at every prompt: nothing is created, exit code 130', async () => {
+    for (const [args, prompt] of [
+      [['init'], /Name of the project:/],
+      [['init', 'x'], /Template:/],
+      [['init', 'x', '--template', 'rag'], /Model provider:/],
+      [['init', 'x', '--template', 'rag', '--llm', 'openai'], /OPENAI_API_KEY/],
+      [['init', 'x', '--template', 'rag', '--llm', 'ollama'], /Address of Ollama/],
+      [['init', 'x', '--template', 'rag', '--llm', 'offline'], /git repository\?/],
+      [['init', 'x', '--template', 'rag', '--llm', 'offline', '--no-git'], /Install dependencies/],
+      [['eject'], /Which packages\?/],
+    ] as const) {
+      const { dir } = await makeProject()
+      const terminal = openTerminal(args, { cwd: dir })
+      await terminal.shows(prompt)
+      terminal.type(KEYS.ctrlC)
+      expect(await terminal.ended, args.join(' ')).to.equal(130)
+      expect(terminal.screen()).to.match(/Cancelled, nothing created\.\n$/)
+      expect(await readdir(dir)).to.deep.equal([])
+    }
+  }).timeout(60_000)
+
+  for (const [what, args, env] of [
+    ['--yes', ['--yes'], {}],
+    ['CI', [], { CI: 'true' }],
+  ] as const) {
+    it(`asks nothing with ${what}`, async () => {
+      const { dir, exists } = await makeProject()
+      const terminal = openTerminal(['init', 'shop', ...args], { cwd: dir, env })
+      expect(await terminal.ended).to.equal(0)
+      expect(terminal.screen()).to.equal('Created project shop.\n  cd shop\n  agent-host dev\n')
+      expect(exists('shop/agents/example.yml')).to.equal(true)
+    })
+  }
+
+  it('refuses a folder that is in use before it asks anything else', async () => {
+    const { dir } = await makeProject({ 'shop/notes.txt': '' })
+    const terminal = openTerminal(['init', 'shop'], { cwd: dir })
+    expect(await terminal.ended).to.equal(1)
+    expect(terminal.screen()).to.match(/^Error: The folder .*shop is not empty\.\n/)
   })
 })

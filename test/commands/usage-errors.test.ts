@@ -35,7 +35,14 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['serve', '--mcp-api-key', ''], ['Error: --mcp-api-key (MCP_API_KEY) must not be empty.']],
   [['dev', '--compat-api-key='], ['Error: --compat-api-key (CUSTOM_COMPAT_API_KEY) must not be empty.']],
   [['dev', '--debug-ui', 'maybe'], ["Error: --debug-ui (AGENT_HOST_DEBUG_UI) must be true or false, not 'maybe'."]],
-  [['init'], ['Error: Missing 1 required arg:', 'project_name  Folder to make; an empty one is fine', MORE]],
+  [
+    ['init'],
+    [
+      'Error: The name of the project is missing.',
+      'agent-host init <name>',
+      'In the current folder: agent-host init .',
+    ],
+  ],
   [['init', ''], ['Error: The name of the project must not be empty.']],
   [
     ['init', 'a', 'b'],

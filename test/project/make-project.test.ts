@@ -6,7 +6,7 @@ import { makeProject as makeFolder } from '../support/temp-project.ts'
 
 const CHOICES = { name: 'demo', llm: 'offline' }
 
-async function failureOf(promise: Promise<void>): Promise<string> {
+async function failureOf(promise: Promise<unknown>): Promise<string> {
   const error = await promise.then(
     () => undefined,
     (thrown: unknown) => thrown,

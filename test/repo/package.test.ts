@@ -66,6 +66,7 @@ describe('the package', () => {
       'modules/tools/lib/python-worker.py',
       'modules/llm/auto.ts',
       'templates/project/gitignore',
+      'templates/project/vscode/extensions.json',
       'templates/project/env',
     ])
     expect(files.filter((file) => /\.tgz$|tsconfig\.build|__pycache__/.test(file))).to.deep.equal([])

@@ -1,3 +1,3 @@
 // Your own modules go here: modules/weather.ts is `module: weather` in an agent file.
-// A file with the path of a library module (modules/llm/auto.ts) is used instead of it.
+// A project file with the same path as a library module (modules/llm/auto.ts) overrides it.
 export {}

@@ -1,0 +1,81 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { PROVIDERS } from '../../project/providers.ts'
+import { TEMPLATES, type TemplateName } from '../../project/templates.ts'
+
+/** Everything that `init` wants to know; what is undefined was left out. */
+export interface Answers {
+  readonly name?: string | undefined
+  readonly template?: TemplateName | undefined
+  readonly llm?: string | undefined
+  /** Empty when it comes later. */
+  readonly apiKey?: string | undefined
+  readonly git?: boolean | undefined
+  readonly install?: boolean | undefined
+}
+
+export type Choices = { readonly [Key in keyof Answers]-?: Exclude<Answers[Key], undefined> }
+
+/**
+ * Asks for what was left out on the command line, one question at a time.
+ *
+ * @param refuse throws when a folder cannot be used: asked before the other questions, whose answers would be lost
+ */
+export async function askChoices(
+  { name: given, ...said }: Answers,
+  { packageManager, refuse }: { packageManager: string; refuse: (folder: string) => Promise<void> },
+): Promise<Choices> {
+  const name = given ?? (await askName())
+  const folder = resolve(name)
+  await refuse(folder)
+  const template = said.template ?? (await askTemplate())
+  const llm = said.llm ?? (await askProvider())
+  const apiKey = said.apiKey ?? (await askKey(llm))
+  const isRepository = existsSync(join(folder, '.git'))
+  const git = said.git ?? (!isRepository && (await confirm('Initialise a git repository?')))
+  const install = said.install ?? (await confirm(`Install dependencies with ${packageManager}?`))
+  return { name, template, llm, apiKey, git, install }
+}
+
+async function askName(): Promise<string> {
+  const { default: input } = await import('@inquirer/input')
+  const validate = (text: string) => text.trim() !== '' || 'The name must not be empty.'
+  return (await input({ message: 'Name of the project:', default: 'my-agents', validate })).trim()
+}
+
+async function askTemplate(): Promise<TemplateName> {
+  const { default: select } = await import('@inquirer/select')
+  const choices = Object.entries(TEMPLATES).map(([name, { title }]) => ({
+    name: `${name.padEnd(8)} ${title}`,
+    value: name as TemplateName,
+    short: name,
+  }))
+  return select({ message: 'Template:', choices })
+}
+
+async function askProvider(): Promise<string> {
+  const { default: select } = await import('@inquirer/select')
+  const choices = [
+    { name: 'None yet: an offline model answers, without key or network', value: 'offline', short: 'none yet' },
+    ...PROVIDERS.map(({ name, title }) => ({ name: title, value: name })),
+  ]
+  return select({ message: 'Model provider:', choices })
+}
+
+/** Hidden; the address of a provider without keys is no secret. */
+async function askKey(llm: string): Promise<string> {
+  const provider = PROVIDERS.find(({ name }) => name === llm)
+  if (!provider) return ''
+  const { title, variable, example } = provider
+  if (!variable.endsWith('_KEY')) {
+    const { default: input } = await import('@inquirer/input')
+    return input({ message: `Address of ${title}:`, default: example })
+  }
+  const { default: password } = await import('@inquirer/password')
+  return password({ message: `${variable} (hidden, saved in .env; empty to add it later):` })
+}
+
+async function confirm(message: string): Promise<boolean> {
+  const { default: ask } = await import('@inquirer/confirm')
+  return ask({ message, default: true })
+}
