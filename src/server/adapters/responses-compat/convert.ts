@@ -42,7 +42,7 @@ export function beginRecord(body: CreateRequest, id: string, createdAt: number):
   }
 }
 
-const NO_USAGE = toTokenUsage({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 })
+export const NO_USAGE = toTokenUsage({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 })
 
 /** Readers of the Open Responses schema want every field of a function. */
 function toTool(tool: Record<string, unknown>): Record<string, unknown> {

@@ -1,4 +1,5 @@
-import { type EndStep, endRecord, isEnd, Output, type Step } from './output.ts'
+import { type CallStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
+import { endRecord, Output } from './output.ts'
 import type { ResponseRecord } from './schema.ts'
 
 /** The line that every stream ends with. */
@@ -78,7 +79,7 @@ export class EventWriter {
     this.#writeFields('response.output_item.done', { output_index, item })
   }
 
-  #call(step: Parameters<Output['addCall']>[0]): void {
+  #call(step: CallStep): void {
     const output_index = this.#output.index
     const item = this.#output.addCall(step)
     const place = { item_id: item.id, output_index }

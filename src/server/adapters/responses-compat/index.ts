@@ -1,5 +1,13 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Conversation } from '../../../durable/conversation-tree.ts'
+import { makeTurn } from '../../../durable/conversation-tree.ts'
+import type { DurableRun } from '../../../durable/durable-run.ts'
+import { DurableRuns } from '../../../durable/durable-runs.ts'
+import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
+import { RunIds } from '../../../durable/run-ids.ts'
+import type { Draft, StoredRun } from '../../../durable/run-store.ts'
+import { nowSeconds } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { openStore } from '../../../store/open-store.ts'
@@ -7,19 +15,20 @@ import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import { logFailure } from '../../error-replies.ts'
 import type { EventStream } from '../../event-streams.ts'
-import type { Conversation } from './conversations.ts'
+import { partToText } from '../../part-to-text.ts'
 import { beginRecord, toInputItems, toMessages } from './convert.ts'
-import { type IdempotentRequest, IdempotentRequests } from './idempotency.ts'
-import { findItem, isResponseId, ResponseIds } from './ids.ts'
+import { findItem, RESPONSE_PREFIX } from './ids.ts'
+import { recordAfter } from './output.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
-import { RequestRepeated, ResponseRun, type StepLog } from './response-run.ts'
-import { type Draft, draftTurn, ResponseStore, type Stored } from './response-store.ts'
+import { readRowV1 } from './read-v1-row.ts'
 import { CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
-import { sendSteps, storedLog } from './send-steps.ts'
-import { Upkeep } from './upkeep.ts'
+import { sendSteps } from './send-steps.ts'
 
-/** What a request with an id in its path has. */
+type Run = DurableRun<ResponseRecord, InputItem>
+type Stored = StoredRun<ResponseRecord, InputItem>
+
+/** Route with an id in its path. */
 interface ById {
   Params: { id: string }
   Querystring: Query
@@ -29,13 +38,9 @@ interface ById {
 export class ResponsesCompatApiAdapter implements Adapter {
   readonly isOpen: boolean
   readonly #options: AdapterOptions
-  readonly #ids = new ResponseIds()
-  /** What runs in this process. */
-  readonly #runs = new Map<string, ResponseRun>()
+  readonly #ids = new RunIds(RESPONSE_PREFIX)
   /** Opened by {@link adapt}. */
-  #store!: ResponseStore
-  #requests!: IdempotentRequests
-  #upkeep!: Upkeep
+  #runs!: DurableRuns<ResponseRecord, InputItem>
 
   constructor(options: AdapterOptions) {
     this.#options = options
@@ -44,8 +49,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async adapt(app: FastifyInstance): Promise<void> {
     await this.#open()
-    app.addHook('preClose', () => this.#settle())
-    app.addHook('onClose', () => this.#close())
+    app.addHook('preClose', () => this.#runs.settle())
+    app.addHook('onClose', () => this.#runs.close())
     app.addHook('onRequest', requireBearer(this.#options.apiKey))
     app
       .withTypeProvider<TypeBoxTypeProvider>()
@@ -63,24 +68,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #open(): Promise<void> {
-    const { store, responsesDir: dir, projectDir, retentionDays } = this.#options.options
+    const { log, options } = this.#options
+    const { store, responsesDir: dir, projectDir, retentionDays } = options
     const records = await openStore({ store, dir, projectDir })
-    this.#store = new ResponseStore(records)
-    this.#requests = new IdempotentRequests(records)
-    const { log } = this.#options
-    this.#upkeep = new Upkeep({ store: this.#store, requests: this.#requests, runs: this.#runs, retentionDays, log })
-    await this.#upkeep.start()
-  }
-
-  /** What has ended by now is stored before connections are closed. */
-  async #settle(): Promise<void> {
-    await Promise.allSettled([...this.#runs.values()].map(({ settled }) => settled))
-  }
-
-  async #close(): Promise<void> {
-    await this.#upkeep.stop()
-    await this.#settle()
-    await this.#store.records.close()
+    this.#runs = await DurableRuns.open({ records, ids: this.#ids, retentionDays, log, upgradeRow: readRowV1 })
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -88,23 +79,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
     this.#options.host.resolve(body.model)
     const key = readIdempotencyKey(request, body)
     if (key === undefined) return this.#run(body, undefined, request, reply)
-    for (;;) {
-      const found = await this.#requests.find(key, body)
-      if ('responseId' in found) {
-        const replayed = await this.#replay(found.responseId, body, reply)
-        if (replayed) return replayed
-        // It was deleted just now, and its key with it.
-        continue
-      }
-      try {
-        return await this.#run(body, found.request, request, reply)
-      } catch (error) {
-        // Another server was quicker with the same request.
-        if (!(error instanceof RequestRepeated)) throw error
-      } finally {
-        found.release()
-      }
-    }
+    return this.#runs.requests.once(
+      key,
+      body,
+      (id) => this.#replay(id, body, reply),
+      (idempotency) => this.#run(body, idempotency, request, reply),
+    )
   }
 
   async #run(
@@ -114,54 +94,55 @@ export class ResponsesCompatApiAdapter implements Adapter {
     reply: FastifyReply,
   ): Promise<unknown> {
     const { draft, messages } = await this.#draft(body, idempotency)
-    const { record } = draft
-    const isLive = record.background || body.stream === true
-    if (record.background && !record.store) {
+    const { background, store } = draft.facts
+    const isLive = background || body.stream === true
+    if (background && !store) {
       throw new HostError('REQUEST_INVALID', 'background needs store: a response that is not stored cannot be fetched')
     }
-    const run = new ResponseRun({
-      draft,
-      store: record.store ? this.#store : undefined,
-      persistsSteps: isLive,
-      tellsCalls: body.include?.includes('agent.tool_calls') ?? false,
-      describeFailure: this.#options.describeFailure,
-    })
     const { instructions, user, metadata } = body
-    run.start(this.#options.host, body.model, {
+    const turn = {
+      runId: this.#ids.uuidOf(draft.id),
       messages,
       instructions: instructions ?? undefined,
       user: user ?? undefined,
       metadata: metadata ?? undefined,
+    }
+    const run = this.#runs.start(this.#options.host, body.model, turn, {
+      draft,
+      store: store ? this.#runs.store : undefined,
+      persistsSteps: isLive,
+      recordsCalls: body.include?.includes('agent.tool_calls') ?? false,
+      toText: partToText,
+      describeFailure: this.#options.describeFailure,
     })
-    this.#runs.set(run.id, run)
-    void this.#whenSettled(run, isLive ? request : undefined)
+    if (isLive) void logFailureOf(run, request)
     if (body.stream) return this.#stream(run, reply)
-    if (record.background) {
+    if (background) {
       await run.stored
-      return run.begun
+      return run.facts
     }
     return this.#collect(run, reply)
   }
 
   async #draft(body: CreateRequest, idempotency: IdempotentRequest | undefined) {
     const { previous_response_id } = body
-    const createdAt = Math.floor(Date.now() / 1000)
+    const createdAt = nowSeconds()
     const record = beginRecord(body, this.#ids.next(), createdAt)
     const items = toInputItems(body.input, record.id, createdAt)
     const own = toMessages(await this.#resolveReferences(items))
     const conversation =
       typeof previous_response_id === 'string' ? await this.#continue(previous_response_id) : undefined
     const earlier = conversation?.messages ?? []
-    const draft: Draft = { record, items, turn: draftTurn(record, own, conversation), earlier, idempotency }
+    const turn = makeTurn(record.id, createdAt, own, conversation?.last)
+    const draft: Draft<ResponseRecord, InputItem> = { id: record.id, facts: record, items, turn, earlier, idempotency }
     return { draft, messages: [...earlier, ...own] satisfies Message[] }
   }
 
   async #continue(id: string): Promise<Conversation> {
-    const { record } = await this.#find(id)
-    if (record.status === 'in_progress') {
+    if (toRecord(await this.#find(id)).status === 'in_progress') {
       throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
     }
-    const conversation = await this.#store.conversation(id)
+    const conversation = await this.#runs.store.conversation(id)
     if (!conversation) throw notFound()
     return conversation
   }
@@ -177,52 +158,34 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async #findItem(itemId: string): Promise<InputItem | undefined> {
     const place = findItem(itemId)
-    const stored = place && (await this.#store.get(place.responseId))
+    const stored = place && (await this.#runs.store.get(place.responseId))
     if (!stored) return undefined
-    const { responseId, list, index } = place
-    if (list === 'input') return (await this.#store.items(responseId, stored, index, index + 1))[0]
-    const item = stored.record.output[index]
-    return item?.type === 'message' ? { ...item, created_at: stored.record.created_at } : undefined
+    const { list, index } = place
+    if (list === 'input') return (await this.#runs.store.items(stored, index, index + 1))[0]
+    const { output, created_at } = toRecord(stored)
+    const item = output[index]
+    return item?.type === 'message' ? { ...item, created_at } : undefined
   }
 
-  /** @param request that is answered already, so that what goes wrong can only be logged */
-  async #whenSettled(run: ResponseRun, request: FastifyRequest | undefined): Promise<void> {
-    try {
-      await run.settled
-      if (request && run.failure !== undefined) logFailure(run.failure, request)
-    } catch (error) {
-      if (error instanceof RequestRepeated) return
-      if (request) logFailure(error, request)
-      const failed = {
-        end: 'failed',
-        at: Math.floor(Date.now() / 1000),
-        error: 'The response could not be stored',
-      } as const
-      if (run.isStored) this.#upkeep.endLater(run.id, failed)
-    } finally {
-      this.#runs.delete(run.id)
-    }
-  }
-
-  async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
+  async #collect(run: Run, reply: FastifyReply): Promise<unknown> {
     const { raw } = reply
     if (!survivesDisconnect(run)) {
       raw.once('close', () => {
         if (!raw.writableFinished) run.abandon('The client has left.')
       })
     }
-    const record = await run.settled.catch((error: unknown) => {
+    const steps = await run.settled.catch((error: unknown) => {
       // The agent has run: another attempt would run it again.
       reply.header('x-should-retry', 'false')
       throw error
     })
-    if (run.failure === undefined) return record
-    if (record.store) reply.header('x-response-id', run.id)
+    if (run.failure === undefined) return recordAfter(run.facts, steps)
+    if (run.facts.store) reply.header('x-response-id', run.id)
     throw run.failure
   }
 
-  async #stream(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
-    if (run.begun.store) await run.stored
+  async #stream(run: Run, reply: FastifyReply): Promise<unknown> {
+    if (run.facts.store) await run.stored
     const log = run.readAsClient()
     const stream = this.#openStream(reply, () => {
       log.leave()
@@ -243,12 +206,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
   /** Answers as the first request was answered; undefined when there is nothing left of it. */
   async #replay(id: string, body: CreateRequest, reply: FastifyReply): Promise<unknown> {
     const run = this.#runs.get(id)
-    if (run && !body.stream && !run.begun.background) await run.settled.catch(() => {})
-    const stored = await this.#store.get(id)
+    if (run && !body.stream && !run.facts.background) await run.settled.catch(() => {})
+    const stored = await this.#runs.store.get(id)
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
-    if (body.stream) return this.#join(id, stored, 0, reply)
-    const { record } = stored
+    if (body.stream) return this.#join(stored, 0, reply)
+    const record = toRecord(stored)
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
     throw new HostError('AGENT_FAILED', record.error?.message ?? 'Agent execution failed')
@@ -258,53 +221,70 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const isStream = readBoolean(query, 'stream')
     const after = readInteger(query, 'starting_after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
     const stored = await this.#find(id)
-    return isStream ? this.#join(id, stored, after, reply) : stored.record
+    return isStream ? this.#join(stored, after, reply) : toRecord(stored)
   }
 
   /** Sends the events again, and then those that come. */
-  async #join(id: string, stored: Stored, after: number, reply: FastifyReply): Promise<unknown> {
+  async #join(stored: Stored, after: number, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
-    const log: StepLog = this.#runs.get(id) ?? storedLog(this.#store, id, stored, leaving.signal)
+    const log = this.#runs.read(stored, leaving.signal)
     const stream = this.#openStream(reply, () => leaving.abort())
     await sendSteps(log, stream, after)
     return reply
   }
 
   async #delete(id: string): Promise<unknown> {
-    const run = this.#runs.get(id)
-    if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
-    if (!isResponseId(id) || !(await this.#store.delete(id))) throw notFound()
+    if (!this.#ids.isId(id) || !(await this.#runs.delete(id))) throw notFound()
     return { id, object: 'response', deleted: true }
   }
 
   async #cancel(id: string): Promise<ResponseRecord> {
-    const { record } = await this.#find(id)
-    if (!record.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
-    const ended = await this.#runs.get(id)?.cancel('The response was cancelled.')
-    if ((ended ?? record).status === 'cancelled') return ended ?? record
-    const cancelled = await this.#store.end(id, { end: 'cancelled', at: Math.floor(Date.now() / 1000) })
+    const { facts } = await this.#find(id)
+    if (!facts.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
+    const cancelled = await this.#runs.cancel(id)
     if (!cancelled) throw notFound()
-    return cancelled
+    return toRecord(cancelled)
   }
 
   async #listItems(id: string, query: Query): Promise<unknown> {
     const page = readPageQuery(query)
-    return listInputItems(this.#store, id, await this.#find(id), page)
+    return listInputItems(this.#runs.store, await this.#find(id), page)
   }
 
   async #list(query: Query): Promise<unknown> {
-    const { ids, hasMore } = await listResponseIds(this.#store.records, readPageQuery(query))
-    const found = await Promise.all(ids.map((id) => this.#store.get(id)))
+    const { store } = this.#runs
+    const { ids, hasMore } = await listResponseIds(store, this.#ids, readPageQuery(query))
+    const found = await Promise.all(ids.map((id) => store.get(id).catch(skipUnreadable)))
     return toPage(
-      found.flatMap((stored) => (stored ? [stored.record] : [])),
+      found.flatMap((stored) => (stored ? [toRecord(stored)] : [])),
       hasMore,
     )
   }
 
   async #find(id: string): Promise<Stored> {
-    const stored = isResponseId(id) ? await this.#store.get(id) : undefined
+    const stored = this.#ids.isId(id) ? await this.#runs.store.get(id) : undefined
     if (!stored) throw notFound()
     return stored
+  }
+}
+
+function toRecord({ facts, steps }: Stored): ResponseRecord {
+  return recordAfter(facts, steps)
+}
+
+/** A row that cannot be read is missing in a list; asked for by its id it is an error. */
+function skipUnreadable(error: unknown): undefined {
+  if (error instanceof HostError && error.code === 'RECORD_UNREADABLE') return undefined
+  throw error
+}
+
+/** Logs the failure of a run whose request is answered already. */
+async function logFailureOf(run: Run, request: FastifyRequest): Promise<void> {
+  try {
+    await run.settled
+    if (run.failure !== undefined) logFailure(run.failure, request)
+  } catch (error) {
+    if (!(error instanceof RequestRepeated)) logFailure(error, request)
   }
 }
 
@@ -331,7 +311,7 @@ function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateReques
   return key
 }
 
-/** Whether the agent goes on when the client that it answers has left. */
-function survivesDisconnect({ begun: { background, metadata } }: ResponseRun): boolean {
+/** Tells if the agent goes on when the client that it answers has left. */
+function survivesDisconnect({ facts: { background, metadata } }: Run): boolean {
   return background || metadata.on_disconnect === 'continue'
 }

@@ -1,32 +1,7 @@
+import { type CallStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
 import type { Usage } from '../../../protocols/run.ts'
 import { outputItemId } from './ids.ts'
 import type { FunctionCall, OutputItem, OutputMessage, ResponseRecord, TokenUsage } from './schema.ts'
-
-/** What a response consists of, in the order in which it came: pieces of text, calls of tools, and how it ended. */
-export type Step = string | CallStep | EndStep
-
-export interface CallStep {
-  readonly call: { readonly callId: string; readonly name: string; readonly arguments: string }
-}
-
-/** A response ends once. Only one that ran in the background can be cancelled after that. */
-export interface EndStep {
-  readonly end: 'completed' | 'failed' | 'cancelled'
-  /** Unix seconds. */
-  readonly at: number
-  readonly usage?: Readonly<Usage>
-  /** Why it failed. */
-  readonly error?: string
-  /** For which limit of its own the agent stopped. */
-  readonly incomplete?: string
-}
-
-/** A step as a finished response keeps it: of a text only its length, since the text itself is in the output. */
-export type PackedStep = number | CallStep | EndStep
-
-export function isEnd(step: Step | undefined): step is EndStep {
-  return typeof step === 'object' && 'end' in step
-}
 
 /** The output of a response as it grows. */
 export class Output {
@@ -39,17 +14,17 @@ export class Output {
     this.#responseId = responseId
   }
 
-  /** Whether a message is under way. */
+  /** True while a message is under way. */
   get isOpen(): boolean {
     return this.#text !== undefined
   }
 
-  /** Whether there is, or was, a message. */
+  /** True once there is, or was, a message. */
   get hasMessage(): boolean {
     return this.#hasMessage
   }
 
-  /** Where the message that is under way stands, or the next item will. */
+  /** Index of the message that is under way, or of the next item. */
   get index(): number {
     return this.#done.length
   }
@@ -131,26 +106,4 @@ export function toTokenUsage({ inputTokens, outputTokens, cachedInputTokens, rea
     output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: inputTokens + outputTokens,
   }
-}
-
-/** All that an agent has said, without the calls in between. */
-export function textOf(steps: readonly Step[]): string {
-  let text = ''
-  for (const step of steps) if (typeof step === 'string') text += step
-  return text
-}
-
-export function packSteps(steps: readonly Step[]): PackedStep[] {
-  return steps.map((step) => (typeof step === 'string' ? step.length : step))
-}
-
-/** @param output of the same response: it has the text */
-export function unpackSteps(packed: readonly PackedStep[], output: readonly OutputItem[]): Step[] {
-  const text = output.map((item) => (item.type === 'message' ? (item.content[0]?.text ?? '') : '')).join('')
-  let start = 0
-  return packed.map((step) => {
-    if (typeof step !== 'number') return step
-    start += step
-    return text.slice(start - step, start)
-  })
 }

@@ -1,37 +1,39 @@
+import type { RunIds } from '../../../durable/run-ids.ts'
+import type { RunStore, StoredRun } from '../../../durable/run-store.ts'
 import { HostError } from '../../../errors.ts'
-import type { RecordStore } from '../../../store/record-store.ts'
-import { findItem, isResponseId } from './ids.ts'
+import { findItem } from './ids.ts'
 import type { PageQuery } from './read-query.ts'
-import { RESPONSES, type ResponseStore, type Stored } from './response-store.ts'
-import type { InputItem, Page } from './schema.ts'
+import type { InputItem, Page, ResponseRecord } from './schema.ts'
+
+type Responses = RunStore<ResponseRecord, InputItem>
 
 /** A page of a response's own input items. Their ids tell where they stand, so that only the page itself is read. */
 export async function listInputItems(
-  store: ResponseStore,
-  id: string,
-  stored: Stored,
+  store: Responses,
+  stored: StoredRun<ResponseRecord, InputItem>,
   query: PageQuery,
 ): Promise<Page<InputItem>> {
-  const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, id, stored.inputs)
+  const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, stored.id, stored.inputs)
   const { from, to, hasMore } = cutPage(
     stored.inputs,
     query,
     place(query.after, 'after'),
     place(query.before, 'before'),
   )
-  const items = await store.items(id, stored, from, to)
+  const items = await store.items(stored, from, to)
   return toPage(query.order === 'asc' ? items : items.reverse(), hasMore)
 }
 
 /** A page of the ids of all responses. */
 export async function listResponseIds(
-  records: RecordStore,
+  store: Responses,
+  ids: RunIds,
   { limit, order, after }: PageQuery,
 ): Promise<{ ids: string[]; hasMore: boolean }> {
-  if (after !== undefined && !(await exists(records, after))) throw unknownCursor('after')
-  const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: RESPONSES + after }
-  const keys = await records.list({ prefix: RESPONSES, order, limit: limit + 1, ...bound })
-  return { ids: keys.slice(0, limit).map((key) => key.slice(RESPONSES.length)), hasMore: keys.length > limit }
+  if (after !== undefined && !(ids.isId(after) && (await store.has(after)))) throw unknownCursor('after')
+  const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: after }
+  const found = await store.list({ order, limit: limit + 1, ...bound })
+  return { ids: found.slice(0, limit), hasMore: found.length > limit }
 }
 
 export function toPage<T extends { readonly id: string }>(data: readonly T[], has_more: boolean): Page<T> {
@@ -39,7 +41,7 @@ export function toPage<T extends { readonly id: string }>(data: readonly T[], ha
 }
 
 /**
- * Which items a page holds, as indexes in the order in which they were given: from (inclusive), to (exclusive).
+ * Returns the items of a page, as indexes in the order in which they were given: from (inclusive), to (exclusive).
  *
  * With `after` a page begins behind it; with `before` alone it ends just ahead of it. `hasMore` speaks of the side to which
  * the page goes on.
@@ -67,10 +69,6 @@ function placeOf(cursor: string | undefined, name: string, id: string, inputs: n
     return found.index
   }
   throw unknownCursor(name)
-}
-
-async function exists(records: RecordStore, id: string): Promise<boolean> {
-  return isResponseId(id) && (await records.get([RESPONSES + id]))[0] !== undefined
 }
 
 function unknownCursor(name: string): HostError {

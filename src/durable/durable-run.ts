@@ -1,29 +1,24 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { HostError } from '../../../errors.ts'
-import type { AgentHost } from '../../../host/host.ts'
-import type { Turn as AgentTurn, RunHandle } from '../../../run/agent.ts'
-import type { AgentEvent } from '../../../run/call-event.ts'
-import { partToText } from '../../part-to-text.ts'
-import { uuidOf } from './ids.ts'
-import { type EndStep, isEnd, recordAfter, type Step } from './output.ts'
-import type { Draft, PersistedRun, ResponseStore } from './response-store.ts'
-import type { ResponseRecord } from './schema.ts'
+import { type Deferred, deferred } from '../async.ts'
+import { HostError } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { RunHandle, Turn } from '../run/agent.ts'
+import type { AgentEvent } from '../run/call-event.ts'
+import type { Part } from '../run/run-providers.ts'
+import { RequestRepeated } from './idempotency.ts'
+import type { StepLog } from './read-run.ts'
+import type { Draft, PersistedRun, RunStore } from './run-store.ts'
+import { type EndStep, endUnstored, isEnd, nowSeconds, type Step } from './steps.ts'
 
-/** Steps of a response, to be read as they come. */
-export interface StepLog {
-  readonly begun: ResponseRecord
-  /** The steps from an index on, at least one; waits for it. None when the log is gone. */
-  read(from: number): Promise<readonly Step[]>
-}
-
-export interface ResponseRunOptions {
-  readonly draft: Draft
-  /** Where it is stored; undefined for a response that is not. */
-  readonly store: ResponseStore | undefined
-  /** Whether its steps are stored as they come, and not only with the end. */
+export interface DurableRunOptions<Facts, Item> {
+  readonly draft: Draft<Facts, Item>
+  /** Store of the run; undefined for one that is not kept. */
+  readonly store: RunStore<Facts, Item> | undefined
+  /** Stores steps as they come, and not only with the end. */
   readonly persistsSteps: boolean
-  /** Whether the tools that the agent calls are told of. */
-  readonly tellsCalls: boolean
+  /** Records the calls of tools as steps. */
+  readonly recordsCalls: boolean
+  readonly toText: (part: Part) => string
   readonly describeFailure: (error: unknown) => string
 }
 
@@ -31,57 +26,52 @@ export interface ResponseRunOptions {
 const MAX_AHEAD_LENGTH = 256 * 1024
 
 /**
- * A response while its agent runs. What anybody sees of it is in the store before: steps become visible when they are
+ * A run that outlives its request. What anybody sees of it is in the store before: steps become visible when they are
  * durable, all that came meanwhile at once. It ends once, however many want to end it.
  */
-export class ResponseRun implements StepLog {
+export class DurableRun<Facts, Item> implements StepLog<Facts> {
   readonly id: string
-  readonly begun: ResponseRecord
+  readonly facts: Facts
   /** The first state is stored. Fails when it cannot be. */
   readonly stored: Promise<void>
-  /** It has ended, and that is stored: the record. Fails when it cannot be. */
-  readonly settled: Promise<ResponseRecord>
-  /** What the agent threw. */
+  /** The run has ended, and that is stored: all its steps. Fails when it cannot be. */
+  readonly settled: Promise<readonly Step[]>
+  /** Error that the agent threw. */
   failure: unknown = undefined
-  readonly #options: ResponseRunOptions
-  readonly #stored = new Deferred<void>()
-  readonly #settled = new Deferred<ResponseRecord>()
+  readonly #options: DurableRunOptions<Facts, Item>
+  readonly #stored = deferred()
+  readonly #settled = deferred<readonly Step[]>()
   #handle: RunHandle | undefined
   #steps: Step[] = []
   #ended = false
   #visible = 0
-  #kept: PersistedRun | undefined
+  #persisted: PersistedRun<Facts, Item> | undefined
   #batches = 0
   #saving = false
-  #change = new Deferred<void>()
+  #change = deferred()
   #produced = 0
   #saved = 0
-  /** How much of it the client that it answers has taken; undefined when nobody has to. */
+  /** Length of the text that the client has taken; undefined when nobody has to. */
   #taken: number | undefined
   #room: Deferred<void> | undefined
 
-  constructor(options: ResponseRunOptions) {
+  constructor(options: DurableRunOptions<Facts, Item>) {
     this.#options = options
-    this.begun = options.draft.record
-    this.id = this.begun.id
+    this.id = options.draft.id
+    this.facts = options.draft.facts
     this.stored = this.#stored.promise
     this.settled = this.#settled.promise
-    // Whoever does not ask is not told.
+    // Nobody has to await them.
     this.stored.catch(() => {})
     this.settled.catch(() => {})
   }
 
   /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
-  start(
-    host: AgentHost,
-    name: string,
-    facts: Pick<AgentTurn, 'messages' | 'instructions' | 'user' | 'metadata'>,
-  ): void {
+  start(host: AgentHost, name: string, turn: Omit<Turn, 'onPart' | 'onEvent'>): void {
     this.#handle = host.start(name, {
-      ...facts,
-      runId: uuidOf(this.id),
-      onPart: (part) => this.#add(partToText(part)),
-      onEvent: this.#options.tellsCalls ? (event) => this.#tellCall(event) : undefined,
+      ...turn,
+      onPart: (part) => this.#add(this.#options.toText(part)),
+      onEvent: this.#options.recordsCalls ? (event) => this.#recordCall(event) : undefined,
     })
     this.#handle.result.then(
       ({ usage, incompleteReason }) => {
@@ -96,14 +86,9 @@ export class ResponseRun implements StepLog {
     if (this.#options.store && this.#options.persistsSteps) void this.#save()
   }
 
-  /** Whether there is anything of it in the store. */
+  /** True once any of it is in the store. */
   get isStored(): boolean {
-    return this.#kept !== undefined
-  }
-
-  /** The record as it is now. The end is told when it is stored. */
-  record(): ResponseRecord {
-    return recordAfter(this.begun, this.#steps.slice(0, this.#visible))
+    return this.#persisted !== undefined
   }
 
   async read(from: number): Promise<readonly Step[]> {
@@ -111,12 +96,13 @@ export class ResponseRun implements StepLog {
     return this.#steps.slice(from, this.#visible)
   }
 
-  /** The steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
-  readAsClient(): StepLog & { leave(): void } {
+  /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
+  readAsClient(): StepLog<Facts> & { leave(): void } {
     this.#taken = 0
     let handedOut = 0
     return {
-      begun: this.begun,
+      id: this.id,
+      facts: this.facts,
       read: async (from) => {
         if (this.#taken !== undefined) this.#taken = handedOut
         this.#makeRoom()
@@ -132,7 +118,7 @@ export class ResponseRun implements StepLog {
   }
 
   /** Ends it early. What had ended before stays as it was. */
-  cancel(reason: string): Promise<ResponseRecord> {
+  cancel(reason: string): Promise<readonly Step[]> {
     this.#end({ end: 'cancelled', at: nowSeconds() })
     this.#handle?.abort(new Error(reason))
     return this.settled
@@ -143,20 +129,27 @@ export class ResponseRun implements StepLog {
     if (this.#ended) return
     this.#ended = true
     this.#handle?.abort(new Error(reason))
-    this.#settled.resolve(this.begun)
+    this.#settled.resolve(this.#steps)
   }
 
-  /** Another has ended or deleted it: what the agent still does is of no use. */
+  /**
+   * Takes the end from the store, because another has ended or deleted the run there. While a write of our own is under way
+   * that write tells: a store without ordered reads may show its effect before it has answered.
+   */
   async adoptStoredOutcome(): Promise<void> {
+    if (!this.#saving) await this.#adopt()
+  }
+
+  async #adopt(): Promise<void> {
     if (isEnd(this.#steps[this.#visible - 1])) return
     this.#ended = true
-    this.#handle?.abort(new Error('The response was ended by another request.'))
+    this.#handle?.abort(new Error('The run was ended by another request.'))
     const stored = await this.#options.store?.get(this.id)
-    const last = stored?.steps.at(-1)
-    const steps = this.#steps.slice(0, this.#visible)
-    this.#steps = [...steps, isEnd(last) ? last : { end: 'cancelled', at: nowSeconds() }]
-    this.#show(this.#steps.length)
-    this.#settled.resolve(this.record())
+    const visible = this.#steps.slice(0, this.#visible)
+    this.#steps = isEnd(stored?.steps.at(-1))
+      ? [...(stored?.steps ?? [])]
+      : [...visible, { end: 'cancelled', at: nowSeconds() }]
+    this.#settle()
   }
 
   #describe(error: unknown): string {
@@ -166,7 +159,7 @@ export class ResponseRun implements StepLog {
     return this.#options.describeFailure(error)
   }
 
-  #tellCall({ event_type, method_name, arguments: given, call_id }: AgentEvent): void {
+  #recordCall({ event_type, method_name, arguments: given, call_id }: AgentEvent): void {
     if (event_type !== 'call' || method_name !== 'executeTool') return
     const [name, args] = given?.args ?? []
     if (typeof name !== 'string') return
@@ -199,11 +192,11 @@ export class ResponseRun implements StepLog {
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
       if (this.#options.persistsSteps) await nextTurn()
-      while (!this.#kept || this.#visible < this.#steps.length) {
+      while (!this.#persisted || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length
         const isSaved = await this.#saveUpTo(upTo)
-        if (!isSaved && !this.#kept) throw new RequestRepeated()
-        if (!isSaved) return void (await this.adoptStoredOutcome())
+        if (!isSaved && !this.#persisted) throw new RequestRepeated()
+        if (!isSaved) return void (await this.#adopt())
         if (isEnd(this.#steps[upTo - 1])) return this.#settle()
         this.#show(upTo)
       }
@@ -218,22 +211,21 @@ export class ResponseRun implements StepLog {
     const { store, draft } = this.#options
     if (!store) return true
     const steps = this.#steps.slice(0, upTo)
-    if (!this.#kept) {
-      this.#kept = await store.create(draft, steps)
+    if (!this.#persisted) {
+      this.#persisted = await store.create(draft, steps)
       this.#batches = steps.length > 0 ? 1 : 0
-      if (this.#kept) this.#stored.resolve()
-      return this.#kept !== undefined
+      if (this.#persisted) this.#stored.resolve()
+      return this.#persisted !== undefined
     }
-    if (isEnd(steps.at(-1))) return store.finish(this.begun, this.#kept, steps, this.#batches)
+    if (isEnd(steps.at(-1))) return store.finish(this.#persisted, steps, this.#batches)
     return store.append(this.id, this.#batches++, steps.slice(this.#visible))
   }
 
-  /** What cannot be stored is not told as done. */
+  /** Whatever cannot be stored is not shown as done. */
   #failToSave(error: unknown): void {
-    const failed: EndStep = { end: 'failed', at: nowSeconds(), error: 'The response could not be stored' }
     this.#ended = true
     this.#handle?.abort(error)
-    this.#steps = [...this.#steps.filter((step) => !isEnd(step)), failed]
+    this.#steps = [...this.#steps.filter((step) => !isEnd(step)), endUnstored()]
     this.#show(this.#steps.length)
     this.#stored.reject(error)
     this.#settled.reject(error)
@@ -241,7 +233,7 @@ export class ResponseRun implements StepLog {
 
   #settle(): void {
     this.#show(this.#steps.length)
-    this.#settled.resolve(this.record())
+    this.#settled.resolve(this.#steps)
   }
 
   #show(upTo: number): void {
@@ -249,14 +241,14 @@ export class ResponseRun implements StepLog {
     this.#saved = this.#produced
     this.#makeRoom()
     const { resolve } = this.#change
-    this.#change = new Deferred()
+    this.#change = deferred()
     resolve()
   }
 
   #waitForRoom(): Promise<void> | undefined {
     if (!this.#options.persistsSteps && this.#options.store) return undefined
     if (this.#ahead <= MAX_AHEAD_LENGTH) return undefined
-    this.#room ??= new Deferred()
+    this.#room ??= deferred()
     return this.#room.promise
   }
 
@@ -269,24 +261,4 @@ export class ResponseRun implements StepLog {
   get #ahead(): number {
     return this.#produced - Math.min(this.#saved, this.#taken ?? this.#saved)
   }
-}
-
-/** The same request was stored while this one ran: that one is its answer. */
-export class RequestRepeated extends Error {}
-
-class Deferred<T> {
-  readonly promise: Promise<T>
-  resolve!: (value: T) => void
-  reject!: (error: unknown) => void
-
-  constructor() {
-    this.promise = new Promise<T>((resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
-  }
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000)
 }

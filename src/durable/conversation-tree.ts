@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import type { Message } from '../../../protocols/message.ts'
-import type { Change, RecordStore } from '../../../store/record-store.ts'
+import type { Message } from '../protocols/message.ts'
+import type { Change, RecordStore } from '../store/record-store.ts'
+import { parseRow, ROW_VERSION } from './parse-row.ts'
 
 /**
- * What one response adds to its conversation. A conversation is a tree of turns: each knows the one before it, and the
+ * Part of a conversation that one run adds. A conversation is a tree of turns: each knows the one before it, and the
  * ids of up to {@link BLOCK} turns further back, so that a conversation is read block by block, and a turn costs the same
  * to store wherever it stands.
  */
-export interface Turn {
+export interface StoredTurn {
+  readonly version: number
   readonly id: string
   readonly response_id: string
   readonly previous_response_id: string | null
@@ -22,33 +24,34 @@ export interface Turn {
 
 /** A conversation up to one of its turns. */
 export interface Conversation {
-  readonly last: Turn
+  readonly last: StoredTurn
   readonly messages: readonly Message[]
 }
 
 const BLOCK = 32
 
-export function turnKey(responseId: string): string {
-  return `turn:${responseId}`
+export function turnKey(runId: string): string {
+  return `turn:${runId}`
 }
 
-/** There is one for every turn that continues another. */
-export function branchKey(previousId: string, responseId: string): string {
-  return `${branchPrefix(previousId)}${responseId}`
+/** Key of the link from a turn to one that continues it. */
+export function branchKey(previousId: string, runId: string): string {
+  return `${branchPrefix(previousId)}${runId}`
 }
 
-export function branchPrefix(responseId: string): string {
-  return `branch:${responseId}:`
+export function branchPrefix(runId: string): string {
+  return `branch:${runId}:`
 }
 
-/** Reads the conversation that a response ends; undefined when there is none. */
-export async function loadConversation(store: RecordStore, responseId: string): Promise<Conversation | undefined> {
-  const last = await loadTurn(store, responseId)
+/** Reads the conversation up to a run; undefined when there is none. */
+export async function loadConversation(store: RecordStore, runId: string): Promise<Conversation | undefined> {
+  const last = await loadTurn(store, runId)
   if (!last) return undefined
-  const turns: Turn[] = []
-  for (let turn: Turn | undefined = last; turn; ) {
-    const keys: string[] = [...(turn.block_before === null ? [] : [turn.block_before]), ...turn.block].map(turnKey)
-    const earlier = (await store.get(keys)).flatMap((text) => parseTurn(text) ?? [])
+  const turns: StoredTurn[] = []
+  for (let turn: StoredTurn | undefined = last; turn; ) {
+    const ids: string[] = [...(turn.block_before === null ? [] : [turn.block_before]), ...turn.block]
+    const texts = await store.get(ids.map(turnKey))
+    const earlier = texts.flatMap((text, index) => parseTurn(ids[index] as string, text) ?? [])
     const isNext: boolean = earlier[0]?.response_id === turn.block_before
     turns.push(turn, ...earlier.slice(isNext ? 1 : 0).reverse())
     turn = isNext ? earlier[0] : undefined
@@ -56,22 +59,23 @@ export async function loadConversation(store: RecordStore, responseId: string): 
   return { last, messages: turns.reverse().flatMap(({ conversation_data }) => conversation_data.messages) }
 }
 
-export async function loadTurn(store: RecordStore, responseId: string): Promise<Turn | undefined> {
-  const [text] = await store.get([turnKey(responseId)])
-  return parseTurn(text)
+export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {
+  const [text] = await store.get([turnKey(runId)])
+  return parseTurn(runId, text)
 }
 
 /** A turn that continues a conversation, or begins one. */
 export function makeTurn(
-  responseId: string,
+  runId: string,
   createdAt: number,
   messages: readonly Message[],
-  previous: Turn | undefined,
-): Turn {
+  previous: StoredTurn | undefined,
+): StoredTurn {
   const isFull = previous && previous.block.length + 1 >= BLOCK
   return {
+    version: ROW_VERSION,
     id: `conv_${randomUUID()}`,
-    response_id: responseId,
+    response_id: runId,
     previous_response_id: previous?.response_id ?? null,
     created_at: createdAt,
     conversation_data: { messages },
@@ -81,35 +85,34 @@ export function makeTurn(
 }
 
 /** The turn with the answer of the agent, which may have said nothing. */
-export function withAnswer(turn: Turn, text: string): Turn {
+export function withAnswer(turn: StoredTurn, text: string): StoredTurn {
   if (text === '') return turn
   const messages = [...turn.conversation_data.messages, { role: 'assistant' as const, content: text }]
   return { ...turn, conversation_data: { messages } }
 }
 
 /** The same turn for itself alone, with the messages of all that came before it. */
-export function detach(turn: Turn, earlier: readonly Message[]): Turn {
+export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTurn {
   const messages = [...earlier, ...turn.conversation_data.messages]
   return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
 }
 
-/** What stores the link from a turn to the one before it. */
-export function linkChanges({ response_id, previous_response_id }: Turn): Change[] {
+/** Changes that store the link from a turn to the one before it. */
+export function linkChanges({ response_id, previous_response_id }: StoredTurn): Change[] {
   return previous_response_id === null ? [] : [[branchKey(previous_response_id, response_id), '1']]
 }
 
 /**
- * Removes the turns, from this one backwards, that belong to no response any more: theirs is deleted, and nothing continues
- * them.
+ * Removes the turns, from this one backwards, whose run is deleted and which nothing continues.
  *
- * @param exists whether there still is a response of that id
+ * @param exists tells for an id if its run is still stored
  */
 export async function removeForgottenTurns(
   store: RecordStore,
-  responseId: string,
-  exists: (responseId: string) => Promise<boolean>,
+  runId: string,
+  exists: (runId: string) => Promise<boolean>,
 ): Promise<void> {
-  for (let id: string | null = responseId; id !== null; ) {
+  for (let id: string | null = runId; id !== null; ) {
     if (await exists(id)) return
     const turn = await loadTurn(store, id)
     if (!turn) return
@@ -122,6 +125,6 @@ export async function removeForgottenTurns(
   }
 }
 
-function parseTurn(text: string | undefined): Turn | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as Turn)
+function parseTurn(id: string, text: string | undefined): StoredTurn | undefined {
+  return text === undefined ? undefined : (parseRow(id, text) as unknown as StoredTurn)
 }

@@ -1,0 +1,101 @@
+import type { AgentHost } from '../host/host.ts'
+import type { Log } from '../protocols/log.ts'
+import type { Turn } from '../run/agent.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import { DurableRun, type DurableRunOptions } from './durable-run.ts'
+import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
+import { ResponseMaintenance } from './maintenance.ts'
+import { readRun, type StepLog } from './read-run.ts'
+import type { RunIds } from './run-ids.ts'
+import { RunStore, type RunStoreOptions, type StoredRun } from './run-store.ts'
+import { endUnstored } from './steps.ts'
+
+export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, Item> {
+  readonly records: RecordStore
+  readonly ids: RunIds
+  /** Days after which a run is removed; undefined keeps all. */
+  readonly retentionDays: number | undefined
+  readonly log: Log
+}
+
+/** Runs that outlive their requests: those of this process, and all that the store has. */
+export class DurableRuns<Facts, Item> {
+  readonly store: RunStore<Facts, Item>
+  readonly requests: IdempotentRequests
+  readonly #records: RecordStore
+  readonly #runs = new Map<string, DurableRun<Facts, Item>>()
+  readonly #maintenance: ResponseMaintenance<Facts, Item>
+
+  private constructor({ records, ids, retentionDays, log, ...options }: DurableRunsOptions<Facts, Item>) {
+    this.store = new RunStore(records, options)
+    this.requests = new IdempotentRequests(records)
+    this.#records = records
+    const { store, requests } = this
+    this.#maintenance = new ResponseMaintenance({ records, store, requests, ids, runs: this.#runs, retentionDays, log })
+  }
+
+  /** @throws HostError `STORE_UNAVAILABLE` */
+  static async open<Facts, Item>(options: DurableRunsOptions<Facts, Item>): Promise<DurableRuns<Facts, Item>> {
+    const runs = new DurableRuns(options)
+    await runs.#maintenance.start()
+    return runs
+  }
+
+  /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
+  start(
+    host: AgentHost,
+    name: string,
+    turn: Omit<Turn, 'onPart' | 'onEvent'>,
+    options: DurableRunOptions<Facts, Item>,
+  ): DurableRun<Facts, Item> {
+    const run = new DurableRun(options)
+    run.start(host, name, turn)
+    this.#runs.set(run.id, run)
+    void this.#whenSettled(run)
+    return run
+  }
+
+  /** Run of this process; undefined for one that has ended, or goes on elsewhere. */
+  get(id: string): DurableRun<Facts, Item> | undefined {
+    return this.#runs.get(id)
+  }
+
+  /** Returns the steps of a run, those that are still to come included. */
+  read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
+    return this.#runs.get(stored.id) ?? readRun(this.store, stored, signal)
+  }
+
+  /** Cancels a run, wherever it goes on; one that has ended keeps its steps. Undefined when there is none. */
+  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+    await this.#runs.get(id)?.cancel('The response was cancelled.')
+    return this.store.cancel(id)
+  }
+
+  /** @returns false when there is none */
+  async delete(id: string): Promise<boolean> {
+    const run = this.#runs.get(id)
+    if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
+    return this.store.delete(id)
+  }
+
+  /** Waits until all that goes on in this process has ended and is stored. */
+  async settle(): Promise<void> {
+    await Promise.allSettled([...this.#runs.values()].map(({ settled }) => settled))
+  }
+
+  async close(): Promise<void> {
+    await this.#maintenance.stop()
+    await this.settle()
+    await this.#records.close()
+  }
+
+  async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
+    try {
+      await run.settled
+    } catch (error) {
+      if (!(error instanceof RequestRepeated)) this.#maintenance.endLater(run.id, endUnstored())
+    } finally {
+      this.#runs.delete(run.id)
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import { deferred } from '../async.ts'
+import { HostError } from '../errors.ts'
+import type { Change, RecordStore } from '../store/record-store.ts'
+
+/** Request that may come again, and must not run again. */
+export interface IdempotentRequest {
+  /** Hash of the key that the client chose. */
+  readonly hash: string
+  /** Hash of the body. */
+  readonly body: string
+  /** Unix milliseconds. */
+  readonly atMs: number
+}
+
+interface Row {
+  readonly response_id: string
+  readonly body: string
+  readonly at_ms: number
+}
+
+const EXPIRY_MS = 24 * 60 * 60 * 1000
+const EXPIRIES = 'expires:'
+
+/** Thrown by a run whose request was stored by another while it ran: that one is the answer. */
+export class RequestRepeated extends Error {}
+
+/**
+ * Requests that came with an `Idempotency-Key` (the header of the IETF draft of that name): the same key and body
+ * within 24 hours get the response that the first one created.
+ */
+export class IdempotentRequests {
+  readonly #store: RecordStore
+  /** First requests that have not stored anything yet. */
+  readonly #underWay = new Map<string, Promise<void>>()
+
+  constructor(store: RecordStore) {
+    this.#store = store
+  }
+
+  /**
+   * Runs the first request with a key, and replays its answer to the others, which wait until the first is through.
+   *
+   * @param replay answers from the run of that id; undefined when nothing is left of it
+   * @throws HostError `RESPONSE_CONFLICT` when the key came with another body
+   */
+  async once<T>(
+    key: string,
+    body: unknown,
+    replay: (runId: string) => Promise<T | undefined>,
+    run: (request: IdempotentRequest) => Promise<T>,
+  ): Promise<T> {
+    const request = { hash: sha256(key), body: sha256(JSON.stringify(body)), atMs: Date.now() }
+    for (;;) {
+      const row = await this.#find(request)
+      if (row) {
+        const replayed = await replay(row.response_id)
+        if (replayed !== undefined) return replayed
+        await this.#forget(request.hash, row)
+        continue
+      }
+      const underWay = this.#underWay.get(request.hash)
+      if (underWay) await underWay
+      else {
+        const ran = await this.#runFirst(request, run)
+        if (ran) return ran.answer
+      }
+    }
+  }
+
+  /** Removes the requests that have expired. */
+  async expire(nowMs = Date.now()): Promise<void> {
+    const before = `${EXPIRIES}${timeKey(nowMs)}`
+    for (;;) {
+      const expired = await this.#store.list({ prefix: EXPIRIES, before, limit: 500 })
+      if (expired.length === 0) return
+      const hashes = expired.map((key) => key.split(':')[2] ?? '')
+      const rows = await this.#store.get(hashes.map(requestKey))
+      for (const [index, key] of expired.entries()) await this.#expireOne(key, hashes[index] as string, rows[index])
+    }
+  }
+
+  /** @returns undefined when another server was quicker with the same request */
+  async #runFirst<T>(request: IdempotentRequest, run: (request: IdempotentRequest) => Promise<T>) {
+    const { promise, resolve: release } = deferred()
+    this.#underWay.set(request.hash, promise)
+    try {
+      return { answer: await run(request) }
+    } catch (error) {
+      if (!(error instanceof RequestRepeated)) throw error
+      return undefined
+    } finally {
+      this.#underWay.delete(request.hash)
+      release()
+    }
+  }
+
+  /** The row of an expired mark goes with it, unless a newer request has the key by now. */
+  async #expireOne(expiry: string, hash: string, text: string | undefined): Promise<void> {
+    const row = parseRow(text)
+    const isOwn = row !== undefined && expiryKey(hash, row.at_ms) === expiry
+    const removals: Change[] = [[expiry, undefined], ...(isOwn ? [[requestKey(hash), undefined] as const] : [])]
+    await this.#store.commit(removals, { present: [expiry] })
+  }
+
+  async #find({ hash, body }: IdempotentRequest): Promise<Row | undefined> {
+    const row = await this.#row(hash)
+    if (row === undefined) return undefined
+    if (Date.now() - row.at_ms >= EXPIRY_MS) return void (await this.#forget(hash, row))
+    if (row.body !== body)
+      throw new HostError('RESPONSE_CONFLICT', 'This Idempotency-Key came with another body before')
+    return row
+  }
+
+  async #row(hash: string): Promise<Row | undefined> {
+    const [text] = await this.#store.get([requestKey(hash)])
+    const row = parseRow(text)
+    // A damaged one counts as none: the request runs, as it would without its key.
+    if (text !== undefined && row === undefined) await this.#store.commit([[requestKey(hash), undefined]])
+    return row
+  }
+
+  /** Removes exactly this row: its mark of expiry is its own, the key of the row may belong to a newer request by now. */
+  async #forget(hash: string, row: Row): Promise<void> {
+    const removals = requestKeys({ hash, atMs: row.at_ms }).map((key): Change => [key, undefined])
+    const expiry = expiryKey(hash, row.at_ms)
+    if (await this.#store.commit(removals, { present: [expiry] })) return
+    // Without its mark it was stored by half, or another has forgotten it.
+    const now = await this.#row(hash)
+    if (now?.at_ms === row.at_ms) await this.#store.commit(removals, { absent: [expiry] })
+  }
+}
+
+/** Keys of the records of a request. */
+export function requestKeys({ hash, atMs }: Pick<IdempotentRequest, 'hash' | 'atMs'>): string[] {
+  return [requestKey(hash), expiryKey(hash, atMs)]
+}
+
+export function requestKey(hash: string): string {
+  return `idempotency:${hash}`
+}
+
+/** Changes that store a request together with the run that it started. */
+export function requestChanges({ hash, body, atMs }: IdempotentRequest, runId: string): Change[] {
+  const row: Row = { response_id: runId, body, at_ms: atMs }
+  return [
+    [expiryKey(hash, atMs), '1'],
+    [requestKey(hash), JSON.stringify(row)],
+  ]
+}
+
+function parseRow(text: string | undefined): Row | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as Row)
+  } catch {
+    return undefined
+  }
+}
+
+function expiryKey(hash: string, atMs: number): string {
+  return `${EXPIRIES}${timeKey(atMs + EXPIRY_MS)}:${hash}`
+}
+
+/** Ordered as texts are. */
+function timeKey(ms: number): string {
+  return String(ms).padStart(15, '0')
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}

@@ -1,0 +1,179 @@
+import { HostError, messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import type { DurableRun } from './durable-run.ts'
+import type { IdempotentRequests } from './idempotency.ts'
+import type { RunIds } from './run-ids.ts'
+import type { RunStore } from './run-store.ts'
+import { type EndStep, endUnstored, nowSeconds } from './steps.ts'
+
+export interface ResponseMaintenanceOptions<Facts, Item> {
+  readonly records: RecordStore
+  readonly store: RunStore<Facts, Item>
+  readonly requests: IdempotentRequests
+  readonly ids: RunIds
+  /** Runs of this process, by id. */
+  readonly runs: ReadonlyMap<string, DurableRun<Facts, Item>>
+  readonly retentionDays: number | undefined
+  readonly log: Log
+}
+
+const TICK_MS = 1000
+/** In ticks. */
+const RECOVER_EVERY = 10
+const CLEAN_EVERY = 3600
+const DAY_MS = 24 * 60 * 60 * 1000
+/** Runs that are worked on at once. */
+const CONCURRENCY = 20
+
+/** Work on stored runs that no request asks for: ends those left behind, cancelled elsewhere or not stored, removes old ones. */
+export class ResponseMaintenance<Facts, Item> {
+  readonly #options: ResponseMaintenanceOptions<Facts, Item>
+  readonly #unended = new Map<string, EndStep>()
+  /** Runs that failed with an error of their own: reported once. */
+  readonly #reported = new Set<string>()
+  #timer: NodeJS.Timeout | undefined
+  #ticks = 0
+  #isWorking = false
+  #working: Promise<void> = Promise.resolve()
+
+  constructor(options: ResponseMaintenanceOptions<Facts, Item>) {
+    this.#options = options
+  }
+
+  /** Ends the runs of servers that have died, and begins to look after the rest. */
+  async start(): Promise<void> {
+    await this.recover()
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref()
+    this.#working = this.#attempt(() => this.#clean())
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#working
+  }
+
+  /** Ends a run as soon as the store can be written again. */
+  endLater(id: string, end: EndStep): void {
+    this.#unended.set(id, end)
+  }
+
+  /**
+   * Ends the runs that nobody runs any more, whatever their rows say: those of servers that have died, and our own whose first
+   * write arrived after we had given it up.
+   */
+  async recover(): Promise<void> {
+    const { store, records, runs } = this.#options
+    const alive = new Map<string, Promise<boolean>>()
+    const isAlive = (server: string) => {
+      const known = alive.get(server) ?? records.isServerAlive(server)
+      alive.set(server, known)
+      return known
+    }
+    const orphans = new Map<string, EndStep>()
+    for (const [id, server] of await store.listRunning()) {
+      if (server === records.serverId && !runs.has(id)) orphans.set(id, endUnstored())
+      else if (server === undefined || !(await isAlive(server))) orphans.set(id, endCutOff())
+    }
+    const ended = await this.#forEach([...orphans.keys()], (id) => this.#end(id, orphans.get(id) as EndStep))
+    if (ended > 0) this.#options.log.warn(`${ended} responses were cut off: they have failed now.`)
+  }
+
+  async #end(id: string, end: EndStep): Promise<void> {
+    const { store } = this.#options
+    // Otherwise only its mark was stored, or removed.
+    if (!(await store.end(id, end))) await store.unmark(id)
+  }
+
+  /** Does not begin again before it is through: while the store cannot be reached, everything takes long. */
+  #tick(): void {
+    if (this.#isWorking) return
+    this.#isWorking = true
+    const ticks = ++this.#ticks
+    this.#working = this.#work(ticks).finally(() => {
+      this.#isWorking = false
+    })
+  }
+
+  async #work(ticks: number): Promise<void> {
+    await this.#attempt(() => this.#endUnended())
+    await this.#attempt(() => this.#adoptStoredOutcomes())
+    if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
+    if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
+  }
+
+  async #endUnended(): Promise<void> {
+    await this.#forEach([...this.#unended.keys()], async (id) => {
+      const end = this.#unended.get(id) as EndStep
+      await this.#options.store.end(id, end)
+      this.#unended.delete(id)
+    })
+  }
+
+  /** Another server may have cancelled or deleted what runs here. */
+  async #adoptStoredOutcomes(): Promise<void> {
+    const { runs, store } = this.#options
+    const stored = [...runs.values()].flatMap(({ id, isStored }) => (isStored ? [id] : []))
+    if (stored.length === 0) return
+    await this.#forEach(await store.filterEnded(stored), async (id) => runs.get(id)?.adoptStoredOutcome())
+  }
+
+  async #clean(): Promise<void> {
+    const { store, requests, ids, retentionDays } = this.#options
+    await requests.expire()
+    if (retentionDays === undefined) return
+    const before = ids.firstAt(Date.now() - retentionDays * DAY_MS)
+    for (let after: string | undefined; ; ) {
+      const old = await store.list({ before, after, limit: 100 })
+      if (old.length === 0) return
+      await this.#forEach(old, (id) => store.delete(id))
+      after = old.at(-1)
+    }
+  }
+
+  /**
+   * Works on each of the runs. One that cannot be read or changed holds up none of the others; a store that cannot be
+   * reached does.
+   *
+   * @returns the number of those that succeeded
+   */
+  async #forEach(ids: readonly string[], work: (id: string) => Promise<unknown>): Promise<number> {
+    let succeeded = 0
+    await forEachConcurrent(ids, async (id) => {
+      try {
+        await work(id)
+        succeeded++
+      } catch (error) {
+        if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
+        this.#unended.delete(id)
+        if (!this.#reported.has(id)) this.#report(error)
+        this.#reported.add(id)
+      }
+    })
+    return succeeded
+  }
+
+  async #attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
+  }
+}
+
+function endCutOff(): EndStep {
+  return { end: 'failed', at: nowSeconds(), error: 'The server restarted before the response was complete' }
+}
+
+async function forEachConcurrent<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  const lane = async () => {
+    for (const item of rest) await work(item)
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane))
+}

@@ -1,0 +1,369 @@
+import { HostError } from '../errors.ts'
+import type { Message } from '../protocols/message.ts'
+import type { Change, RecordStore } from '../store/record-store.ts'
+import {
+  type Conversation,
+  detach,
+  linkChanges,
+  loadConversation,
+  loadTurn,
+  removeForgottenTurns,
+  type StoredTurn,
+  turnKey,
+  withAnswer,
+} from './conversation-tree.ts'
+import { type IdempotentRequest, requestChanges, requestKey, requestKeys } from './idempotency.ts'
+import { parseRow, ROW_VERSION } from './parse-row.ts'
+import {
+  type EndStep,
+  isEnd,
+  nowSeconds,
+  type PackedSteps,
+  packSteps,
+  type Step,
+  textOf,
+  unpackSteps,
+} from './steps.ts'
+
+/** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
+export interface RunRow<Facts, Item> extends PackedSteps {
+  readonly version: number
+  readonly id: string
+  /** Facts of whoever started the run, as JSON; not read here. */
+  readonly facts: Facts
+  readonly inputs: number
+  /** Input items when they are few and short; others have rows of their own. */
+  readonly items?: readonly Item[]
+  /** Request that the run answers; a row of the first version knows only its hash. */
+  readonly idempotency?: Pick<IdempotentRequest, 'hash'> & Partial<Pick<IdempotentRequest, 'atMs'>>
+}
+
+/** Run that is about to be stored. */
+export interface Draft<Facts, Item> {
+  readonly id: string
+  readonly facts: Facts
+  readonly items: readonly Item[]
+  readonly turn: StoredTurn
+  /** Messages before this turn. */
+  readonly earlier: readonly Message[]
+  readonly idempotency: IdempotentRequest | undefined
+}
+
+/** Run as it was read. */
+export interface StoredRun<Facts, Item> {
+  readonly id: string
+  readonly facts: Facts
+  /** All so far; the last is the end unless the run is still going. */
+  readonly steps: readonly Step[]
+  readonly inputs: number
+  readonly items: readonly Item[] | undefined
+}
+
+/** Parts of a stored run that stay the same while it goes on. */
+export interface PersistedRun<Facts, Item> {
+  readonly row: Omit<RunRow<Facts, Item>, keyof PackedSteps>
+  readonly turn: StoredTurn
+}
+
+export interface RunStoreOptions<Facts, Item> {
+  /** Reads a row of the first version, which held the record of one client protocol. */
+  readonly upgradeRow: (row: Readonly<Record<string, unknown>>) => RunRow<Facts, Item>
+}
+
+export interface RunRange {
+  readonly limit: number
+  readonly order?: 'asc' | 'desc'
+  /** Exclusive. */
+  readonly after?: string | undefined
+  /** Exclusive. */
+  readonly before?: string | undefined
+}
+
+const ITEMS_PER_ROW = 50
+/** Items longer than this, together, are not in the row of the run: whoever reads that need not read them. */
+const MAX_ITEMS_LENGTH = 4096
+/** How often something is tried that others may prevent by being quicker. */
+const MAX_ATTEMPTS = 10
+/** More than any run has. */
+const MAX_BATCHES = 1_000_000
+
+const RUNS = 'response:'
+const RUNNING = 'running:'
+
+/** Runs with their input items, their part of the conversation and their steps, in a store of records. */
+export class RunStore<Facts, Item> {
+  readonly #records: RecordStore
+  readonly #options: RunStoreOptions<Facts, Item>
+
+  constructor(records: RecordStore, options: RunStoreOptions<Facts, Item>) {
+    this.#records = records
+    this.#options = options
+  }
+
+  conversation(id: string): Promise<Conversation | undefined> {
+    return loadConversation(this.#records, id)
+  }
+
+  /**
+   * Stores a run for the first time: one that goes on, or one that has ended already.
+   *
+   * @returns the stored parts; undefined when another request with the same idempotency key was first
+   */
+  async create(draft: Draft<Facts, Item>, steps: readonly Step[]): Promise<PersistedRun<Facts, Item> | undefined> {
+    const { turn, earlier, idempotency } = draft
+    const previous = turn.previous_response_id
+    const absent = idempotency ? [requestKey(idempotency.hash)] : []
+    const present = previous === null ? [] : [turnKey(previous)]
+    const { row, itemRows } = describeRow(draft)
+    const create = (turn: StoredTurn) => this.#creation(draft, itemRows, { row, turn }, steps)
+    if (await this.#records.commit(create(turn), { present, absent })) return { row, turn }
+    if (previous === null || (await loadTurn(this.#records, previous))) return undefined
+    // The run that this one continues was deleted meanwhile: what was said there belongs to this one now.
+    const alone = detach(turn, earlier)
+    return (await this.#records.commit(create(alone), { absent })) ? { row, turn: alone } : undefined
+  }
+
+  #creation(
+    { id, idempotency }: Draft<Facts, Item>,
+    itemRows: readonly Change[],
+    { row, turn }: PersistedRun<Facts, Item>,
+    steps: readonly Step[],
+  ): Change[] {
+    const hasEnded = isEnd(steps.at(-1))
+    return [
+      ...itemRows,
+      ...linkChanges(turn),
+      ...(idempotency ? requestChanges(idempotency, id) : []),
+      ...(hasEnded ? [] : [[runningKey(id), JSON.stringify({ server: this.#records.serverId })] as const]),
+      ...(hasEnded || steps.length === 0 ? [] : [stepsChange(id, 0, steps)]),
+      ...(hasEnded ? endChanges({ row, turn }, steps) : [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]),
+    ]
+  }
+
+  /**
+   * Adds steps to a run that goes on.
+   *
+   * @param batch how many times that was done before, counting from the creation
+   * @returns false when it has ended: it was cancelled or deleted
+   */
+  append(id: string, batch: number, steps: readonly Step[]): Promise<boolean> {
+    return this.#records.commit([stepsChange(id, batch, steps)], { present: [runningKey(id)] })
+  }
+
+  /**
+   * Ends a run that goes on.
+   *
+   * @param steps all of them, the end last
+   * @param batches in how many they are stored so far
+   * @returns false when it has ended, or more of its steps were stored meanwhile
+   */
+  finish({ row, turn }: PersistedRun<Facts, Item>, steps: readonly Step[], batches: number): Promise<boolean> {
+    const { id } = row
+    const temporary = [runningKey(id), ...Array.from({ length: batches }, (_, batch) => stepsKey(id, batch))]
+    const removals = temporary.map((key): Change => [key, undefined])
+    const guards = { present: [runningKey(id)], absent: [stepsKey(id, batches)] }
+    return this.#records.commit([...endChanges({ row, turn }, steps), ...removals], guards)
+  }
+
+  /** @throws HostError `RECORD_UNREADABLE` */
+  async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+    const row = await this.#row(id)
+    if (!row) return undefined
+    const { facts, inputs, items } = row
+    if (isEnd(lastOf(row))) return { id, facts, steps: unpackSteps(row), inputs, items }
+    const { steps } = await this.#loggedSteps(id)
+    // It may have ended between the two reads, and its batches be gone.
+    if (steps.length === 0 && (await this.#hasEnded(id))) return this.get(id)
+    return { id, facts, steps, inputs, items }
+  }
+
+  async #hasEnded(id: string): Promise<boolean> {
+    const row = await this.#row(id)
+    return row === undefined || isEnd(lastOf(row))
+  }
+
+  async #loggedSteps(id: string): Promise<{ steps: Step[]; batches: number }> {
+    const keys = await this.#records.list({ prefix: stepsPrefix(id), limit: MAX_BATCHES })
+    const batches = await this.#records.get(keys)
+    const steps = batches.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as Step[])))
+    return { steps, batches: keys.length }
+  }
+
+  /**
+   * Ends a run on behalf of whoever ran it. One that has ended stays as it is.
+   *
+   * @returns the run as it is then; undefined when there is none
+   */
+  async end(id: string, end: EndStep): Promise<StoredRun<Facts, Item> | undefined> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
+      if (!row || !turn) return undefined
+      const { steps: _none, text: _noText, ...persisted } = row
+      if (isEnd(lastOf(row))) return this.get(id)
+      const { steps, batches } = await this.#loggedSteps(id)
+      // Otherwise whoever runs it was quicker: look again.
+      if (await this.finish({ row: persisted, turn }, [...steps, end], batches)) return this.get(id)
+    }
+    throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
+  }
+
+  /** Cancels a run, also one that has ended: it keeps its steps. */
+  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+    const end: EndStep = { end: 'cancelled', at: nowSeconds() }
+    const ended = await this.end(id, end)
+    const last = ended?.steps.at(-1)
+    if (!ended || (isEnd(last) && last.end === 'cancelled')) return ended
+    const row = await this.#row(id)
+    const changed = row && rowChange({ ...row, ...packSteps([...ended.steps, end]) })
+    if (!changed || !(await this.#records.commit([changed], { present: [rowKey(id)] }))) return undefined
+    return { ...ended, steps: [...ended.steps, end] }
+  }
+
+  /** @returns the items from one index (inclusive) to another (exclusive), oldest first */
+  async items({ id, items }: StoredRun<Facts, Item>, from: number, to: number): Promise<Item[]> {
+    if (items) return items.slice(from, to)
+    const first = Math.floor(from / ITEMS_PER_ROW)
+    const keys = []
+    for (let row = first; row * ITEMS_PER_ROW < to; row++) keys.push(itemsKey(id, row))
+    const rows = await this.#records.get(keys)
+    const read = rows.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as Item[])))
+    return read.slice(from - first * ITEMS_PER_ROW, to - first * ITEMS_PER_ROW)
+  }
+
+  /** @returns false when there is none */
+  async delete(id: string): Promise<boolean> {
+    const row = await this.#row(id)
+    if (!row) return false
+    const itemRows = row.items ? 0 : Math.ceil(row.inputs / ITEMS_PER_ROW)
+    const batches = await this.#records.list({ prefix: stepsPrefix(id), limit: MAX_BATCHES })
+    const keys = [
+      rowKey(id),
+      runningKey(id),
+      ...Array.from({ length: itemRows }, (_, index) => itemsKey(id, index)),
+      ...batches,
+      ...(row.idempotency ? keysOfRequest(row.idempotency) : []),
+    ]
+    const removed = await this.#records.commit(
+      keys.map((key): Change => [key, undefined]),
+      { present: [rowKey(id)] },
+    )
+    if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
+    return removed
+  }
+
+  async has(id: string): Promise<boolean> {
+    return (await this.#records.get([rowKey(id)]))[0] !== undefined
+  }
+
+  /** Ids of the stored runs. */
+  list(range: RunRange): Promise<string[]> {
+    return this.#listIds(RUNS, range)
+  }
+
+  /** Runs that go on, with the server that runs each; undefined for a mark that cannot be read. */
+  async listRunning(): Promise<Map<string, string | undefined>> {
+    const ids = await this.#listIds(RUNNING, { limit: MAX_BATCHES })
+    const marks = await this.#records.get(ids.map(runningKey))
+    return new Map(ids.flatMap((id, index) => (marks[index] === undefined ? [] : [[id, serverOf(marks[index])]])))
+  }
+
+  /** Those of the runs that have ended, or were deleted, as far as the store knows. */
+  async filterEnded(ids: readonly string[]): Promise<string[]> {
+    const marks = await this.#records.get(ids.map(runningKey))
+    return ids.filter((_id, index) => marks[index] === undefined)
+  }
+
+  /** Removes the mark of a run of which nothing else is stored. */
+  async unmark(id: string): Promise<void> {
+    await this.#records.commit([[runningKey(id), undefined]], { absent: [rowKey(id)] })
+  }
+
+  async #listIds(prefix: string, { limit, order, after, before }: RunRange): Promise<string[]> {
+    const keys = await this.#records.list({
+      prefix,
+      limit,
+      ...(order === undefined ? {} : { order }),
+      ...(after === undefined ? {} : { after: prefix + after }),
+      ...(before === undefined ? {} : { before: prefix + before }),
+    })
+    return keys.map((key) => key.slice(prefix.length))
+  }
+
+  async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
+    const [text] = await this.#records.get([rowKey(id)])
+    if (text === undefined) return undefined
+    const row = parseRow(id, text)
+    return row.version === 1 ? this.#options.upgradeRow(row) : (row as unknown as RunRow<Facts, Item>)
+  }
+}
+
+function lastOf({ steps }: PackedSteps): EndStep | undefined {
+  const last = steps.at(-1)
+  return typeof last === 'object' && isEnd(last) ? last : undefined
+}
+
+function serverOf(mark: string | undefined): string | undefined {
+  try {
+    return (JSON.parse(mark ?? '') as { server?: string }).server
+  } catch {
+    return undefined
+  }
+}
+
+function keysOfRequest({ hash, atMs }: NonNullable<RunRow<unknown, unknown>['idempotency']>): string[] {
+  return atMs === undefined ? [requestKey(hash)] : requestKeys({ hash, atMs })
+}
+
+function rowKey(id: string): string {
+  return RUNS + id
+}
+
+function runningKey(id: string): string {
+  return RUNNING + id
+}
+
+function itemsKey(id: string, row: number): string {
+  return `items:${id}:${row}`
+}
+
+function stepsPrefix(id: string): string {
+  return `steps:${id}:`
+}
+
+/** In the order of the batches: keys are compared as texts. */
+function stepsKey(id: string, batch: number): string {
+  return `${stepsPrefix(id)}${String(batch).padStart(9, '0')}`
+}
+
+function stepsChange(id: string, batch: number, steps: readonly Step[]): Change {
+  return [stepsKey(id, batch), JSON.stringify(steps)]
+}
+
+function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, steps: readonly Step[]): Change[] {
+  return [turnChange(withAnswer(turn, textOf(steps))), rowChange({ ...row, ...packSteps(steps) })]
+}
+
+function turnChange(turn: StoredTurn): Change {
+  return [turnKey(turn.response_id), JSON.stringify(turn)]
+}
+
+function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
+  return [rowKey(row.id), JSON.stringify(row)]
+}
+
+function describeRow<Facts, Item>({
+  id,
+  facts,
+  items,
+  idempotency,
+}: Draft<Facts, Item>): { row: PersistedRun<Facts, Item>['row']; itemRows: Change[] } {
+  const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
+  const row = { version: ROW_VERSION, id, facts, inputs: items.length, ...request }
+  const isShort = items.length <= ITEMS_PER_ROW && JSON.stringify(items).length <= MAX_ITEMS_LENGTH
+  if (isShort) return { row: { ...row, items }, itemRows: [] }
+  const itemRows: Change[] = []
+  for (let start = 0; start < items.length; start += ITEMS_PER_ROW) {
+    itemRows.push([itemsKey(id, itemRows.length), JSON.stringify(items.slice(start, start + ITEMS_PER_ROW))])
+  }
+  return { row, itemRows }
+}

@@ -1,0 +1,42 @@
+import { ROW_VERSION } from '../../../durable/parse-row.ts'
+import type { RunRow } from '../../../durable/run-store.ts'
+import type { PackedSteps } from '../../../durable/steps.ts'
+import { NO_USAGE } from './convert.ts'
+import type { InputItem, ResponseRecord } from './schema.ts'
+
+/** Row as the first version of this adapter stored it: the record as it was answered, whose output has the text. */
+interface RowV1 {
+  readonly response: ResponseRecord
+  readonly steps: PackedSteps['steps']
+  readonly inputs: number
+  readonly items?: readonly InputItem[]
+  readonly idempotency?: string
+}
+
+/** Reads a row of the first version. */
+export function readRowV1(raw: Readonly<Record<string, unknown>>): RunRow<ResponseRecord, InputItem> {
+  const { response, steps, inputs, items, idempotency } = raw as unknown as RowV1
+  return {
+    version: ROW_VERSION,
+    id: response.id,
+    facts: beginningOf(response),
+    text: response.output.map((item) => (item.type === 'message' ? (item.content[0]?.text ?? '') : '')).join(''),
+    steps,
+    inputs,
+    ...(items ? { items } : {}),
+    ...(idempotency === undefined ? {} : { idempotency: { hash: idempotency } }),
+  }
+}
+
+/** Returns the record as it was before its first step. */
+function beginningOf(record: ResponseRecord): ResponseRecord {
+  return {
+    ...record,
+    status: 'in_progress',
+    completed_at: null,
+    output: [],
+    error: null,
+    incomplete_details: null,
+    usage: NO_USAGE,
+  }
+}

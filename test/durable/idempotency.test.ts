@@ -1,0 +1,65 @@
+import { expect } from 'chai'
+import { IdempotentRequests, requestChanges } from '../../src/durable/idempotency.ts'
+import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+const BODY = { model: 'talk', input: 'say a' }
+
+describe('requests with an Idempotency-Key', () => {
+  async function makeRequests() {
+    const store = await KeyvStore.open(new Map())
+    const requests = new IdempotentRequests(store)
+    /** Answers a request: with the id of its run, and how it came to it. */
+    const ask = (key: string, { hoursAgo = 0, isGone = false, runId = `resp_${key}` } = {}) =>
+      requests.once(
+        key,
+        BODY,
+        async (id) => (isGone ? undefined : `replayed ${id}`),
+        async (request) => {
+          await store.commit(requestChanges({ ...request, atMs: Date.now() - hoursAgo * HOUR_MS }, runId))
+          return `ran ${runId}`
+        },
+      )
+    const list = (prefix: string) => store.list({ prefix, limit: 10 })
+    return { store, requests, ask, list }
+  }
+
+  it('are remembered for 24 hours', async () => {
+    const { ask } = await makeRequests()
+    await ask('young', { hoursAgo: 23.9 })
+    await ask('old', { hoursAgo: 24.1 })
+    expect(await ask('young')).to.equal('replayed resp_young')
+    expect(await ask('old')).to.equal('ran resp_old')
+  })
+
+  it('are removed after that, and only then', async () => {
+    const { requests, ask, list } = await makeRequests()
+    for (let n = 0; n < 3; n++) await ask(`young${n}`, { hoursAgo: n })
+    for (let n = 0; n < 3; n++) await ask(`old${n}`, { hoursAgo: 24.1 + n })
+    await requests.expire()
+    expect([await list('idempotency:'), await list('expires:')].map(({ length }) => length)).to.deep.equal([3, 3])
+    expect(await ask('young0')).to.equal('replayed resp_young0')
+  })
+
+  it('wait for the one that was first, and take its place when it came to nothing', async () => {
+    const { requests } = await makeRequests()
+    let fail = (_error: Error) => {}
+    const failing = new Promise<string>((_resolve, reject) => {
+      fail = reject
+    })
+    const replay = async () => undefined
+    const first = requests.once('k', BODY, replay, () => failing).catch((error: Error) => error.message)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    let answer: string | undefined
+    const second = requests
+      .once('k', BODY, replay, async () => 'ran')
+      .then((text) => {
+        answer = text
+      })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(answer).to.equal(undefined)
+    fail(new Error('no agent'))
+    await second
+    expect([await first, answer]).to.deep.equal(['no agent', 'ran'])
+  })
+})
