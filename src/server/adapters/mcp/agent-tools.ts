@@ -11,7 +11,7 @@ import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
-import { findProblem, listTools, readArguments, type ToolInput } from './tools.ts'
+import { ToolCatalog, type ToolInput } from './tools.ts'
 
 /** What a tool answers (`CallToolResult` of the MCP schema). */
 export interface ToolResult {
@@ -46,6 +46,7 @@ export interface AgentToolsOptions {
 export class AgentTools {
   readonly #options: AgentToolsOptions
   readonly #conversations = new Conversations()
+  readonly #catalog = new ToolCatalog()
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
@@ -53,7 +54,7 @@ export class AgentTools {
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
   list(cursor: unknown) {
-    return listTools(this.#options.host, cursor)
+    return this.#catalog.list(this.#options.host.list(), cursor)
   }
 
   /**
@@ -76,7 +77,7 @@ export class AgentTools {
     }
     const { host } = this.#options
     const { agent: info } = host.resolve(name, '.')
-    const input = readArguments(info, given)
+    const input = this.#catalog.readArguments(info, given)
     const messages = this.#conversation(input, info.id)
     const turn = {
       messages,
@@ -117,7 +118,23 @@ export class AgentTools {
       // In the text, because models see nothing else.
       content.push({ type: 'text', text: `conversation_id: ${id}` })
     }
-    return info.output ? withStructure(content, text, info.output) : { content }
+    return info.output ? this.#withStructure(content, text, info.output) : { content }
+  }
+
+  /** The answer as the JSON that the agent promised. The model is told what does not fit, and may ask again. */
+  #withStructure(content: readonly Content[], text: string, schema: JsonObjectSchema): ToolResult {
+    const complain = (problem: string): ToolResult => {
+      const notice = { type: 'text' as const, text: `The agent did not answer as its output schema says: ${problem}` }
+      return { content: [notice, ...content], isError: true }
+    }
+    let value: unknown
+    try {
+      value = JSON.parse(withoutFence(text))
+    } catch (error) {
+      return complain(messageOf(error))
+    }
+    const problem = this.#catalog.findProblem(schema, value)
+    return problem === undefined ? { content, structuredContent: value as Record<string, unknown> } : complain(problem)
   }
 
   #explain(error: unknown, requestId: string): JsonRpcError {
@@ -133,22 +150,6 @@ export class AgentTools {
     logFailure(error, { id: requestId, log })
     return new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
   }
-}
-
-/** The answer as the JSON that the agent promised. What does not fit is told to the model, which may ask again. */
-function withStructure(content: readonly Content[], text: string, schema: JsonObjectSchema): ToolResult {
-  const complain = (problem: string): ToolResult => {
-    const told = { type: 'text' as const, text: `The agent did not answer as its output schema says: ${problem}` }
-    return { content: [told, ...content], isError: true }
-  }
-  let value: unknown
-  try {
-    value = JSON.parse(withoutFence(text))
-  } catch (error) {
-    return complain(messageOf(error))
-  }
-  const problem = findProblem(schema, value)
-  return problem === undefined ? { content, structuredContent: value as Record<string, unknown> } : complain(problem)
 }
 
 /** Models like to put JSON into a fenced block. */

@@ -1,7 +1,6 @@
 import { Compile, type Validator } from 'typebox/compile'
 import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
 import { findValueProblems } from '../../../definition/schema-problems.ts'
-import type { AgentHost } from '../../../host/host.ts'
 import type { AgentInfo } from '../../../run/agent.ts'
 import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
 
@@ -37,21 +36,68 @@ const CONVERSATION_ID = {
   description: 'Continues a conversation: the conversation_id that an earlier answer ended with. Left out: a new one.',
 }
 
-/**
- * A page of the agents as tools, by name. Pages are cut by name, so that none is lost or told twice while agents come and go.
- *
- * @throws JsonRpcError `INVALID_PARAMS` for a cursor that is none of ours
- */
-export function listTools(host: AgentHost, cursor: unknown): { tools: readonly Tool[]; nextCursor?: string } {
-  const after = readCursor(cursor)
-  const all = host.list().flatMap(toolsOf)
-  all.sort((a, b) => (a.name < b.name ? -1 : 1))
-  const rest = after === undefined ? all : all.filter(({ name }) => name > after)
-  const tools = rest.slice(0, PAGE_SIZE)
-  const last = tools.at(-1)
-  return rest.length > PAGE_SIZE && last
-    ? { tools, nextCursor: Buffer.from(last.name).toString('base64url') }
-    : { tools }
+/** The agents as tools, with what can be computed once for each version of an agent. */
+export class ToolCatalog {
+  /** An agent's info is frozen, and another object for each version. */
+  readonly #tools = new WeakMap<AgentInfo, readonly Tool[]>()
+  readonly #validators = new WeakMap<JsonObjectSchema, Validator>()
+
+  /**
+   * Returns a page of the tools, by name. Pages are cut by name, so that none is lost or listed twice while agents come and go.
+   *
+   * @throws JsonRpcError `INVALID_PARAMS` for a cursor that is none of ours
+   */
+  list(agents: readonly AgentInfo[], cursor: unknown): { tools: readonly Tool[]; nextCursor?: string } {
+    const after = readCursor(cursor)
+    const all = agents.flatMap((info) => this.#toolsOf(info))
+    all.sort((a, b) => (a.name < b.name ? -1 : 1))
+    const rest = after === undefined ? all : all.filter(({ name }) => name > after)
+    const tools = rest.slice(0, PAGE_SIZE)
+    const last = tools.at(-1)
+    return rest.length > PAGE_SIZE && last
+      ? { tools, nextCursor: Buffer.from(last.name).toString('base64url') }
+      : { tools }
+  }
+
+  /**
+   * Reads the arguments of a call.
+   *
+   * An agent that declares an `input` is given its arguments as they are, and as text the one named `message`, or all of them as
+   * JSON.
+   *
+   * @throws JsonRpcError `INVALID_PARAMS` naming the field
+   */
+  readArguments(info: AgentInfo, given: unknown = info.input && {}): ToolInput {
+    if (!isObject(given)) throw invalid('arguments must be an object')
+    const { message } = given
+    const conversationId = info.conversation ? readConversationId(given.conversation_id) : undefined
+    if (!info.input) {
+      if (typeof message !== 'string') throw invalid('arguments.message must be a string')
+      return { text: message, input: undefined, conversationId }
+    }
+    const input = info.conversation ? without(given, 'conversation_id') : given
+    const problem = this.findProblem(info.input, input)
+    if (problem !== undefined) throw invalid(`arguments: ${problem}`)
+    return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
+  }
+
+  /** Returns what keeps a value from fitting a schema, as a sentence; undefined when it fits. */
+  findProblem(schema: JsonObjectSchema, value: unknown): string | undefined {
+    let validator = this.#validators.get(schema)
+    if (!validator) {
+      validator = Compile(schema)
+      this.#validators.set(schema, validator)
+    }
+    return findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })[0]?.message
+  }
+
+  #toolsOf(info: AgentInfo): readonly Tool[] {
+    const known = this.#tools.get(info)
+    if (known) return known
+    const tools = info.entryPoints.length > 1 ? info.entryPoints.map((name) => toTool(info, name)) : [toTool(info)]
+    this.#tools.set(info, tools)
+    return tools
+  }
 }
 
 function readCursor(cursor: unknown): string | undefined {
@@ -59,17 +105,6 @@ function readCursor(cursor: unknown): string | undefined {
   const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
   if (name !== '' && Buffer.from(name).toString('base64url') === cursor) return name
   throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: cursor must be the nextCursor of an earlier page')
-}
-
-/** Of each version of an agent, since its info never changes. */
-const toolsByAgent = new WeakMap<AgentInfo, readonly Tool[]>()
-
-function toolsOf(info: AgentInfo): readonly Tool[] {
-  const known = toolsByAgent.get(info)
-  if (known) return known
-  const tools = info.entryPoints.length > 1 ? info.entryPoints.map((name) => toTool(info, name)) : [toTool(info)]
-  toolsByAgent.set(info, tools)
-  return tools
 }
 
 function toTool(info: AgentInfo, entryPoint?: string): Tool {
@@ -86,28 +121,6 @@ function toTool(info: AgentInfo, entryPoint?: string): Tool {
   }
 }
 
-/**
- * Reads the arguments of a call.
- *
- * An agent that declares an `input` is given its arguments as they are, and as text the one named `message`, or all of them as
- * JSON.
- *
- * @throws JsonRpcError `INVALID_PARAMS` naming the field
- */
-export function readArguments(info: AgentInfo, given: unknown = info.input && {}): ToolInput {
-  if (!isObject(given)) throw invalid('arguments must be an object')
-  const { message } = given
-  const conversationId = info.conversation ? readConversationId(given.conversation_id) : undefined
-  if (!info.input) {
-    if (typeof message !== 'string') throw invalid('arguments.message must be a string')
-    return { text: message, input: undefined, conversationId }
-  }
-  const input = info.conversation ? without(given, 'conversation_id') : given
-  const problem = findProblem(info.input, input)
-  if (problem !== undefined) throw invalid(`arguments: ${problem}`)
-  return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
-}
-
 function readConversationId(id: unknown): string | undefined {
   if (id === undefined || id === null) return undefined
   if (typeof id === 'string') return id
@@ -116,18 +129,6 @@ function readConversationId(id: unknown): string | undefined {
 
 function without(fields: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(fields).filter(([key]) => key !== name))
-}
-
-const validators = new WeakMap<JsonObjectSchema, Validator>()
-
-/** What keeps a value from fitting a schema, as a sentence; undefined when it fits. */
-export function findProblem(schema: JsonObjectSchema, value: unknown): string | undefined {
-  let validator = validators.get(schema)
-  if (!validator) {
-    validator = Compile(schema)
-    validators.set(schema, validator)
-  }
-  return findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })[0]?.message
 }
 
 function invalid(message: string): JsonRpcError {
