@@ -33,6 +33,20 @@ export async function withDeadline<T>(
   }
 }
 
+/** Settles as the promise does, or rejects with the signal's reason as soon as it aborts. */
+export async function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  signal.throwIfAborted()
+  const aborted = deferred<never>()
+  const abort = () => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    return await Promise.race([promise, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
 /** Tells in time whether the promise has settled: true when it was fulfilled, false when it is still pending at the deadline. */
 export async function settlesWithin(promise: PromiseLike<unknown>, timeoutMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined

@@ -65,12 +65,21 @@ export interface ExchangeEntry {
 }
 
 /** A definition together with the way back to its text, for errors. */
-export interface DefinitionSource {
+export class DefinitionSource {
   readonly definition: AgentDefinition
   /** Relative to the project; absent for an agent that was registered by a program. */
-  readonly file?: string
-  problemAt(path: Path, message: string, suggestions?: readonly string[]): Problem
+  readonly file: string | undefined
+  readonly problemAt: ProblemAt
+
+  constructor(definition: AgentDefinition, file: string | undefined, problemAt: ProblemAt) {
+    this.definition = definition
+    this.file = file
+    this.problemAt = problemAt
+  }
 }
+
+/** Creates a problem with its place in the text. */
+export type ProblemAt = (path: Path, message: string, suggestions?: readonly string[]) => Problem
 
 const AGENT_ID = '^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$'
 const MODULE_ID = '^[A-Za-z0-9_][A-Za-z0-9_-]*$'
@@ -137,16 +146,17 @@ export const AgentSchema = Type.Object({
 const validator = Compile(AgentSchema)
 
 /**
- * Reads a definition: the text of an agent file, or an object of the same shape.
+ * Reads a definition: the text of an agent file, or an object of the same shape. One that was read before is returned as it is.
  *
  * @param file how errors call the source
  * @throws AgentError `AGENT_INVALID` with every problem that can be seen without loading a module
  */
 export function readDefinition(source: unknown, file?: string): DefinitionSource {
+  if (source instanceof DefinitionSource) return source
   const { value, problems, locate } = typeof source === 'string' ? readYaml(source) : fromObject(source)
   const withFile = (problem: Problem): Problem => (file === undefined ? problem : { file, ...problem })
   if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems.map(withFile))
-  const problemAt = (path: Path, message: string, suggestions: readonly string[] = []): Problem =>
+  const problemAt: ProblemAt = (path, message, suggestions = []) =>
     withFile({ message, suggestions, ...locate?.(path) })
   const found = [
     ...findValueProblems(AgentSchema, validator, value),
@@ -161,7 +171,7 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
     throw new AgentError('AGENT_INVALID', explained)
   }
   const definition = deepFreeze(normalise(value as RawDefinition))
-  return { definition, problemAt, ...(file === undefined ? {} : { file }) }
+  return new DefinitionSource(definition, file, problemAt)
 }
 
 type RawDefinition = Static<typeof AgentSchema>
@@ -174,7 +184,12 @@ interface RawSource {
 
 /** A copy: what the caller does to its object later must not reach the agent. */
 function fromObject(value: unknown): RawSource {
-  return { value: structuredClone(value), problems: [] }
+  try {
+    return { value: structuredClone(value), problems: [] }
+  } catch (error) {
+    const message = `The definition must be plain data: ${messageOf(error)}`
+    return { value: undefined, problems: [{ message, suggestions: [] }] }
+  }
 }
 
 /** Patterns say nothing to a reader. */

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { readDefinition } from '../definition/definition.ts'
+import { settlesWithin } from '../async.ts'
+import { type DefinitionSource, readDefinition } from '../definition/definition.ts'
 import { AgentError, formatProblem, type Problem } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
-import type { AgentHost } from './host.ts'
+import type { AgentHost, RegisterOptions } from './host.ts'
+import { readRegularFile } from './read-regular-file.ts'
 
 /** What became of an agent file that has changed. */
 export interface FileChange {
@@ -26,10 +28,14 @@ export interface LoadRecord extends FileChange {
 
 /** One agent file as it was last read. */
 interface AgentFile {
+  /** Absolute. */
+  readonly path: string
   /** Relative to the project: how people call it. */
   readonly name: string
   hash: string
   text: string
+  /** What was read from the text; dropped once it is in service, since it holds the whole document. */
+  source: DefinitionSource | undefined
   /** The id that the text claims; undefined while it cannot be read. */
   claimedId: string | undefined
   /** The id under which the last good version is in service. */
@@ -39,6 +45,22 @@ interface AgentFile {
   problems: readonly Problem[]
   /** The project's files that a refused version was to consist of (absolute paths). */
   filesOfRejected: readonly string[]
+  /** The load under way. */
+  load: Load | undefined
+}
+
+/** A version on its way into service. */
+interface Load {
+  readonly controller: AbortController
+  readonly finished: Promise<FileChange[]>
+}
+
+/** What the files of one update have in common. */
+interface Update {
+  /** Ids in service whose file is gone; one that is taken over is struck off. */
+  readonly vacatedIds: Set<string>
+  /** How long one file may hold up the others. */
+  readonly patienceMs: number
 }
 
 const READS_AT_ONCE = 32
@@ -59,6 +81,7 @@ export class AgentFolder {
   readonly #files = new Map<string, AgentFile>()
   readonly #loads: LoadRecord[] = []
   readonly #loadListeners = new Set<() => void>()
+  readonly #lateListeners = new Set<(changes: FileChange[]) => void>()
 
   constructor(host: AgentHost, dir: string, log: Log) {
     this.#host = host
@@ -91,6 +114,16 @@ export class AgentFolder {
     return () => this.#loadListeners.delete(listener)
   }
 
+  /**
+   * Hears of the outcome of loads that were too slow to be waited for.
+   *
+   * @returns a function that ends it
+   */
+  onLateChange(listener: (changes: FileChange[]) => void): () => void {
+    this.#lateListeners.add(listener)
+    return () => this.#lateListeners.delete(listener)
+  }
+
   /** The project's files that refused agents were to consist of (absolute paths). */
   filesOfRejected(): string[] {
     return this.#inOrder().flatMap(({ filesOfRejected }) => filesOfRejected)
@@ -106,8 +139,8 @@ export class AgentFolder {
    *
    * @throws HostError `PROJECT_INVALID` when it is not there or cannot be read
    */
-  async scan(gone: ReadonlySet<string> = new Set()): Promise<FileChange[]> {
-    return this.update([...(await listAgentFiles(this.dir)), ...this.#files.keys()], gone)
+  async scan(gone: ReadonlySet<string> = new Set(), patienceMs?: number): Promise<FileChange[]> {
+    return this.update([...(await listAgentFiles(this.dir)), ...this.#files.keys()], gone, patienceMs)
   }
 
   /** Agent files of the folder that were not looked at yet (absolute paths); none when it is not there. */
@@ -120,8 +153,13 @@ export class AgentFolder {
    * Looks at these files (absolute paths) again, and says what became of those that have changed.
    *
    * @param missing those that are known to be gone for good; another that cannot be found just now stays in service
+   * @param patienceMs how long one file may hold up the others; what takes longer is told by {@link AgentFolder.onLateChange}
    */
-  async update(paths: Iterable<string>, missing: ReadonlySet<string>): Promise<FileChange[]> {
+  async update(
+    paths: Iterable<string>,
+    missing: ReadonlySet<string>,
+    patienceMs = Number.POSITIVE_INFINITY,
+  ): Promise<FileChange[]> {
     const changed: AgentFile[] = []
     const gone: AgentFile[] = []
     const sorted = [...new Set(paths)].sort()
@@ -136,22 +174,25 @@ export class AgentFolder {
     }
     // A file that was renamed is gone and new at once: its agent is handed on, and never out of service.
     const vacatedIds = new Set(gone.flatMap(({ servedId }) => servedId ?? []))
+    const update = { vacatedIds, patienceMs }
     const changes: FileChange[] = []
-    for (const file of changed) changes.push(...(await this.#serve(file, vacatedIds)))
-    for (const id of vacatedIds) changes.push(...(await this.#reassignId(id)))
+    for (const file of changed) changes.push(...(await this.#load(file, update)))
+    for (const id of vacatedIds) changes.push(...(await this.#reassignId(id, patienceMs)))
     const removed = gone.map(({ name, servedId }): FileChange => ({ file: name, kind: 'removed', ...named(servedId) }))
     for (const change of removed) this.#remember(change)
     return [...changes, ...removed]
   }
 
   /** Loads the agents again that consist of any of these project files (absolute paths), and tries the refused ones. */
-  async reloadUsers(changed: ReadonlySet<string>): Promise<FileChange[]> {
-    await this.#host.forgetFiles(changed)
+  async reloadUsers(changed: ReadonlySet<string>, patienceMs = Number.POSITIVE_INFINITY): Promise<FileChange[]> {
+    this.#host.forgetFiles(changed)
     const users = new Set(this.#host.agentsUsing(changed).map(({ id }) => id))
     const changes: FileChange[] = []
     for (const file of this.#inOrder()) {
       const isUser = file.servedId !== undefined && users.has(file.servedId)
-      if (isUser || file.problems.length > 0) changes.push(...(await this.#serve(file, new Set())))
+      // What a version under way consists of is not known yet.
+      if (!isUser && !file.load && file.problems.length === 0) continue
+      changes.push(...(await this.#load(file, { vacatedIds: new Set(), patienceMs })))
     }
     return changes
   }
@@ -162,8 +203,10 @@ export class AgentFolder {
 
   #drop(path: string, gone: AgentFile[]): void {
     const known = this.#files.get(path)
-    if (known) gone.push(known)
     this.#files.delete(path)
+    if (!known) return
+    known.load?.controller.abort()
+    gone.push(known)
   }
 
   /** Takes down what was read, if it is news. */
@@ -173,53 +216,107 @@ export class AgentFolder {
     if (known?.hash === hash) return
     const name = relative(this.#host.projectDir, path)
     const file: AgentFile = known ?? {
+      path,
       name,
       hash,
       text: '',
+      source: undefined,
       claimedId: undefined,
       servedId: undefined,
       servedText: '',
       problems: [],
       filesOfRejected: [],
+      load: undefined,
     }
     Object.assign(file, { hash, text: read.text, ...readClaim(name, read) })
     this.#files.set(path, file)
     changed.push(file)
   }
 
-  /**
-   * Puts the version that a file now holds into service.
-   *
-   * @param vacatedIds ids in service whose file is gone; the one that is taken over is struck off
-   */
-  async #serve(file: AgentFile, vacatedIds: Set<string>): Promise<FileChange[]> {
+  /** Serves a file and waits for it, but no longer than the others may be held up: then it goes on beside them. */
+  async #load(file: AgentFile, update: Update): Promise<FileChange[]> {
+    const earlier = file.load
+    earlier?.controller.abort()
+    const controller = new AbortController()
+    const finished = this.#loadAfter(earlier, file, update, controller.signal)
+    const load = { controller, finished }
+    file.load = load
+    const release = () => {
+      if (file.load === load) file.load = undefined
+    }
+    if (await finishes(finished, update.patienceMs)) {
+      release()
+      return finished
+    }
+    this.#log.warn(`${file.name} is still loading. Other changes go ahead.`)
+    void finished.then((changes) => {
+      release()
+      for (const listener of this.#lateListeners) listener(changes)
+    })
+    return []
+  }
+
+  async #loadAfter(
+    earlier: Load | undefined,
+    file: AgentFile,
+    update: Update,
+    signal: AbortSignal,
+  ): Promise<FileChange[]> {
+    await earlier?.finished
+    const changes = await this.#serve(file, update, signal)
+    // It was removed while it was put into service.
+    if (file.servedId === undefined || this.#files.get(file.path) === file) return changes
+    return [...changes, ...(await this.#reassignId(file.servedId, update.patienceMs))]
+  }
+
+  /** Puts the version that a file now holds into service. Never fails: what goes wrong is a problem of this file. */
+  async #serve(file: AgentFile, { vacatedIds, patienceMs }: Update, signal: AbortSignal): Promise<FileChange[]> {
     const { claimedId: id, servedId } = file
     if (id === undefined) return [this.#reject(file, file.problems)]
     try {
       const place = servedId !== id && vacatedIds.delete(id) ? id : servedId
-      if (place === undefined) await this.#host.register(file.text, { file: file.name })
-      else await this.#host.replace(place, file.text, { file: file.name })
-      Object.assign(file, { servedId: id, servedText: file.text, problems: [], filesOfRejected: [] })
+      const source = file.source ?? readDefinition(file.text, file.name)
+      await this.#put(place, source, { file: file.name, signal })
+      const served = { source: undefined, servedId: id, servedText: file.text, problems: [], filesOfRejected: [] }
+      Object.assign(file, served)
       const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
       this.#remember(change)
-      return servedId === undefined || servedId === id ? [change] : [change, ...(await this.#reassignId(servedId))]
+      return servedId === undefined || servedId === id
+        ? [change]
+        : [change, ...(await this.#reassignId(servedId, patienceMs))]
     } catch (error) {
-      if (!(error instanceof AgentError)) throw error
-      file.filesOfRejected = error.files
-      return [this.#reject(file, error.problems)]
+      // A newer version of the file is on its way, or the host is closed.
+      if (signal.aborted || (error instanceof HostError && error.code === 'SHUTTING_DOWN')) return []
+      return [this.#explain(file, error)]
     }
   }
 
+  /** @param place the id in service to put it in the place of, if that is still there */
+  async #put(place: string | undefined, source: DefinitionSource, options: RegisterOptions): Promise<void> {
+    if (place !== undefined && this.#host.get(place)) await this.#host.replace(place, source, options)
+    else await this.#host.register(source, options)
+  }
+
   /** Gives an id that its file has given up to the first file that waits for it; without one, what is left of it goes. */
-  async #reassignId(id: string): Promise<FileChange[]> {
-    const inService = new Set(this.#host.get(id) ? [id] : [])
+  async #reassignId(id: string, patienceMs: number): Promise<FileChange[]> {
+    const vacatedIds = new Set(this.#host.get(id) ? [id] : [])
     for (const successor of this.#inOrder()) {
       if (successor.claimedId !== id || successor.servedId === id) continue
-      const changes = await this.#serve(successor, inService)
+      const changes = await this.#load(successor, { vacatedIds, patienceMs })
       if (successor.servedId === id) return changes
     }
     if (this.#host.get(id)) this.#host.unregister(id)
     return []
+  }
+
+  #explain(file: AgentFile, error: unknown): FileChange {
+    if (error instanceof AgentError) {
+      file.filesOfRejected = error.files
+      return this.#reject(file, error.problems)
+    }
+    this.#log.error(`${file.name}: ${error instanceof Error ? error.stack : messageOf(error)}`)
+    const message = `The agent failed to load: ${messageOf(error)}`
+    return this.#reject(file, [{ file: file.name, message, suggestions: [] }])
   }
 
   #reject(file: AgentFile, problems: readonly Problem[]): FileChange {
@@ -239,17 +336,25 @@ export class AgentFolder {
   }
 }
 
+async function finishes(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {
+  if (timeoutMs !== Number.POSITIVE_INFINITY) return settlesWithin(work, timeoutMs)
+  await work
+  return true
+}
+
 function named(id: string | undefined): { id?: string } {
   return id === undefined ? {} : { id }
 }
 
-function readClaim(name: string, { text, problem }: ReadText): Pick<AgentFile, 'claimedId' | 'problems'> {
-  if (problem !== '') return { claimedId: undefined, problems: [{ file: name, message: problem, suggestions: [] }] }
+function readClaim(name: string, read: ReadText): Pick<AgentFile, 'source' | 'claimedId' | 'problems'> {
+  const refuse = (problems: readonly Problem[]) => ({ source: undefined, claimedId: undefined, problems })
+  if (read.problem !== '') return refuse([{ file: name, message: read.problem, suggestions: [] }])
   try {
-    return { claimedId: readDefinition(text, name).definition.id, problems: [] }
+    const source = readDefinition(read.text, name)
+    return { source, claimedId: source.definition.id, problems: [] }
   } catch (error) {
-    if (!(error instanceof AgentError)) throw error
-    return { claimedId: undefined, problems: error.problems }
+    if (error instanceof AgentError) return refuse(error.problems)
+    return refuse([{ file: name, message: `The file cannot be read: ${messageOf(error)}`, suggestions: [] }])
   }
 }
 
@@ -289,7 +394,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 async function readText(path: string): Promise<ReadText | undefined> {
   let bytes: Buffer
   try {
-    bytes = await readFile(path)
+    bytes = await readRegularFile(path)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined

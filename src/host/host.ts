@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { settlesWithin } from '../async.ts'
+import { raceAbort, settlesWithin } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { AgentError } from '../definition/problem.ts'
@@ -37,6 +37,8 @@ const DISPOSE_TIMEOUT_MS = 1000
 export interface RegisterOptions {
   /** The file that the definition was read from, relative to the project: errors name it. */
   readonly file?: string
+  /** Gives up as soon as it aborts, unless the agent is in service by then. */
+  readonly signal?: AbortSignal
 }
 
 /** What {@link AgentHost.run} takes beside the messages. */
@@ -102,13 +104,14 @@ export class AgentHost {
   /**
    * Registers an agent.
    *
-   * @param source the text of an agent file, or an object of the same shape
+   * @param source the text of an agent file, or an object of the same shape, in which `module` may also be what
+   *   `defineModule` returned
    * @throws AgentError `AGENT_INVALID` with every problem, `AGENT_DUPLICATE` when the id is taken
    */
-  async register(source: unknown, { file }: RegisterOptions = {}): Promise<AgentInfo> {
-    const blueprint = await planAgent(source, file, this.#project)
+  async register(source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
+    const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
     this.#refuseDuplicate(blueprint)
-    const agent = await Agent.open(blueprint, this.#listeners, this.#log)
+    const agent = await this.#open(blueprint, signal)
     try {
       // Opening takes time, and another may have come first.
       this.#refuseDuplicate(blueprint)
@@ -129,11 +132,11 @@ export class AgentHost {
    * @throws AgentError as {@link AgentHost.register}; the old version then stays
    * @throws HostError `AGENT_NOT_FOUND`
    */
-  async replace(id: string, source: unknown, { file }: RegisterOptions = {}): Promise<AgentInfo> {
-    const blueprint = await planAgent(source, file, this.#project)
+  async replace(id: string, source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
+    const blueprint = await raceAbort(planAgent(source, file, this.#project), signal)
     const newId = blueprint.source.definition.id
     if (newId !== id) this.#refuseDuplicate(blueprint)
-    const agent = await Agent.open(blueprint, this.#listeners, this.#log)
+    const agent = await this.#open(blueprint, signal)
     const old = this.#agents.get(id)
     try {
       if (!old) throw this.#notFound(id)
@@ -189,8 +192,8 @@ export class AgentHost {
   }
 
   /** Has project code that consists of these files (absolute paths) loaded anew by whoever is registered next. */
-  async forgetFiles(changed: ReadonlySet<string>): Promise<void> {
-    await this.#project.loader.forget(changed)
+  forgetFiles(changed: ReadonlySet<string>): void {
+    this.#project.loader.forget(changed)
   }
 
   /**
@@ -321,6 +324,21 @@ export class AgentHost {
       } catch (error) {
         this.#log.error(`A listener for ${subject} failed: ${messageOf(error)}`)
       }
+    }
+  }
+
+  /** An agent that nobody waits for any more is closed once it is open. */
+  async #open(blueprint: AgentBlueprint, signal: AbortSignal | undefined): Promise<Agent> {
+    const opening = Agent.open(blueprint, this.#listeners, this.#log)
+    try {
+      return await raceAbort(opening, signal)
+    } catch (error) {
+      if (signal?.aborted)
+        opening.then(
+          (agent) => this.#retire(agent),
+          () => {},
+        )
+      throw error
     }
   }
 

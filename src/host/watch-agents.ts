@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import { type AgentFolder, type FileChange, isAgentFile } from './agent-folder.ts'
 import type { AgentHost } from './host.ts'
+import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: what comes within this time is one change. */
 const SETTLE_MS = 40
@@ -17,6 +17,9 @@ const GRACE_MS = 150
 const SECOND_LOOK_MS = 120
 /** How often a watched folder or file that is not there is looked for. */
 const PATH_POLL_MS = 200
+
+/** How long one agent may hold up the reload of others, for example by a module whose top-level code waits. */
+const LOAD_PATIENCE_MS = 1000
 
 /** Where project code usually lies; files elsewhere are watched one by one. */
 const CODE_FOLDERS = ['modules', 'tools']
@@ -57,6 +60,7 @@ class AgentWatcher implements Watching {
   readonly #awaited = new Set<string>()
   readonly #inodes = new Map<string, number | undefined>()
   #watcher: FSWatcher | undefined
+  #stopListening: () => void = () => {}
   #settling = false
   #closed = false
   #mustScan = false
@@ -80,7 +84,8 @@ class AgentWatcher implements Watching {
     })
     this.#watcher = watcher
     watcher.on('all', (event, path) => this.#hear(event, resolve(path)))
-    watcher.on('error', (error) => this.#report(error))
+    watcher.on('error', (error) => this.#explain(error))
+    this.#stopListening = this.#folder.onLateChange((changes) => void this.#report(changes))
     await new Promise<void>((ready) => watcher.once('ready', ready))
     this.#checkFolders()
     await this.#watchFilesElsewhere()
@@ -90,6 +95,7 @@ class AgentWatcher implements Watching {
 
   async close(): Promise<void> {
     this.#closed = true
+    this.#stopListening()
     for (const timer of this.#timers) clearTimeout(timer)
     await this.#watcher?.close()
     await this.#working
@@ -173,8 +179,12 @@ class AgentWatcher implements Watching {
     this.#checkFolders()
     const changes = mustScan ? await this.#scan() : await this.#update(changed)
     const code = await this.#changedCode(changed)
-    if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code)))
-    if (changes.length === 0) return
+    if (code.size > 0) changes.push(...(await this.#folder.reloadUsers(code, LOAD_PATIENCE_MS)))
+    await this.#report(changes)
+  }
+
+  async #report(changes: FileChange[]): Promise<void> {
+    if (changes.length === 0 || this.#closed) return
     await this.#watchFilesElsewhere()
     this.#onChange(changes)
   }
@@ -182,14 +192,17 @@ class AgentWatcher implements Watching {
   async #update(changed: ReadonlySet<string>): Promise<FileChange[]> {
     const files = [...changed].filter((path) => this.#isAround(path) && isAgentFile(relative(this.#folder.dir, path)))
     const missing = await this.#waitForReturn(files)
-    if (missing.size === 0) return this.#folder.update(files, missing)
+    if (missing.size === 0) return this.#folder.update(files, missing, LOAD_PATIENCE_MS)
     // One that is gone may have been renamed, and its new name not yet been told.
-    return this.#folder.update([...files, ...(await this.#folder.unknownFiles())], missing)
+    const renamed = await this.#folder.unknownFiles()
+    return this.#folder.update([...files, ...renamed], missing, LOAD_PATIENCE_MS)
   }
 
   async #scan(): Promise<FileChange[]> {
     const missing = await this.#waitForReturn(this.#folder.paths())
-    return existsSync(this.#folder.dir) ? this.#folder.scan(missing) : this.#folder.update(missing, missing)
+    return existsSync(this.#folder.dir)
+      ? this.#folder.scan(missing, LOAD_PATIENCE_MS)
+      : this.#folder.update(missing, missing, LOAD_PATIENCE_MS)
   }
 
   /** Gives files the time to come back; answers those that were missing all the while. */
@@ -247,7 +260,7 @@ class AgentWatcher implements Watching {
     return !this.#folders.some((folder) => path.startsWith(folder + sep))
   }
 
-  #report(error: unknown): void {
+  #explain(error: unknown): void {
     const { code } = error as NodeJS.ErrnoException
     const advice =
       code === 'ENOSPC'
@@ -262,6 +275,6 @@ function inodeOf(path: string): number | undefined {
 }
 
 async function hashOf(path: string): Promise<string> {
-  const bytes = await readFile(path).catch(() => undefined)
+  const bytes = await readRegularFile(path).catch(() => undefined)
   return bytes ? createHash('sha256').update(bytes).digest('base64') : 'missing'
 }

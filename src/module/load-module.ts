@@ -7,10 +7,14 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { isModule, type Module } from './define-module.ts'
 import { installation } from './installation.ts'
+import { LoadCache } from './load-cache.ts'
 import type { ProjectCode } from './project-code.ts'
 
-/** Where a module came from; `ejected` is the project's own copy of one of the library. */
-export type ModuleSource = 'project' | 'ejected' | 'library' | 'package'
+/**
+ * Where a module came from; `ejected` is the project's own copy of one of the library, `program` a module that was handed
+ * over as an object.
+ */
+export type ModuleSource = 'project' | 'ejected' | 'library' | 'package' | 'program'
 
 /** A module, and where it came from. */
 export interface LoadedModule {
@@ -40,7 +44,7 @@ export const MODULE_EXTENSIONS = ['.ts', '.mts', '.js', '.mjs']
 export class ModuleLoader {
   readonly #projectDir: string
   readonly #code: ProjectCode
-  readonly #loaded = new Map<string, Promise<LoadedModule>>()
+  readonly #loads = new LoadCache<LoadedModule>()
 
   constructor(projectDir: string, code: ProjectCode) {
     this.#projectDir = projectDir
@@ -49,25 +53,13 @@ export class ModuleLoader {
 
   /** @throws HostError `MODULE_NOT_FOUND`, `MODULE_INVALID` */
   load(reference: string): Promise<LoadedModule> {
-    let loading = this.#loaded.get(reference)
-    if (!loading) {
-      loading = this.#load(reference)
-      this.#loaded.set(reference, loading)
-      // What is missing now may be there at the next try.
-      loading.catch(() => this.#loaded.delete(reference))
-    }
-    return loading
+    return this.#loads.get(reference, () => this.#load(reference))
   }
 
   /** Has every reference that one of these files (absolute paths) may concern looked up and loaded anew. */
-  async forget(changed: ReadonlySet<string>): Promise<void> {
-    await this.#code.forget(changed)
-    for (const [reference, loading] of this.#loaded) {
-      const files = await loading.then((loaded) => loaded.files).catch(() => [])
-      if (files.some((file) => changed.has(file)) && this.#loaded.get(reference) === loading) {
-        this.#loaded.delete(reference)
-      }
-    }
+  forget(changed: ReadonlySet<string>): void {
+    this.#code.forget(changed)
+    this.#loads.forget(changed)
   }
 
   /** The files that would be this reference if they were there: absolute paths. */
@@ -180,6 +172,12 @@ function notAModule(reference: string, exportName: string, exports: Record<strin
         ? others.map((name) => (name === 'default' ? `Write ${base}` : `Write ${base}#${name}`))
         : ["Write: export default defineModule({ name: '...', provides: [...], create: () => ({ ... }) })"],
   })
+}
+
+/** A module that a program hands over as an object, as if it had been loaded. */
+export function wrapModule(module: Module): LoadedModule {
+  const { name } = module
+  return { module, reference: name, source: 'program', validator: compileConfig(module, name), files: [] }
 }
 
 function compileConfig(module: Module, reference: string): Validator {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
@@ -18,6 +17,7 @@ import type {
 import { withDeadline } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { installation } from './installation.ts'
+import { LoadCache } from './load-cache.ts'
 
 /** A file of the project, loaded, with every file of the project that it consists of (absolute paths). */
 export interface LoadedFile {
@@ -38,7 +38,9 @@ const LOAD_TIMEOUT_MS = 20_000
  */
 export class ProjectCode {
   readonly #projectDir: string
-  readonly #loaded = new Map<string, Promise<LoadedFile>>()
+  readonly #loads = new LoadCache<LoadedFile>()
+  /** By hash of the code: unchanged code keeps its state. */
+  readonly #imports = new Map<string, Promise<Record<string, unknown>>>()
 
   constructor(projectDir: string) {
     this.#projectDir = projectDir
@@ -50,28 +52,31 @@ export class ProjectCode {
    */
   load(path: string): Promise<LoadedFile> {
     const file = resolve(this.#projectDir, path)
-    let loading = this.#loaded.get(file)
-    if (!loading) {
-      loading = this.#bundleAndImport(file)
-      this.#loaded.set(file, loading)
-      // A failure is not remembered: the cause may lie in a file that nobody watches.
-      loading.catch(() => this.#loaded.delete(file))
-    }
-    return loading
+    return this.#loads.get(file, () => this.#bundleAndImport(file))
   }
 
   /** Has everything that consists of one of these files (absolute paths) loaded anew when it is asked for again. */
-  async forget(changed: ReadonlySet<string>): Promise<void> {
-    for (const [file, loading] of this.#loaded) {
-      const files = await loading.then((loaded) => loaded.files).catch(() => [file])
-      if (files.some((path) => changed.has(path)) && this.#loaded.get(file) === loading) this.#loaded.delete(file)
-    }
+  forget(changed: ReadonlySet<string>): void {
+    this.#loads.forget(changed)
   }
 
   async #bundleAndImport(file: string): Promise<LoadedFile> {
+    const stats = await stat(file).catch(() => undefined)
+    // A pipe would be read for ever.
+    if (stats && !stats.isFile()) throw new HostError('MODULE_INVALID', `${this.#name(file)} is not a regular file.`)
+    // Private to this process, and gone once Node has read the code: cleaners of temporary files find nothing to break.
+    const dir = await mkdtemp(join(tmpdir(), 'agent-host-'))
+    try {
+      return await this.#bundle(file, dir)
+    } finally {
+      await rm(dir, { recursive: true, force: true })
+    }
+  }
+
+  async #bundle(file: string, dir: string): Promise<LoadedFile> {
     // Loaded here: most commands, and agents of library modules alone, never need it.
     const { build } = await import('esbuild')
-    const outfile = join(makeBundleDir(), 'bundle.mjs')
+    const outfile = join(dir, 'bundle.mjs')
     const result = await build({
       entryPoints: [file],
       absWorkingDir: this.#projectDir,
@@ -93,22 +98,23 @@ export class ProjectCode {
     })
     const [output] = result.outputFiles
     if (!output) throw new HostError('MODULE_INVALID', `${this.#name(file)} gave no code.`)
-    // The name follows the content, and Node keeps one instance a name: unchanged code keeps its state.
-    const hash = createHash('sha256').update(file).update(output.contents).digest('hex').slice(0, 32)
-    const bundle = join(dirname(outfile), `${hash}.mjs`)
-    await writeFile(bundle, output.contents)
+    await writeFile(outfile, output.contents)
     const files = Object.keys(result.metafile.inputs).map((input) => resolve(this.#projectDir, stripNamespace(input)))
-    return { exports: await this.#import(file, bundle), files }
+    const hash = createHash('sha256').update(file).update(withoutSourceMap(output.text)).digest('base64')
+    return { exports: await this.#import(file, outfile, hash), files }
   }
 
-  async #import(file: string, bundle: string): Promise<Record<string, unknown>> {
+  async #import(file: string, bundle: string, hash: string): Promise<Record<string, unknown>> {
     process.setSourceMapsEnabled(true)
+    const importing = this.#imports.get(hash) ?? import(pathToFileURL(bundle).href)
+    this.#imports.set(hash, importing)
+    importing.catch(() => this.#imports.delete(hash))
     const late = () => {
       const seconds = LOAD_TIMEOUT_MS / 1000
       return new HostError('MODULE_INVALID', `${this.#name(file)} did not finish loading within ${seconds} seconds.`)
     }
     try {
-      return await withDeadline(import(pathToFileURL(bundle).href), LOAD_TIMEOUT_MS, late)
+      return await withDeadline(importing, LOAD_TIMEOUT_MS, late)
     } catch (cause) {
       if (cause instanceof HostError && cause.message.includes(this.#name(file))) throw cause
       throw new HostError('MODULE_INVALID', `${this.#placeOf(cause, file)}: ${messageOf(cause)}`, { cause })
@@ -148,16 +154,9 @@ export class ProjectCode {
   }
 }
 
-let bundleDir: string | undefined
-
-/** One for all projects of this process, private to it, and gone with it. */
-function makeBundleDir(): string {
-  if (bundleDir === undefined) {
-    const dir = mkdtempSync(join(tmpdir(), 'agent-host-'))
-    process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
-    bundleDir = dir
-  }
-  return bundleDir
+/** The map names the sources relative to the bundle's folder, which is another each time. */
+function withoutSourceMap(code: string): string {
+  return code.slice(0, code.lastIndexOf('//# sourceMappingURL='))
 }
 
 /** esbuild calls a file `namespace:path` where a plugin loaded it. */

@@ -108,7 +108,10 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
 }
 
 function logChanges(changes: readonly FileChange[], log: ServerLog): void {
-  for (const { file, kind, id } of changes) if (kind !== 'rejected') log.info(`${file}: ${kind} '${id ?? ''}'`)
+  for (const { file, kind, id } of changes) {
+    // A rejected file was told with its problems.
+    if (kind !== 'rejected') log.info(id === undefined ? `${file}: ${kind}` : `${file}: ${kind} '${id}'`)
+  }
 }
 
 function makeApp(

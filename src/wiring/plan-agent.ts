@@ -2,13 +2,13 @@ import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { deepFreeze } from '../definition/deep-freeze.ts'
-import { type DefinitionSource, type ModuleEntry, readDefinition } from '../definition/definition.ts'
+import { type DefinitionSource, type ModuleEntry, type ProblemAt, readDefinition } from '../definition/definition.ts'
 import { type Environment, interpolate } from '../definition/interpolate.ts'
 import { AgentError, type Path, type Problem } from '../definition/problem.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
-import type { ModuleContext } from '../module/define-module.ts'
-import type { LoadedModule, ModuleLoader } from '../module/load-module.ts'
+import { isModule, type Module, type ModuleContext } from '../module/define-module.ts'
+import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load-module.ts'
 import type { ProjectCode } from '../module/project-code.ts'
 import type { Log } from '../protocols/log.ts'
 import { planWiring } from './plan-wiring.ts'
@@ -36,17 +36,19 @@ export interface AgentBlueprint {
 }
 
 /**
- * From a definition to an agent that can be opened.
+ * Checks a definition, loads its modules and wires them: the result can be opened.
  *
- * @param source the text of an agent file, or an object of the same shape
+ * @param source the text of an agent file, an object of the same shape, or a definition that was read before. In an object
+ *   `module` may also be a module itself.
  * @throws AgentError `AGENT_INVALID` with every problem that was found
  */
 export async function planAgent(source: unknown, file: string | undefined, project: Project): Promise<AgentBlueprint> {
-  const read = readDefinition(source, file)
+  const { plain, given } = takeModules(source)
+  const read = readDefinition(plain, file)
   const { definition } = read
   const files = new Set<string>()
   const problems: Problem[] = []
-  const loaded = await loadModules(read, project, files, problems)
+  const loaded = await loadModules(read, project, given, files, problems)
   const configs = definition.modules.map((entry, index) => {
     const module = loaded.get(entry.id)
     return module ? prepareConfig(read, entry, index, module, project, problems) : {}
@@ -65,17 +67,36 @@ export async function planAgent(source: unknown, file: string | undefined, proje
   return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files }
 }
 
+/** Parts modules that were given as objects from the plain data around them: they are called by their names. */
+function takeModules(source: unknown): { plain: unknown; given: ReadonlyMap<number, Module> } {
+  const given = new Map<number, Module>()
+  const entries = (source as { modules?: unknown } | null)?.modules
+  if (!Array.isArray(entries)) return { plain: source, given }
+  const modules = entries.map((entry: { module?: unknown } | null, index) => {
+    const module = entry?.module
+    if (!isModule(module)) return entry
+    given.set(index, module)
+    return { ...entry, module: module.name }
+  })
+  return { plain: given.size > 0 ? { ...(source as object), modules } : source, given }
+}
+
 async function loadModules(
   { definition, problemAt }: DefinitionSource,
   { loader }: Project,
+  given: ReadonlyMap<number, Module>,
   files: Set<string>,
   problems: Problem[],
 ): Promise<ReadonlyMap<string, LoadedModule>> {
   const loaded = new Map<string, LoadedModule>()
-  const results = await Promise.allSettled(definition.modules.map(({ module }) => loader.load(module)))
+  const load = async ({ module }: ModuleEntry, index: number) => {
+    const object = given.get(index)
+    return object ? wrapModule(object) : loader.load(module)
+  }
+  const results = await Promise.allSettled(definition.modules.map(load))
   results.forEach((result, index) => {
     const { id, module } = definition.modules[index] as ModuleEntry
-    for (const file of loader.candidates(module)) files.add(file)
+    if (!given.has(index)) for (const file of loader.candidates(module)) files.add(file)
     if (result.status === 'fulfilled') {
       loaded.set(id, result.value)
       for (const file of result.value.files) files.add(file)
@@ -87,12 +108,7 @@ async function loadModules(
 }
 
 /** A problem in the agent's file that tells what went wrong elsewhere. */
-export function explainFailure(
-  problemAt: DefinitionSource['problemAt'],
-  path: Path,
-  subject: string,
-  failure: unknown,
-): Problem {
+export function explainFailure(problemAt: ProblemAt, path: Path, subject: string, failure: unknown): Problem {
   const suggestions = failure instanceof HostError ? failure.suggestions : []
   return problemAt(path, `${subject}: ${messageOf(failure)}`, suggestions)
 }

@@ -1,5 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
-import { AgentHost, type AgentHostOptions, HostError, type Part } from 'agent-host'
+import {
+  AgentHost,
+  type AgentHostOptions,
+  defineModule,
+  HostError,
+  type Part,
+  Response,
+  TextMessageHandler,
+} from 'agent-host'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -209,6 +217,23 @@ describe('AgentHost', () => {
     expect((await host.run('a', 'hi')).text).to.equal('v2:hi')
     await host.replace('a', agent('b'))
     expect(host.list().map(({ id }) => id)).to.deep.equal(['b'])
+  })
+
+  it('takes modules as objects, and says when a definition is not plain data', async () => {
+    const host = await makeHost()
+    const module = defineModule({
+      name: 'Shout',
+      provides: [TextMessageHandler],
+      uses: { response: Response },
+      create: ({ response }) => ({ handleText: async (text) => void (await response.respondText(text.toUpperCase())) }),
+    })
+    const info = await host.register({ id: 'a', modules: [{ id: 'main', module }] })
+    expect(info.modules).to.deep.equal([{ id: 'main', module: 'Shout', source: 'program', scope: 'instance' }])
+    expect((await host.run('a', 'hello')).text).to.equal('HELLO')
+    const odd = { id: 'b', modules: [{ id: 'main', module: { name: 'Odd' } }] }
+    expect((await failure(host.register(odd))).message).to.equal('modules[0].module must be string.')
+    const code = { id: 'c', modules: [{ id: 'main', module: 'say', config: { text: () => 'x' } }] }
+    expect((await failure(host.register(code))).message).to.match(/^The definition must be plain data: .*cloned/)
   })
 
   it('understands <agent>/<entry point>; an exact id wins over a composed name', async () => {

@@ -1,7 +1,9 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { AgentHost } from 'agent-host'
 import { expect } from 'chai'
-import { AgentFolder } from '../../src/host/agent-folder.ts'
+import { AgentFolder, type FileChange } from '../../src/host/agent-folder.ts'
 import { watchAgents } from '../../src/host/watch-agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
@@ -12,6 +14,10 @@ const speaker = (text: string) => `import { defineModule, Response, TextMessageH
 import { suffix } from '../lib/suffix.ts'
 export default defineModule({ name: 'Speaker', provides: [TextMessageHandler], uses: { response: Response },
   create: ({ response }) => ({ async handleText() { await response.respondText('${text}' + suffix) } }) })`
+
+const own = (text: string) => `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Own', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText() { await response.respondText('${text}') } }) })`
 
 describe('a watched agent folder', () => {
   let stop: (() => Promise<void>)[] = []
@@ -28,7 +34,8 @@ describe('a watched agent folder', () => {
     const host = new AgentHost({ projectDir: project.dir, log })
     const folder = new AgentFolder(host, project.path('agents'), log)
     await folder.scan()
-    const watching = await watchAgents(host, folder, log)
+    const changes: FileChange[] = []
+    const watching = await watchAgents(host, folder, log, (news) => changes.push(...news))
     stop.push(async () => {
       await watching.close()
       await host.close(0)
@@ -45,6 +52,7 @@ describe('a watched agent folder', () => {
       host,
       folder,
       lines,
+      changes,
       ask,
       answers: (id: string, text: string) => eventually(async () => expect(await ask(id)).to.equal(text)),
     }
@@ -215,6 +223,112 @@ describe('a watched agent folder', () => {
     running = false
     await caller
     expect(calls).to.be.above(100)
+  })
+
+  it('goes on with other files when one fails unexpectedly', async () => {
+    const { project, host, folder, answers, lines } = await serve({
+      'agents/a.yml': agent('a'),
+      'agents/b.yml': agent('b'),
+    })
+    const { register } = host
+    host.register = async (source, options) => {
+      if (options?.file === 'agents/new-a.yml') throw new TypeError('out of the blue')
+      return register.call(host, source, options)
+    }
+    await Promise.all([
+      project.write('agents/new-a.yml', agent('new-a')),
+      project.write('agents/new-b.yml', agent('new-b')),
+    ])
+    await answers('new-b', 'x')
+    expect(folder.problems()).to.deep.equal([
+      { file: 'agents/new-a.yml', message: 'The agent failed to load: out of the blue', suggestions: [] },
+    ])
+    expect(lines.join('\n')).to.include('TypeError: out of the blue')
+  })
+
+  it('serves a changed file again whose agent a program has unregistered', async () => {
+    const { project, host, answers } = await serve({ 'agents/a.yml': agent('a'), 'agents/b.yml': agent('b') })
+    host.unregister('a')
+    await Promise.all([project.write('agents/a.yml', agent('a', '2')), project.write('agents/b.yml', agent('b', '2'))])
+    await answers('a', '2x')
+    await answers('b', '2x')
+  })
+
+  it('reloads other agents while the import of a module hangs', async () => {
+    const { project, answers, ask, lines } = await serve({
+      'agents/a.yml': agent('a'),
+      'agents/own.yml': 'id: own\nmodules: [{ id: main, module: own }]',
+      'modules/own.ts': own('own'),
+    })
+    await project.write('modules/stuck.ts', `await new Promise(() => {})\n${own('stuck')}`)
+    await project.write('agents/stuck.yml', 'id: stuck\nmodules: [{ id: main, module: stuck }]')
+    await eventually(() => expect(lines).to.deep.equal(['agents/stuck.yml is still loading. Other changes go ahead.']))
+    const startMs = Date.now()
+    await project.write('agents/a.yml', agent('a', '2'))
+    await project.write('modules/own.ts', own('changed'))
+    await answers('a', '2x')
+    await answers('own', 'changed')
+    expect(await ask('stuck')).to.equal(gone('stuck'))
+    await project.write('modules/stuck.ts', own('loosened'))
+    await answers('stuck', 'loosened')
+    expect(Date.now() - startMs).to.be.below(8000)
+  })
+
+  it('tells of an agent that was slow to load when it is in service', async () => {
+    const { project, answers, changes } = await serve({})
+    await project.write('modules/slow.ts', `await new Promise((resolve) => setTimeout(resolve, 1500))\n${own('slow')}`)
+    await project.write('agents/slow.yml', 'id: slow\nmodules: [{ id: main, module: slow }]')
+    await answers('slow', 'slow')
+    await eventually(() => expect(changes).to.deep.equal([{ file: 'agents/slow.yml', kind: 'registered', id: 'slow' }]))
+    await project.write('modules/slow.ts', own('fast'))
+    await answers('slow', 'fast')
+  })
+
+  it('follows project code after a cleaner removed temporary files', async () => {
+    const { project, answers } = await serve({
+      'tmp/.keep': '',
+      'agents/own.yml': 'id: own\nmodules: [{ id: main, module: own }]',
+    })
+    const { TMPDIR } = process.env
+    process.env.TMPDIR = project.path('tmp')
+    try {
+      await project.write('modules/own.ts', own('first'))
+      await answers('own', 'first')
+      await project.remove('tmp')
+      await mkdir(project.path('tmp'))
+      await project.write('modules/own.ts', own('second'))
+      await answers('own', 'second')
+    } finally {
+      if (TMPDIR === undefined) delete process.env.TMPDIR
+      else process.env.TMPDIR = TMPDIR
+    }
+  })
+
+  it('refuses a named pipe in the place of a file', async function () {
+    if (process.platform === 'win32') this.skip()
+    const { project, folder, answers } = await serve({ 'agents/a.yml': agent('a') })
+    execFileSync('mkfifo', [project.path('agents/pipe.yml')])
+    await mkdir(project.path('modules'))
+    execFileSync('mkfifo', [project.path('modules/pipe.ts')])
+    await project.write('agents/b.yml', 'id: b\nmodules: [{ id: main, module: pipe }]')
+    await eventually(() =>
+      expect(folder.problems()).to.deep.equal([
+        {
+          file: 'agents/b.yml',
+          line: 2,
+          column: 23,
+          message: "module 'main': modules/pipe.ts is not a regular file.",
+          suggestions: [],
+        },
+        {
+          file: 'agents/pipe.yml',
+          message: 'The file cannot be read: it is not a regular file',
+          suggestions: [],
+        },
+      ]),
+    )
+    await project.write('agents/a.yml', agent('a', '2'))
+    await answers('a', '2x')
   })
 
   it('tells a folder that is not there', async () => {

@@ -29,7 +29,7 @@ describe('ModuleLoader', () => {
     const { project, loader, name } = await makeLoader({})
     expect(await name('echo')).to.equal('library Echo')
     await project.write('modules/echo.ts', moduleNamed('OwnEcho'))
-    await loader.forget(new Set([project.path('modules/echo.ts')]))
+    loader.forget(new Set([project.path('modules/echo.ts')]))
     expect(await name('echo')).to.equal('ejected OwnEcho')
   })
 

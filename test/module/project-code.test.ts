@@ -101,9 +101,9 @@ describe('ProjectCode', () => {
     expect(await code.load('lib/main.ts')).to.equal(loaded)
     await project.write('lib/n.ts', 'export const n = 2')
     expect((await code.load('lib/main.ts')).exports.value).to.equal(1)
-    await code.forget(new Set([project.path('lib/other.ts')]))
+    code.forget(new Set([project.path('lib/other.ts')]))
     expect(await code.load('lib/main.ts')).to.equal(loaded)
-    await code.forget(new Set([project.path('lib/n.ts')]))
+    code.forget(new Set([project.path('lib/n.ts')]))
     expect((await code.load('lib/main.ts')).exports.value).to.equal(2)
   })
 
