@@ -24,13 +24,14 @@ export { Embedder } from './protocols/embedder.ts'
 export { type FinishReason, LLM, type LLMPart, type LLMRequest } from './protocols/llm.ts'
 export type { Log } from './protocols/log.ts'
 export { Memory, type MemoryEntry, type MemoryMatch } from './protocols/memory.ts'
-export type { Attachment, Message, ToolCall } from './protocols/message.ts'
+export type { Attachment, Message, ProviderMetadata, Reasoning, ToolCall } from './protocols/message.ts'
 export {
   AudioMessageHandler,
   ImageMessageHandler,
   TextMessageHandler,
   VideoMessageHandler,
 } from './protocols/message-handlers.ts'
+export type { ModelOptions } from './protocols/model-options.ts'
 export {
   type Dependency,
   defineProtocol,
@@ -41,12 +42,14 @@ export {
   type Protocol,
 } from './protocols/protocol.ts'
 export { type CollectedResponse, Response } from './protocols/response.ts'
-export type { Run, Usage } from './protocols/run.ts'
-export { type ToolDefinition, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
+export type { Question, Run, RunOverrides, Usage } from './protocols/run.ts'
+export type { ToolDefinition } from './protocols/tool-definition.ts'
+export { ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
-export type { AgentInfo, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/agent.ts'
 export type { AgentEvent, AgentEventListener } from './run/call-event.ts'
-export type { Part, PartSink } from './run/run-providers.ts'
+export type { PendingAnswer, PendingCall } from './run/pending-call.ts'
+export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
+export type { AgentInfo, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
 export type { EventStream, EventStreamOptions, EventStreams } from './server/event-streams.ts'
 export type { ServerOptions } from './server/options.ts'

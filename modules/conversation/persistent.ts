@@ -73,6 +73,7 @@ export default defineModule({
         answer += text
         return sent
       },
+      respondReasoning: (text) => response.respondReasoning(text),
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),

@@ -9,7 +9,7 @@ import {
   Type,
   type Usage,
 } from 'agent-host'
-import { raceAbort } from './lib/with-signal.ts'
+import { raceAbort } from './lib/race-abort.ts'
 
 const JUDGE =
   'Above are the answers of several assistants to this conversation. Write the one answer that the user gets: keep what is right and well said, leave out what is wrong, and do not mention the assistants.'

@@ -1,6 +1,6 @@
 import { defineModule, LLM, type LLMPart, type LLMRequest, many, messageOf, type Run, Type } from 'agent-host'
 import { IdleTimeout } from './lib/idle-timeout.ts'
-import { raceAbort, withSignal } from './lib/with-signal.ts'
+import { raceAbort } from './lib/race-abort.ts'
 
 export default defineModule({
   name: 'FallbackLLM',
@@ -44,7 +44,7 @@ export default defineModule({
 
 async function* answerOf(llm: LLM, request: LLMRequest, run: Run, timeout: number): AsyncGenerator<LLMPart> {
   const silence = new IdleTimeout(timeout, run.signal)
-  const parts = llm.generate(request, withSignal(run, silence.signal))[Symbol.asyncIterator]()
+  const parts = llm.generate(request, run.with({ signal: silence.signal }))[Symbol.asyncIterator]()
   try {
     silence.begin()
     let next = await raceAbort(parts.next(), silence.signal)

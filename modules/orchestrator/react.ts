@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   ConversationHistory,
   defineModule,
@@ -139,7 +140,7 @@ async function act(
   } catch (error) {
     return `Error: ${messageOf(error)}`
   }
-  const call = { name: tool, arguments: args }
+  const call = { id: `call_${randomUUID()}`, name: tool, arguments: args }
   guard.check([call])
   const observation = await tools.execute(call, run)
   guard.note(call, observation)

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Flags } from '@oclif/core'
 import { formatProblem, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
-import type { AgentInfo } from '../run/agent.ts'
+import type { AgentInfo } from '../run/turn.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 

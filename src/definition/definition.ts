@@ -14,9 +14,20 @@ export interface AgentDefinition {
   readonly modules: readonly ModuleEntry[]
   readonly exchange: readonly ExchangeEntry[]
   readonly toolMetadata: ToolMetadata
+  readonly runPolicy: RunPolicy
 }
 
-/** What an agent tells of itself to those who call it as a tool. What is not told is absent. */
+/** Rules for the runs of an agent. */
+export interface RunPolicy {
+  /** `ignore` drops options that clients send for the model, `refuse` answers them with an error. */
+  readonly requestOptions: 'allow' | 'ignore' | 'refuse'
+  /** Whether a run cut off by a crash may begin again even after it has said or done something. */
+  readonly isRestartSafe: boolean
+  /** Seconds after which an approval that nobody decided expires; undefined: never. */
+  readonly approvalTtl: number | undefined
+}
+
+/** Description of an agent for those who call it as a tool. What the file does not say is absent. */
 export interface ToolMetadata {
   /** A name for people. */
   readonly title?: string
@@ -139,6 +150,19 @@ export const AgentSchema = Type.Object({
   input: Type.Optional(JsonObjectSchemaSchema),
   output: Type.Optional(JsonObjectSchemaSchema),
   conversation: Type.Optional(Type.Boolean()),
+  request_options: Type.Optional(
+    Type.Union([Type.Literal('allow'), Type.Literal('ignore'), Type.Literal('refuse')], {
+      description: 'Options that clients send for the model: passed on (default), dropped, or answered with an error.',
+    }),
+  ),
+  restart: Type.Optional(
+    Type.Literal('safe', {
+      description: 'A run cut off by a crash may begin again even after it has said or done something.',
+    }),
+  ),
+  approval_ttl: Type.Optional(
+    Type.Number({ exclusiveMinimum: 0, description: 'Seconds until an undecided approval expires. Default: never.' }),
+  ),
   modules: Type.Array(ModuleSchema, { minItems: 1 }),
   exchange: Type.Optional(Type.Array(ExchangeSchema)),
 })
@@ -236,11 +260,17 @@ function findBadSchemas(value: unknown): ValueProblem[] {
   })
 }
 
-function normalise({ id, description = '', modules, exchange = [], ...toolMetadata }: RawDefinition): AgentDefinition {
+function normalise(raw: RawDefinition): AgentDefinition {
+  const { id, description = '', modules, exchange = [], request_options, restart, approval_ttl, ...toolMetadata } = raw
   return {
     id,
     description,
     toolMetadata: normaliseToolMetadata(toolMetadata),
+    runPolicy: {
+      requestOptions: request_options ?? 'allow',
+      isRestartSafe: restart === 'safe',
+      approvalTtl: approval_ttl,
+    },
     modules: modules.map(({ config, ...entry }) => ({ ...entry, config: config ?? {} })),
     exchange: exchange.map(({ field_name, fieldName = field_name, provider, ...entry }) => ({
       ...entry,
@@ -251,10 +281,7 @@ function normalise({ id, description = '', modules, exchange = [], ...toolMetada
   }
 }
 
-function normaliseToolMetadata({
-  annotations,
-  ...toolMetadata
-}: Omit<RawDefinition, 'id' | 'description' | 'modules' | 'exchange'>): ToolMetadata {
+function normaliseToolMetadata({ annotations, ...toolMetadata }: Pick<RawDefinition, 'annotations'>): ToolMetadata {
   if (!annotations) return toolMetadata as ToolMetadata
   const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
   const hints = Object.entries(annotations).map(([name, hint]) => [camelCase(name), hint])

@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
-import type { RunHandle, Turn } from '../run/agent.ts'
-import type { AgentEvent } from '../run/call-event.ts'
-import type { Part } from '../run/run-providers.ts'
+import type { RunEvent } from '../run/run-event.ts'
+import type { RunHandle, Turn } from '../run/turn.ts'
 import { RequestRepeated } from './idempotency.ts'
 import type { StepLog } from './read-run.ts'
 import type { Draft, PersistedRun, RunStore } from './run-store.ts'
@@ -18,7 +17,7 @@ export interface DurableRunOptions<Facts, Item> {
   readonly persistsSteps: boolean
   /** Records the calls of tools as steps. */
   readonly recordsCalls: boolean
-  readonly toText: (part: Part) => string
+  readonly toText: (event: RunEvent) => string
   readonly describeFailure: (error: unknown) => string
 }
 
@@ -67,11 +66,10 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
-  start(host: AgentHost, name: string, turn: Omit<Turn, 'onPart' | 'onEvent'>): void {
+  start(host: AgentHost, name: string, turn: Omit<Turn, 'onEvent'>): void {
     this.#handle = host.start(name, {
       ...turn,
-      onPart: (part) => this.#add(this.#options.toText(part)),
-      onEvent: this.#options.recordsCalls ? (event) => this.#recordCall(event) : undefined,
+      onEvent: (event) => this.#take(event),
     })
     this.#handle.result.then(
       ({ usage, incompleteReason }) => {
@@ -159,13 +157,15 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     return this.#options.describeFailure(error)
   }
 
-  #recordCall({ event_type, method_name, arguments: given, call_id }: AgentEvent): void {
-    if (event_type !== 'call' || method_name !== 'executeTool') return
-    const [name, args] = given?.args ?? []
-    if (typeof name !== 'string') return
-    void this.#add({
-      call: { callId: `call_${call_id.replaceAll('.', '_')}`, name, arguments: JSON.stringify(args ?? {}) },
-    })
+  #take(event: RunEvent): void | Promise<void> {
+    if (event.type === 'tool_call') {
+      const { id: callId, name, arguments: args } = event.call
+      return this.#options.recordsCalls
+        ? this.#add({ call: { callId, name, arguments: JSON.stringify(args) } })
+        : undefined
+    }
+    const text = this.#options.toText(event)
+    if (text !== '') return this.#add(text)
   }
 
   #add(step: Step): void | Promise<void> {

@@ -1,6 +1,6 @@
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Turn } from '../run/agent.ts'
+import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { DurableRun, type DurableRunOptions } from './durable-run.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
@@ -45,7 +45,7 @@ export class DurableRuns<Facts, Item> {
   start(
     host: AgentHost,
     name: string,
-    turn: Omit<Turn, 'onPart' | 'onEvent'>,
+    turn: Omit<Turn, 'onEvent'>,
     options: DurableRunOptions<Facts, Item>,
   ): DurableRun<Facts, Item> {
     const run = new DurableRun(options)

@@ -7,16 +7,10 @@ import { HostError, messageOf } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
-import {
-  Agent,
-  type AgentInfo,
-  type RunEnd,
-  type RunHandle,
-  type RunObserver,
-  type RunResult,
-  type Turn,
-} from '../run/agent.ts'
+import { Agent } from '../run/agent.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
+import type { RunObserver } from '../run/started-run.ts'
+import type { AgentInfo, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'

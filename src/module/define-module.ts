@@ -55,16 +55,22 @@ export interface Module<
   readonly config: C
   /** The scope of this module where the YAML names none. */
   readonly scope: Scope
+  /**
+   * Media types of attachments that this module takes in the messages of a conversation, such as `image/*` or `application/pdf`.
+   * `model`: those that its models take. An agent whose entry module takes none refuses messages with attachments.
+   */
+  readonly attachments: readonly string[] | 'model'
   /** Makes an instance. What it throws fails the run, or, for an agent-scoped module, the registration. */
   create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
 }
 
 interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
-  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope'> {
+  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments'> {
   readonly description?: string
   readonly uses?: U
   readonly config?: C
   readonly scope?: Scope
+  readonly attachments?: readonly string[] | 'model'
 }
 
 const moduleMark = Symbol.for('agent-host.module')
@@ -87,6 +93,7 @@ export function defineModule<
     uses: {} as U,
     config: Type.Object({}) as TObject as C,
     scope: 'instance' as const,
+    attachments: [],
     ...facts,
     [moduleMark]: true,
   })

@@ -1,27 +1,30 @@
-import type { Message, ToolCall } from './message.ts'
+import type { Message, ProviderMetadata, ToolCall } from './message.ts'
+import type { ModelOptions } from './model-options.ts'
 import { defineProtocol } from './protocol.ts'
 import type { Run, Usage } from './run.ts'
-import type { ToolDefinition } from './tool-provider.ts'
+import type { ToolDefinition } from './tool-definition.ts'
 
 /** One question to a model. What is left out is the model's (or the module's configured) default. */
-export interface LLMRequest {
+export interface LLMRequest extends ModelOptions {
   readonly messages: readonly Message[]
   readonly tools?: readonly ToolDefinition[]
-  /** `auto` when left out; `{ tool }` forces the tool of that name. */
-  readonly toolChoice?: 'auto' | 'none' | 'required' | { readonly tool: string }
-  readonly temperature?: number
-  readonly maxOutputTokens?: number
-  readonly stop?: readonly string[]
-  /** A JSON Schema that the answer's text must be an instance of. */
-  readonly responseSchema?: Readonly<Record<string, unknown>>
 }
 
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other'
 
 /** A piece of a model's answer, in the order of arrival. */
 export type LLMPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'reasoning'; readonly text: string }
+  | { readonly type: 'text'; readonly text: string; readonly providerMetadata?: ProviderMetadata }
+  /**
+   * Blocks of thinking are told apart by `blockId`; without one, adjacent parts are one block. A part may have no text and
+   * bring only the vendor's metadata, which stands for the whole block; the latest counts.
+   */
+  | {
+      readonly type: 'reasoning'
+      readonly text: string
+      readonly blockId?: string
+      readonly providerMetadata?: ProviderMetadata
+    }
   | { readonly type: 'tool_call'; readonly call: ToolCall }
   | { readonly type: 'usage'; readonly usage: Partial<Usage> }
   | { readonly type: 'finish'; readonly reason: FinishReason }

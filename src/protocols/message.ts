@@ -1,13 +1,25 @@
-/** A call of a tool that a model asked for. */
+/** Facts of a vendor that nobody else reads, by vendor: signed thinking, encrypted reasoning, ids. JSON values. */
+export type ProviderMetadata = Readonly<Record<string, Readonly<Record<string, unknown>>>>
+
+/** Call of a tool that a model asked for. */
 export interface ToolCall {
   /** Unique within the conversation; the tool's message answers it. */
   readonly id: string
   readonly name: string
   /** Already parsed. Not checked against the tool's schema. */
   readonly arguments: Readonly<Record<string, unknown>>
+  /** To be given back to the vendor unchanged. */
+  readonly providerMetadata?: ProviderMetadata
 }
 
-/** A picture, a sound or a file: either its bytes or where they are. */
+/** Block of a model's thinking. `text` is empty where the vendor gives nothing but encrypted data. */
+export interface Reasoning {
+  readonly text: string
+  /** To be given back to the vendor unchanged. */
+  readonly providerMetadata?: ProviderMetadata
+}
+
+/** Image, audio or file: either its bytes or its address. */
 export interface Attachment {
   /** IANA media type, `image/png`. */
   readonly mediaType: string
@@ -19,5 +31,20 @@ export interface Attachment {
 export type Message =
   | { readonly role: 'system'; readonly content: string }
   | { readonly role: 'user'; readonly content: string; readonly attachments?: readonly Attachment[] }
-  | { readonly role: 'assistant'; readonly content: string; readonly toolCalls?: readonly ToolCall[] }
-  | { readonly role: 'tool'; readonly content: string; readonly toolCallId: string }
+  | {
+      readonly role: 'assistant'
+      readonly content: string
+      /** Precedes the content. */
+      readonly reasoning?: readonly Reasoning[]
+      readonly toolCalls?: readonly ToolCall[]
+      readonly attachments?: readonly Attachment[]
+      readonly providerMetadata?: ProviderMetadata
+    }
+  | {
+      readonly role: 'tool'
+      readonly content: string
+      readonly toolCallId: string
+      readonly attachments?: readonly Attachment[]
+      /** True when the content reports a failure. */
+      readonly isError?: boolean
+    }

@@ -15,6 +15,8 @@ export interface Response {
    * agent from filling the memory for a slow reader.
    */
   respondText(text: string): void | Promise<void>
+  /** Sends a piece of the thinking that led to the answer. Clients may show it or not; it is no part of the text. */
+  respondReasoning(text: string): void | Promise<void>
   respondImage(image: Attachment): void | Promise<void>
   respondAudio(audio: Attachment): void | Promise<void>
   respondFile(file: Attachment): void | Promise<void>
@@ -23,6 +25,7 @@ export interface Response {
 }
 export const Response = defineProtocol<Response>('Response', [
   'respondText',
+  'respondReasoning',
   'respondImage',
   'respondAudio',
   'respondFile',

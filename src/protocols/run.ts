@@ -1,3 +1,6 @@
+import type { ModelOptions } from './model-options.ts'
+import type { ToolDefinition } from './tool-definition.ts'
+
 /** Tokens counted by the models that a run used. All numbers are whole and not negative. */
 export interface Usage {
   inputTokens: number
@@ -5,6 +8,30 @@ export interface Usage {
   cachedInputTokens: number
   reasoningTokens: number
 }
+
+/** Question to the person or program behind a request. */
+export interface Question {
+  readonly message: string
+  /** JSON Schema that the answer must fit. */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** Properties that a derived run replaces; see {@link Run.with}. */
+export type RunOverrides = Partial<
+  Pick<
+    Run,
+    | 'signal'
+    | 'instructions'
+    | 'user'
+    | 'metadata'
+    | 'input'
+    | 'requestOptions'
+    | 'toolCallId'
+    | 'addUsage'
+    | 'markIncomplete'
+    | 'reportProgress'
+  >
+>
 
 /**
  * One turn of one agent. It is given to every handler, and every protocol method that does work takes it last and
@@ -25,6 +52,27 @@ export interface Run {
   readonly metadata: Readonly<Record<string, unknown>>
   /** The arguments of the call, when the agent declares an `input` schema and was called by it. */
   readonly input: Readonly<Record<string, unknown>> | undefined
+  /**
+   * Options that the client of the request asks of the model: only those that it sent, none when the agent ignores them. They
+   * rank below the agent's own: a module that asks a model uses one only where neither the module nor its config says otherwise.
+   */
+  readonly requestOptions: Readonly<ModelOptions>
+  /**
+   * Tools that the client runs itself. A `many(ToolProvider)` dependency has a provider that lists them; a call of one ends the
+   * run waiting for the client's output.
+   */
+  readonly clientTools: readonly ToolDefinition[]
+  /** Id of the tool call that this view of the run belongs to; set it when you execute a call: `run.with({ toolCallId })`. */
+  readonly toolCallId: string | undefined
+  /** The same run with some properties replaced: an earlier deadline, a counter in between. Modules hand it on like any run. */
+  with(overrides: RunOverrides): Run
+  /**
+   * Asks a question from inside a tool. Without an answer the run ends waiting (this never returns); when the answer comes, the
+   * tool runs again from its start and this returns the answer. Code before it must have no effects.
+   *
+   * @throws HostError `REQUEST_INVALID` outside of a tool call
+   */
+  ask(question: Question): Promise<unknown>
   /** Adds to the token usage that the answer reports. What is left out counts as 0. */
   addUsage(usage: Partial<Usage>): void
   /**

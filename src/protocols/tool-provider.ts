@@ -1,15 +1,7 @@
 import type { Attachment } from './message.ts'
 import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
-
-/** A tool as a model is told of it. */
-export interface ToolDefinition {
-  /** `[A-Za-z0-9_-]{1,64}`: what the common model APIs accept. */
-  readonly name: string
-  readonly description: string
-  /** JSON Schema of the arguments, `type: object`. */
-  readonly parameters: Readonly<Record<string, unknown>>
-}
+import type { ToolDefinition } from './tool-definition.ts'
 
 /** What a tool answered. */
 export interface ToolResult {
@@ -31,5 +23,7 @@ export interface ToolProvider {
    * when `run.signal` aborts.
    */
   executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
+  /** Tells whether a person has to approve this call first. The host asks before each call; left out: never. */
+  needsApproval?(name: string, args: Readonly<Record<string, unknown>>, run: Run): boolean | Promise<boolean>
 }
 export const ToolProvider = defineProtocol<ToolProvider>('ToolProvider', ['listTools', 'executeTool'])

@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto'
-import type { Run, Usage } from '../protocols/run.ts'
+import { HostError } from '../errors.ts'
+import type { ModelOptions } from '../protocols/model-options.ts'
+import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
+import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import { RunState } from './run-state.ts'
+import type { Turn } from './turn.ts'
 
-/** What a request asks of a run. */
-export interface RunOptions {
-  /** Default: a new UUID. */
-  readonly id?: string | undefined
+/** An agent's side of a run that is to be created. */
+export interface RunOwner {
+  readonly agentId: string
+  readonly agentVersion: string
   readonly entryPoint: string
-  readonly instructions?: string | undefined
-  readonly user?: string | undefined
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined
-  readonly input?: Readonly<Record<string, unknown>> | undefined
-  readonly onProgress?: ((message: string) => void) | undefined
 }
 
 const NOTHING = Object.freeze({})
 
-/**
- * A run as the host makes it; modules see its {@link Run} side. There may be several views of one run: what changes is
- * kept at the root, and what most runs never ask for (the signal) is made when it is asked for.
- */
+/** A run as the host creates it; modules see its {@link Run} side. There may be several views of one run, with one state. */
 export class AgentRun implements Run {
   readonly id: string
   readonly agentId: string
@@ -27,88 +24,77 @@ export class AgentRun implements Run {
   readonly user: string | undefined
   readonly metadata: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>> | undefined
-  /** The call within which this view of the run was handed out; undefined outside any observed call. */
-  readonly callId: string | undefined
-  private readonly root: AgentRun
-  private readonly onProgress: ((message: string) => void) | undefined
-  private tokens: Usage | undefined = undefined
-  private incomplete: string | undefined = undefined
-  private aborted = false
-  private reason: unknown = undefined
-  private controller: AbortController | undefined = undefined
+  readonly requestOptions: Readonly<ModelOptions>
+  readonly toolCallId: string | undefined = undefined
+  /** True within the code of a tool: what it calls in turn is no call of the conversation. */
+  readonly isInTool: boolean = false
+  /** The observed call within which this view of the run was handed out; undefined outside any. */
+  readonly callId: string | undefined = undefined
+  readonly state: RunState
 
-  /** @param root of which this is another view, from within a call */
-  constructor(
-    agentId: string,
-    { id = randomUUID(), metadata = NOTHING, ...facts }: RunOptions,
-    root?: AgentRun,
-    callId?: string,
-  ) {
-    this.id = id
+  constructor({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn) {
+    this.id = turn.runId ?? randomUUID()
     this.agentId = agentId
-    this.entryPoint = facts.entryPoint
-    this.instructions = facts.instructions
-    this.user = facts.user
-    this.metadata = metadata
-    this.input = facts.input
-    this.onProgress = facts.onProgress
-    this.root = root ?? this
-    this.callId = callId
+    this.entryPoint = entryPoint
+    this.instructions = turn.instructions
+    this.user = turn.user
+    this.metadata = turn.metadata ?? NOTHING
+    this.input = turn.input
+    this.requestOptions = turn.requestOptions ?? NOTHING
+    this.state = new RunState(agentVersion, turn)
   }
 
   get signal(): AbortSignal {
-    const { root } = this
-    if (!root.controller) {
-      root.controller = new AbortController()
-      if (root.aborted) root.controller.abort(root.reason)
-    }
-    return root.controller.signal
+    return this.state.signal
   }
 
-  get usage(): Readonly<Usage> {
-    return this.root.tokens ?? NO_USAGE
+  get clientTools(): readonly ToolDefinition[] {
+    return this.state.clientTools
   }
 
-  addUsage(added: Partial<Usage>): void {
-    this.root.tokens ??= { ...NO_USAGE }
-    for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) {
-      const count = added[name] ?? 0
-      if (Number.isFinite(count) && count > 0) this.root.tokens[name] += Math.round(count)
-    }
-  }
-
-  /** Why the answer is not complete; undefined when it is. */
-  get incompleteReason(): string | undefined {
-    return this.root.incomplete
+  addUsage(usage: Partial<Usage>): void {
+    this.state.addUsage(usage)
   }
 
   markIncomplete(reason: string): void {
-    this.root.incomplete ??= reason
+    this.state.markIncomplete(reason)
   }
 
   reportProgress(message: string): void {
-    if (!this.root.aborted) this.onProgress?.(message)
+    this.state.reportProgress(message)
   }
 
-  /** Ends the run early. Only the first reason counts. */
-  abort(reason: unknown): void {
-    const { root } = this
-    if (root.aborted) return
-    root.aborted = true
-    root.reason = reason
-    root.controller?.abort(reason)
+  async ask({ message, schema }: Question): Promise<unknown> {
+    const { toolCallId: callId, state } = this
+    if (!this.isInTool || callId === undefined) {
+      throw new HostError('REQUEST_INVALID', 'run.ask was called outside of a tool.', {
+        suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
+      })
+    }
+    const answer = state.answerTo(callId)
+    const answers = answer?.kind === 'question' ? answer.answers : []
+    const index = state.nextQuestion(callId)
+    if (index < answers.length) return answers[index]
+    const recorded = state.trail.begin('', NOTHING, callId)
+    recorded.isPending = true
+    const { name, arguments: proposed } = recorded.call
+    const args = (answer?.kind === 'client_tool' ? undefined : answer?.arguments) ?? proposed
+    throw state.wait({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
   }
 
-  /** Throws the reason once the run was aborted. */
-  throwIfAborted(): void {
-    if (this.root.aborted) throw this.root.reason
+  /** @inheritdoc Overrides stay in every view that is made of this one. */
+  with(overrides: RunOverrides): AgentRun {
+    return derive(this, overrides)
   }
 
-  /** The same run, seen from within a call: what is done with it there is a child of that call. */
+  /** The same run, seen from within an observed call: what is done with it there is a child of that call. */
   within(callId: string): AgentRun {
-    const { id, agentId, entryPoint, instructions, user, metadata, input, onProgress, root } = this
-    const facts = { id, entryPoint, instructions, user, metadata, input, onProgress }
-    return new AgentRun(agentId, facts, root, callId)
+    return derive(this, { callId })
+  }
+
+  /** The same run, for the code of a tool. */
+  inTool(toolCallId: string): AgentRun {
+    return derive(this, { toolCallId, isInTool: true })
   }
 
   toJSON(): { run: string } {
@@ -116,9 +102,11 @@ export class AgentRun implements Run {
   }
 }
 
-const NO_USAGE: Readonly<Usage> = Object.freeze({
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedInputTokens: 0,
-  reasoningTokens: 0,
-})
+/** A view of the same run: its own properties, overridden ones included, with these changes. */
+function derive(run: AgentRun, changes: object): AgentRun {
+  const view = Object.create(AgentRun.prototype, Object.getOwnPropertyDescriptors(run)) as AgentRun
+  for (const [name, value] of Object.entries(changes)) {
+    if (value !== undefined) Object.defineProperty(view, name, { value, enumerable: true, configurable: true })
+  }
+  return view
+}

@@ -13,6 +13,8 @@ export interface AgentEvent {
   readonly module_id: string
   readonly module_class: string
   readonly method_name: string
+  /** Name of the protocol that the method belongs to; null for the `create` of a module that failed to load. */
+  readonly protocol: string | null
   /** Unix time in seconds, with fractions. */
   readonly time: number
   readonly call_id: string
@@ -60,15 +62,6 @@ export class EventListeners {
     for (const { prefix, listener } of this.#listeners) {
       if (event.event_name.startsWith(prefix)) this.#tell(listener, event)
     }
-  }
-
-  /** These listeners, and another one for all that is emitted here. */
-  and(listener: AgentEventListener): EventSink {
-    const emit = (event: AgentEvent) => {
-      this.emit(event)
-      this.#tell(listener, event)
-    }
-    return { isEmpty: false, emit }
   }
 
   #tell(listener: AgentEventListener, event: AgentEvent): void {

@@ -1,10 +1,17 @@
 import { isPromise } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { MaybeDisposable } from '../module/define-module.ts'
+import { LLM } from '../protocols/llm.ts'
 import type { Protocol } from '../protocols/protocol.ts'
+import { ToolProvider } from '../protocols/tool-provider.ts'
 import { type EntryPoint, type Link, RUN_PROVIDERS, type WiredModule } from '../wiring/wiring.ts'
 import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './facade.ts'
+import { recordLLM } from './recorded-llm.ts'
+import { clientToolProvider, recordToolProvider } from './recorded-tools.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
+
+/** Pseudo module: the provider of the tools that the client of a run brings. */
+const CLIENT_TOOLS = '__client__'
 
 /** What an exchange is opened with. */
 export interface ExchangeOptions {
@@ -15,6 +22,8 @@ export interface ExchangeOptions {
   /** What the run provides; absent for the agent-scoped modules. */
   readonly response?: RunResponse
   readonly conversation?: RunConversation
+  /** Whether the client of the run brings tools: dependencies on every ToolProvider then get them too. */
+  readonly hasClientTools?: boolean
   /** Instances to take instead of a module's own, by module id. They are neither made nor disposed here. */
   readonly overrides?: Readonly<Record<string, object>> | undefined
   /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
@@ -34,6 +43,7 @@ export class Exchange {
     const { response, conversation, overrides } = options
     if (response) this.#instances.set(RUN_PROVIDERS.Response, response)
     if (conversation) this.#instances.set(RUN_PROVIDERS.ConversationHistory, conversation)
+    if (options.hasClientTools) this.#instances.set(CLIENT_TOOLS, clientToolProvider())
     for (const id in overrides) this.#instances.set(id, overrides[id] as object)
   }
 
@@ -60,8 +70,22 @@ export class Exchange {
   /** The module that handles a protocol at an entry point, as the agent itself calls it. */
   handlerOf<T>({ handlers }: EntryPoint, protocol: Protocol<T>, agentId: string): T | undefined {
     const id = handlers[protocol.name]
-    if (id === undefined) return undefined
-    return this.#provide(id, protocol.methods, this.#options.recorder && { id: `agent:${agentId}`, openCalls: [] }) as T
+    return id === undefined ? undefined : this.provideToAgent(id, protocol, agentId)
+  }
+
+  /** A module that was opened here, as the agent itself calls it. */
+  provideToAgent<T>(id: string, protocol: Protocol<T>, agentId: string): T {
+    return this.#provide(id, protocol, this.#options.recorder && { id: `agent:${agentId}`, openCalls: [] }) as T
+  }
+
+  /** The tools that the client of the run brings, as the agent itself calls them. */
+  clientTools(agentId: string): ToolProvider {
+    return this.provideToAgent(CLIENT_TOOLS, ToolProvider, agentId)
+  }
+
+  /** Whether there is an instance of this module, of the run's own or shared. */
+  has(id: string): boolean {
+    return this.#instances.has(id) || this.#options.shared?.has(id) === true
   }
 
   /** Whether {@link Exchange.close} has anything to do. */
@@ -119,19 +143,22 @@ export class Exchange {
     return dependencies
   }
 
-  #follow({ arity, providers, methods }: Link, caller: Caller | undefined): unknown {
-    if (arity === 'many') return providers.map((id) => this.#provide(id, methods, caller))
-    const [id] = providers
-    return id === undefined ? undefined : this.#provide(id, methods, caller)
+  #follow(link: Link, caller: Caller | undefined): unknown {
+    const protocol = { name: link.protocol, methods: link.methods }
+    const providers = link.providers.map((id) => this.#provide(id, protocol, caller))
+    if (link.arity !== 'many') return providers[0]
+    const takesClientTools = this.#options.hasClientTools && protocol.name === ToolProvider.name
+    return takesClientTools ? [...providers, this.#provide(CLIENT_TOOLS, protocol, caller)] : providers
   }
 
-  #provide(id: string, methods: readonly string[], caller: Caller | undefined): object {
+  #provide(id: string, protocol: Protocol, caller: Caller | undefined): object {
     const { recorder, shared, callees } = this.#options
     const instance = this.#instances.get(id) ?? shared?.instanceOf(id)
-    if (!instance) throw new Error(`The plan names '${id}' before it was made.`)
-    if (!recorder || !caller) return instance
+    if (!instance) throw new Error(`The plan names '${id}' before it was created.`)
+    const recorded = record(instance, id, protocol.name)
+    if (!recorder || !caller) return recorded
     const callee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
-    return makeFacade(instance, methods, callee, this.#openCallsOf(id), caller, recorder)
+    return makeFacade(recorded, protocol, callee, this.#openCallsOf(id), caller, recorder)
   }
 
   #openCallsOf(id: string): string[] {
@@ -145,6 +172,13 @@ export class Exchange {
   }
 }
 
+/** Models and tools are recorded, whoever listens: the trail of the run, approvals and waiting rest on it. */
+function record(instance: object, id: string, protocol: string): object {
+  if (protocol === LLM.name) return recordLLM(instance as LLM)
+  if (protocol === ToolProvider.name && id !== CLIENT_TOOLS) return recordToolProvider(instance as ToolProvider, id)
+  return instance
+}
+
 /** How events name the modules of an agent, and what the run provides to them. */
 export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, Callee> {
   const ofRun = Object.entries(RUN_PROVIDERS).map(([protocol, id]): [string, Callee] => [
@@ -155,7 +189,8 @@ export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string
     id,
     { moduleId: id, moduleClass: module.name, reference },
   ])
-  return new Map([...ofRun, ...ofModules])
+  const clientTools: Callee = { moduleId: CLIENT_TOOLS, moduleClass: 'ClientTools', reference: CLIENT_TOOLS }
+  return new Map([...ofRun, [CLIENT_TOOLS, clientTools], ...ofModules])
 }
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {

@@ -1,6 +1,7 @@
 import { isPromise } from '../async.ts'
 import { AgentRun } from './agent-run.ts'
 import { type AgentEvent, describeException, type EventSink } from './call-event.ts'
+import { isAsyncIterable, type StreamTap, tapStream } from './stream-tap.ts'
 
 /** A module as events name it. */
 export interface Callee {
@@ -33,7 +34,7 @@ type Method = (...args: unknown[]) => unknown
  */
 export function makeFacade(
   target: object,
-  methods: readonly string[],
+  { name: protocol, methods }: { name: string; methods: readonly string[] },
   callee: Callee,
   openCalls: string[],
   caller: Caller,
@@ -44,7 +45,12 @@ export function makeFacade(
     const method = (target as Record<string, Method>)[name] as Method
     facade[name] = (...args) => {
       if (recorder.events.isEmpty) return method.apply(target, args)
-      return observe(method, target, args, new ObservedCall(name, args, callee, openCalls, caller, recorder))
+      return observe(
+        method,
+        target,
+        args,
+        new ObservedCall({ protocol, name }, args, callee, openCalls, caller, recorder),
+      )
     }
   }
   return facade
@@ -54,7 +60,7 @@ export function makeFacade(
 export function recordFailedCreate(callee: Callee, recorder: Recorder, error: unknown): void {
   if (recorder.events.isEmpty) return
   const caller = { id: `agent:${recorder.agentId}`, openCalls: [] }
-  new ObservedCall('create', [], callee, [], caller, recorder).fail(error)
+  new ObservedCall({ protocol: null, name: 'create' }, [], callee, [], caller, recorder).fail(error)
 }
 
 /** The three shapes of a result: a promise, a stream, a plain value. */
@@ -66,7 +72,7 @@ function observe(method: Method, target: object, args: unknown[], call: Observed
     call.fail(error)
     throw error
   }
-  if (isAsyncIterable(result)) return observeStream(result, call)
+  if (isAsyncIterable(result)) return tapStream(result, new ObservedStream(call))
   if (isPromise(result)) return observePromise(result, call)
   call.finish(result)
   return result
@@ -75,7 +81,7 @@ function observe(method: Method, target: object, args: unknown[], call: Observed
 async function observePromise(promise: PromiseLike<unknown>, call: ObservedCall): Promise<unknown> {
   try {
     const result = await promise
-    if (isAsyncIterable(result)) return observeStream(result, call)
+    if (isAsyncIterable(result)) return tapStream(result, new ObservedStream(call))
     call.finish(result)
     return result
   } catch (error) {
@@ -84,40 +90,52 @@ async function observePromise(promise: PromiseLike<unknown>, call: ObservedCall)
   }
 }
 
-async function* observeStream(stream: AsyncIterable<unknown>, call: ObservedCall): AsyncGenerator<unknown> {
-  const yielded: unknown[] = []
-  try {
-    for await (const part of stream) {
-      yielded.push(part)
-      yield part
-    }
-  } catch (error) {
-    call.fail(error)
-    throw error
-  } finally {
-    // Also when the consumer leaves early. After a failure this is without effect.
-    call.finish(yielded)
-  }
-}
+/** Parts of a stream that its closing event shows; a trace cuts longer values anyway. */
+const MAX_SHOWN_PARTS = 2000
 
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+/** The stream that a call gave: its end is the end of the call, and at the latest the end of the run. */
+class ObservedStream implements StreamTap {
+  readonly #call: ObservedCall
+  readonly #shown: unknown[] = []
+  readonly #forget: (() => void) | undefined
+  #omitted = 0
+
+  constructor(call: ObservedCall) {
+    this.#call = call
+    this.#forget = call.run?.state.trackStream(() => this.end())
+  }
+
+  part(value: unknown): void {
+    if (this.#shown.length < MAX_SHOWN_PARTS) this.#shown.push(value)
+    else this.#omitted++
+  }
+
+  end(): void {
+    this.#forget?.()
+    this.#call.finish(this.#omitted === 0 ? this.#shown : [...this.#shown, { omitted: this.#omitted }])
+  }
+
+  fail(error: unknown): void {
+    this.#forget?.()
+    this.#call.fail(error)
+  }
 }
 
 class ObservedCall {
   readonly #id: string
-  readonly #method: string
+  readonly #method: { readonly protocol: string | null; readonly name: string }
   readonly #callee: Callee
   readonly #openCalls: string[]
   readonly #callerId: string
   readonly #parentCallId: string | null
   readonly #recorder: Recorder
-  readonly #run: AgentRun | undefined
+  /** Undefined for a call outside any run. */
+  readonly run: AgentRun | undefined
   readonly #startedMs: number
   #open = true
 
   constructor(
-    method: string,
+    method: { readonly protocol: string | null; readonly name: string },
     args: readonly unknown[],
     callee: Callee,
     openCalls: string[],
@@ -134,7 +152,7 @@ class ObservedCall {
     // The run that was handed on knows its call. A method that takes no run was called from the newest open one.
     this.#parentCallId = given?.callId ?? caller.openCalls.at(-1) ?? null
     this.#recorder = recorder
-    this.#run = recorder.run ?? given
+    this.run = recorder.run ?? given
     this.#startedMs = performance.now()
     openCalls.push(this.#id)
     this.#emit('call', { arguments: { args: args.map(nameRun) } })
@@ -163,22 +181,24 @@ class ObservedCall {
 
   #emit(type: AgentEvent['event_type'], outcome: Partial<AgentEvent>): void {
     const { moduleId, moduleClass, reference } = this.#callee
+    const { protocol, name } = this.#method
     this.#recorder.events.emit({
       agent_id: this.#recorder.agentId,
-      event_name: `${reference}.${moduleClass}.${this.#method}.${type}`,
+      event_name: `${reference}.${moduleClass}.${name}.${type}`,
       event_type: type,
       module_id: moduleId,
       module_class: moduleClass,
-      method_name: this.#method,
+      method_name: name,
+      protocol,
       time: (performance.timeOrigin + performance.now()) / 1000,
       call_id: this.#id,
       caller_id: this.#callerId,
       arguments: null,
       result: null,
       exception: null,
-      run_id: this.#run?.id ?? null,
+      run_id: this.run?.id ?? null,
       parent_call_id: this.#parentCallId,
-      entry_point: this.#run?.entryPoint ?? null,
+      entry_point: this.run?.entryPoint ?? null,
       duration_ms: null,
       ...outcome,
     })

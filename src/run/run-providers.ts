@@ -3,34 +3,29 @@ import type { ConversationHistory } from '../protocols/conversation-history.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { CollectedResponse, Response } from '../protocols/response.ts'
 import type { AgentRun } from './agent-run.ts'
-
-/** A piece of an agent's answer, in the order in which it was given. */
-export type Part =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'attachment'; readonly attachment: Attachment }
-
-/** Takes the parts of an answer as they come. A promise holds the agent back until there is room for more. */
-export type PartSink = (part: Part) => void | Promise<void>
+import { RunWaits } from './pending-call.ts'
 
 /** `__response__`: the way from an agent to whoever asked. */
 export class RunResponse implements Response {
   readonly #run: AgentRun
-  readonly #sink: PartSink | undefined
-  #text = ''
-  #attachments: Attachment[] | undefined
+  #isClosing = false
   #closed = false
 
-  constructor(run: AgentRun, sink: PartSink | undefined) {
+  constructor(run: AgentRun) {
     this.#run = run
-    this.#sink = sink
   }
 
   respondText(text: string): void | Promise<void> {
     this.#checkOpen()
     if (typeof text !== 'string') throw new TypeError(`respondText takes a string, not ${describeKind(text)}.`)
     if (text === '') return
-    this.#text += text
-    return this.#sink?.({ type: 'text', text })
+    return this.#run.state.say(text)
+  }
+
+  respondReasoning(text: string): void | Promise<void> {
+    this.#checkOpen()
+    if (typeof text !== 'string') throw new TypeError(`respondReasoning takes a string, not ${describeKind(text)}.`)
+    if (text !== '') return this.#run.state.emit({ type: 'reasoning', text })
   }
 
   respondImage(image: Attachment): void | Promise<void> {
@@ -46,7 +41,13 @@ export class RunResponse implements Response {
   }
 
   getResponse(): CollectedResponse {
-    return { text: this.#text, attachments: [...(this.#attachments ?? [])] }
+    const { text, attachments } = this.#run.state
+    return { text, attachments: [...attachments] }
+  }
+
+  /** The handler has ended. What modules still hold back may follow, also when the run waits. */
+  beginClosing(): void {
+    this.#isClosing = true
   }
 
   /** What comes after the end has nobody to go to: it is an error of the module that sends it. */
@@ -56,13 +57,14 @@ export class RunResponse implements Response {
 
   #attach(attachment: Attachment): void | Promise<void> {
     this.#checkOpen()
-    this.#attachments ??= []
-    this.#attachments.push(attachment)
-    return this.#sink?.({ type: 'attachment', attachment })
+    return this.#run.state.attach(attachment)
   }
 
   #checkOpen(): void {
-    this.#run.throwIfAborted()
+    const { state } = this.#run
+    state.throwIfAborted()
+    const [waiting] = state.pending
+    if (waiting && !this.#isClosing) throw new RunWaits(waiting.name)
     if (this.#closed) {
       throw new HostError('AGENT_FAILED', `Agent '${this.#run.agentId}' responds after its run has ended.`, {
         suggestions: ['Await everything in the message handler before it returns.'],

@@ -20,6 +20,7 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
   {
     AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
     AGENT_FAILED: (error, describeFailure) => ({ detail: describeFailure(error), headers: NO_RETRY }),
+    OUTPUT_INVALID: () => ({ headers: NO_RETRY }),
     RUN_ABORTED: (error, describeFailure) => ({ statusCode: 503, detail: describeFailure(error), headers: NO_RETRY }),
     UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
     OVERLOADED: () => ({ headers: RETRY_LATER }),
@@ -33,7 +34,11 @@ export type DescribeFailure = (error: unknown) => string
 /** `Agent execution failed`; what the agent threw is told only in debug mode: it may hold what no client should see. */
 export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFailure {
   return (error) => {
-    if (error instanceof HostError && error.code === 'RUN_ABORTED') return 'The run was aborted.'
+    if (error instanceof HostError) {
+      if (error.code === 'RUN_ABORTED') return 'The run was aborted.'
+      // Faults of the request, not secrets of the agent.
+      if (error.code === 'OUTPUT_INVALID' || error.code === 'REQUEST_INVALID') return error.message
+    }
     return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
   }
 }
@@ -57,12 +62,15 @@ function replyFor(error: FastifyError | HostError, describeFailure: DescribeFail
       detail: error.message,
       ...REPLIES[error.code]?.(error, describeFailure),
     }
-    return told.statusCode === 500 && error.code !== 'AGENT_FAILED' ? { ...told, detail: INTERNAL } : told
+    return told.statusCode === 500 && !TOLD.has(error.code) ? { ...told, detail: INTERNAL } : told
   }
   const { statusCode = 500 } = error
   if (statusCode < 500) return { statusCode, detail: DETAILS[statusCode] ?? error.message }
   return { statusCode, detail: INTERNAL }
 }
+
+/** Codes of status 500 whose message is meant for the client. */
+const TOLD: ReadonlySet<string> = new Set(['AGENT_FAILED', 'OUTPUT_INVALID'])
 
 /** A 500 never shows a message: it may hold anything. `x-request-id` finds it in the log. */
 const INTERNAL = 'Internal Server Error'

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import type { AgentHost } from '../host/host.ts'
-import type { RunHandle, Turn } from '../run/agent.ts'
+import type { RunHandle, Turn } from '../run/turn.ts'
 
 /**
  * Starts a turn whose answer is sent when it is complete, and aborts it when the client leaves before that.

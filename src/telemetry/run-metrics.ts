@@ -1,7 +1,7 @@
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { AgentHost } from '../host/host.ts'
 import type { Usage } from '../protocols/run.ts'
-import type { RunEnd } from '../run/agent.ts'
+import type { RunEnd } from '../run/turn.ts'
 
 const STATUSES: readonly RunEnd['status'][] = ['completed', 'failed', 'cancelled']
 const KINDS: Readonly<Record<keyof Usage, string>> = {

@@ -1,6 +1,6 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
-import type { RunEnd } from '../run/agent.ts'
 import type { AgentEvent } from '../run/call-event.ts'
+import type { RunEnd } from '../run/turn.ts'
 import type { Redact } from '../trace/redact.ts'
 import { describeCall, describeResult, type Operation } from './describe-call.ts'
 import { describeException } from './describe-exception.ts'

@@ -2,7 +2,7 @@ import type { AgentEvent } from '../run/call-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
 
-export const RUN_STATUSES = ['running', 'completed', 'failed', 'cancelled', 'interrupted'] as const
+export const RUN_STATUSES = ['running', 'completed', 'waiting', 'failed', 'cancelled', 'interrupted'] as const
 /** `interrupted`: the process went away before the run had ended. */
 export type RunStatus = (typeof RUN_STATUSES)[number]
 

@@ -4,8 +4,8 @@ import {
   type AgentHostOptions,
   defineModule,
   HostError,
-  type Part,
   Response,
+  type RunEvent,
   TextMessageHandler,
 } from 'agent-host'
 import { expect } from 'chai'
@@ -92,15 +92,25 @@ describe('AgentHost', () => {
   it('registers, lists, runs and unregisters', async () => {
     const host = await makeHost()
     const info = await host.register({ ...agent('a'), description: 'Says it' })
-    expect(info).to.deep.equal({
+    const { version, ...facts } = info
+    expect(version).to.match(/^[0-9a-f]{64}$/)
+    expect(facts).to.deep.equal({
       id: 'a',
       description: 'Says it',
       entryPoints: [],
+      attachments: [],
+      takesClientTools: false,
       modules: [{ id: 'main', module: 'say', source: 'project', scope: 'instance' }],
     })
     expect(host.list()).to.deep.equal([info])
     const { runId, ...result } = await host.run('a', 'hi')
     expect(result).to.deep.equal({
+      status: 'completed',
+      pending: [],
+      trail: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: 'v1:hi' },
+      ],
       text: 'v1:hi',
       attachments: [],
       usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
@@ -134,11 +144,12 @@ describe('AgentHost', () => {
   it('hands out the answer as it comes, in order', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'slow'))
-    const parts: Part[] = []
-    await host.run('a', '1', { onPart: (part) => void parts.push(part) })
-    expect(parts).to.deep.equal([
+    const events: RunEvent[] = []
+    await host.run('a', '1', { onEvent: (event) => void events.push(event) })
+    expect(events).to.deep.equal([
       { type: 'text', text: 'begun' },
       { type: 'text', text: ' ended' },
+      { type: 'end', status: 'completed', reason: undefined },
     ])
   })
 

@@ -7,6 +7,7 @@ describe('echo', () => {
     const said: string[] = []
     const response = {
       respondText: (text: string) => void said.push(text),
+      respondReasoning() {},
       respondImage() {},
       respondAudio() {},
       respondFile() {},

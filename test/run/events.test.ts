@@ -123,27 +123,6 @@ describe('events', () => {
     expect(result.incompleteReason).to.equal('max_steps')
   })
 
-  it('come to the one who asked for the run, of that run alone', async () => {
-    const project = await makeProject(MODULES)
-    const host = new AgentHost({ projectDir: project.dir })
-    await host.register(AGENT)
-    const heard: AgentEvent[] = []
-    const runId = '0190a0b0-0000-7000-8000-000000000001'
-    const [result] = await Promise.all([
-      host.run('a', 'fail', { runId, onEvent: (event) => void heard.push(event) }),
-      host.run('a', 'parallel'),
-    ])
-    expect(result.runId).to.equal(runId)
-    expect(heard.map(({ event_name }) => event_name)).to.deep.equal([
-      'loop.Loop.handleText.call',
-      'tools.Tools.executeTool.call',
-      'tools.Tools.executeTool.exception',
-      'loop.Loop.handleText.result',
-    ])
-    expect(new Set(heard.map(({ run_id }) => run_id))).to.deep.equal(new Set([runId]))
-    await host.close()
-  })
-
   it('tell of a module that could not be made', async () => {
     const project = await makeProject({
       'modules/unmade.ts': `import { defineModule, TextMessageHandler, Type } from 'agent-host'
@@ -183,13 +162,6 @@ export default defineModule({ name: 'Unmade', provides: [TextMessageHandler], co
     expect((await host.run('a', 'x')).text).to.equal('')
     expect(heard).to.equal(2)
     expect(errors[0]).to.equal('A listener for events failed on loop.Loop.handleText.call: bad listener')
-    const onEvent = () => {
-      throw new Error('bad listener of the run')
-    }
-    await host.run('a', 'x', { onEvent })
-    expect(errors.at(-1)).to.equal(
-      'A listener for events failed on loop.Loop.handleText.result: bad listener of the run',
-    )
     await host.close()
   })
 })

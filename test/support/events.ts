@@ -9,6 +9,7 @@ export function eventOf(facts: Partial<AgentEvent> & Pick<AgentEvent, 'event_typ
     module_id,
     module_class,
     method_name,
+    protocol: null,
     time: 1_700_000_000,
     caller_id: facts.parent_call_id == null ? `agent:${agent_id}` : 'main',
     arguments: null,

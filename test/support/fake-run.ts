@@ -13,7 +13,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
   const usage: Partial<Usage>[] = []
   const incomplete: string[] = []
   const progress: string[] = []
-  return {
+  const run: FakeRun = {
     id: 'run-1',
     agentId: 'test',
     entryPoint: '__entry__',
@@ -22,6 +22,11 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     user: undefined,
     metadata: {},
     input: undefined,
+    requestOptions: {},
+    clientTools: [],
+    toolCallId: undefined,
+    with: (overrides) => ({ ...run, ...overrides }),
+    ask: () => Promise.reject(new Error('Nobody answers.')),
     addUsage: (added) => {
       usage.push(added)
     },
@@ -37,6 +42,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     progress,
     abort: (reason) => controller.abort(reason),
   }
+  return run
 }
 
 /** A context whose log is kept, and whose files are loaded by the running test. */

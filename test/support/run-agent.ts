@@ -1,4 +1,4 @@
-import { AgentHost, type Message, type RunOptions, type RunResult } from 'agent-host'
+import { type AgentEventListener, AgentHost, type Message, type RunOptions, type RunResult } from 'agent-host'
 import { makeProject } from './temp-project.ts'
 
 interface Facts extends RunOptions {
@@ -6,6 +6,8 @@ interface Facts extends RunOptions {
   readonly files?: Readonly<Record<string, string>>
   /** One text each; the agent keeps what is agent-scoped between them. */
   readonly before?: readonly string[]
+  /** Hears of the calls between modules. */
+  readonly onCall?: AgentEventListener
 }
 
 /** What an agent answers, in a project and a host of its own. */
@@ -14,11 +16,12 @@ export async function runAgent(
   text: string | readonly Message[],
   facts: Facts = {},
 ): Promise<RunResult> {
-  const { files = {}, before = [], ...options } = facts
+  const { files = {}, before = [], onCall, ...options } = facts
   const { dir } = await makeProject(files)
   const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
   try {
     const { id } = await host.register(definition)
+    if (onCall) host.onEvent(onCall)
     for (const earlier of before) await host.run(id, earlier, options)
     return await host.run(id, text, options)
   } finally {

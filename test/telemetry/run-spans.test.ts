@@ -35,6 +35,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     module_id: 'm',
     module_class: 'M',
     method_name: 'work',
+    protocol: null,
     time: 1000,
     call_id,
     caller_id: 'agent:a',

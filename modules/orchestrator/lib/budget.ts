@@ -137,6 +137,6 @@ export class Budget {
       run.addUsage(usage)
     }
     const signal = this.#deadline && AbortSignal.any([run.signal, this.#deadline.signal])
-    return Object.create(run, { addUsage: { value: addUsage }, ...(signal ? { signal: { value: signal } } : {}) })
+    return run.with({ addUsage, ...(signal ? { signal } : {}) })
   }
 }

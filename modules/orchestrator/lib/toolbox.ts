@@ -24,12 +24,12 @@ export class Toolbox {
   }
 
   /** What went wrong is told to the model, which may find another way. Only the end of the run is not its business. */
-  async execute({ name, arguments: args }: Pick<ToolCall, 'name' | 'arguments'>, run: Run): Promise<string> {
+  async execute({ id, name, arguments: args }: ToolCall, run: Run): Promise<string> {
     const provider = this.#providers.get(name)
     if (!provider)
       return `Error: there is no tool '${name}'. Tools: ${[...this.#providers.keys()].join(', ') || 'none'}.`
     try {
-      const { text, isError } = await provider.executeTool(name, args, run)
+      const { text, isError } = await provider.executeTool(name, args, run.with({ toolCallId: id }))
       return isError ? `Error: ${text}` : text
     } catch (error) {
       run.signal.throwIfAborted()

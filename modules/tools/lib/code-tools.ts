@@ -49,8 +49,7 @@ async function execute(
   const checked = checkArguments(name, tool.parameters, validator, args)
   const controller = new AbortController()
   const signal = AbortSignal.any([run.signal, controller.signal])
-  // A view of the run whose signal also ends with this call.
-  const ofCall: Run = Object.create(run, { signal: { value: signal } })
+  const ofCall = run.with({ signal })
   try {
     const call = Promise.resolve().then(() => tool(checked, ofCall))
     return toToolResult(name, await withinTimeout(name, call, timeout, run.signal))

@@ -1,4 +1,4 @@
-import type { AgentInfo } from '../../run/agent.ts'
+import type { AgentInfo } from '../../run/turn.ts'
 import { adapterName } from '../../server/adapter-name.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import type { AgentServer } from '../../server/server.ts'

@@ -51,6 +51,7 @@ describe('conversation/persistent', () => {
   describeConversationHistory(async (history) => {
     const response = {
       respondText() {},
+      respondReasoning() {},
       respondImage() {},
       respondAudio() {},
       respondFile() {},
@@ -129,7 +130,7 @@ describe('conversation/persistent', () => {
     const running = host.run('keeper', 'wait', {
       user: 'ann',
       signal: controller.signal,
-      onPart: () => void setTimeout(() => controller.abort(), 10),
+      onEvent: () => void setTimeout(() => controller.abort(), 10),
     })
     await running.catch(() => {})
     await new Promise((resolve) => setTimeout(resolve, 50))

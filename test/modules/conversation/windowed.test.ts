@@ -53,10 +53,10 @@ describe('conversation/windowed', () => {
       ],
     }
     const seen: unknown[] = []
-    const onEvent = ({ event_name, result }: { event_name: string; result: unknown }) => {
+    const onCall = ({ event_name, result }: { event_name: string; result: unknown }) => {
       if (event_name === 'conversation/windowed.Windowed.getHistory.result') seen.push(result)
     }
-    await runAgent(agent, [says('old'), { role: 'assistant', content: 'yes' }, says('new')], { onEvent })
+    await runAgent(agent, [says('old'), { role: 'assistant', content: 'yes' }, says('new')], { onCall })
     expect(seen).to.deep.equal([[says('new')]])
   })
 })

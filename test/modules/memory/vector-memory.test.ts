@@ -129,7 +129,7 @@ describe('memory/vector-memory', () => {
     const results: unknown[] = []
     const { text } = await runAgent(agent, 'which dog?', {
       before: ['remember'],
-      onEvent: (event) => {
+      onCall: (event) => {
         if (event.event_name === 'tools/memory.MemoryTools.executeTool.result') results.push(event.result)
       },
     })

@@ -1,4 +1,4 @@
-import type { Part } from 'agent-host'
+import type { RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { runAgent } from '../../support/run-agent.ts'
 
@@ -35,9 +35,9 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
   })
 
   it('streams the answer of the last handler', async () => {
-    const parts: Part[] = []
+    const parts: RunEvent[] = []
     const agent = pipeline([echo('a'), model('llm', 'one two'), { id: 'loop', module: 'orchestrator/tool-loop' }])
-    await runAgent(agent, 'x', { onPart: (part) => void parts.push(part) })
+    await runAgent(agent, 'x', { onEvent: (event) => void (event.type === 'text' && parts.push(event)) })
     expect(parts).to.deep.equal([
       { type: 'text', text: 'one' },
       { type: 'text', text: ' two' },

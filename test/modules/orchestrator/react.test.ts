@@ -1,4 +1,4 @@
-import type { LLM, LLMRequest } from 'agent-host'
+import type { LLM, LLMRequest, RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { readInput, readStep } from '../../../modules/orchestrator/lib/react-step.ts'
 import { clockTools, clockFiles as files, runAgent } from '../../support/run-agent.ts'
@@ -23,8 +23,8 @@ async function ask(replies: string[], config: object = {}, facts: object = {}) {
     },
   }
   const progress: string[] = []
-  const onProgress = (message: string) => void progress.push(message)
-  const result = await runAgent(agent(['x'], config), 'When?', { files, overrides: { llm }, onProgress, ...facts })
+  const onEvent = (event: RunEvent) => void (event.type === 'progress' && progress.push(event.message))
+  const result = await runAgent(agent(['x'], config), 'When?', { files, overrides: { llm }, onEvent, ...facts })
   return { ...result, asked, progress, seen: asked.at(-1)?.messages.slice(1) }
 }
 
@@ -36,7 +36,7 @@ describe('orchestrator/react', () => {
     const replies = [act('clock', '{"city": "Lima"}'), 'Thought: I know.\nFinal Answer: It is noon.']
     const { text } = await runAgent(agent(replies), 'When?', {
       files,
-      onPart: (part) => void parts.push(part.type === 'text' && part.text),
+      onEvent: (event) => void (event.type === 'text' && parts.push(event.text)),
     })
     expect(text).to.equal('It is noon.')
     expect(parts).to.deep.equal(['It', ' is', ' noon.'])

@@ -42,6 +42,7 @@ async function answer(
   const said: string[] = []
   const response = {
     respondText: (text: string) => void said.push(text),
+    respondReasoning() {},
     respondImage() {},
     respondAudio() {},
     respondFile() {},

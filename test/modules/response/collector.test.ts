@@ -1,4 +1,4 @@
-import { AgentHost, type Attachment, type Part } from 'agent-host'
+import { AgentHost, type Attachment, type RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import collector from '../../../modules/response/collector.ts'
 import { makeContext } from '../../support/fake-run.ts'
@@ -10,11 +10,11 @@ describe('response/collector', () => {
     const llm = { id: 'llm', module: 'llm/mock', config: { replies: ['one two three'] } }
     await host.register({ id: 'pieces', modules: [loop, llm] })
     await host.register({ id: 'whole', modules: [loop, llm, { id: 'collector', module: 'response/collector' }] })
-    const parts: Part[] = []
-    const onPart = (part: Part) => void parts.push(part)
-    await host.run('pieces', 'x', { onPart })
+    const parts: RunEvent[] = []
+    const onEvent = (event: RunEvent) => void (event.type === 'text' && parts.push(event))
+    await host.run('pieces', 'x', { onEvent })
     expect(parts.splice(0)).to.have.lengthOf(3)
-    const { text } = await host.run('whole', 'x', { onPart })
+    const { text } = await host.run('whole', 'x', { onEvent })
     expect(text).to.equal('one two three')
     expect(parts).to.deep.equal([{ type: 'text', text: 'one two three' }])
     await host.close()
@@ -25,6 +25,7 @@ describe('response/collector', () => {
     const push = (value: unknown) => void sent.push(value)
     const response = {
       respondText: push,
+      respondReasoning: push,
       respondImage: push,
       respondAudio: push,
       respondFile: push,

@@ -1,8 +1,8 @@
 import { HostError } from '../../../errors.ts'
 import type { Message, ToolCall } from '../../../protocols/message.ts'
 import type { Usage } from '../../../protocols/run.ts'
-import type { Turn } from '../../../run/agent.ts'
-import type { PartSink } from '../../../run/run-providers.ts'
+import type { RunEventSink } from '../../../run/run-event.ts'
+import type { Turn } from '../../../run/turn.ts'
 import type { ChatCompletion, ChatMessage, ChatRequest } from './schema.ts'
 
 /**
@@ -10,11 +10,11 @@ import type { ChatCompletion, ChatMessage, ChatRequest } from './schema.ts'
  *
  * @throws HostError `REQUEST_INVALID` without a message of the user, or when it is a picture
  */
-export function toTurn({ messages, user, metadata }: ChatRequest, onPart: PartSink): Turn {
+export function toTurn({ messages, user, metadata }: ChatRequest, onEvent: RunEventSink): Turn {
   const handled = messages.findLast(({ role }) => role === 'user')
   if (!handled) throw new HostError('REQUEST_INVALID', 'messages must contain a user message')
   refuseMedia(handled)
-  return { messages: messages.map(toMessage), user: user ?? undefined, metadata: metadata ?? undefined, onPart }
+  return { messages: messages.map(toMessage), user: user ?? undefined, metadata: metadata ?? undefined, onEvent }
 }
 
 /** In earlier messages they do no harm; here the agent would answer without having seen them. */

@@ -2,11 +2,11 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { HostError } from '../../../errors.ts'
-import type { AgentInfo, RunHandle } from '../../../run/agent.ts'
+import type { AgentInfo, RunHandle } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import { logFailure } from '../../error-replies.ts'
-import { partToText } from '../../part-to-text.ts'
+import { eventToText } from '../../event-to-text.ts'
 import { startForReply } from '../../run-turn.ts'
 import { ChunkWriter, type Completion, toCompletion, toTurn } from './convert.ts'
 import { ChatCompletion, ChatRequest, type ModelEntry, ModelList } from './schema.ts'
@@ -67,8 +67,8 @@ export class ChatCompatApiAdapter implements Adapter {
 
   async #collect(body: ChatRequest, reply: FastifyReply): Promise<ChatCompletion> {
     let text = ''
-    const turn = toTurn(body, (part) => {
-      text += partToText(part)
+    const turn = toTurn(body, (event) => {
+      text += eventToText(event)
     })
     const handle = startForReply(reply, this.#host, body.model, turn)
     const { usage } = await handle.result
@@ -76,7 +76,10 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
-    const turn = toTurn(body, (part) => stream.send(chunks.text(partToText(part))))
+    const turn = toTurn(body, (event) => {
+      const text = eventToText(event)
+      if (text !== '') return stream.send(chunks.text(text))
+    })
     // Started first: a run that is refused is still answered with its own status.
     const handle = this.#host.start(body.model, turn)
     const chunks = new ChunkWriter(nameCompletion(handle, body))

@@ -3,10 +3,10 @@ import type { JsonObjectSchema } from '../../../definition/definition.ts'
 import { HostError, messageOf } from '../../../errors.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
-import type { AgentInfo, RunResult } from '../../../run/agent.ts'
-import type { Part } from '../../../run/run-providers.ts'
+import type { RunEventSink } from '../../../run/run-event.ts'
+import type { AgentInfo, RunResult } from '../../../run/turn.ts'
 import { logFailure } from '../../error-replies.ts'
-import { partToText } from '../../part-to-text.ts'
+import { eventToText } from '../../event-to-text.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
@@ -82,8 +82,7 @@ export class AgentTools {
     const turn = {
       messages,
       input: input.input,
-      onPart: onProgress && ((part: Part) => onProgress(partToText(part))),
-      onProgress: onProgress && coalesceProgress(onProgress),
+      onEvent: onProgress && toProgress(onProgress),
     }
     const handle = host.start(name, turn, '.')
     return {
@@ -155,4 +154,14 @@ export class AgentTools {
 /** Models like to put JSON into a fenced block. */
 function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text)?.[1] ?? text
+}
+
+/** What is said is progress, each piece; of what is merely reported the latest will do. */
+function toProgress(sink: ProgressSink): RunEventSink {
+  const report = coalesceProgress(sink)
+  return (event) => {
+    if (event.type === 'progress') return report(event.message)
+    const text = eventToText(event)
+    if (text !== '') return sink(text)
+  }
 }

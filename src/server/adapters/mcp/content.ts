@@ -1,6 +1,5 @@
 import type { Attachment } from '../../../protocols/message.ts'
-import type { Part } from '../../../run/run-providers.ts'
-import { partToText } from '../../part-to-text.ts'
+import { attachmentToText } from '../../event-to-text.ts'
 
 /** A piece of a tool's answer (`ContentBlock` of the MCP schema). */
 export type Content =
@@ -26,7 +25,7 @@ function toBlock(attachment: Attachment, index: number, version: string): Conten
   const { data, mediaType: mimeType, name = `attachment-${index + 1}` } = attachment
   if (data instanceof URL) {
     if (version >= LINKS_SINCE) return { type: 'resource_link', uri: data.href, name, mimeType }
-    return { type: 'text', text: partToText({ type: 'attachment', attachment } satisfies Part).trim() }
+    return { type: 'text', text: attachmentToText(attachment).trim() }
   }
   const blob = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
   if (mimeType.startsWith('image/')) return { type: 'image', data: blob, mimeType }

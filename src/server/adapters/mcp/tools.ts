@@ -1,7 +1,7 @@
 import { Compile, type Validator } from 'typebox/compile'
 import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
 import { findValueProblems } from '../../../definition/schema-problems.ts'
-import type { AgentInfo } from '../../../run/agent.ts'
+import type { AgentInfo } from '../../../run/turn.ts'
 import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
 
 /** A tool as clients are told of it (`Tool` of the MCP schema). */

@@ -15,7 +15,7 @@ import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import { logFailure } from '../../error-replies.ts'
 import type { EventStream } from '../../event-streams.ts'
-import { partToText } from '../../part-to-text.ts'
+import { eventToText } from '../../event-to-text.ts'
 import { beginRecord, toInputItems, toMessages } from './convert.ts'
 import { findItem, RESPONSE_PREFIX } from './ids.ts'
 import { recordAfter } from './output.ts'
@@ -112,7 +112,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       store: store ? this.#runs.store : undefined,
       persistsSteps: isLive,
       recordsCalls: body.include?.includes('agent.tool_calls') ?? false,
-      toText: partToText,
+      toText: eventToText,
       describeFailure: this.#options.describeFailure,
     })
     if (isLive) void logFailureOf(run, request)

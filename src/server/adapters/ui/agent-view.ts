@@ -1,6 +1,6 @@
 import type { AgentFolder, LoadRecord } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
-import type { AgentInfo } from '../../../run/agent.ts'
+import type { AgentInfo } from '../../../run/turn.ts'
 import { writePayload } from '../../../trace/payload.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'

@@ -1,10 +1,3 @@
-import type { Run } from 'agent-host'
-
-/** The same run with a signal that may abort before it does. */
-export function withSignal(run: Run, signal: AbortSignal): Run {
-  return Object.create(run, { signal: { value: signal, enumerable: true } })
-}
-
 /** Waits no longer than until the signal aborts, and throws its reason then: not everybody looks at a signal. */
 export async function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   let stop = () => {}

@@ -1,0 +1,8 @@
+/** Tool as a model sees it. */
+export interface ToolDefinition {
+  /** `[A-Za-z0-9_-]{1,64}`: what the common model APIs accept. */
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments, `type: object`. */
+  readonly parameters: Readonly<Record<string, unknown>>
+}

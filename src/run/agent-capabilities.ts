@@ -1,0 +1,69 @@
+import type { Message } from '../protocols/message.ts'
+import { reachableModules } from '../wiring/reachable-modules.ts'
+import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
+import type { AgentRun } from './agent-run.ts'
+
+/** Abilities of an agent at one of its entry points, beyond text. */
+export class AgentCapabilities {
+  /** Media types of the attachments that it takes, such as `image/*`. */
+  readonly attachments: readonly string[]
+  /** Whether it hands the tools of a client to its model. */
+  readonly takesClientTools: boolean
+
+  constructor(attachments: readonly string[], takesClientTools: boolean) {
+    this.attachments = attachments
+    this.takesClientTools = takesClientTools
+  }
+
+  /**
+   * Checks a request against them.
+   *
+   * @throws HostError `REQUEST_INVALID` for attachments that nobody would see, and a tool choice that cannot be met
+   */
+  check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {
+    const { toolChoice } = run.requestOptions
+    const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
+    if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
+      throw run.state.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`)
+    }
+    const handled = messages.findLast(({ role }) => role === 'user')
+    if (isContinued || handled?.role !== 'user') return
+    const refused = handled.attachments?.find(({ mediaType }) => !this.takes(mediaType))
+    if (refused) {
+      const taken =
+        this.attachments.length > 0 ? `it takes text and ${this.attachments.join(', ')}` : 'it takes only text'
+      const message = `The last user message has an attachment of the type '${refused.mediaType}', and agent '${run.agentId}' does not take that: ${taken}.`
+      throw run.state.refuse(message)
+    }
+  }
+
+  takes(mediaType: string): boolean {
+    const wildcard = `${mediaType.split('/')[0]}/*`
+    return this.attachments.some((type) => type === '*/*' || type === wildcard || type === mediaType)
+  }
+}
+
+/** Message handlers beside that for text, with the media types that each takes. */
+export const MEDIA_HANDLERS: Readonly<Record<string, string>> = Object.freeze({
+  ImageMessageHandler: 'image/*',
+  AudioMessageHandler: 'audio/*',
+  VideoMessageHandler: 'video/*',
+})
+
+export function capabilitiesOf(entryPoint: EntryPoint, modules: readonly WiredModule[]): AgentCapabilities {
+  const reached = reachableModules(entryPoint, modules)
+  const takesClientTools = reached.some(
+    ({ scope, links }) =>
+      scope === 'instance' && links.some(({ protocol, arity }) => protocol === 'ToolProvider' && arity === 'many'),
+  )
+  return new AgentCapabilities(attachmentsOf(entryPoint, reached), takesClientTools)
+}
+
+function attachmentsOf({ handlers }: EntryPoint, reached: readonly WiredModule[]): readonly string[] {
+  const handled = Object.keys(handlers).flatMap((protocol) => MEDIA_HANDLERS[protocol] ?? [])
+  const entry = reached.find(({ id }) => id === handlers.TextMessageHandler)
+  const declared = entry?.module.attachments ?? []
+  const models = reached.filter(({ module }) => module.provides.some(({ name }) => name === 'LLM'))
+  const ofModels = models.flatMap(({ module }) => (module.attachments === 'model' ? [] : module.attachments))
+  return [...new Set([...handled, ...(declared === 'model' ? ofModels : declared)])]
+}

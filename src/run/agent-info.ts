@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto'
+import type { AgentBlueprint } from '../wiring/plan-agent.ts'
+import { ENTRY, type EntryPoint } from '../wiring/wiring.ts'
+import { capabilitiesOf } from './agent-capabilities.ts'
+import type { AgentInfo } from './turn.ts'
+
+/** Public facts of an agent that is about to be opened. */
+export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
+  const { definition, file } = source
+  const byId = new Map(modules.map((module) => [module.id, module]))
+  const { attachments, takesClientTools } = capabilitiesOf(entryPoints.get(ENTRY) as EntryPoint, modules)
+  return Object.freeze({
+    id: definition.id,
+    description: definition.description,
+    ...definition.toolMetadata,
+    entryPoints: Object.freeze([...entryPoints.keys()].filter((name) => name !== ENTRY)),
+    ...(file === undefined ? {} : { file }),
+    version: createHash('sha256').update(JSON.stringify(definition)).digest('hex'),
+    attachments,
+    takesClientTools,
+    modules: definition.modules.map(({ id, module }) =>
+      Object.freeze({
+        id,
+        module,
+        source: loaded.get(id)?.source ?? 'library',
+        scope: byId.get(id)?.scope ?? 'instance',
+      }),
+    ),
+  })
+}

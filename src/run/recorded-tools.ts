@@ -1,0 +1,131 @@
+import { messageOf } from '../errors.ts'
+import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
+import { AgentRun } from './agent-run.ts'
+import { digestOf, RunWaits } from './pending-call.ts'
+import type { RecordedCall } from './trail.ts'
+
+type Arguments = Readonly<Record<string, unknown>>
+
+/** Tools whose calls enter the trail of the run, and are executed only where a person has approved what needs it. */
+export function recordToolProvider(provider: ToolProvider, moduleId: string): ToolProvider {
+  return {
+    async listTools(run) {
+      const tools = await provider.listTools(run)
+      if (run instanceof AgentRun) refuseCollision(tools, run)
+      return tools
+    },
+    executeTool(name, args, run) {
+      if (!(run instanceof AgentRun)) return provider.executeTool(name, args, run)
+      return run.isInTool ? executeNested(provider, name, args, run) : execute(provider, moduleId, name, args, run)
+    },
+  }
+}
+
+/** Provider of the tools that the client runs: whoever calls one has the run wait. */
+export function clientToolProvider(): ToolProvider {
+  return {
+    listTools: (run) => run.clientTools,
+    async executeTool(name, args, run) {
+      const { state, toolCallId } = run as AgentRun
+      const recorded = state.trail.begin(name, args, toolCallId)
+      recorded.isPending = true
+      throw state.wait({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
+    },
+  }
+}
+
+function refuseCollision(tools: readonly ToolDefinition[], { state, agentId }: AgentRun): void {
+  if (state.clientTools.length === 0) return
+  const own = new Set(tools.map(({ name }) => name))
+  const double = state.clientTools.find(({ name }) => own.has(name))
+  if (double) throw state.refuse(`tools: agent '${agentId}' has a tool '${double.name}' of its own. Rename yours.`)
+}
+
+/** Executes a call of the conversation. */
+async function execute(
+  provider: ToolProvider,
+  moduleId: string,
+  name: string,
+  args: Arguments,
+  run: AgentRun,
+): Promise<ToolResult> {
+  const { state } = run
+  state.throwIfAborted()
+  const recorded = state.trail.begin(name, args, run.toolCallId)
+  if (state.isTrailLost && hasClientCall(recorded, run)) throw new RunWaits(name)
+  // The other calls of the step that waits still run; whatever comes after it does not.
+  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw new RunWaits(name)
+  const { id } = recorded.call
+  await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId })
+  try {
+    const result = await untilWaiting(executeApproved(provider, name, args, run.inTool(id)), recorded, run)
+    recorded.result = result
+    await state.emit({ type: 'tool_result', callId: id, result })
+    return result
+  } catch (error) {
+    state.throwIfAborted()
+    if (recorded.isPending || recorded.result) throw error
+    recorded.result = { text: messageOf(error), isError: true }
+    await state.emit({ type: 'tool_result', callId: id, result: recorded.result })
+    throw error
+  }
+}
+
+/** The result of a call, unless it waits: a tool may catch what ends it, and waits all the same. */
+async function untilWaiting(
+  work: Promise<ToolResult>,
+  recorded: RecordedCall,
+  { state }: AgentRun,
+): Promise<ToolResult> {
+  const { id, name } = recorded.call
+  const settled = await work.then(
+    (result) => () => result,
+    (error: unknown) => () => {
+      throw error
+    },
+  )
+  if (!state.isWaitingFor(id)) return settled()
+  recorded.isPending = true
+  throw new RunWaits(name)
+}
+
+/** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
+function executeNested(provider: ToolProvider, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+  run.state.throwIfAborted()
+  return executeApproved(provider, name, args, run)
+}
+
+async function executeApproved(
+  provider: ToolProvider,
+  name: string,
+  args: Arguments,
+  run: AgentRun,
+): Promise<ToolResult> {
+  if (!(await provider.needsApproval?.(name, args, run))) return provider.executeTool(name, args, run)
+  const { state } = run
+  const callId = run.toolCallId as string
+  const answer = state.answerTo(callId)
+  const digest = digestOf(name, args, state.agentVersion)
+  const isDecided =
+    answer?.kind === 'question' ||
+    (answer?.kind === 'approval' && (answer.digest === undefined || answer.digest === digest))
+  if (!isDecided) {
+    const { parameters: schema } = (await provider.listTools(run)).find((tool) => tool.name === name) ?? {}
+    throw state.wait({ callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) })
+  }
+  if (answer.kind === 'approval' && answer.decision === 'reject') return rejected(name, answer.reason)
+  if (!answer.arguments) return provider.executeTool(name, args, run)
+  const result = await provider.executeTool(name, answer.arguments, run)
+  return { ...result, text: `(A person changed the arguments to ${JSON.stringify(answer.arguments)}.)\n${result.text}` }
+}
+
+function rejected(name: string, reason: string | undefined): ToolResult {
+  const why = reason === undefined || reason === '' ? '' : ` Reason: ${reason}`
+  return { text: `A person rejected this call of '${name}'; it was not executed.${why}`, isError: true }
+}
+
+function hasClientCall({ answer }: RecordedCall, { clientTools }: AgentRun): boolean {
+  const names = new Set(clientTools.map(({ name }) => name))
+  return answer.calls.some(({ call }) => names.has(call.name))
+}

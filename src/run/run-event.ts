@@ -1,0 +1,35 @@
+import type { Attachment, ToolCall } from '../protocols/message.ts'
+import type { Usage } from '../protocols/run.ts'
+import type { ToolResult } from '../protocols/tool-provider.ts'
+import type { PendingCall } from './pending-call.ts'
+
+/**
+ * Something that happened in a run, in the order in which it happened. Emitted once: by the `Response` that the run provides, and
+ * at the facades of `LLM` and `ToolProvider`, whoever listens.
+ */
+export type RunEvent =
+  /** Piece of the answer. */
+  | { readonly type: 'text'; readonly text: string }
+  /** Piece of the thinking that the agent shows. */
+  | { readonly type: 'reasoning'; readonly text: string }
+  | { readonly type: 'attachment'; readonly attachment: Attachment }
+  /** One of the agent's own tools is called. */
+  | { readonly type: 'tool_call'; readonly call: ToolCall; readonly moduleId: string }
+  /** The call with that id has ended; `isError` where it failed. */
+  | { readonly type: 'tool_result'; readonly callId: string; readonly result: ToolResult }
+  /** The run needs something that this process cannot give, and will end waiting. */
+  | { readonly type: 'pending'; readonly pending: PendingCall }
+  | { readonly type: 'progress'; readonly message: string }
+  | { readonly type: 'usage'; readonly usage: Partial<Usage> }
+  /** Always the last. `reason` says why a completed run stopped before its answer was whole. */
+  | {
+      readonly type: 'end'
+      readonly status: RunStatus
+      readonly reason: string | undefined
+    }
+
+/** End of a run. `waiting`: it needs a client's tool, a person's approval or an answer, and goes on as a new run. */
+export type RunStatus = 'completed' | 'waiting' | 'failed' | 'cancelled'
+
+/** Takes the events of a run as they come. A promise holds the agent back until there is room for more. */
+export type RunEventSink = (event: RunEvent) => void | Promise<void>

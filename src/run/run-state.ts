@@ -1,0 +1,206 @@
+import { HostError } from '../errors.ts'
+import type { Attachment, Message } from '../protocols/message.ts'
+import type { Usage } from '../protocols/run.ts'
+import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
+import type { RunEvent, RunEventSink, RunStatus } from './run-event.ts'
+import { Trail, toLastMessage } from './trail.ts'
+import type { Turn } from './turn.ts'
+
+const NONE = Object.freeze([])
+
+/** What all views of one run share: all that changes while it runs. Most runs never need most of it, and it is then not created. */
+export class RunState {
+  readonly agentVersion: string
+  readonly clientTools: readonly ToolDefinition[]
+  readonly isTrailLost: boolean
+  readonly #sink: RunEventSink | undefined
+  readonly #answers: readonly PendingAnswer[]
+  #usage: Usage | undefined
+  #incompleteReason: string | undefined
+  #isEnded = false
+  #isAborted = false
+  #abortReason: unknown
+  #controller: AbortController | undefined
+  #text = ''
+  #attachments: Attachment[] | undefined
+  #saidUpTo = 0
+  #trail: Trail | undefined
+  #pending: PendingCall[] | undefined
+  #refusal: HostError | undefined
+  #asked: Map<string, number> | undefined
+  #openStreams: Set<() => void> | undefined
+
+  constructor(agentVersion: string, turn: Pick<Turn, 'clientTools' | 'isTrailLost' | 'onEvent' | 'answers'>) {
+    this.agentVersion = agentVersion
+    this.clientTools = turn.clientTools ?? NONE
+    this.isTrailLost = turn.isTrailLost ?? false
+    this.#sink = turn.onEvent
+    this.#answers = turn.answers ?? NONE
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#isAborted) this.#controller.abort(this.#abortReason)
+    }
+    return this.#controller.signal
+  }
+
+  /** Ends the run early. Only the first reason counts. */
+  abort(reason: unknown): void {
+    if (this.#isAborted) return
+    this.#isAborted = true
+    this.#abortReason = reason
+    this.#controller?.abort(reason)
+  }
+
+  get isAborted(): boolean {
+    return this.#isAborted
+  }
+
+  /** Throws the reason once the run was aborted. */
+  throwIfAborted(): void {
+    if (this.#isAborted) throw this.#abortReason
+  }
+
+  /** Gives an event to whoever takes them. The promise asks to wait before the next. */
+  emit(event: RunEvent): void | Promise<void> {
+    if (!this.#isEnded) return this.#sink?.(event)
+  }
+
+  /** Ends the events of the run; what comes afterwards is dropped. */
+  end(status: RunStatus, reason: string | undefined): void {
+    this.#notify({ type: 'end', status, reason })
+    this.#isEnded = true
+  }
+
+  reportProgress(message: string): void {
+    if (!this.#isAborted) this.#notify({ type: 'progress', message })
+  }
+
+  get usage(): Readonly<Usage> {
+    return this.#usage ?? NO_USAGE
+  }
+
+  addUsage(added: Partial<Usage>): void {
+    this.#usage ??= { ...NO_USAGE }
+    for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) {
+      const count = added[name] ?? 0
+      if (Number.isFinite(count) && count > 0) this.#usage[name] += Math.round(count)
+    }
+    this.#notify({ type: 'usage', usage: added })
+  }
+
+  get incompleteReason(): string | undefined {
+    return this.#incompleteReason
+  }
+
+  markIncomplete(reason: string): void {
+    this.#incompleteReason ??= reason
+  }
+
+  /** Everything that was said so far. */
+  get text(): string {
+    return this.#text
+  }
+
+  get attachments(): readonly Attachment[] {
+    return this.#attachments ?? NONE
+  }
+
+  say(text: string): void | Promise<void> {
+    this.#text += text
+    return this.emit({ type: 'text', text })
+  }
+
+  attach(attachment: Attachment): void | Promise<void> {
+    this.#attachments ??= []
+    this.#attachments.push(attachment)
+    return this.emit({ type: 'attachment', attachment })
+  }
+
+  get trail(): Trail {
+    this.#trail ??= new Trail(() => this.#takeSaid())
+    return this.#trail
+  }
+
+  /** What the run has added to its conversation. Only asked for once it has ended. */
+  addedMessages(): Message[] {
+    return this.#trail ? this.#trail.messages(this.attachments) : toLastMessage(this.#text, this.attachments)
+  }
+
+  get pending(): readonly PendingCall[] {
+    return this.#pending ?? NONE
+  }
+
+  get isWaiting(): boolean {
+    return this.#pending !== undefined
+  }
+
+  /** Has the run end waiting for an answer to this call. */
+  wait(pending: PendingCall): RunWaits {
+    this.#pending ??= []
+    if (!this.#pending.some(({ callId, kind }) => callId === pending.callId && kind === pending.kind)) {
+      this.#pending.push(pending)
+      this.#notify({ type: 'pending', pending })
+    }
+    return new RunWaits(pending.name)
+  }
+
+  isWaitingFor(callId: string): boolean {
+    return this.pending.some((pending) => pending.callId === callId)
+  }
+
+  answerTo(callId: string): PendingAnswer | undefined {
+    return this.#answers.find((answer) => answer.callId === callId)
+  }
+
+  /** Number of the next question of a tool call, from 0. */
+  nextQuestion(callId: string): number {
+    this.#asked ??= new Map()
+    const count = this.#asked.get(callId) ?? 0
+    this.#asked.set(callId, count + 1)
+    return count
+  }
+
+  /** Has the run fail with the fault of the request, whatever its handler makes of the error. */
+  refuse(message: string, suggestions: readonly string[] = []): HostError {
+    this.#refusal ??= new HostError('REQUEST_INVALID', message, { suggestions: [...suggestions] })
+    return this.#refusal
+  }
+
+  throwIfRefused(): void {
+    if (this.#refusal) throw this.#refusal
+  }
+
+  /** Remembers a stream until it has ended, so that one that nobody reads is closed with the run. */
+  trackStream(close: () => void): () => void {
+    this.#openStreams ??= new Set()
+    this.#openStreams.add(close)
+    return () => this.#openStreams?.delete(close)
+  }
+
+  closeStreams(): void {
+    for (const close of this.#openStreams ?? []) close()
+  }
+
+  /** An event that nobody waits for. A sink that fails ends the run. */
+  #notify(event: RunEvent): void {
+    const taken = this.emit(event)
+    if (taken) taken.catch((error: unknown) => this.abort(error))
+  }
+
+  #takeSaid(): string {
+    const said = this.#text.slice(this.#saidUpTo)
+    this.#saidUpTo = this.#text.length
+    return said
+  }
+}
+
+export const NO_USAGE: Readonly<Usage> = Object.freeze({
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+})

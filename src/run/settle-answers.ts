@@ -1,0 +1,110 @@
+import { Compile } from 'typebox/compile'
+import { findValueProblems } from '../definition/schema-problems.ts'
+import type { ToolCall } from '../protocols/message.ts'
+import { ToolProvider } from '../protocols/tool-provider.ts'
+import type { WiredModule } from '../wiring/wiring.ts'
+import type { AgentRun } from './agent-run.ts'
+import type { Exchange } from './exchange.ts'
+import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
+import type { RunConversation } from './run-providers.ts'
+import { openCallsOf, toToolMessage } from './trail.ts'
+import type { Turn } from './turn.ts'
+
+/**
+ * Goes on where an earlier run waits: outputs of clients are taken, decided calls are executed as they were decided, and what has
+ * no answer goes on waiting. Results stand in the conversation before the handler sees it.
+ *
+ * @throws HostError `REQUEST_INVALID` for an answer to a call that is not open, or that does not fit the call's schema
+ */
+export async function settleAnswers(
+  turn: Turn,
+  conversation: RunConversation,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<void> {
+  const open = openCallsOf(turn.messages)
+  checkAnswers(turn, open, run)
+  for (const call of open) {
+    const recorded = run.state.trail.resume(call)
+    const pending = turn.pending?.find(({ callId }) => callId === call.id)
+    const answer = run.state.answerTo(call.id)
+    if (!answer && pending) {
+      recorded.isPending = true
+      run.state.wait(pending)
+    } else if (answer?.kind === 'client_tool') recorded.result = answer.result
+    else await execute(call, exchange, modules, run)
+    if (recorded.result) conversation.addMessage(toToolMessage(call.id, recorded.result))
+  }
+}
+
+/** Problem of an answer that does not fit what was asked; undefined when it fits. Paths are those of the answer. */
+export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
+  if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
+  if (!pending.schema) return undefined
+  if (answer.kind === 'question') return misfit(pending.schema, answer.answers.at(-1))
+  const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
+  return isEdited ? misfit(pending.schema, answer.arguments ?? {}) : undefined
+}
+
+const NAMES = Object.freeze({
+  client_tool: 'the output of a tool',
+  approval: 'a decision',
+  question: 'an answer',
+})
+
+function misfit(schema: Readonly<Record<string, unknown>>, value: unknown): string | undefined {
+  const [problem] = findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })
+  return problem?.message
+}
+
+function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], { state }: AgentRun): void {
+  for (const answer of answers) {
+    if (!open.some(({ id }) => id === answer.callId)) {
+      throw state.refuse(`No call '${answer.callId}' waits for an answer.`)
+    }
+    const asked = pending.find(({ callId }) => callId === answer.callId)
+    const problem = asked && findAnswerProblem(asked, answer)
+    if (problem !== undefined) throw state.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
+  }
+}
+
+/** Through the same facade as any call: the decision is found there, and bound to the exact call. */
+async function execute(
+  { id, name, arguments: args }: ToolCall,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<void> {
+  const view = run.with({ toolCallId: id })
+  try {
+    const provider = await findProvider(name, exchange, modules, run)
+    await provider.executeTool(name, args, view)
+  } catch (error) {
+    run.state.throwIfAborted()
+    run.state.throwIfRefused()
+    const recorded = run.state.trail.find(id)
+    if (error instanceof RunWaits || !recorded) return
+    // A failure is recorded as the result, for the model to see.
+    recorded.result ??= { text: (error as Error).message, isError: true }
+  }
+}
+
+async function findProvider(
+  name: string,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<ToolProvider> {
+  const providers = modules.filter(({ id, module }) => exchange.has(id) && module.provides.some(isToolProvider))
+  for (const { id } of providers) {
+    const provider = exchange.provideToAgent(id, ToolProvider, run.agentId)
+    if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider
+  }
+  if (run.clientTools.some((tool) => tool.name === name)) return exchange.clientTools(run.agentId)
+  throw new Error(`There is no tool '${name}' any more.`)
+}
+
+function isToolProvider({ name }: { name: string }): boolean {
+  return name === ToolProvider.name
+}

@@ -1,0 +1,72 @@
+import { deferred } from '../async.ts'
+import { HostError } from '../errors.ts'
+import type { AgentRun } from './agent-run.ts'
+import type { RunStatus } from './run-event.ts'
+import type { RunEnd, RunHandle, RunResult } from './turn.ts'
+
+/** Hears of the end of a run. */
+export interface RunObserver {
+  /** The result is settled, by the agent or by an abort. */
+  onSettled(handle: RunHandle, describe: () => RunEnd): void
+  /** The agent's code has ended; after an abort that may be much later than the result. */
+  onFinished(): void
+}
+
+/** Run that was started, as whoever started it holds it. What comes after the first outcome is without effect. */
+export class StartedRun implements RunHandle {
+  readonly id: string
+  readonly result: Promise<RunResult>
+  readonly #outcome = deferred<RunResult>()
+  readonly #run: AgentRun
+  readonly #observer: RunObserver
+  readonly #startedMs = performance.now()
+  #isSettled = false
+
+  constructor(run: AgentRun, observer: RunObserver) {
+    this.id = run.id
+    this.#run = run
+    this.#observer = observer
+    this.result = this.#outcome.promise
+    // A result that nobody awaits must not end the process as an unhandled rejection.
+    this.result.catch(() => {})
+  }
+
+  succeed(result: RunResult): void {
+    this.#end(result.status, result.incompleteReason)
+    this.#outcome.resolve(result)
+  }
+
+  fail(error: unknown): void {
+    this.#end(error instanceof HostError && error.code === 'RUN_ABORTED' ? 'cancelled' : 'failed', undefined)
+    this.#outcome.reject(error)
+  }
+
+  abort(reason?: unknown): void {
+    const error = new HostError('RUN_ABORTED', `The run of agent '${this.#run.agentId}' was aborted.`, {
+      cause: reason,
+    })
+    this.#run.state.abort(error)
+    this.fail(error)
+  }
+
+  finish(): void {
+    this.#observer.onFinished()
+  }
+
+  #end(status: RunStatus, reason: string | undefined): void {
+    if (this.#isSettled) return
+    this.#isSettled = true
+    const durationMs = performance.now() - this.#startedMs
+    const { state, agentId, entryPoint } = this.#run
+    state.end(status, reason)
+    this.#observer.onSettled(this, () => ({
+      runId: this.id,
+      agentId,
+      entryPoint,
+      startedAt: (performance.timeOrigin + this.#startedMs) / 1000,
+      durationMs,
+      status,
+      usage: state.usage,
+    }))
+  }
+}

@@ -1,0 +1,155 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { Attachment, Message, ProviderMetadata, Reasoning, ToolCall } from '../protocols/message.ts'
+import type { ToolResult } from '../protocols/tool-provider.ts'
+
+/** Answer of a model, as its facade heard it. */
+export interface ModelAnswer {
+  text: string
+  reasoning: Reasoning[]
+  providerMetadata?: ProviderMetadata | undefined
+  calls: RecordedCall[]
+}
+
+/** Tool call of a run, with what became of it. */
+export interface RecordedCall {
+  readonly call: ToolCall
+  readonly answer: ModelAnswer
+  result?: ToolResult
+  isPending: boolean
+}
+
+/**
+ * What a run adds to its conversation, as typed messages. Calls enter it when they are executed, or waited for: what a model
+ * merely proposed is not part of it.
+ */
+export class Trail {
+  /** Calls that models have asked for, by id. */
+  readonly #proposed = new Map<string, RecordedCall>()
+  /** Calls of earlier runs that this one answers: their assistant message stands in the conversation already. */
+  readonly #resumed: ModelAnswer = { text: '', reasoning: [], calls: [] }
+  readonly #answers: ModelAnswer[] = []
+  readonly #takeSaid: () => string
+  #last: ModelAnswer | undefined
+
+  /** @param takeSaid gives the text that was said since it was last called */
+  constructor(takeSaid: () => string) {
+    this.#takeSaid = takeSaid
+  }
+
+  /** Notes that a model proposed a call. The same call heard twice, of a model that wraps another, is one. */
+  propose(call: ToolCall, answer: ModelAnswer): void {
+    const recorded = { call, answer, isPending: false }
+    answer.calls.push(recorded)
+    this.#proposed.set(call.id, recorded)
+  }
+
+  /** Notes an answer without calls: its reasoning belongs to the text that the agent says next. */
+  noteAnswer(answer: ModelAnswer): void {
+    this.#last = answer
+  }
+
+  /** Takes over an open call of the conversation that this run was given. */
+  resume(call: ToolCall): RecordedCall {
+    const recorded = { call, answer: this.#resumed, isPending: false }
+    this.#resumed.calls.push(recorded)
+    this.#proposed.set(call.id, recorded)
+    return recorded
+  }
+
+  /**
+   * Begins a call: the one that a model proposed, or a new one where the agent calls a tool on its own.
+   *
+   * @param callId undefined when the caller does not say which call it executes; name and arguments then tell
+   */
+  begin(name: string, args: ToolCall['arguments'], callId: string | undefined): RecordedCall {
+    const known = callId === undefined ? this.#match(name, args) : this.#proposed.get(callId)
+    const recorded = known ?? this.#invent(name, args, callId)
+    this.#commit(recorded.answer)
+    return recorded
+  }
+
+  /** The call that a model proposed with this id. */
+  find(callId: string | undefined): RecordedCall | undefined {
+    return callId === undefined ? undefined : this.#proposed.get(callId)
+  }
+
+  /** The messages, oldest first. Calls that were neither executed nor waited for are left out. */
+  messages(attachments: readonly Attachment[]): Message[] {
+    const last = this.#lastMessage(this.#takeSaid(), attachments)
+    return [...resultsOf(this.#resumed), ...this.#answers.flatMap(toMessages), ...last]
+  }
+
+  #match(name: string, args: ToolCall['arguments']): RecordedCall | undefined {
+    const open = [...this.#proposed.values()].filter(({ result, isPending }) => !result && !isPending)
+    return open.find(({ call }) => call.name === name && isDeepStrictEqual(call.arguments, args))
+  }
+
+  #invent(name: string, args: ToolCall['arguments'], callId = `call_${randomUUID()}`): RecordedCall {
+    const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
+    this.propose({ id: callId, name, arguments: args }, answer)
+    return this.#proposed.get(callId) as RecordedCall
+  }
+
+  /** Text that was said before a call belongs to the message that makes it. */
+  #commit(answer: ModelAnswer): void {
+    if (answer === this.#resumed || this.#answers.includes(answer)) return
+    const said = this.#takeSaid()
+    if (answer.text === '') answer.text = said
+    this.#answers.push(answer)
+  }
+
+  #lastMessage(content: string, attachments: readonly Attachment[]): Message[] {
+    const { reasoning = [], providerMetadata } = this.#last?.text.trim() === content.trim() ? this.#last : {}
+    return toLastMessage(content, attachments).map((message) => ({
+      ...message,
+      ...(reasoning.length > 0 ? { reasoning } : {}),
+      ...(providerMetadata ? { providerMetadata } : {}),
+    }))
+  }
+}
+
+/** Text and attachments that no call came after; none when nothing was said. */
+export function toLastMessage(
+  content: string,
+  attachments: readonly Attachment[],
+): Extract<Message, { role: 'assistant' }>[] {
+  if (content === '' && attachments.length === 0) return []
+  return [{ role: 'assistant', content, ...(attachments.length > 0 ? { attachments } : {}) }]
+}
+
+function toMessages(answer: ModelAnswer): Message[] {
+  const { text: content, reasoning, providerMetadata, calls } = answer
+  const toolCalls = calls.filter(({ result, isPending }) => result || isPending).map(({ call }) => call)
+  if (toolCalls.length === 0) return content === '' ? [] : [{ role: 'assistant', content }]
+  const message: Message = {
+    role: 'assistant',
+    content,
+    ...(reasoning.length > 0 ? { reasoning } : {}),
+    toolCalls,
+    ...(providerMetadata ? { providerMetadata } : {}),
+  }
+  return [message, ...resultsOf(answer)]
+}
+
+function resultsOf({ calls }: ModelAnswer): Message[] {
+  return calls.flatMap(({ call, result }) => (result ? [toToolMessage(call.id, result)] : []))
+}
+
+/** Result of a call, as the message that answers it. */
+export function toToolMessage(toolCallId: string, { text, attachments, isError }: ToolResult): Message {
+  return {
+    role: 'tool',
+    content: text,
+    toolCallId,
+    ...(attachments && attachments.length > 0 ? { attachments } : {}),
+    ...(isError ? { isError } : {}),
+  }
+}
+
+/** Tool calls of a conversation that no message answers, oldest first. */
+export function openCallsOf(messages: readonly Message[]): ToolCall[] {
+  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+  return calls.filter(({ id }) => !answered.has(id))
+}

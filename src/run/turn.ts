@@ -1,0 +1,110 @@
+import type { ToolMetadata } from '../definition/definition.ts'
+import type { Scope } from '../definition/scope.ts'
+import type { ModuleSource } from '../module/load-module.ts'
+import type { Attachment, Message } from '../protocols/message.ts'
+import type { ModelOptions } from '../protocols/model-options.ts'
+import type { Usage } from '../protocols/run.ts'
+import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import type { PendingAnswer, PendingCall } from './pending-call.ts'
+import type { RunEventSink, RunStatus } from './run-event.ts'
+
+/** One turn of a conversation with an agent. */
+export interface Turn {
+  /** Of the run, a UUID; a new one when left out. */
+  readonly runId?: string | undefined
+  /**
+   * Oldest first; the last message of the user is the one that is handled. A conversation that goes on after waiting ends with the
+   * trail of the run that waited.
+   */
+  readonly messages: readonly Message[]
+  /** Answers to the open tool calls of `messages`; what has none goes on waiting. */
+  readonly answers?: readonly PendingAnswer[] | undefined
+  /** Calls that the run before waited for. Left out, they are found out again from `messages`. */
+  readonly pending?: readonly PendingCall[] | undefined
+  readonly instructions?: string | undefined
+  readonly user?: string | undefined
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Arguments of an agent that is called by its own `input` schema. */
+  readonly input?: Readonly<Record<string, unknown>> | undefined
+  /** Options that the client sent for the model. */
+  readonly requestOptions?: Readonly<ModelOptions> | undefined
+  /** Tools that the client runs itself. */
+  readonly clientTools?: readonly ToolDefinition[] | undefined
+  /**
+   * Says that nobody keeps the trail: of a step that calls own and client tools at once only the client's calls go out, and the
+   * model asks for the others again. Default: false.
+   */
+  readonly isTrailLost?: boolean | undefined
+  /** Takes what happens, as it happens; never called before the run was handed out. */
+  readonly onEvent?: RunEventSink | undefined
+  /**
+   * Instances to take for this run instead of the agent's own, by module id; `__response__` and `__conversation__` too.
+   * The links among agent-scoped modules stay as they are.
+   */
+  readonly overrides?: Readonly<Record<string, object>> | undefined
+}
+
+/** Result of a run that has ended well. */
+export interface RunResult {
+  readonly runId: string
+  readonly status: 'completed' | 'waiting'
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  readonly usage: Readonly<Usage>
+  /** Reason why the agent stopped before its answer was complete; undefined when it is. */
+  readonly incompleteReason: string | undefined
+  /** Calls that the run waits for; empty unless it is waiting. */
+  readonly pending: readonly PendingCall[]
+  /** The messages of the turn, and behind them what the run added: texts, reasoning, tool calls and their results. */
+  readonly trail: readonly Message[]
+}
+
+/** Run under way. */
+export interface RunHandle {
+  readonly id: string
+  /**
+   * Fulfilled when the run has ended, its instances are disposed, and all events are given out.
+   *
+   * @throws HostError `AGENT_FAILED` (`cause` is what the agent threw), `RUN_ABORTED`, `REQUEST_INVALID`, `OUTPUT_INVALID`
+   */
+  readonly result: Promise<RunResult>
+  /** Ends the run early: its signal aborts, and `result` fails at once, whatever the agent does. */
+  abort(reason?: unknown): void
+}
+
+/** Summary of a finished run. */
+export interface RunEnd {
+  readonly runId: string
+  readonly agentId: string
+  readonly entryPoint: string
+  /** Unix time in seconds, with fractions. */
+  readonly startedAt: number
+  readonly durationMs: number
+  readonly status: RunStatus
+  readonly usage: Readonly<Usage>
+}
+
+/** Public facts of an agent. Frozen. */
+export interface AgentInfo extends ToolMetadata {
+  readonly id: string
+  readonly description: string
+  /** Beside the agent itself; empty when there is only one. */
+  readonly entryPoints: readonly string[]
+  /** Relative to the project; absent for an agent that was registered by a program. */
+  readonly file?: string
+  /** SHA-256 (hex) of the definition: equal for equal definitions. */
+  readonly version: string
+  /** Media types of the attachments that its messages may have, such as `image/*`; empty for text alone. */
+  readonly attachments: readonly string[]
+  /** Whether it hands the tools of a client to its model. */
+  readonly takesClientTools: boolean
+  readonly modules: readonly ModuleInfo[]
+}
+
+export interface ModuleInfo {
+  readonly id: string
+  /** The module reference. */
+  readonly module: string
+  readonly source: ModuleSource
+  readonly scope: Scope
+}

@@ -1,0 +1,248 @@
+import { AgentHost, type LLMPart, type Message, type PendingAnswer, type RunEvent, type ToolCall } from 'agent-host'
+import { expect } from 'chai'
+import { makeProject } from '../support/temp-project.ts'
+
+/** `tools.ts`: `pay` needs an approval, `choose` asks, `note` and `careless` do neither; `done` has what was executed. */
+const MODULES = {
+  'modules/tools.ts': `import { defineModule, ToolProvider } from 'agent-host'
+const done = (globalThis.waitingDone ??= [])
+const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
+export default defineModule({ name: 'Tools', provides: [ToolProvider], create: () => ({
+  listTools: () => ['pay', 'choose', 'note', 'careless'].map((name) => ({ name, description: name, parameters })),
+  needsApproval: (name) => name === 'pay',
+  async executeTool(name, args, run) {
+    if (name === 'choose') {
+      const color = await run.ask({ message: 'Which color?', schema: { type: 'string' } })
+      const size = await run.ask({ message: 'Which size?', schema: { type: 'number' } })
+      done.push('choose')
+      return { text: color + size }
+    }
+    if (name === 'careless') {
+      await run.ask({ message: 'Sure?', schema: { type: 'boolean' } }).catch(() => {})
+      return { text: 'went on' }
+    }
+    done.push(name + JSON.stringify(args))
+    return { text: name + ' ' + args.amount }
+  } }) })`,
+  'modules/stubborn.ts': `import { defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Stubborn', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
+  create: ({ tools, response }) => ({ async handleText(text, run) {
+    try { await tools[0].executeTool('pay', { amount: 1 }, run) } catch {}
+    try { await tools[0].executeTool('note', { amount: 2 }, run) } catch {}
+    try { await response.respondText('paid') } catch {}
+  } }) })`,
+}
+
+const executed = (): string[] => {
+  const globals = globalThis as { waitingDone?: string[] }
+  globals.waitingDone ??= []
+  return globals.waitingDone
+}
+
+const call = (id: string, name: string, args: object = {}): ToolCall => ({ id, name, arguments: { ...args } })
+const calls = (...made: ToolCall[]): LLMPart[] => [
+  { type: 'text', text: 'Let me see.' },
+  ...made.map((one): LLMPart => ({ type: 'tool_call', call: one })),
+  { type: 'finish', reason: 'tool_calls' },
+]
+const says = (text: string): LLMPart[] => [
+  { type: 'text', text },
+  { type: 'finish', reason: 'stop' },
+]
+const PAY = call('c1', 'pay', { amount: 40 })
+const WEATHER = { name: 'weather', description: 'Of a city', parameters: { type: 'object' } }
+const HI: Message = { role: 'user', content: 'hi' }
+
+for (const observed of [false, true]) {
+  describe(`a run that waits${observed ? ', observed' : ''}`, () => {
+    let host: AgentHost
+    let asked: (readonly Message[])[]
+
+    beforeEach(async () => {
+      const project = await makeProject(MODULES)
+      host = new AgentHost({ projectDir: project.dir })
+      asked = []
+      executed().length = 0
+      if (observed) host.onEvent(() => {})
+      await host.register({
+        id: 'a',
+        modules: [
+          { id: 'llm', module: 'llm/mock', config: { replies: ['x'] } },
+          { id: 'tools', module: 'tools' },
+          { id: 'loop', module: 'orchestrator/tool-loop' },
+        ],
+      })
+      await host.register({
+        id: 'stubborn',
+        modules: [
+          { id: 'tools', module: 'tools' },
+          { id: 'main', module: 'stubborn' },
+        ],
+      })
+    })
+    afterEach(() => host.close(0))
+
+    /** A model that answers with these parts, one answer after the other. */
+    function model(...answers: LLMPart[][]) {
+      return {
+        llm: {
+          async *generate({ messages }: { messages: readonly Message[] }) {
+            asked.push([...messages])
+            yield* answers.shift() ?? says('nothing more')
+          },
+        },
+      }
+    }
+
+    const answer = (trail: readonly Message[], answers: PendingAnswer[], ...replies: LLMPart[][]) =>
+      host.run('a', trail, { answers, overrides: model(...replies) })
+
+    it('waits for the tool of a client, and goes on with its output', async () => {
+      const events: RunEvent[] = []
+      const weather = call('w1', 'weather', { city: 'Lima' })
+      const waiting = await host.run('a', 'hi', {
+        clientTools: [WEATHER],
+        overrides: model(calls(weather)),
+        onEvent: (event) => void events.push(event),
+      })
+      const pending = { callId: 'w1', kind: 'client_tool', name: 'weather', arguments: { city: 'Lima' } }
+      expect([waiting.status, waiting.text, waiting.pending]).to.deep.equal(['waiting', 'Let me see.', [pending]])
+      expect(waiting.trail).to.deep.equal([HI, { role: 'assistant', content: 'Let me see.', toolCalls: [weather] }])
+      expect(events).to.deep.equal([
+        { type: 'text', text: 'Let me see.' },
+        { type: 'pending', pending },
+        { type: 'end', status: 'waiting', reason: undefined },
+      ])
+      const output = { callId: 'w1', kind: 'client_tool', result: { text: 'rain' } } as const
+      const ended = await answer(waiting.trail, [output], says('It rains.'))
+      expect([ended.status, ended.text]).to.deep.equal(['completed', 'It rains.'])
+      const result = { role: 'tool', content: 'rain', toolCallId: 'w1' } as const
+      expect(ended.trail).to.deep.equal([...waiting.trail, result, { role: 'assistant', content: 'It rains.' }])
+      expect(asked.at(-1)).to.deep.equal([...waiting.trail, result])
+    })
+
+    it('executes its own calls of a step that also calls a client, and keeps them', async () => {
+      const note = call('n1', 'note', { amount: 7 })
+      const options = { clientTools: [WEATHER], overrides: model(calls(call('w1', 'weather'), note)) }
+      const { pending, trail } = await host.run('a', 'hi', options)
+      expect(pending.map(({ callId }) => callId)).to.deep.equal(['w1'])
+      expect(executed()).to.deep.equal(['note{"amount":7}'])
+      expect(trail.at(-1)).to.deep.equal({ role: 'tool', content: 'note 7', toolCallId: 'n1' })
+    })
+
+    it('hands out the client calls alone where nobody keeps the trail', async () => {
+      const note = call('n1', 'note', { amount: 7 })
+      const weather = call('w1', 'weather')
+      const options = { clientTools: [WEATHER], isTrailLost: true, overrides: model(calls(note, weather)) }
+      const { pending, trail } = await host.run('a', 'hi', options)
+      expect(pending.map(({ callId }) => callId)).to.deep.equal(['w1'])
+      expect(executed()).to.deep.equal([])
+      expect(trail.at(-1)).to.deep.include({ role: 'assistant', toolCalls: [weather] })
+    })
+
+    it('executes an approved call once, without asking the model again', async () => {
+      const waiting = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
+      const [pending] = waiting.pending
+      expect(pending).to.deep.include({ callId: 'c1', kind: 'approval', name: 'pay', arguments: { amount: 40 } })
+      expect(pending?.schema).to.deep.include({ required: ['amount'] })
+      expect(executed()).to.deep.equal([])
+      const { digest } = pending as { digest: string }
+      const { text } = await answer(
+        waiting.trail,
+        [{ callId: 'c1', kind: 'approval', decision: 'approve', digest }],
+        says('Paid.'),
+      )
+      expect(text).to.equal('Paid.')
+      expect(executed()).to.deep.equal(['pay{"amount":40}'])
+      expect(asked).to.have.lengthOf(2)
+      expect(asked[1]?.at(-1)).to.deep.equal({ role: 'tool', content: 'pay 40', toolCallId: 'c1' })
+    })
+
+    it('tells the model of a rejection, and of changed arguments', async () => {
+      const { trail } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
+      await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'reject', reason: 'too much' }])
+      expect(executed()).to.deep.equal([])
+      expect(asked[1]?.at(-1)).to.deep.equal({
+        role: 'tool',
+        content: "A person rejected this call of 'pay'; it was not executed. Reason: too much",
+        toolCallId: 'c1',
+        isError: true,
+      })
+      await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'edit', arguments: { amount: 4 } }])
+      expect(executed()).to.deep.equal(['pay{"amount":4}'])
+      expect(asked[2]?.at(-1)?.content).to.equal('(A person changed the arguments to {"amount":4}.)\npay 4')
+    })
+
+    it('asks again when the decision was about another call', async () => {
+      const { trail } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
+      const again = await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'approve', digest: 'other' }])
+      expect(again.pending.map(({ callId, kind }) => [callId, kind])).to.deep.equal([['c1', 'approval']])
+      expect(executed()).to.deep.equal([])
+    })
+
+    it('goes on waiting for what has no answer yet, and executes what was decided', async () => {
+      const second = call('c2', 'pay', { amount: 2 })
+      const waiting = await host.run('a', 'hi', { overrides: model(calls(PAY, second)) })
+      expect(waiting.pending).to.have.lengthOf(2)
+      const half = await host.run('a', waiting.trail, {
+        answers: [{ callId: 'c2', kind: 'approval', decision: 'approve' }],
+        pending: waiting.pending,
+        overrides: model(),
+      })
+      expect([half.status, half.pending.map(({ callId }) => callId)]).to.deep.equal(['waiting', ['c1']])
+      expect(executed()).to.deep.equal(['pay{"amount":2}'])
+      await answer(half.trail, [{ callId: 'c1', kind: 'approval', decision: 'approve' }])
+      expect(executed()).to.deep.equal(['pay{"amount":2}', 'pay{"amount":40}'])
+    })
+
+    it('lets no orchestrator get around an approval', async () => {
+      const { status, text, pending } = await host.run('stubborn', 'hi')
+      expect([status, text, pending.map(({ name }) => name)]).to.deep.equal(['waiting', '', ['pay']])
+      expect(executed()).to.deep.equal([])
+    })
+
+    it('asks one question after the other, and runs the tool again from its start', async () => {
+      const first = await host.run('a', 'hi', { overrides: model(calls(call('q1', 'choose'))) })
+      const [color] = first.pending
+      expect(color).to.deep.include({ callId: 'q1', kind: 'question', message: 'Which color?', earlierAnswers: [] })
+      const second = await answer(first.trail, [{ callId: 'q1', kind: 'question', answers: ['red'] }])
+      expect(second.pending[0]).to.deep.include({ message: 'Which size?', earlierAnswers: ['red'] })
+      const { text } = await answer(
+        second.trail,
+        [{ callId: 'q1', kind: 'question', answers: ['red', 3] }],
+        says('Chosen.'),
+      )
+      expect(text).to.equal('Chosen.')
+      expect(executed()).to.deep.equal(['choose'])
+      expect(asked.at(-1)?.at(-1)).to.deep.equal({ role: 'tool', content: 'red3', toolCallId: 'q1' })
+    })
+
+    it('waits for a question also when the tool catches what ends it', async () => {
+      const { status, pending } = await host.run('a', 'hi', { overrides: model(calls(call('q1', 'careless'))) })
+      expect([status, pending[0]?.message]).to.deep.equal(['waiting', 'Sure?'])
+    })
+
+    it('refuses answers to unknown calls, answers that do not fit, and tools with a taken name', async () => {
+      const { trail, pending } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
+      const failing = (options: object) =>
+        host.run('a', trail, { overrides: model(), ...options }).then(
+          () => 'no failure',
+          (error) => [error.code, error.message],
+        )
+      expect(await failing({ answers: [{ callId: 'c9', kind: 'approval', decision: 'approve' }] })).to.deep.equal([
+        'REQUEST_INVALID',
+        "No call 'c9' waits for an answer.",
+      ])
+      const edit = { callId: 'c1', kind: 'approval', decision: 'edit', arguments: { amount: 'many' } }
+      expect(await failing({ answers: [edit], pending })).to.deep.equal([
+        'REQUEST_INVALID',
+        "The answer to 'c1' does not fit: amount must be number.",
+      ])
+      expect(await failing({ clientTools: [{ ...WEATHER, name: 'note' }] })).to.deep.equal([
+        'REQUEST_INVALID',
+        "tools: agent 'a' has a tool 'note' of its own. Rename yours.",
+      ])
+      expect(executed()).to.deep.equal([])
+    })
+  })
+}
