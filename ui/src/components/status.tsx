@@ -3,6 +3,7 @@ import type { RunStatus } from '../types.ts'
 const TEXTS: Readonly<Record<RunStatus, string>> = {
   running: 'running',
   completed: 'completed',
+  waiting: 'waiting',
   failed: 'failed',
   cancelled: 'cancelled',
   interrupted: 'interrupted',

@@ -12,7 +12,7 @@ import { RUN_FIELDS, type RunSummary } from '../types.ts'
 
 const PAGE = 100
 const ROW_HEIGHT = 56
-const STATUSES = ['running', 'completed', 'failed', 'cancelled', 'interrupted']
+const STATUSES = ['running', 'completed', 'waiting', 'failed', 'cancelled', 'interrupted']
 const QUERY = `query($filter: RunFilter, $after: String) {
   runs(filter: $filter, first: ${PAGE}, after: $after) { total cursor runs { ${RUN_FIELDS} } }
 }`
