@@ -6,11 +6,13 @@ import { benchLibrary } from './library.ts'
 import { benchMcp } from './mcp.ts'
 import { benchReload } from './reload.ts'
 import { benchResponses } from './responses.ts'
+import { benchStores } from './stores.ts'
 import { benchStreams } from './streams.ts'
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   chat: benchChat,
   responses: benchResponses,
+  stores: benchStores,
   mcp: benchMcp,
   debug: benchDebug,
   agents: benchAgents,

@@ -19,7 +19,7 @@ export interface ServerOptions {
   readonly responsesApiKey?: string | undefined
   /** Absolute. */
   readonly responsesDir: string
-  /** Where responses are stored: `sqlite`, in the folder of the responses, or `keyv-sqlite:<path>`. */
+  /** Store of the responses: `sqlite`, in their folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
   readonly store: string
   /** Days after which stored responses are removed; undefined keeps them. */
   readonly retentionDays?: number | undefined
@@ -84,7 +84,7 @@ export const SERVER_OPTIONS: Facts = {
   store: {
     flag: 'store',
     variable: 'AGENT_HOST_STORE',
-    description: 'Where responses are stored: sqlite (in the folder of the responses), or keyv-sqlite:<path>',
+    description: 'Store of the responses: sqlite (in their folder), postgres://..., redis://..., or keyv-sqlite:<path>',
     kind: 'text',
     default: 'sqlite',
     read: readStore,
@@ -236,8 +236,12 @@ function readBytes(raw: unknown): number {
 }
 
 function readStore(raw: unknown): string {
-  if (typeof raw === 'string' && /^sqlite$|^keyv-sqlite:./.test(raw)) return raw
-  throw new Error(`must be sqlite or keyv-sqlite:<path>, not '${raw}'`)
+  const text = String(raw)
+  if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
+  if (/^(postgres|postgresql|redis|rediss):\/\//.test(text) && URL.canParse(text)) return text
+  // What follows may hold a password.
+  const shown = text.replace(/(:\/\/).*/, '$1...')
+  throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${shown}'`)
 }
 
 function readLogLevel(raw: unknown): LogLevel {

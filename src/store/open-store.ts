@@ -1,19 +1,30 @@
 import { join, resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { KeyvStoreAdapter } from 'keyv'
 import { HostError, messageOf } from '../errors.ts'
 import { CheckedStore, inTime } from './checked-store.ts'
+import { importPeer } from './import-peer.ts'
 import { KeyvStore } from './keyv/keyv-store.ts'
+import { type PostgresPackage, PostgresStore, readPostgresUrl } from './postgres/postgres-store.ts'
 import type { RecordStore } from './record-store.ts'
+import { type RedisPackage, RedisStore, readRedisUrl } from './redis/redis-store.ts'
 import { SqliteStore } from './sqlite/sqlite-store.ts'
 
 export interface StoreLocation {
-  /** `sqlite`, the embedded one, or `keyv-sqlite:<path>`. */
+  /** `sqlite`, the embedded one, `keyv-sqlite:<path>`, `postgres://...` or `redis://...`. */
   readonly store: string
   /** Absolute: the embedded store's folder. */
   readonly dir: string
   /** Absolute: what relative paths and optional packages belong to. */
   readonly projectDir: string
+  /** Takes what may surprise the operator. */
+  readonly warn?: (message: string) => void
+}
+
+/** A kind of stores: how one of it is opened, and described without its secrets. */
+interface StoreKind {
+  readonly describe: (location: StoreLocation) => string
+  readonly open: (location: StoreLocation) => Promise<RecordStore>
+  readonly suggestion: string
 }
 
 /** Name of the embedded store's file. */
@@ -22,43 +33,77 @@ export const STORE_FILE = 'responses.db'
 /**
  * Opens the store that the options name.
  *
- * @throws HostError `STORE_UNAVAILABLE` naming the file, `OPTION_INVALID` for an unknown kind of store
+ * @throws HostError `STORE_UNAVAILABLE` naming the file or server, `OPTION_INVALID` for what `--store` lacks
  */
-export async function openStore({ store, dir, projectDir }: StoreLocation): Promise<RecordStore> {
-  const [kind, path] = splitOnce(store, ':')
-  const file = kind === 'sqlite' ? join(dir, STORE_FILE) : resolve(projectDir, path)
+export async function openStore(location: StoreLocation): Promise<RecordStore> {
+  const kind = STORE_KINDS[kindOf(location.store)]
   try {
-    if (kind === 'sqlite') return new CheckedStore(await SqliteStore.open(file))
-    return new CheckedStore(await inTime(KeyvStore.open(await openKeyvSqlite(file, projectDir))))
-  } catch (cause) {
-    if (cause instanceof HostError && cause.code === 'OPTION_INVALID') throw cause
-    throw new HostError('STORE_UNAVAILABLE', `The store ${file} cannot be opened: ${messageOf(cause)}`, {
-      suggestions: ['Check that the folder can be written, and that the file is a SQLite database.'],
-      cause,
-    })
+    return new CheckedStore(await kind.open(location))
+  } catch (error) {
+    if (error instanceof HostError && error.code === 'OPTION_INVALID') throw error
+    const cause = error instanceof HostError ? error.cause : error
+    throw new HostError(
+      'STORE_UNAVAILABLE',
+      `The store ${kind.describe(location)} cannot be opened: ${messageOf(cause)}`,
+      { suggestions: [kind.suggestion], cause },
+    )
   }
 }
 
-/** An optional peer: it is taken from the project, or from where agent-host is installed. */
-async function openKeyvSqlite(file: string, projectDir: string): Promise<KeyvStoreAdapter> {
-  const { createRequire } = await import('node:module')
+const FILE_SUGGESTION = 'Check that the folder can be written, and that the file is a SQLite database.'
+const SERVER_SUGGESTION = 'Check that the server runs, and that the URL of --store is right.'
+
+const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redis', StoreKind>> = {
+  sqlite: {
+    describe: ({ dir }) => join(dir, STORE_FILE),
+    open: ({ dir }) => SqliteStore.open(join(dir, STORE_FILE)),
+    suggestion: FILE_SUGGESTION,
+  },
+  'keyv-sqlite': {
+    describe: keyvFile,
+    open: async (location) => inTime(KeyvStore.open(await openKeyvSqlite(location))),
+    suggestion: FILE_SUGGESTION,
+  },
+  postgres: {
+    describe: ({ store }) => withoutSecrets(store),
+    open: async ({ store, projectDir }) => {
+      const location = readPostgresUrl(store)
+      return PostgresStore.open(await importPeer<PostgresPackage>('pg', projectDir, '--store postgres'), location)
+    },
+    suggestion: SERVER_SUGGESTION,
+  },
+  redis: {
+    describe: ({ store }) => withoutSecrets(store),
+    open: async ({ store, projectDir, warn = () => {} }) => {
+      const location = readRedisUrl(store)
+      return RedisStore.open(await importPeer<RedisPackage>('ioredis', projectDir, '--store redis'), location, warn)
+    },
+    suggestion: SERVER_SUGGESTION,
+  },
+}
+
+/** Returns the kind of a checked `--store`. */
+function kindOf(store: string): keyof typeof STORE_KINDS {
+  if (store === 'sqlite') return 'sqlite'
+  if (store.startsWith('keyv-sqlite:')) return 'keyv-sqlite'
+  return store.startsWith('redis') ? 'redis' : 'postgres'
+}
+
+async function openKeyvSqlite(location: StoreLocation): Promise<KeyvStoreAdapter> {
   const name = '@keyv/sqlite'
-  for (const base of [join(projectDir, 'package.json'), import.meta.url]) {
-    let entry: string
-    try {
-      entry = createRequire(base).resolve(name)
-    } catch {
-      continue
-    }
-    const { KeyvSqlite } = await import(pathToFileURL(entry).href)
-    return new KeyvSqlite({ uri: `sqlite://${file}` })
-  }
-  throw new HostError('OPTION_INVALID', `--store keyv-sqlite needs the package ${name}, which is not installed.`, {
-    suggestions: [`Install it in the project: npm install ${name}`, 'Or leave --store out: SQLite is built in.'],
-  })
+  const { KeyvSqlite } = await importPeer<{ KeyvSqlite: new (options: { uri: string }) => KeyvStoreAdapter }>(
+    name,
+    location.projectDir,
+    '--store keyv-sqlite',
+  )
+  return new KeyvSqlite({ uri: `sqlite://${keyvFile(location)}` })
 }
 
-function splitOnce(text: string, separator: string): [string, string] {
-  const cut = text.indexOf(separator)
-  return cut === -1 ? [text, ''] : [text.slice(0, cut), text.slice(cut + 1)]
+function keyvFile({ store, projectDir }: StoreLocation): string {
+  return resolve(projectDir, store.slice('keyv-sqlite:'.length))
+}
+
+function withoutSecrets(store: string): string {
+  const { protocol, host, pathname } = new URL(store)
+  return `${protocol}//${host}${pathname}`
 }

@@ -1,15 +1,9 @@
+import type { KeyBounds } from '../key-bounds.ts'
+
 /** What the thread that holds the database is asked. Keys and values are texts; a value of null removes. */
 export type SqliteJob =
   | { readonly kind: 'get'; readonly keys: readonly string[] }
-  | {
-      readonly kind: 'list' | 'entries'
-      /** Inclusive. */
-      readonly from: string
-      /** Exclusive. */
-      readonly to: string
-      readonly order: 'asc' | 'desc'
-      readonly limit: number
-    }
+  | ({ readonly kind: 'list' | 'entries' } & KeyBounds)
   | {
       readonly kind: 'commit'
       /** Key, value, key, value: one flat array is cheaper to send than many small ones. */

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
+import { boundsOf, endOf } from '../key-bounds.ts'
 import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
 import { describeProcess } from '../process-identity.ts'
 import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
@@ -80,12 +81,12 @@ export class SqliteStore implements RecordStore {
   }
 
   async list(range: KeyRange): Promise<string[]> {
-    const names = await this.#ask<string[]>({ kind: 'list', ...boundsOf(range) })
+    const names = await this.#ask<string[]>({ kind: 'list', ...boundsOf(range, toName) })
     return names.map(toKey)
   }
 
   async entries(range: KeyRange): Promise<Entry[]> {
-    const rows = await this.#ask<[string, string][]>({ kind: 'entries', ...boundsOf(range) })
+    const rows = await this.#ask<[string, string][]>({ kind: 'entries', ...boundsOf(range, toName) })
     return rows.map(([name, text]) => [toKey(name), fromKeyvText(text)])
   }
 
@@ -186,18 +187,6 @@ function settle(asked: readonly Waiting[], answers: readonly (SqliteAnswer | und
     if ('value' in answer) resolve(answer.value)
     else reject(Object.assign(new Error(answer.error), { code: answer.code }))
   })
-}
-
-function boundsOf({ prefix, after, before, order = 'asc', limit }: KeyRange) {
-  const [first, end] = [toName(prefix), endOf(toName(prefix))]
-  const from = after === undefined || after < prefix ? first : `${toName(after)}\x01`
-  const to = before === undefined || toName(before) > end ? end : toName(before)
-  return { from, to, order, limit }
-}
-
-/** Returns the first text after all that begin with the prefix: keys are ASCII. */
-function endOf(prefix: string): string {
-  return `${prefix}\x7f`
 }
 
 function toName(key: string): string {

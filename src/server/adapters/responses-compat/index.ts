@@ -70,7 +70,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   async #open(): Promise<void> {
     const { log, options } = this.#options
     const { store, responsesDir: dir, projectDir, retentionDays } = options
-    const records = await openStore({ store, dir, projectDir })
+    const records = await openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
     this.#runs = await DurableRuns.open({ records, ids: this.#ids, retentionDays, log, upgradeRow: readRowV1 })
   }
 

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto'
+import type { Pool } from 'pg'
+import { HostError } from '../../errors.ts'
+import { GroupCommit, type PendingCommit } from '../group-commit.ts'
+import { Heartbeat } from '../heartbeat.ts'
+import { boundsOf } from '../key-bounds.ts'
+import { describeProcess } from '../process-identity.ts'
+import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import { Watchers } from '../watchers.ts'
+import { toArguments } from './commit-arguments.ts'
+import { selectIndependent } from './independent-commits.ts'
+import { migrate } from './migrate.ts'
+import { namesOf, type StoreNames } from './migrations.ts'
+import { TopicListener } from './topic-listener.ts'
+
+export type PostgresPackage = Pick<typeof import('pg'), 'Pool' | 'Client'>
+
+export interface PostgresLocation {
+  /** What the package `pg` connects to. */
+  readonly url: string
+  readonly schema: string
+  /** Of connections that stay: notifications do not pass a pooler in transaction mode. */
+  readonly listenUrl: string
+}
+
+/** Below the deadline of a call, so that what was not answered is not done later either. */
+const STATEMENT_TIMEOUT_MS = 4000
+const QUERY_TIMEOUT_MS = 4500
+const MAX_CONNECTIONS = 6
+
+/** Records in tables of PostgreSQL. Commits that come together are one transaction. */
+export class PostgresStore implements RecordStore {
+  readonly serverId = randomUUID()
+  readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
+  readonly #pool: Pool
+  readonly #names: StoreNames
+  readonly #watchers = new Watchers()
+  readonly #listener: TopicListener
+  readonly #heartbeat = new Heartbeat(() => this.#beat())
+  readonly #commits = new GroupCommit({
+    run: (commits) => this.#commitGroup(commits),
+    select: selectIndependent,
+    isOfOne: isOfStatement,
+  })
+
+  private constructor(pg: PostgresPackage, { url, schema, listenUrl }: PostgresLocation) {
+    this.#names = namesOf(schema)
+    this.#pool = new pg.Pool({ ...settingsOf(url), max: MAX_CONNECTIONS, statement_timeout: STATEMENT_TIMEOUT_MS })
+    // Of connections that nobody uses: the next call opens another.
+    this.#pool.on('error', () => {})
+    this.#listener = new TopicListener({
+      connect: () => new pg.Client(settingsOf(listenUrl)),
+      channel: this.#names.channel,
+      serverId: this.serverId,
+      onTopics: (topics) => this.#watchers.notify(topics),
+      onGap: () => this.#watchers.notifyAll(),
+    })
+  }
+
+  static async open(pg: PostgresPackage, location: PostgresLocation): Promise<PostgresStore> {
+    const client = new pg.Client(settingsOf(location.url))
+    await client.connect()
+    try {
+      await migrate(client, namesOf(location.schema))
+    } finally {
+      await client.end()
+    }
+    const store = new PostgresStore(pg, location)
+    try {
+      await Promise.all([store.#listener.open(), store.#heartbeat.start()])
+      return store
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  async get(keys: readonly string[]): Promise<(string | undefined)[]> {
+    const rows = await this.#call<[string | null]>('get_1', [keys])
+    return rows.map(([value]) => value ?? undefined)
+  }
+
+  async list(range: KeyRange): Promise<string[]> {
+    const rows = await this.#range(range, false)
+    return rows.map(([key]) => key)
+  }
+
+  entries(range: KeyRange): Promise<Entry[]> {
+    return this.#range(range, true)
+  }
+
+  async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {
+    const isDone = await this.#commits.add({ changes, guards, notify })
+    if (isDone) this.#watchers.notify(notify)
+    return isDone
+  }
+
+  watch(topics: readonly string[], onNotice: () => void): () => void {
+    return this.#watchers.add(topics, onNotice)
+  }
+
+  async isServerAlive(serverId: string): Promise<boolean> {
+    const { rows } = await this.#pool.query({
+      text: `SELECT process, extract(epoch FROM clock_timestamp() - seen_at)::float * 1000 AS "ageMs"
+        FROM ${this.#names.schema}.servers WHERE id = $1`,
+      values: [serverId],
+    })
+    return this.#heartbeat.isAlive(rows[0])
+  }
+
+  /** What was removed is overwritten by PostgreSQL's own vacuum. */
+  async purge(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#heartbeat.stop()
+    await this.#commits.settle()
+    await this.#pool.query(`DELETE FROM ${this.#names.schema}.servers WHERE id = $1`, [this.serverId]).catch(() => {})
+    await Promise.all([this.#listener.close(), this.#pool.end()])
+  }
+
+  async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
+    const [[refused] = [[]]] = await this.#call<[number[]]>('commit_1', toArguments(this.serverId, commits))
+    return commits.map((_commit, index) => !refused.includes(index))
+  }
+
+  #range(range: KeyRange, hasValues: boolean): Promise<[string, string][]> {
+    const { from, to, order, limit } = boundsOf(range)
+    return this.#call('range_1', [from, to, order === 'desc', limit, hasValues])
+  }
+
+  async #call<Row extends unknown[]>(name: string, values: unknown[]): Promise<Row[]> {
+    const places = values.map((_value, index) => `$${index + 1}`).join(', ')
+    const text = `SELECT * FROM ${this.#names.schema}.${name}(${places})`
+    const { rows } = await this.#pool.query<Row>({ name, text, values, rowMode: 'array' })
+    return rows
+  }
+
+  async #beat(): Promise<void> {
+    await Promise.all([
+      this.#listener.check(),
+      this.#pool.query(
+        `INSERT INTO ${this.#names.schema}.servers VALUES ($1, $2, clock_timestamp())
+          ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`,
+        [this.serverId, describeProcess()],
+      ),
+      this.#pool.query(
+        `DELETE FROM ${this.#names.schema}.servers WHERE seen_at < clock_timestamp() - interval '1 hour'`,
+      ),
+    ])
+  }
+}
+
+const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/
+
+/**
+ * Reads the URL of a store: `schema` (default: `agent_host`) and `listen` (the URL of the connection that hears
+ * notifications) are options of it.
+ *
+ * @throws HostError `OPTION_INVALID`
+ */
+export function readPostgresUrl(text: string): PostgresLocation {
+  const url = new URL(text)
+  const schema = url.searchParams.get('schema') ?? 'agent_host'
+  const listenUrl = url.searchParams.get('listen')
+  if (!SCHEMA.test(schema)) {
+    throw new HostError('OPTION_INVALID', `The schema '${schema}' of --store must match ${SCHEMA.source}.`)
+  }
+  url.searchParams.delete('schema')
+  url.searchParams.delete('listen')
+  return { url: url.href, schema, listenUrl: listenUrl ?? url.href }
+}
+
+function settingsOf(connectionString: string) {
+  return {
+    connectionString,
+    application_name: 'agent-host',
+    connectionTimeoutMillis: QUERY_TIMEOUT_MS,
+    query_timeout: QUERY_TIMEOUT_MS,
+    keepAlive: true,
+  }
+}
+
+/** Errors of the statement itself have left nothing behind; after others nobody knows. */
+function isOfStatement(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  // https://www.postgresql.org/docs/current/errcodes-appendix.html: connections (08), operators (57), the system (53, 58).
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code)
+}

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto'
+import type { Redis, RedisOptions } from 'ioredis'
+import { HostError } from '../../errors.ts'
+import { GroupCommit, type PendingCommit } from '../group-commit.ts'
+import { Heartbeat } from '../heartbeat.ts'
+import { boundsOf, endOf } from '../key-bounds.ts'
+import { describeProcess } from '../process-identity.ts'
+import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import { Watchers } from '../watchers.ts'
+import { BEAT, COMMIT, ENTRIES, SIGHTING } from './scripts.ts'
+
+export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
+
+export interface RedisLocation {
+  readonly url: string
+  /** What the keys of Redis begin with, in braces: they are in one slot of a cluster. */
+  readonly prefix: string
+}
+
+/** The client with the scripts of this store as commands. */
+interface ScriptedRedis extends Redis {
+  commitRecords(...args: (string | number)[]): Promise<number[]>
+  readEntries(...args: (string | number)[]): Promise<string[]>
+  beatServer(...args: (string | number)[]): Promise<void>
+  sightServer(...args: (string | number)[]): Promise<[number, string] | []>
+}
+
+const COMMAND_TIMEOUT_MS = 4500
+const MAX_RECONNECT_MS = 500
+/** Servers that gave no sign of life for longer are forgotten. */
+const FORGET_AFTER_MS = 60 * 60 * 1000
+
+/** Records in Redis or Valkey. Commits that come together are one script. */
+export class RedisStore implements RecordStore {
+  readonly serverId = randomUUID()
+  readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
+  readonly #redis: ScriptedRedis
+  readonly #subscriber: Redis
+  readonly #keys: { readonly records: readonly [string, string]; readonly servers: string; readonly channel: string }
+  readonly #watchers = new Watchers()
+  readonly #heartbeat = new Heartbeat(() => this.#beat())
+  #connectionError: Error | undefined
+  readonly #commits = new GroupCommit({ run: (commits) => this.#commitGroup(commits) })
+
+  private constructor({ Redis }: RedisPackage, { url, prefix }: RedisLocation) {
+    const name = (key: string) => `{${prefix}}:${key}`
+    this.#keys = { records: [name('records'), name('keys')], servers: name('servers'), channel: name('topics') }
+    this.#redis = new Redis(url, { ...SETTINGS, scripts: SCRIPTS }) as ScriptedRedis
+    this.#subscriber = new Redis(url, SETTINGS)
+    // Failures reach whoever asked; it connects again by itself.
+    for (const client of [this.#redis, this.#subscriber]) {
+      client.on('error', (error: Error) => {
+        this.#connectionError = error
+      })
+    }
+    this.#subscriber.on('message', (_channel, payload: string) => this.#hear(payload))
+    this.#subscriber.on('ready', () => this.#subscribe())
+  }
+
+  /**
+   * @param warn takes what may surprise the operator
+   * @throws HostError `OPTION_INVALID` when Redis may throw records away
+   */
+  static async open(
+    redis: RedisPackage,
+    location: RedisLocation,
+    warn: (message: string) => void,
+  ): Promise<RedisStore> {
+    const store = new RedisStore(redis, location)
+    try {
+      await Promise.all([store.#redis.connect(), store.#subscriber.connect()])
+      checkServer(await store.#redis.info(), warn)
+      await Promise.all([store.#subscriber.subscribe(store.#keys.channel), store.#heartbeat.start()])
+      return store
+    } catch (error) {
+      store.#disconnect()
+      // A failed `connect` only says that the connection is closed.
+      throw error instanceof HostError ? error : (store.#connectionError ?? error)
+    }
+  }
+
+  async get(keys: readonly string[]): Promise<(string | undefined)[]> {
+    if (keys.length === 0) return []
+    const values = await this.#redis.hmget(this.#keys.records[0], ...keys)
+    return values.map((value) => value ?? undefined)
+  }
+
+  async list(range: KeyRange): Promise<string[]> {
+    const { from, to, order, limit } = boundsOf(range)
+    const [low, high] = [`[${from}`, `(${to}`]
+    return order === 'asc'
+      ? this.#redis.zrangebylex(this.#keys.records[1], low, high, 'LIMIT', 0, limit)
+      : this.#redis.zrevrangebylex(this.#keys.records[1], high, low, 'LIMIT', 0, limit)
+  }
+
+  async entries(range: KeyRange): Promise<Entry[]> {
+    const { from, to, order, limit } = boundsOf(range)
+    const flat = await this.#redis.readEntries(...this.#keys.records, from, to, order, limit)
+    return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] as string, flat[2 * n + 1] as string])
+  }
+
+  async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {
+    const isDone = await this.#commits.add({ changes, guards, notify })
+    if (isDone) this.#watchers.notify(notify)
+    return isDone
+  }
+
+  watch(topics: readonly string[], onNotice: () => void): () => void {
+    return this.#watchers.add(topics, onNotice)
+  }
+
+  async isServerAlive(serverId: string): Promise<boolean> {
+    const [ageMs, process] = await this.#redis.sightServer(this.#keys.servers, serverId)
+    return this.#heartbeat.isAlive(process === undefined || ageMs === undefined ? undefined : { ageMs, process })
+  }
+
+  /** What was removed leaves the file of Redis when Redis writes that anew. */
+  async purge(): Promise<void> {}
+
+  async close(): Promise<void> {
+    this.#heartbeat.stop()
+    await this.#commits.settle()
+    await this.#redis.hdel(this.#keys.servers, this.serverId).catch(() => {})
+    this.#disconnect()
+  }
+
+  async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
+    const args = commits.flatMap(toArguments)
+    const done = await this.#redis.commitRecords(...this.#keys.records, this.#keys.channel, this.serverId, ...args)
+    return done.map((one) => one === 1)
+  }
+
+  async #beat(): Promise<void> {
+    await this.#redis.beatServer(this.#keys.servers, this.serverId, describeProcess(), FORGET_AFTER_MS)
+  }
+
+  /** Again after each interruption, in which messages may have been lost. */
+  #subscribe(): void {
+    this.#subscriber.subscribe(this.#keys.channel).then(
+      () => this.#watchers.notifyAll(),
+      () => {},
+    )
+  }
+
+  #hear(payload: string): void {
+    const [sender, ...topics] = payload.split(' ')
+    if (sender !== this.serverId) this.#watchers.notify(topics)
+  }
+
+  #disconnect(): void {
+    this.#redis.disconnect()
+    this.#subscriber.disconnect()
+  }
+}
+
+/** `prefix` (default: `agent-host`) is an option of the URL. */
+export function readRedisUrl(text: string): RedisLocation {
+  const url = new URL(text)
+  const prefix = url.searchParams.get('prefix') ?? 'agent-host'
+  if (!/^[\w.:-]{1,64}$/.test(prefix)) {
+    throw new HostError('OPTION_INVALID', `The prefix '${prefix}' of --store has 1 to 64 letters, digits, or .:_-`)
+  }
+  url.searchParams.delete('prefix')
+  return { url: url.href, prefix }
+}
+
+const SETTINGS: RedisOptions = {
+  lazyConnect: true,
+  enableAutoPipelining: true,
+  // While Redis is down a call fails at once, and nothing is sent a second time: it may have happened.
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  autoResubscribe: false,
+  connectTimeout: COMMAND_TIMEOUT_MS,
+  commandTimeout: COMMAND_TIMEOUT_MS,
+  retryStrategy: (times) => Math.min(times * 50, MAX_RECONNECT_MS),
+}
+
+const SCRIPTS: NonNullable<RedisOptions['scripts']> = {
+  commitRecords: { lua: COMMIT, numberOfKeys: 2 },
+  readEntries: { lua: ENTRIES, numberOfKeys: 2, readOnly: true },
+  beatServer: { lua: BEAT, numberOfKeys: 1 },
+  sightServer: { lua: SIGHTING, numberOfKeys: 1, readOnly: true },
+}
+
+function toArguments({ changes, guards: { present = [], absent = [], equal = [] }, notify }: PendingCommit) {
+  // A key that is named twice has the value that was named last.
+  const last = [...new Map(changes)]
+  const sets = last.flatMap(([key, value]) => (value === undefined ? [] : [key, value]))
+  const removals = last.flatMap(([key, value]) => (value === undefined ? [key] : []))
+  return [
+    ...[present.length, ...present],
+    ...[absent.length, ...absent.flatMap((prefix) => [prefix, endOf(prefix)])],
+    ...[equal.length, ...equal.flat()],
+    ...[sets.length / 2, ...sets],
+    ...[removals.length, ...removals],
+    ...[notify.length, ...notify],
+  ]
+}
+
+function checkServer(info: string, warn: (message: string) => void): void {
+  const read = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
+  const policy = read('maxmemory_policy')
+  if (policy !== undefined && policy !== 'noeviction') {
+    throw new HostError('OPTION_INVALID', `Redis may throw stored responses away: its maxmemory-policy is ${policy}.`, {
+      suggestions: ['Set it: redis-cli config set maxmemory-policy noeviction'],
+    })
+  }
+  if (read('aof_enabled') === '0') {
+    warn('Redis writes no append-only file: responses stored since its last snapshot are lost when it stops.')
+  }
+}

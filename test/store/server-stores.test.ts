@@ -1,0 +1,190 @@
+import { expect } from 'chai'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { openStore } from '../../src/store/open-store.ts'
+import { describeRecordStore } from '../suites/record-store-suite.ts'
+import { eventually } from '../support/eventually.ts'
+import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
+
+const KINDS = [
+  { name: 'PostgreSQL', isThere: hasPostgres(), startServer: startPostgres, option: 'schema' },
+  { name: 'Redis', isThere: hasRedis(), startServer: startRedis, option: 'prefix' },
+]
+let stores = 0
+
+for (const { name, isThere, startServer, option } of KINDS) {
+  const title = `the ${name} store${isThere ? '' : ` (skipped: ${name} is not installed)`}`
+  ;(isThere ? describe : describe.skip)(title, function () {
+    this.timeout(40_000)
+    let server: StoreServer
+    let url: string
+    const open = (dir = '/') => openStore({ store: url, dir, projectDir: process.cwd() })
+
+    before(async () => {
+      server = await startServer()
+    })
+
+    after(() => server?.remove())
+
+    beforeEach(() => {
+      url = `${server.url}?${option}=test_${++stores}`
+    })
+
+    describeRecordStore(open, open)
+
+    it('keeps stores of one server apart', async () => {
+      const one = await open()
+      url = `${server.url}?${option}=test_${++stores}`
+      const other = await open()
+      await one.commit([['a', '1']])
+      expect(await other.get(['a'])).to.deep.equal([undefined])
+      await Promise.all([one.close(), other.close()])
+    })
+
+    it('makes many commits of all sorts at once, as they came', async () => {
+      const store = await open()
+      const keys = Array.from({ length: 20 }, (_, n) => `k${n}`)
+      const model = new Map<string, string>()
+      const commits = Array.from({ length: 1000 }, (_, n) => {
+        const [key = '', other = ''] = [keys[(n * 7) % 20], keys[(n * 11 + 3) % 20]]
+        const value = n % 5 === 4 ? undefined : JSON.stringify({ n })
+        const guards = guardsOf(n, other, model.get(other))
+        const holds = doesHold(model, guards)
+        if (holds && value === undefined) model.delete(key)
+        else if (holds && value !== undefined) model.set(key, value)
+        return { done: store.commit([[key, value]], guards), holds }
+      })
+      for (const { done, holds } of commits) expect(await done).to.equal(holds)
+      expect(await store.get(keys)).to.deep.equal(keys.map((key) => model.get(key)))
+      await store.close()
+    })
+
+    it('fails in time while its server is down, and works again after that, also for those who watch', async () => {
+      const [store, other] = [await open(), await open()]
+      await store.commit([['a', '1']])
+      let heard = 0
+      store.watch(['run:1'], () => heard++)
+      await server.kill()
+      const calls = [store.get(['a']), store.commit([['b', '1']]), store.list({ prefix: '', limit: 1 })]
+      const failures = await Promise.all(calls.map((call) => failureOf(call)))
+      for (const failure of failures) expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+      await server.start()
+      await eventually(async () => expect(await store.get(['a'])).to.deep.equal(['1']), 10_000)
+      await eventually(() => expect(heard).to.be.greaterThan(0), 10_000)
+      heard = 0
+      await eventually(async () => expect(await other.commit([['b', '2']], {}, ['run:1'])).to.equal(true), 10_000)
+      await eventually(() => expect(heard).to.be.greaterThan(0))
+      expect(await store.isServerAlive(other.serverId)).to.equal(true)
+      await Promise.all([store.close(), other.close()])
+    })
+
+    it('gives up on a server that does not answer', async () => {
+      const store = await open()
+      await store.commit([['a', '1']])
+      server.freeze(true)
+      const startedMs = Date.now()
+      const failures = await Promise.all([failureOf(store.commit([['a', '1']])), failureOf(store.get(['a']))])
+      server.freeze(false)
+      for (const failure of failures) expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+      expect(Date.now() - startedMs).to.be.lessThan(6000)
+      await eventually(async () => expect(await store.commit([['a', '2']])).to.equal(true), 10_000)
+      await store.close()
+    })
+
+    it('says which server cannot be reached, without its password', async () => {
+      url = `${new URL(server.url).protocol}//me:secret-4711@127.0.0.1:1/db`
+      const failure = await open().catch((error: Error) => error)
+      expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+      expect(String(failure)).to.match(/127\.0\.0\.1:1\/db cannot be opened: .*ECONNREFUSED/)
+      expect(JSON.stringify([String(failure), (failure as Error).stack])).to.not.include('secret-4711')
+    })
+  })
+}
+
+describe('the PostgreSQL store, its layout', function () {
+  this.timeout(40_000)
+  let server: StoreServer
+  const open = () => openStore({ store: server.url, dir: '/', projectDir: process.cwd() })
+
+  before(async function () {
+    if (!hasPostgres()) this.skip()
+    server = await startPostgres()
+  })
+
+  after(() => server?.remove())
+
+  it('is made once by many servers that start together, and left alone when it is of a later version', async () => {
+    const stores = await Promise.all(Array.from({ length: 5 }, open))
+    await stores[0]?.commit([['a', '1']])
+    expect(await stores[4]?.get(['a'])).to.deep.equal(['1'])
+    await Promise.all(stores.map((store) => store.close()))
+    const client = new pg.Client(server.url)
+    await client.connect()
+    expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 3 }])
+    await client.query('UPDATE agent_host.layout SET steps = 99')
+    const store = await open()
+    expect(await store.get(['a'])).to.deep.equal(['1'])
+    expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 99 }])
+    await Promise.all([store.close(), client.end()])
+  })
+
+  it('refuses the name of a schema that would need quoting', async () => {
+    const store = `${server.url}?schema=a"b`
+    const failure = await failureOf(openStore({ store, dir: '/', projectDir: process.cwd() }))
+    expect(failure).to.include({ code: 'OPTION_INVALID' })
+  })
+})
+
+describe('the Redis store, its server', function () {
+  this.timeout(40_000)
+
+  before(function () {
+    if (!hasRedis()) this.skip()
+  })
+
+  it('must not throw records away, and should write an append-only file', async () => {
+    const server = await startRedis(['--maxmemory-policy', 'allkeys-lru'])
+    const warnings: string[] = []
+    const warn = (message: string) => warnings.push(message)
+    const open = () => openStore({ store: server.url, dir: '/', projectDir: process.cwd(), warn })
+    expect(await failureOf(open())).to.include({
+      code: 'OPTION_INVALID',
+      message: 'Redis may throw stored responses away: its maxmemory-policy is allkeys-lru.',
+    })
+    const admin = new Redis(server.url)
+    await admin.config('SET', 'maxmemory-policy', 'noeviction')
+    await (await open()).close()
+    expect(warnings).to.deep.equal([
+      'Redis writes no append-only file: responses stored since its last snapshot are lost when it stops.',
+    ])
+    await admin.config('SET', 'appendonly', 'yes')
+    await (await open()).close()
+    expect(warnings).to.have.length(1)
+    admin.disconnect()
+    await server.remove()
+  })
+})
+
+function failureOf(call: Promise<unknown>): Promise<unknown> {
+  return call.then(
+    (value) => value,
+    (error: Error) => error,
+  )
+}
+
+function guardsOf(n: number, key: string, value: string | undefined) {
+  if (n % 4 === 1) return { present: [key] }
+  if (n % 4 === 2) return { absent: [key] }
+  if (n % 4 === 3) return { equal: [[key, n % 8 === 3 ? (value ?? '0') : '"wrong"'] as const] }
+  return {}
+}
+
+function doesHold(model: ReadonlyMap<string, string>, guards: ReturnType<typeof guardsOf>): boolean {
+  const { present = [], absent = [], equal = [] } = guards
+  const isUnder = (prefix: string) => [...model.keys()].some((key) => key.startsWith(prefix))
+  return (
+    present.every((key) => model.has(key)) &&
+    !absent.some(isUnder) &&
+    equal.every(([key, value]) => model.get(key) === value)
+  )
+}

@@ -1,0 +1,176 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from './free-port.ts'
+
+/** A server of a store, of a test's own, in a temporary folder. */
+export interface StoreServer {
+  readonly url: string
+  /** Past what `freeze` stops. */
+  readonly directUrl: string
+  /** Ends it as a crash would; what it has stored stays. */
+  kill(): Promise<void>
+  /** Starts it again after `kill`. */
+  start(): Promise<void>
+  /** While it is frozen, connections stay and nothing comes through. */
+  freeze(isFrozen: boolean): void
+  /** Ends it for good, and removes its folder. */
+  remove(): Promise<void>
+}
+
+interface Start {
+  readonly dir: string
+  readonly port: number
+}
+
+/** @param args of `redis-server`; by default it writes an append-only file */
+export function startRedis(args: readonly string[] = ['--appendonly', 'yes']): Promise<StoreServer> {
+  return startServer(
+    ({ dir, port }) =>
+      spawn('redis-server', ['--bind', '127.0.0.1', '--port', `${port}`, '--dir', dir, '--save', '', ...args]),
+    (port) => `redis://127.0.0.1:${port}`,
+  )
+}
+
+/** PostgreSQL refuses to run as root: it runs as the user `postgres` then. What it stores need not survive the machine. */
+export function startPostgres(args: readonly string[] = ['-c', 'fsync=off']): Promise<StoreServer> {
+  const bin = postgresFolder() ?? ''
+  const as = isRoot() ? postgresUser() : {}
+  return startServer(
+    ({ dir, port }) => {
+      const data = join(dir, 'data')
+      const init = ['-D', data, '-U', 'agent', '--auth=trust', '--no-sync', '-E', 'UTF8']
+      if (!existsSync(data)) execFileSync(join(bin, 'initdb'), init, { cwd: dir, stdio: 'pipe', ...as })
+      const settings = { listen_addresses: '127.0.0.1', port, unix_socket_directories: dir }
+      const set = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+      return spawn(join(bin, 'postgres'), ['-D', data, ...set, ...args], { cwd: dir, ...as })
+    },
+    (port) => `postgres://agent@127.0.0.1:${port}/postgres`,
+  )
+}
+
+export function hasRedis(): boolean {
+  return has('redis-server')
+}
+
+export function hasPostgres(): boolean {
+  return postgresFolder() !== undefined && (!isRoot() || postgresUser() !== undefined)
+}
+
+async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: number) => string): Promise<StoreServer> {
+  const dir = mkdtempSync(join(tmpdir(), 'agent-host-store-'))
+  const owner = isRoot() ? postgresUser() : undefined
+  if (owner) chownSync(dir, owner.uid, owner.gid)
+  const [port, front] = [await freePort(), await Front.open()]
+  let child: ChildProcess | undefined
+  const start = async () => {
+    child = run({ dir, port })
+    await untilReady(child)
+    front.target = port
+  }
+  const kill = async () => {
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const ended = new Promise((resolve) => child?.once('exit', resolve))
+    // PostgreSQL ends its other processes with this one, and leaves all as it is.
+    child.kill('SIGQUIT')
+    await ended
+  }
+  await start()
+  return {
+    url: urlOf(front.port),
+    directUrl: urlOf(port),
+    start,
+    kill,
+    freeze: (isFrozen) => front.freeze(isFrozen),
+    async remove() {
+      await kill()
+      await front.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Both servers log the same words when they are ready. */
+function untilReady(child: ChildProcess): Promise<void> {
+  let output = ''
+  return new Promise((resolve, reject) => {
+    const hear = (chunk: Buffer) => {
+      output += chunk
+      if (/ready to accept connections/i.test(output)) resolve()
+    }
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
+    child.once('exit', () => reject(new Error(`The server ended: ${output}`)))
+  })
+}
+
+function postgresFolder(): string | undefined {
+  const parent = '/usr/lib/postgresql'
+  const versions = existsSync(parent) ? readdirSync(parent).sort((one, other) => Number(other) - Number(one)) : []
+  return versions.map((version) => join(parent, version, 'bin')).find((dir) => existsSync(join(dir, 'initdb')))
+}
+
+function postgresUser(): { uid: number; gid: number } | undefined {
+  try {
+    const idOf = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8', stdio: 'pipe' }))
+    return { uid: idOf('-u'), gid: idOf('-g') }
+  } catch {
+    return undefined
+  }
+}
+
+/** The port that clients know: it passes everything on to the server, or nothing. */
+class Front {
+  target = 0
+  readonly port: number
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #isFrozen = false
+
+  private constructor(server: Server) {
+    this.#server = server
+    this.port = (server.address() as AddressInfo).port
+    server.on('connection', (socket) => this.#pass(socket))
+  }
+
+  static async open(): Promise<Front> {
+    const server = createServer({ noDelay: true })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new Front(server)
+  }
+
+  freeze(isFrozen: boolean): void {
+    this.#isFrozen = isFrozen
+    for (const socket of this.#sockets) isFrozen ? socket.pause() : socket.resume()
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #pass(client: Socket): void {
+    const server = connect({ port: this.target, host: '127.0.0.1', noDelay: true })
+    const pair = [client, server] as const
+    for (const [one, other] of [pair, [server, client] as const]) {
+      this.#sockets.add(one)
+      one.on('data', (data) => other.write(data))
+      one.on('error', () => {})
+      one.on('close', () => {
+        this.#sockets.delete(one)
+        other.destroy()
+      })
+      if (this.#isFrozen) one.pause()
+    }
+  }
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0
+}
+
+function has(command: string): boolean {
+  return (process.env.PATH ?? '').split(':').some((dir) => existsSync(join(dir, command)))
+}
