@@ -1,10 +1,10 @@
-import { resolve } from 'node:path'
 import { Flags } from '@oclif/core'
 import { formatProblem, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { AgentInfo } from '../run/turn.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
+import { openAgents } from './open-agents.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
@@ -40,20 +40,14 @@ export default class Check extends BaseCommand {
 }
 
 async function checkProject(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {
-  const { AgentHost } = await import('../host/host.ts')
-  const { AgentFolder } = await import('../host/agent-folder.ts')
-  const { silentLog } = await import('../protocols/log.ts')
-
-  const host = new AgentHost()
   try {
-    const folder = new AgentFolder(host, resolve(agentDir), silentLog)
-    await folder.scan()
-    return { agents: host.list(), problems: folder.problems() }
+    const { host, folder, close } = await openAgents(agentDir)
+    const found = { agents: host.list(), problems: folder.problems() }
+    await close()
+    return found
   } catch (error) {
     // The folder itself is the problem.
     if (!(error instanceof HostError)) throw error
     return { agents: [], problems: [{ message: error.message, suggestions: error.suggestions }] }
-  } finally {
-    await host.close(1000)
   }
 }

@@ -21,7 +21,7 @@ export default class Eject extends BaseCommand {
     '<%= config.bin %> eject -m llm/openai-compatible tools',
     '<%= config.bin %> eject list',
   ]
-  static override args = { word: Args.string({ hidden: true }) }
+  static override args = { word: Args.string({ hidden: true, ignoreStdin: true }) }
   static override flags = {
     module: Flags.string({
       char: 'm',

@@ -1,3 +1,4 @@
+import Chat from './chat.ts'
 import Check from './check.ts'
 import Dev from './dev.ts'
 import EjectDiff from './eject/diff.ts'
@@ -7,22 +8,27 @@ import Eject from './eject.ts'
 import Init from './init.ts'
 import Mcp from './mcp.ts'
 import New from './new.ts'
+import Run from './run.ts'
 import RunsShow from './runs/show.ts'
 import RunsTail from './runs/tail.ts'
 import Runs from './runs.ts'
 import Schema from './schema.ts'
 import Serve from './serve.ts'
 import Test from './test.ts'
+import Tool from './tool.ts'
 
 /** By the words that call them, with a colon between. */
 export const COMMANDS = {
   init: Init,
   dev: Dev,
+  chat: Chat,
   serve: Serve,
   mcp: Mcp,
   check: Check,
   new: New,
   schema: Schema,
+  run: Run,
+  tool: Tool,
   test: Test,
   eject: Eject,
   'eject:list': EjectList,

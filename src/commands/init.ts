@@ -21,7 +21,7 @@ export default class Init extends BaseCommand {
     '<%= config.bin %> init myproj --template rag --llm openai --python 3.12',
   ]
   static override args = {
-    project_name: Args.string({ description: 'Folder of the project; . is the current one' }),
+    project_name: Args.string({ description: 'Folder of the project; . is the current one', ignoreStdin: true }),
   }
   static override flags = {
     template: Flags.string({ description: 'What the project starts with [default: minimal]', options: NAMES }),

@@ -39,5 +39,5 @@ export default class New extends BaseCommand {
 function nextStep(kind: string, name: string, path: string): string[] {
   if (kind === 'module') return [`Use it in an agent: - { id: ${name.split('/').at(-1)}, module: ${name} }`]
   if (kind === 'tool') return [`List it in an agent, under files of tools/local: - ${path}`]
-  return ['Check it: agent-host check', 'Serve it: agent-host dev']
+  return ['Check it: agent-host check', `Talk to it: agent-host chat ${name}`]
 }

@@ -38,12 +38,15 @@ const LOAD_TIMEOUT_MS = 20_000
  */
 export class ProjectCode {
   readonly #projectDir: string
+  readonly #loadTimeoutMs: number
   readonly #loads = new LoadCache<LoadedFile>()
   /** By hash of the code: unchanged code keeps its state. */
   readonly #imports = new Map<string, Promise<Record<string, unknown>>>()
 
-  constructor(projectDir: string) {
+  /** @param loadTimeoutMs how long top-level code may take */
+  constructor(projectDir: string, loadTimeoutMs = LOAD_TIMEOUT_MS) {
     this.#projectDir = projectDir
+    this.#loadTimeoutMs = loadTimeoutMs
   }
 
   /**
@@ -110,11 +113,11 @@ export class ProjectCode {
     this.#imports.set(hash, importing)
     importing.catch(() => this.#imports.delete(hash))
     const late = () => {
-      const seconds = LOAD_TIMEOUT_MS / 1000
+      const seconds = this.#loadTimeoutMs / 1000
       return new HostError('MODULE_INVALID', `${this.#name(file)} did not finish loading within ${seconds} seconds.`)
     }
     try {
-      return await withDeadline(importing, LOAD_TIMEOUT_MS, late)
+      return await withDeadline(importing, this.#loadTimeoutMs, late)
     } catch (cause) {
       if (cause instanceof HostError && cause.message.includes(this.#name(file))) throw cause
       throw new HostError('MODULE_INVALID', `${this.#placeOf(cause, file)}: ${messageOf(cause)}`, { cause })

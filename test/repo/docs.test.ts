@@ -44,8 +44,8 @@ describe('the code of the README', () => {
   })
 
   it('the embedding prints events and the answer', async () => {
-    const { dir } = await makeProject({ 'tests/embedding.test.ts': blockWith('new AgentHost') })
-    const { stdout } = await runCli(['test'], { cwd: dir })
+    const { dir } = await makeProject({ 'embed.ts': blockWith('new AgentHost') })
+    const { stdout } = await runCli(['run', 'embed.ts'], { cwd: dir })
     expect(stdout).to.contain('echo.Echo.handleText.call\n').and.to.contain('You said: hello\n')
   })
 })

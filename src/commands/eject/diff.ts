@@ -10,7 +10,11 @@ export default class EjectDiff extends BaseCommand {
     'Shows what was changed in ejected modules, here and in agent-host, since they were copied.'
   static override examples = ['<%= config.bin %> eject diff', '<%= config.bin %> eject diff llm/auto']
   static override args = {
-    names: Args.string({ description: 'Modules or packages; all that are ejected when left out', multiple: true }),
+    names: Args.string({
+      description: 'Modules or packages; all that are ejected when left out',
+      multiple: true,
+      ignoreStdin: true,
+    }),
   }
   static override flags = { dest: destFlag }
 

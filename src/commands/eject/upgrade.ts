@@ -24,7 +24,11 @@ export default class EjectUpgrade extends BaseCommand {
     'Brings ejected modules to the version of this agent-host and keeps what was changed in them, by a three-way merge.'
   static override examples = ['<%= config.bin %> eject upgrade --dry-run', '<%= config.bin %> eject upgrade llm/auto']
   static override args = {
-    names: Args.string({ description: 'Modules or packages; all that are ejected when left out', multiple: true }),
+    names: Args.string({
+      description: 'Modules or packages; all that are ejected when left out',
+      multiple: true,
+      ignoreStdin: true,
+    }),
   }
   static override flags = {
     dest: destFlag,

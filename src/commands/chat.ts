@@ -1,0 +1,115 @@
+import { text } from 'node:stream/consumers'
+import { Args, Flags } from '@oclif/core'
+import { didYouMean } from '../definition/nearest-name.ts'
+import { HostError } from '../errors.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
+import { BaseCommand } from './base-command.ts'
+import type { Backend } from './chat/backend.ts'
+import { canAsk } from './prompts.ts'
+
+const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
+
+export default class Chat extends BaseCommand {
+  static override description =
+    'Talks to an agent in the terminal. Without a terminal, the question is read from standard input.'
+  static override examples = [
+    '<%= config.bin %> chat',
+    '<%= config.bin %> chat example --once "What time is it in Tokyo?"',
+    'cat notes.md | <%= config.bin %> chat example --json',
+    '<%= config.bin %> chat example --url http://127.0.0.1:9001',
+  ]
+  static override args = {
+    agent: Args.string({
+      description: 'Agent, or <agent>/<entry point>; can be left out when there is only one',
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    once: Flags.string({
+      description: 'Ask this, print the answer and exit; - reads it from standard input',
+      helpValue: '<question>',
+    }),
+    json: Flags.boolean({ description: 'Print answer and tool calls as JSON (with --once or standard input)' }),
+    url: Flags.string({
+      description: 'Server to talk to, such as http://127.0.0.1:9001; without it the agents run in this process',
+    }),
+    'api-key': Flags.string({
+      description: "API key of the server's chat adapter",
+      env: SERVER_OPTIONS.compatApiKey.variable,
+    }),
+    'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
+  }
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(Chat)
+    const isTerminal = process.stdin.isTTY && process.stdout.isTTY
+    const isOnce = flags.once !== undefined || !isTerminal
+    if (flags.json && !isOnce) throw new HostError('OPTION_INVALID', '--json needs --once "<question>".')
+    const backend = await this.#open(flags)
+    try {
+      const agent = await chooseAgent(backend, args.agent)
+      if (isOnce) await this.#askOnce(backend, agent, await readQuestion(flags.once), flags.json)
+      else await (await import('./chat/converse.ts')).converse(backend, agent)
+    } finally {
+      await backend.close()
+    }
+    // A module may hold something open that nobody waits for.
+    this.exit(0)
+  }
+
+  async #open(flags: { url?: string; 'api-key'?: string; 'agent-dir'?: string }): Promise<Backend> {
+    if (flags.url !== undefined) {
+      const { openRemote } = await import('./chat/open-remote.ts')
+      return openRemote(flags.url, flags['api-key'])
+    }
+    this.requireProject()
+    const { openLocal } = await import('./chat/open-local.ts')
+    return openLocal(flags['agent-dir'] ?? fallback)
+  }
+
+  async #askOnce(backend: Backend, agent: string, question: string, isJson: boolean): Promise<void> {
+    const isShown = process.stderr.isTTY && !isJson
+    const answer = await backend.ask(agent, [{ role: 'user', content: question }], {
+      signal: new AbortController().signal,
+      onText: (said) => void (isJson || process.stdout.write(said)),
+      onCall: (name, args) => isShown && this.logToStderr(`→ ${name}(${JSON.stringify(args) ?? ''})`),
+      onCallEnd: () => {},
+    })
+    if (!isJson) return this.log('')
+    const { text: said, runId, toolCalls } = answer
+    this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls }, null, 2))
+  }
+}
+
+async function readQuestion(once: string | undefined): Promise<string> {
+  const question = once === undefined || once === '-' ? await text(process.stdin) : once
+  if (question.trim() !== '') return question.trim()
+  throw new HostError('OPTION_INVALID', 'The question is empty.', {
+    suggestions: ['agent-host chat <agent> --once "<question>"', 'echo "<question>" | agent-host chat <agent>'],
+  })
+}
+
+/** The agent that was named, the only one there is, or the one that the user picks. */
+async function chooseAgent(backend: Backend, named: string | undefined): Promise<string> {
+  const agents = await backend.agents()
+  const ids = agents.map(({ id }) => id)
+  // A server may know more names than it lists.
+  if (named !== undefined && (ids.includes(named) || named.includes('/'))) return named
+  const known = ids.length > 0 ? [`Agents: ${ids.join(', ')}`] : ['Create one: agent-host new agent <name>']
+  if (named !== undefined) {
+    const suggestions = [...didYouMean(named, ids), ...known]
+    throw new HostError('AGENT_NOT_FOUND', `There is no agent '${named}'.`, { suggestions })
+  }
+  const [first] = ids
+  if (first === undefined) throw new HostError('AGENT_NOT_FOUND', 'There are no agents.', { suggestions: known })
+  const plain = ids.filter((id) => !id.includes('/'))
+  if (plain.length === 1) return plain[0] as string
+  if (canAsk()) return pickAgent(agents)
+  throw new HostError('OPTION_INVALID', 'Name the agent: there are several.', { suggestions: known })
+}
+
+async function pickAgent(agents: Awaited<ReturnType<Backend['agents']>>): Promise<string> {
+  const { default: select } = await import('@inquirer/select')
+  const choices = agents.map(({ id, description: about }) => ({ name: `${id}  ${about}`, value: id, short: id }))
+  return select({ message: 'Agent:', choices })
+}

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import { Args } from '@oclif/core'
+import { HostError } from '../errors.ts'
+import { BaseCommand } from './base-command.ts'
+
+/** A script may take as long as it likes: the longest time that a timer takes. */
+const NO_TIMEOUT_MS = 2 ** 31 - 1
+
+export default class Run extends BaseCommand {
+  static override description = 'Runs a TypeScript or JavaScript file of this project, without a build step.'
+  static override examples = [
+    '<%= config.bin %> run scripts/import.ts',
+    '<%= config.bin %> run scripts/import.ts a --b',
+  ]
+  static override strict = false
+  static override args = {
+    file: Args.string({ required: true, description: 'File to run; what follows it is for the file' }),
+  }
+
+  override async run(): Promise<void> {
+    // What follows the file is never an option of this command.
+    const [file = '', ...rest] = this.argv
+    if (file === '' || file.startsWith('-')) await this.parse(Run)
+    const path = this.pathOf(file)
+    if (!existsSync(path)) throw new HostError('PROJECT_INVALID', `There is no file ${path}.`)
+    const { ProjectCode } = await import('../module/project-code.ts')
+    process.argv = [process.execPath, path, ...rest]
+    await new ProjectCode(process.cwd(), NO_TIMEOUT_MS).load(path)
+  }
+}

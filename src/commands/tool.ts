@@ -1,0 +1,120 @@
+import { Args, Flags } from '@oclif/core'
+import { didYouMean } from '../definition/nearest-name.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { projectStack } from '../run/project-stack.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
+import { BaseCommand } from './base-command.ts'
+import { type OpenAgents, openAgents, stderrLog } from './open-agents.ts'
+import type { FoundTool, ToolCallOutcome } from './tool/call-tool.ts'
+
+const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
+
+export default class Tool extends BaseCommand {
+  static override description = 'Calls one tool of an agent without a model; without a name, lists the tools.'
+  static override examples = [
+    '<%= config.bin %> tool',
+    `<%= config.bin %> tool currentTime '{"timezone": "Asia/Tokyo"}'`,
+    '<%= config.bin %> tool findOrder --agent support --json',
+  ]
+  static override args = {
+    name: Args.string({ description: 'Tool to call', ignoreStdin: true }),
+    arguments: Args.string({ description: 'Its arguments, a JSON object', default: '{}', ignoreStdin: true }),
+  }
+  static override flags = {
+    agent: Flags.string({ description: 'Agent whose tool is meant; needed only when several have one of that name' }),
+    json: Flags.boolean({ description: 'Print the result, or the list with its schemas, as JSON' }),
+    'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
+  }
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(Tool)
+    const given = readArguments(args.arguments)
+    this.requireProject()
+    const agents = await openAgents(flags['agent-dir'] ?? fallback, stderrLog)
+    let exitCode = 0
+    try {
+      const tools = await findTools(agents, flags.agent)
+      if (args.name === undefined) this.#list(tools, flags.json)
+      else exitCode = await this.#call(agents, pickTool(args.name, tools), given, flags.json)
+    } finally {
+      await agents.close()
+    }
+    // A module may hold something open that nobody waits for.
+    this.exit(exitCode)
+  }
+
+  #list(tools: readonly FoundTool[], isJson: boolean): void {
+    if (isJson) this.log(JSON.stringify({ tools }, null, 2))
+    else if (tools.length === 0) this.log('No agent has tools. Create one: agent-host new tool <name>')
+    else for (const line of describeTools(tools)) this.log(line)
+  }
+
+  /** @returns the exit code */
+  async #call(agents: OpenAgents, tool: FoundTool, given: object, isJson: boolean): Promise<number> {
+    const { callTool } = await import('./tool/call-tool.ts')
+    const outcome = await callTool(agents, tool, given)
+    if (isJson) this.log(JSON.stringify(toJson(tool, given, outcome), null, 2))
+    else if (outcome.isError) this.logToStderr(describeError(outcome))
+    else this.log(outcome.text)
+    return outcome.isError ? 1 : 0
+  }
+}
+
+function describeTools(tools: readonly FoundTool[]): string[] {
+  const width = Math.max(...tools.map(({ name }) => name.length))
+  return tools.map(
+    ({ name, description: about, agent }) => `${name.padEnd(width)}  ${about.split('\n')[0]}  [${agent}]`,
+  )
+}
+
+function toJson({ name, agent }: FoundTool, given: object, { text, data, isError }: ToolCallOutcome): object {
+  return { name, agent, arguments: given, ...(isError ? { error: text } : { result: data ?? text }) }
+}
+
+function describeError({ exception, text }: ToolCallOutcome): string {
+  const stack = projectStack(exception ?? text, process.cwd())
+  return /^\w*Error: /.test(stack) ? stack : `Error: ${stack}`
+}
+
+function readArguments(raw: string): object {
+  const wrong = (reason: string, cause?: unknown) =>
+    new HostError('OPTION_INVALID', `The arguments must be a JSON object: ${reason}`, {
+      suggestions: [`In quotes for the shell: '{"city": "Lima"}'`],
+      cause,
+    })
+  let value: unknown
+  try {
+    value = JSON.parse(raw)
+  } catch (cause) {
+    throw wrong(messageOf(cause), cause)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw wrong(`not ${raw}`)
+}
+
+async function findTools(agents: OpenAgents, named: string | undefined): Promise<FoundTool[]> {
+  const { listTools } = await import('./tool/call-tool.ts')
+  const ids = agents.host.list().map(({ id }) => id)
+  if (named !== undefined && !ids.includes(named)) {
+    const suggestions = [...didYouMean(named, ids), `Agents: ${ids.join(', ') || 'none'}`]
+    throw new HostError('AGENT_NOT_FOUND', `There is no agent '${named}'.`, { suggestions })
+  }
+  const tools: FoundTool[] = []
+  for (const id of named === undefined ? ids : [named]) tools.push(...(await listTools(agents, id)))
+  return tools
+}
+
+function pickTool(name: string, tools: readonly FoundTool[]): FoundTool {
+  const [found, ...others] = tools.filter((tool) => tool.name === name)
+  if (!found) {
+    const names = [...new Set(tools.map((tool) => tool.name))]
+    const suggestions = [...didYouMean(name, names), `Tools: ${names.join(', ') || 'none'}`]
+    throw new HostError('OPTION_INVALID', `No agent has a tool '${name}'.`, { suggestions })
+  }
+  // The same tool in several agents is one tool.
+  if (others.every((other) => JSON.stringify(other.parameters) === JSON.stringify(found.parameters))) return found
+  const owners = [found, ...others].map(({ agent }) => agent)
+  throw new HostError('OPTION_INVALID', `Several agents have a tool '${name}'.`, {
+    suggestions: owners.map((agent) => `agent-host tool ${name} --agent ${agent}`),
+  })
+}

@@ -1,0 +1,170 @@
+import { expect } from 'chai'
+import { execa } from 'execa'
+import { MarkdownStream } from '../../src/commands/chat/markdown-stream.ts'
+import { killRunning, RUN, runCli, startCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
+
+const ECHO =
+  "id: echo\ndescription: Says it again\nmodules:\n  - { id: echo, module: echo, config: { prefix: 'You said: ' } }\n"
+const HELPER = `id: helper
+modules:
+  - { id: llm, module: llm/offline, config: { introduce: false } }
+  - { id: tools, module: tools/local, config: { files: [tools/sum.ts] } }
+  - { id: loop, module: orchestrator/tool-loop }
+`
+const SUM = `import { defineTool, Type } from 'agent-host'
+export const sum = defineTool({ description: 'Adds two numbers.', parameters: Type.Object({ a: Type.Number(), b: Type.Number() }),
+  execute({ a, b }) { if (a < 0) throw new Error('too small'); return a + b } })
+`
+const HISTORY = `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Count', description: 'Counts', provides: [TextMessageHandler],
+  uses: { history: ConversationHistory, response: Response },
+  create: ({ history, response }) => ({ async handleText() { await response.respondText('messages: ' + (await history.getHistory()).length) } }) })
+`
+const FILES = { 'agents/helper.yml': HELPER, 'tools/sum.ts': SUM }
+
+describe('chat', () => {
+  afterEach(killRunning)
+
+  it('--once prints the answer alone', async () => {
+    const { dir } = await makeProject(FILES)
+    expect(await runCli(['chat', 'helper', '--once', 'What is the sum of 2 and 3?'], { cwd: dir })).deep.equal({
+      exitCode: 0,
+      stdout: 'sum says: 5\n',
+      stderr: '',
+    })
+  })
+
+  it('--json prints answer and tool calls; the question may come from standard input', async () => {
+    const { dir } = await makeProject(FILES)
+    const { stdout } = await execa(process.execPath, [RUN, 'chat', '--json'], { cwd: dir, input: 'sum of 2 and 3\n' })
+    const { run_id, ...rest } = JSON.parse(stdout)
+    expect(run_id).match(/^[0-9a-f-]{36}$/)
+    expect(rest).deep.equal({
+      agent: 'helper',
+      text: 'sum says: 5',
+      tool_calls: [{ name: 'sum', arguments: { a: 2, b: 3 }, result: '5' }],
+    })
+  })
+
+  it('talks to a running server', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const args = ['serve', '--port', '0', '--adapter', 'ChatCompatApiAdapter', '--compat-api-key', 'k-1']
+    const server = startCli(args, { cwd: dir })
+    const url = (await server.printed(/listening at (http:\S+)"/))[1] as string
+    const { dir: elsewhere } = await makeProject()
+    const chat = ['chat', '--url', url, '--once', 'hello']
+    expect((await runCli([...chat, '--api-key', 'k-1'], { cwd: elsewhere })).stdout).equal('You said: hello\n')
+    const { exitCode, stderr } = await runCli(chat, { cwd: elsewhere })
+    expect([exitCode, stderr]).deep.equal([1, `Error: ${url} answered 401: Missing Authorization header\n`])
+  })
+
+  it('says what to do when the server is not there, the agent unknown, or not named', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
+    const fail = async (...args: string[]) => (await runCli(['chat', '--once', 'x', ...args], { cwd: dir })).stderr
+    expect(await fail('--url', 'http://127.0.0.1:1')).match(
+      /^Error: Cannot reach http:\/\/127\.0\.0\.1:1: .*\n {2}Start the server: agent-host dev\n/,
+    )
+    expect(await fail('ecko')).equal(
+      "Error: There is no agent 'ecko'.\n  Did you mean 'echo'?\n  Agents: echo, helper\n",
+    )
+    expect(await fail()).equal('Error: Name the agent: there are several.\n  Agents: echo, helper\n')
+  })
+
+  it('ends with 1 when the agent fails', async () => {
+    const broken =
+      'id: broken\nmodules:\n  - { id: llm, module: llm/mock, config: { replies: [{ error: no luck }] } }\n  - { id: loop, module: orchestrator/tool-loop }\n'
+    const { dir } = await makeProject({ 'agents/broken.yml': broken })
+    const { exitCode, stderr } = await runCli(['chat', '--once', 'x'], { cwd: dir })
+    expect([exitCode, stderr]).deep.equal([1, "Error: Agent 'broken' failed: no luck\n"])
+  })
+})
+
+describe('chat on a terminal', () => {
+  before(function () {
+    needsTerminal(this)
+  })
+  afterEach(closeTerminals)
+
+  it('streams answers, shows tool calls, keeps the conversation until /new, and leaves with /exit', async () => {
+    const count = 'id: count\ndescription: Counts\nmodules:\n  - { id: count, module: count }\n'
+    const { dir } = await makeProject({ ...FILES, 'agents/count.yml': count, 'modules/count.ts': HISTORY })
+    const terminal = openTerminal(['chat', 'helper'], { cwd: dir })
+    await terminal.shows(/Talking to helper\. \/help shows the commands\.\n\nhelper> /)
+    terminal.type(`What is the sum of 2 and 3?${KEYS.enter}`)
+    await terminal.shows(/→ sum\(\{"a":2,"b":3\}\)\n← 5\nsum says: 5\n\nhelper> /)
+    terminal.type(`What is the sum of -2 and 3?${KEYS.enter}`)
+    await terminal.shows(/✗ sum failed: (Error: )?too small\n/)
+    terminal.type(`/agents${KEYS.enter}`)
+    await terminal.shows(/ {2}count {2}Counts\n\* helper {2}\n/)
+    terminal.type(`/agents cuont${KEYS.enter}`)
+    await terminal.shows(/There is no agent 'cuont'\. Did you mean 'count'\?/)
+    terminal.type(`/agents count${KEYS.enter}`)
+    await terminal.shows(/count> /)
+    terminal.type(`a${KEYS.enter}`)
+    await terminal.shows(/messages: 1\n/)
+    terminal.type(`b${KEYS.enter}`)
+    await terminal.shows(/messages: 3\n/)
+    terminal.type(`/history${KEYS.enter}`)
+    await terminal.shows(/you: a\ncount: messages: 1\nyou: b\n/)
+    terminal.type(`/new${KEYS.enter}`)
+    await terminal.shows(/New conversation/)
+    terminal.type(`c${KEYS.enter}`)
+    await terminal.shows(/messages: 1\n/)
+    terminal.type(`/exit${KEYS.enter}`)
+    expect(await terminal.ended).equal(0)
+  }).timeout(60_000)
+
+  it('Ctrl-C stops an answer, and leaves at the prompt', async () => {
+    const slow =
+      'id: slow\nmodules:\n  - { id: llm, module: llm/mock, config: { replies: [{ text: one two three four, delay_ms: 3000 }] } }\n  - { id: loop, module: orchestrator/tool-loop }\n'
+    const { dir } = await makeProject({ 'agents/slow.yml': slow })
+    const terminal = openTerminal(['chat'], { cwd: dir })
+    await terminal.shows(/slow> /)
+    terminal.type(`go${KEYS.enter}`)
+    await terminal.shows(/one/)
+    terminal.type(KEYS.ctrlC)
+    await terminal.shows(/Stopped\.\n\nslow> /)
+    terminal.type(KEYS.ctrlC)
+    expect(await terminal.ended).equal(0)
+  }).timeout(60_000)
+
+  it('lets pick one of several agents; Ctrl-C there ends with 130', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
+    const terminal = openTerminal(['chat'], { cwd: dir })
+    await terminal.shows(/Agent:/)
+    terminal.type(KEYS.ctrlC)
+    expect(await terminal.ended).equal(130)
+    const other = openTerminal(['chat'], { cwd: dir })
+    await other.shows(/Agent:/)
+    other.type(KEYS.down + KEYS.enter)
+    await other.shows(/Talking to helper\./)
+    other.type(KEYS.ctrlD)
+    expect(await other.ended).equal(0)
+  }).timeout(60_000)
+})
+
+describe('MarkdownStream', () => {
+  const render = (text: string, size: number) => {
+    const stream = new MarkdownStream()
+    let shown = ''
+    for (let start = 0; start < text.length; start += size) shown += stream.push(text.slice(start, start + size))
+    const marks = { '\u001b[0m': '<0>', '\u001b[1m': '<b>', '\u001b[2m': '<dim>', '\u001b[36m': '<c>' }
+    return Object.entries(marks).reduce((out, [code, mark]) => out.replaceAll(code, mark), shown + stream.end())
+  }
+  const CASES: readonly (readonly [markdown: string, shown: string])[] = [
+    ['plain * text\n', 'plain * text\n'],
+    ['# Title\ntext', '<0><b>Title<0>\n<0>text'],
+    ['a **bold** b `code` c', 'a <0><b>bold<0> b <0><c>code<0> c'],
+    ['- one\n  - two\n', '• one\n  • two\n'],
+    ['```js\n# no **title**\n```\nx', '<dim>```js<0><c>\n# no **title**\n<dim>```<0>\nx'],
+    ['\u001b[31mred\u0007', '\ufffd[31mred\ufffd'],
+    ['open **bold', 'open <0><b>bold<0>'],
+  ]
+  for (const [markdown, shown] of CASES) {
+    it(`shows ${JSON.stringify(markdown)}, in pieces of any size`, () => {
+      for (const size of [1, 2, 3, 100]) expect(render(markdown, size), `size ${size}`).equal(shown)
+    })
+  }
+})

@@ -1,0 +1,47 @@
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const SCRIPT = `import { AgentHost } from 'agent-host'
+import { greeting } from '../lib/greeting.ts'
+const host: AgentHost = new AgentHost()
+await host.register({ id: 'echo', modules: [{ id: 'echo', module: 'echo', config: { prefix: greeting } }] })
+console.log((await host.run('echo', process.argv.slice(2).join(' '))).text, process.env.FROM_ENV)
+await host.close()
+`
+const FILES = {
+  'agents/none.txt': '',
+  'package.json': '{}',
+  '.env': 'FROM_ENV=yes\n',
+  'lib/greeting.ts': "export const greeting: string = 'Hi '\n",
+  'scripts/ask.ts': SCRIPT,
+}
+
+describe('run', () => {
+  it('runs a TypeScript file of the project with its arguments and .env, from any folder of it', async () => {
+    const { dir, path } = await makeProject(FILES)
+    const outcome = { exitCode: 0, stdout: 'Hi you --json yes\n', stderr: '' }
+    expect(await runCli(['run', 'scripts/ask.ts', 'you', '--json'], { cwd: dir })).deep.equal(outcome)
+    expect(await runCli(['run', 'ask.ts', 'you', '--json'], { cwd: path('scripts') })).deep.equal(outcome)
+  })
+
+  it('names the place of what goes wrong, and ends with 1', async () => {
+    const { dir } = await makeProject({ 'a.ts': 'const n: number = 1\n\nthrow new Error(`boom ${n}`)\n' })
+    const { exitCode, stderr } = await runCli(['run', 'a.ts'], { cwd: dir })
+    expect([exitCode, stderr]).deep.equal([1, 'Error: a.ts:3:7: boom 1\n'])
+  })
+
+  it('says so when there is no such file, or none is named', async () => {
+    const { dir, path } = await makeProject()
+    const missing = await runCli(['run', 'x.ts'], { cwd: dir })
+    expect([missing.exitCode, missing.stderr]).deep.equal([1, `Error: There is no file ${path('x.ts')}.\n`])
+    const { exitCode, stderr } = await runCli(['run'], { cwd: dir })
+    expect(exitCode).equal(2)
+    expect(stderr).contain('Missing 1 required arg')
+  })
+
+  it('keeps the exit code that the file sets', async () => {
+    const { dir } = await makeProject({ 'a.js': 'process.exitCode = 7\n' })
+    expect((await runCli(['run', 'a.js'], { cwd: dir })).exitCode).equal(7)
+  })
+})

@@ -1,0 +1,79 @@
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const TOOLS = `import { defineTool, Type } from 'agent-host'
+export const sum = defineTool({ description: 'Adds two numbers.', parameters: Type.Object({ a: Type.Number(), b: Type.Number() }),
+  execute({ a, b }) {
+    if (a < 0) throw new Error('too small')
+    return { sum: a + b }
+  } })
+`
+const agent = (id: string, more = '') => `id: ${id}
+modules:
+  - { id: llm, module: llm/auto }
+  - { id: tools, module: tools/local, config: { files: [tools/sum.ts] } }
+${more}  - { id: loop, module: orchestrator/tool-loop, config: { system_prompt: 'Keep $\${this}' } }
+`
+const MEMORY = `  - { id: embedder, module: embedder/local }
+  - { id: index, module: memory/exact-index, config: { persist: false } }
+  - { id: memory, module: memory/vector-memory, config: { persist: false } }
+  - { id: remember, module: tools/memory }
+`
+const FILES = { 'tools/sum.ts': TOOLS, 'agents/one.yml': agent('one', MEMORY) }
+
+describe('tool', () => {
+  it('calls one tool, without a model', async () => {
+    const { dir } = await makeProject(FILES)
+    expect(await runCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })).deep.equal({
+      exitCode: 0,
+      stdout: '{"sum":3}\n',
+      stderr: '',
+    })
+    const { stdout } = await runCli(['tool', 'sum', '{"a": 1, "b": 2}', '--json'], { cwd: dir })
+    expect(JSON.parse(stdout)).deep.equal({ name: 'sum', agent: 'one', arguments: { a: 1, b: 2 }, result: { sum: 3 } })
+  })
+
+  it('takes along what the tool needs of its agent', async () => {
+    const { dir } = await makeProject(FILES)
+    const { stdout } = await runCli(['tool', 'memory_store', '{"text": "costs 5 ${DOLLARS}"}'], { cwd: dir })
+    expect(stdout).match(/^Remembered as /)
+  })
+
+  it('lists the tools of every agent', async () => {
+    const { dir } = await makeProject(FILES)
+    const { stdout } = await runCli(['tool'], { cwd: dir })
+    expect(stdout.split('\n')[0]).equal('sum            Adds two numbers.  [one]')
+    expect(stdout.split('\n')).length(7)
+  })
+
+  it('shows what a tool throws with its place in the project, and ends with 1', async () => {
+    const { dir } = await makeProject(FILES)
+    const { exitCode, stdout, stderr } = await runCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })
+    expect([exitCode, stdout]).deep.equal([1, ''])
+    expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
+  })
+
+  it('checks the arguments as it does for a model', async () => {
+    const { dir } = await makeProject(FILES)
+    const { exitCode, stderr } = await runCli(['tool', 'sum', '{"a": "x", "b": 2}'], { cwd: dir })
+    expect(exitCode).equal(1)
+    expect(stderr).match(/\ba\b.*number/)
+  })
+
+  it('says what to do with a wrong call', async () => {
+    const { dir, write } = await makeProject(FILES)
+    const fail = async (...args: string[]) => {
+      const { exitCode, stderr } = await runCli(['tool', ...args], { cwd: dir })
+      expect(exitCode).equal(2)
+      return stderr
+    }
+    expect(await fail('smu')).contain("Error: No agent has a tool 'smu'.\n  Did you mean 'sum'?\n  Tools: sum, ")
+    expect(await fail('sum', '[1]')).contain('Error: The arguments must be a JSON object: not [1]\n')
+    await write('agents/two.yml', agent('two').replace('tools/sum.ts', 'tools/other.ts'))
+    await write('tools/other.ts', TOOLS.replace('b: Type.Number()', 'b: Type.String()'))
+    expect(await fail('sum', '{}')).equal(
+      "Error: Several agents have a tool 'sum'.\n  agent-host tool sum --agent one\n  agent-host tool sum --agent two\n",
+    )
+  })
+})
