@@ -60,6 +60,32 @@ export async function settlesWithin(promise: PromiseLike<unknown>, timeoutMs: nu
   }
 }
 
+/** Steps that release what was opened, the latest first; each runs once. */
+export class CleanupStack {
+  readonly #steps: (() => unknown)[] = []
+
+  add(step: () => unknown): void {
+    this.#steps.push(step)
+  }
+
+  /**
+   * Runs every step, whatever the others do.
+   *
+   * @throws the first error
+   */
+  async run(): Promise<void> {
+    const errors: unknown[] = []
+    for (let step = this.#steps.pop(); step; step = this.#steps.pop()) {
+      try {
+        await step()
+      } catch (error) {
+        errors.push(error)
+      }
+    }
+    if (errors.length > 0) throw errors[0]
+  }
+}
+
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function'
 }

@@ -2,10 +2,12 @@
  * The front door: what modules, tools, adapters and programs that embed agent-host may import.
  * @module agent-host
  */
+import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 import type { ServerOptions } from './server/options.ts'
 import type { AgentServer } from './server/server.ts'
 
 export { type Static, Type } from 'typebox'
+export type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 export { AgentError, type Problem } from './definition/problem.ts'
 export type { Scope } from './definition/scope.ts'
 export { ERROR_CODES, type ErrorCode, HostError, messageOf } from './errors.ts'
@@ -66,4 +68,18 @@ export { VERSION } from './version.ts'
 export async function buildServer(options: Partial<ServerOptions>): Promise<AgentServer> {
   const server = await import('./server/server.ts')
   return server.buildServer(options)
+}
+
+/**
+ * Opens a project without a server: its agents registered, traced and disposed as `agent-host serve` does it. Options that are
+ * left out have the defaults of the command line.
+ *
+ * @throws HostError `OPTION_INVALID`, `PROJECT_INVALID`
+ */
+export async function openProject(options: Partial<ProjectOptions> = {}): Promise<OpenedProject> {
+  const [assembly, { resolveServerOptions }] = await Promise.all([
+    import('./assembly/open-project.ts'),
+    import('./server/options.ts'),
+  ])
+  return assembly.openProject(resolveServerOptions(options))
 }

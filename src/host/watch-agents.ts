@@ -41,7 +41,12 @@ export async function watchAgents(
   onChange: (changes: FileChange[]) => void = () => {},
 ): Promise<Watching> {
   const watcher = new AgentWatcher(host, folder, log, onChange)
-  await watcher.start()
+  try {
+    await watcher.start()
+  } catch (error) {
+    await watcher.close()
+    throw error
+  }
   return watcher
 }
 

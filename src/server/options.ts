@@ -1,19 +1,14 @@
 import { resolve } from 'node:path'
+import type { ProjectOptions } from '../assembly/open-project.ts'
+import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 
 /** The options of a server, complete and checked. Frozen. */
-export interface ServerOptions {
-  /** Absolute. Every relative path belongs to it. */
-  readonly projectDir: string
-  /** Absolute. */
-  readonly agentDir: string
+export interface ServerOptions extends ProjectOptions {
   readonly adapters: readonly string[]
   readonly host: string
   readonly port: number
-  readonly debug: boolean
-  /** What the trace files of one agent may come to, in MiB. */
-  readonly debugMaxMb: number
   readonly compatApiKey?: string | undefined
   readonly mcpApiKey?: string | undefined
   readonly responsesApiKey?: string | undefined
@@ -28,17 +23,10 @@ export interface ServerOptions {
   /** Bytes. */
   readonly bodyLimit: number
   readonly allowedHosts: readonly string[]
-  readonly logLevel: LogLevel
-  readonly maxConcurrentRuns: number
-  /** Seconds. */
-  readonly drainTimeout: number
   readonly requireAuth: boolean
   /** Whether `GET /metrics` is there. */
   readonly metrics: boolean
 }
-
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** One option: how it is named everywhere, and how its value is read. */
 export interface OptionSpec<T = unknown> {

@@ -3,25 +3,23 @@ import cors from '@fastify/cors'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { type OpenedProject, openProject } from '../assembly/open-project.ts'
+import { openLog, type ServerLog } from '../assembly/project-log.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError } from '../errors.ts'
-import { AgentFolder, type FileChange } from '../host/agent-folder.ts'
-import { AgentHost } from '../host/host.ts'
-import { type Watching, watchAgents } from '../host/watch-agents.ts'
+import type { AgentFolder } from '../host/agent-folder.ts'
+import type { AgentHost } from '../host/host.ts'
 import { makeRedact } from '../trace/redact.ts'
 import type { Adapter, AdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
+import { addMetrics } from './add-metrics.ts'
 import { trackMethods } from './allowed-methods.ts'
 import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
 import { EventStreams } from './event-streams.ts'
 import { checkHost, isLoopback } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
-import { BUILT_IN_ADAPTERS, loadAdapter } from './load-adapter.ts'
-import { openTraces } from './open-traces.ts'
+import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapter } from './load-adapter.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
-import { makeLog, type ServerLog } from './server-log.ts'
-import { startTelemetry } from './start-telemetry.ts'
-import { logSteps } from './step-log.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
 export interface AgentServer {
@@ -30,7 +28,7 @@ export interface AgentServer {
   readonly agents: AgentFolder
   readonly options: ServerOptions
   /**
-   * Starts to listen, and to follow the agent folder.
+   * Starts to listen, and to pick up edits live. When that fails, the server is closed.
    *
    * @returns the address, `http://127.0.0.1:8000`
    * @throws Error with the code `EADDRINUSE` when another has the port
@@ -60,57 +58,91 @@ const LAST_FRAME_MS = 1000
  */
 export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<AgentServer> {
   const options = resolveServerOptions(rawOptions)
+  // Before anything is opened: a name that is wrong costs nothing.
+  const adapters = await Promise.all([...pathsOf(options)].map((path) => loadAdapter(path, options)))
   const redact = makeRedact(process.env)
+  const log = await openLog(options, redact)
+  const project = await openProject(options, { redact, log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
-  const log = await makeLog(options, redact)
-  const host = new AgentHost({
-    projectDir: options.projectDir,
-    log,
-    maxConcurrentRuns: options.maxConcurrentRuns,
-  })
-  const agents = new AgentFolder(host, options.agentDir, log)
-  if (options.debug) logSteps(host, log)
-  const traces = options.debug ? await openTraces(options, redact, log) : undefined
-  traces?.follow(host)
   const app = makeApp(options, log, describeFailure)
+  try {
+    await assemble(app, options, project, adapters, { log, describeFailure })
+  } catch (error) {
+    // Adapters release what they have opened so far.
+    await app.close()
+    await project.close()
+    throw error
+  }
+  return toServer(app, options, project)
+}
+
+interface Shared {
+  readonly log: ServerLog
+  readonly describeFailure: DescribeFailure
+}
+
+async function assemble(
+  app: FastifyInstance,
+  options: ServerOptions,
+  project: OpenedProject,
+  loaded: readonly LoadedAdapter[],
+  { log, describeFailure }: Shared,
+): Promise<void> {
+  const { host, agents, traces, redact } = project
   const streams = new EventStreams()
-  const state = { draining: false }
-  refuseWhileDraining(app, state)
+  drainOnClose(app, project, streams)
   logRequests(app, log)
   answerUnknownRoutes(app)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
-  const stopTelemetry = await startTelemetry(app, { options, host, streams, log, redact })
-  const adapters = await addAdapters(app, options, { host, agents, traces, redact, streams, describeFailure })
+  if (options.metrics) await serveMetrics(app, options, host, streams)
+  const adapters = await addAdapters(app, options, loaded, { host, agents, traces, redact, streams, describeFailure })
   warnOfOpenAdapters(adapters, options, log)
-  await agents.scan()
-  let watching: Watching | undefined
-  app.addHook('preClose', async () => {
-    state.draining = true
-    await watching?.close()
-    await host.close(options.drainTimeout * 1000)
-    await streams.drain(LAST_FRAME_MS)
-    await traces?.close()
-    await stopTelemetry()
-  })
   await app.ready()
-  return {
-    app,
-    host,
-    agents,
-    options,
-    async listen() {
-      watching = await watchAgents(host, agents, log, (changes) => logChanges(changes, log))
-      return app.listen({ host: options.host, port: options.port, backlog: BACKLOG })
-    },
-    close: () => app.close(),
-  }
 }
 
-function logChanges(changes: readonly FileChange[], log: ServerLog): void {
-  for (const { file, kind, id } of changes) {
-    // A rejected file was told with its problems.
-    if (kind !== 'rejected') log.info(id === undefined ? `${file}: ${kind}` : `${file}: ${kind} '${id}'`)
+async function serveMetrics(
+  app: FastifyInstance,
+  options: ServerOptions,
+  host: AgentHost,
+  streams: EventStreams,
+): Promise<void> {
+  const stop = await addMetrics(app, host, streams)
+  app.addHook('onClose', async () => stop())
+  if (isLoopback(options.host)) return
+  app.log.warn(`/metrics asks for no key: whoever reaches ${options.host} can read it.`)
+}
+
+/** New requests are refused, running work ends or is aborted, and every stream gets its last frame before it is cut. */
+function drainOnClose(app: FastifyInstance, project: OpenedProject, streams: EventStreams): void {
+  let isDraining = false
+  app.addHook('onRequest', (_request, _reply, done) => {
+    done(isDraining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
+  })
+  app.addHook('preClose', async () => {
+    isDraining = true
+    await project.drain()
+    await streams.drain(LAST_FRAME_MS)
+    await project.close()
+  })
+}
+
+function toServer(app: FastifyInstance, options: ServerOptions, project: OpenedProject): AgentServer {
+  return {
+    app,
+    host: project.host,
+    agents: project.agents,
+    options,
+    async listen() {
+      try {
+        await project.watch()
+        return await app.listen({ host: options.host, port: options.port, backlog: BACKLOG })
+      } catch (error) {
+        await app.close()
+        throw error
+      }
+    },
+    close: () => app.close(),
   }
 }
 
@@ -157,12 +189,6 @@ function validate(schema: TSchema) {
     const message = problem?.message ?? 'The body is not valid.'
     return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body ')) }
   }
-}
-
-function refuseWhileDraining(app: FastifyInstance, state: { readonly draining: boolean }): void {
-  app.addHook('onRequest', (_request, _reply, done) => {
-    done(state.draining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
-  })
 }
 
 /** One line a request. The query is left out: clients put secrets there. */
@@ -215,11 +241,11 @@ interface NamedAdapter {
 async function addAdapters(
   app: FastifyInstance,
   options: ServerOptions,
+  loaded: readonly LoadedAdapter[],
   shared: Omit<AdapterOptions, 'options' | 'log' | 'apiKey'>,
 ): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
-  for (const path of pathsOf(options)) {
-    const { name, Adapter, apiKey } = await loadAdapter(path, options)
+  for (const { name, Adapter, apiKey } of loaded) {
     const adapter = new Adapter({ ...shared, options, log: app.log, apiKey })
     await app.register(async (scope) => adapter.adapt(scope))
     adapters.push({ name, adapter })

@@ -76,7 +76,7 @@ describe('metrics', () => {
     const streaming = await fetch(url + COMPLETIONS, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(chat('probe', 'deaf', { stream: true })),
+      body: JSON.stringify(chat('probe', 'wait 60000', { stream: true })),
       signal: abort.signal,
     })
     await streaming.body?.getReader().read()

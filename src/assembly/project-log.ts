@@ -2,18 +2,20 @@ import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
-import type { ServerOptions } from './options.ts'
+
+export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** A pino logger, which also is what modules and the host write to. */
 export type ServerLog = Logger & Log
 
 /**
- * Readable lines on a terminal, JSON lines otherwise; without secrets, whoever wrote them into a line.
+ * Opens the log of a process: readable lines on a terminal, JSON lines otherwise; without secrets, whoever wrote them into a line.
  *
  * @param fd where to: standard output, or another descriptor where that is spoken for
  */
-export async function makeLog(
-  { logLevel }: Pick<ServerOptions, 'logLevel'>,
+export async function openLog(
+  { logLevel }: { readonly logLevel: LogLevel },
   redact: Redact,
   fd: 1 | 2 = 1,
 ): Promise<ServerLog> {

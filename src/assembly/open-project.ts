@@ -1,0 +1,153 @@
+import { join } from 'node:path'
+import { CleanupStack } from '../async.ts'
+import { AgentFolder, type FileChange } from '../host/agent-folder.ts'
+import { AgentHost } from '../host/host.ts'
+import { watchAgents } from '../host/watch-agents.ts'
+import type { Log } from '../protocols/log.ts'
+import { startTracing } from '../telemetry/start-tracing.ts'
+import { makeRedact, type Redact } from '../trace/redact.ts'
+import { Traces } from '../trace/traces.ts'
+import { type LogLevel, openLog } from './project-log.ts'
+import { logSteps } from './step-log.ts'
+
+/** The options of a project, complete and checked. */
+export interface ProjectOptions {
+  /** Absolute. Every relative path belongs to it. */
+  readonly projectDir: string
+  /** Absolute. */
+  readonly agentDir: string
+  /** Whether every call is traced into `debug/`. */
+  readonly debug: boolean
+  /** Maximum size of an agent's trace files in MiB; the oldest are deleted. */
+  readonly debugMaxMb: number
+  readonly logLevel: LogLevel
+  readonly maxConcurrentRuns: number
+  /** Seconds that running work gets to end when the project is closed. */
+  readonly drainTimeout: number
+}
+
+/** What the caller of {@link openProject} has already. */
+export interface ProjectParts {
+  /** Default: lines on standard output. */
+  readonly log?: Log | undefined
+  /** Default: takes out the secrets of `process.env`. */
+  readonly redact?: Redact | undefined
+}
+
+/** A project with its agents in service. */
+export interface OpenedProject {
+  readonly host: AgentHost
+  /** The files that the agents come from. */
+  readonly agents: AgentFolder
+  /** What the agents have done; only in debug mode. */
+  readonly traces: Traces | undefined
+  /** Puts `[redacted]` in the place of the secrets of the environment. */
+  readonly redact: Redact
+  readonly log: Log
+  /**
+   * Picks up edits of agent files and project code live, until the project is closed.
+   *
+   * @returns when every folder is watched
+   */
+  watch(): Promise<void>
+  /** Takes no new runs, and waits for those under way (`drainTimeout`). */
+  drain(): Promise<void>
+  /** Drains, and releases everything: watchers, modules, threads, exporters. */
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Folder of the traces, relative to the project. */
+const TRACE_FOLDER = 'debug'
+
+/**
+ * Opens a project: registers its agents, and starts tracing and telemetry where they are asked for. What fails half way leaves
+ * nothing behind.
+ *
+ * @throws HostError `PROJECT_INVALID` without an agent folder, `STORE_UNAVAILABLE` when traces cannot be kept,
+ *   `OPTION_INVALID` for telemetry that cannot be started. An invalid agent file is logged, and a problem of `agents`.
+ */
+export async function openProject(options: ProjectOptions, parts: ProjectParts = {}): Promise<OpenedProject> {
+  const { redact = makeRedact(process.env) } = parts
+  const { log = await openLog(options, redact) } = parts
+  const { projectDir, agentDir, maxConcurrentRuns } = options
+  const cleanup = new CleanupStack()
+  try {
+    const host = new AgentHost({ projectDir, log, maxConcurrentRuns })
+    cleanup.add(await startTracing(host, log, redact))
+    const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
+    if (traces) cleanup.add(() => traces.close())
+    cleanup.add(() => host.close(options.drainTimeout * 1000))
+    const agents = new AgentFolder(host, agentDir, log)
+    await agents.scan()
+    return new Project({ host, agents, traces, redact, log }, options, cleanup)
+  } catch (error) {
+    await cleanup.run()
+    throw error
+  }
+}
+
+async function openTraces(
+  { projectDir, debugMaxMb }: ProjectOptions,
+  host: AgentHost,
+  { redact, log }: { redact: Redact; log: Log },
+): Promise<Traces> {
+  const dir = join(projectDir, TRACE_FOLDER)
+  const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, log })
+  traces.follow(host)
+  logSteps(host, log)
+  return traces
+}
+
+class Project implements OpenedProject {
+  readonly host: AgentHost
+  readonly agents: AgentFolder
+  readonly traces: Traces | undefined
+  readonly redact: Redact
+  readonly log: Log
+  readonly #drainTimeoutMs: number
+  readonly #cleanup: CleanupStack
+  #watching: ReturnType<typeof watchAgents> | undefined
+
+  constructor(
+    { host, agents, traces, redact, log }: Pick<OpenedProject, 'host' | 'agents' | 'traces' | 'redact' | 'log'>,
+    { drainTimeout }: ProjectOptions,
+    cleanup: CleanupStack,
+  ) {
+    this.host = host
+    this.agents = agents
+    this.traces = traces
+    this.redact = redact
+    this.log = log
+    this.#drainTimeoutMs = drainTimeout * 1000
+    this.#cleanup = cleanup
+  }
+
+  async watch(): Promise<void> {
+    this.#watching ??= watchAgents(this.host, this.agents, this.log, (changes) => logChanges(changes, this.log))
+    await this.#watching
+  }
+
+  async drain(): Promise<void> {
+    // One that failed to start was told to whoever asked for it.
+    const watching = await this.#watching?.catch(() => undefined)
+    await watching?.close()
+    await this.host.close(this.#drainTimeoutMs)
+  }
+
+  async close(): Promise<void> {
+    await this.drain()
+    await this.#cleanup.run()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+function logChanges(changes: readonly FileChange[], log: Log): void {
+  for (const { file, kind, id } of changes) {
+    // A rejected file was told with its problems.
+    if (kind !== 'rejected') log.info(id === undefined ? `${file}: ${kind}` : `${file}: ${kind} '${id}'`)
+  }
+}

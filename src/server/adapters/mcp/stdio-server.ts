@@ -1,0 +1,51 @@
+import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
+import { type OpenedProject, openProject } from '../../../assembly/open-project.ts'
+import { openLog, type ServerLog } from '../../../assembly/project-log.ts'
+import { makeRedact } from '../../../trace/redact.ts'
+import { makeDescribeFailure } from '../../error-replies.ts'
+import type { ServerOptions } from '../../options.ts'
+import { AgentTools } from './agent-tools.ts'
+import { makeSdkServer } from './sdk-protocol.ts'
+
+/** A server whose one client is at the other end of standard input and output. */
+export interface StdioServer {
+  readonly log: ServerLog
+  /** The client has closed its end. */
+  readonly ended: Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Serves the agents of a project as MCP tools over standard input and output, and picks up edits live. Logs go to standard error.
+ *
+ * @throws HostError `PROJECT_INVALID`, `OPTION_INVALID`
+ */
+export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
+  const redact = makeRedact(process.env)
+  const log = await openLog(options, redact, 2)
+  const project = await openProject(options, { redact, log })
+  await project.watch()
+  const describeFailure = makeDescribeFailure(options.debug, redact)
+  const connection = connect(project, new AgentTools({ host: project.host, describeFailure, log }))
+  const ended = new Promise<void>((resolve) => {
+    process.stdin.once('close', resolve)
+    process.stdin.once('end', resolve)
+  })
+  return {
+    log,
+    ended,
+    async close() {
+      await project.drain()
+      await connection.close()
+      await project.close()
+    },
+  }
+}
+
+function connect({ host }: OpenedProject, tools: AgentTools) {
+  return serveMcp(() => {
+    const server = makeSdkServer(tools, 'stdio')
+    server.onclose = host.onChange(() => void server.sendToolListChanged().catch(() => {}))
+    return server
+  })
+}
