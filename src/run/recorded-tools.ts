@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../errors.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
@@ -115,7 +116,7 @@ async function executeApproved(
     throw state.wait({ callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) })
   }
   if (answer.kind === 'approval' && answer.decision === 'reject') return rejected(name, answer.reason)
-  if (!answer.arguments) return provider.executeTool(name, args, run)
+  if (!answer.arguments || isDeepStrictEqual(answer.arguments, args)) return provider.executeTool(name, args, run)
   const result = await provider.executeTool(name, answer.arguments, run)
   return { ...result, text: `(A person changed the arguments to ${JSON.stringify(answer.arguments)}.)\n${result.text}` }
 }

@@ -1,0 +1,228 @@
+import { HostError } from '../errors.ts'
+import type { PendingAnswer, PendingCall } from '../run/pending-call.ts'
+import { findAnswerProblem } from '../run/settle-answers.ts'
+import type { Change, RecordStore } from '../store/record-store.ts'
+import { parseRow, ROW_VERSION } from './parse-row.ts'
+import { nowSeconds } from './steps.ts'
+
+/** State of an approval or a question. All but `pending` are final. */
+export type ApprovalStatus =
+  | 'pending'
+  | 'approved'
+  | 'edited'
+  | 'rejected'
+  | 'answered'
+  | 'expired'
+  | 'cancelled'
+  | 'superseded'
+
+/** Call of a waiting run that a person decides. */
+export interface Approval {
+  readonly version: number
+  readonly id: string
+  /** The run that waits. */
+  readonly runId: string
+  /** Name that the agent was asked by: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly pending: PendingCall
+  /** Unix seconds. */
+  readonly createdAt: number
+  /** Unix seconds; null for one that does not expire. */
+  readonly expiresAt: number | null
+  readonly status: ApprovalStatus
+  readonly decision: Decision | null
+  /** The run that goes on with the decision; null until it was begun. */
+  readonly continuedBy: string | null
+}
+
+export interface Decision {
+  readonly answer: PendingAnswer
+  /** Name of the key, or of the place, that decided. */
+  readonly by: string
+  /** Unix seconds. */
+  readonly at: number
+}
+
+/** Facts of a run whose approvals are opened. */
+export interface WaitingRun {
+  readonly runId: string
+  readonly agent: string
+  readonly pending: readonly PendingCall[]
+  readonly createdAt: number
+  /** Seconds; undefined for approvals that do not expire. */
+  readonly ttl: number | undefined
+}
+
+const APPROVALS = 'approval:'
+/** Index of those that wait for a decision; the value is the time of expiry. */
+const OPEN = 'open-approval:'
+const PAGE = 500
+const MAX_PER_RUN = 1000
+
+/** Id of an approval: of its run, and its place among the run's pending calls. Grows with the run's. */
+export function approvalId(runId: string, index: number): string {
+  return `mcpr_${runId.slice(runId.indexOf('_') + 1)}-${String(index).padStart(3, '0')}`
+}
+
+/** Changes that open the approvals of a run, to be stored together with its end. Client tools need none. */
+export function openApprovals({ runId, agent, pending, createdAt, ttl }: WaitingRun): Change[] {
+  const expiresAt = ttl === undefined ? null : createdAt + Math.ceil(ttl)
+  return pending.flatMap((call, index): Change[] => {
+    if (call.kind === 'client_tool') return []
+    const id = approvalId(runId, index)
+    const fresh = { status: 'pending', decision: null, continuedBy: null } as const
+    const row: Approval = { version: ROW_VERSION, id, runId, agent, pending: call, createdAt, expiresAt, ...fresh }
+    return [
+      [APPROVALS + id, JSON.stringify(row)],
+      [OPEN + id, JSON.stringify(expiresAt)],
+    ]
+  })
+}
+
+/** Decisions about calls of waiting runs: each is made once, whoever is quicker. */
+export class Approvals {
+  readonly #records: RecordStore
+
+  constructor(records: RecordStore) {
+    this.#records = records
+  }
+
+  /** @throws HostError `APPROVAL_NOT_FOUND` */
+  async get(id: string): Promise<Approval> {
+    const [text] = isApprovalId(id) ? await this.#records.get([APPROVALS + id]) : []
+    if (text === undefined) throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
+    return parseApproval(id, text)
+  }
+
+  /** Approvals of one run, in the order of its calls. */
+  async ofRun(runId: string): Promise<Approval[]> {
+    const prefix = APPROVALS + approvalId(runId, 0).slice(0, -3)
+    const entries = await this.#records.entries({ prefix, limit: MAX_PER_RUN })
+    return entries.map(([key, text]) => parseApproval(key.slice(APPROVALS.length), text))
+  }
+
+  /** A page of approvals; those that wait for a decision alone, or all. */
+  async list({
+    onlyOpen,
+    limit,
+    order,
+    after,
+  }: {
+    readonly onlyOpen: boolean
+    readonly limit: number
+    readonly order: 'asc' | 'desc'
+    readonly after: string | undefined
+  }): Promise<{ approvals: Approval[]; hasMore: boolean }> {
+    const prefix = onlyOpen ? OPEN : APPROVALS
+    const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: prefix + after }
+    const keys = await this.#records.list({ prefix, order, limit: limit + 1, ...bound })
+    const ids = keys.slice(0, limit).map((key) => key.slice(prefix.length))
+    const texts = await this.#records.get(ids.map((id) => APPROVALS + id))
+    const approvals = ids.flatMap((id, index) => {
+      const text = texts[index]
+      return text === undefined ? [] : [parseApproval(id, text)]
+    })
+    return { approvals, hasMore: keys.length > limit }
+  }
+
+  /**
+   * Decides a call. Of several deciders one wins.
+   *
+   * @throws HostError `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED` when it was decided before, `REQUEST_INVALID` for an answer that does not fit
+   */
+  async decide(id: string, answer: DistributiveOmit<PendingAnswer, 'callId'>, by: string): Promise<Approval> {
+    const approval = await this.get(id)
+    const { pending, status, expiresAt } = approval
+    if (status !== 'pending' || isExpired(expiresAt)) throw alreadyDecided(isExpired(expiresAt) ? 'expired' : status)
+    const whole = { ...answer, callId: pending.callId } as PendingAnswer
+    const problem = findAnswerProblem(pending, whole)
+    if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
+    const decision = { answer: bind(whole, pending), by, at: nowSeconds() }
+    const decided = await this.#close(approval, { status: statusOf(whole), decision })
+    if (!decided) throw alreadyDecided((await this.get(id)).status)
+    return decided
+  }
+
+  /** Gives up the open approvals of a run: it was deleted, or the conversation went on without an answer. */
+  async giveUp(runId: string, status: 'cancelled' | 'superseded'): Promise<void> {
+    for (const approval of await this.ofRun(runId)) {
+      if (approval.status === 'pending') await this.#close(approval, { status })
+    }
+  }
+
+  /**
+   * Changes and conditions under which a run goes on with these decisions: each starts one run, however often it is tried.
+   *
+   * @param approvals as they were read
+   */
+  claim(approvals: readonly Approval[], continuedBy: string): { changes: Change[]; equal: [string, string][] } {
+    return {
+      changes: approvals.map(
+        (approval): Change => [APPROVALS + approval.id, JSON.stringify({ ...approval, continuedBy })],
+      ),
+      equal: approvals.map((approval) => [APPROVALS + approval.id, JSON.stringify(approval)]),
+    }
+  }
+
+  /** Removes the approvals of a deleted run. */
+  async remove(runId: string): Promise<void> {
+    const ids = (await this.ofRun(runId)).map(({ id }) => id)
+    const keys = ids.flatMap((id) => [APPROVALS + id, OPEN + id])
+    if (keys.length > 0) await this.#records.commit(keys.map((key): Change => [key, undefined]))
+  }
+
+  /** Closes the approvals that nobody decided in time. */
+  async expire(): Promise<void> {
+    for (let after: string | undefined; ; ) {
+      const bound: { after?: string } = after === undefined ? {} : { after }
+      const page = await this.#records.entries({ prefix: OPEN, limit: PAGE, ...bound })
+      for (const [key, expiresAt] of page) {
+        if (!isExpired(JSON.parse(expiresAt) as number | null)) continue
+        const approval = await this.get(key.slice(OPEN.length))
+        await this.#close(approval, { status: 'expired' })
+      }
+      if (page.length < PAGE) return
+      after = page.at(-1)?.[0]
+    }
+  }
+
+  /** Undefined when another was quicker. */
+  async #close(approval: Approval, change: Partial<Approval>): Promise<Approval | undefined> {
+    const key = APPROVALS + approval.id
+    const closed = { ...approval, ...change }
+    const changes: Change[] = [
+      [key, JSON.stringify(closed)],
+      [OPEN + approval.id, undefined],
+    ]
+    return (await this.#records.commit(changes, { equal: [[key, JSON.stringify(approval)]] })) ? closed : undefined
+  }
+}
+
+type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
+
+function parseApproval(id: string, text: string): Approval {
+  return parseRow(id, text) as unknown as Approval
+}
+
+function isApprovalId(text: string): boolean {
+  return /^mcpr_[0-9a-f-]{40}$/.test(text)
+}
+
+function isExpired(expiresAt: number | null): boolean {
+  return expiresAt !== null && expiresAt <= nowSeconds()
+}
+
+/** A decision holds for the exact call; later questions of one call take the earlier answers along. */
+function bind(answer: PendingAnswer, { digest, earlierAnswers = [], arguments: args }: PendingCall): PendingAnswer {
+  if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers], arguments: args }
+  return answer.kind === 'approval' && digest !== undefined ? { ...answer, digest } : answer
+}
+
+function statusOf(answer: PendingAnswer): ApprovalStatus {
+  if (answer.kind !== 'approval') return 'answered'
+  return answer.decision === 'approve' ? 'approved' : answer.decision === 'edit' ? 'edited' : 'rejected'
+}
+
+function alreadyDecided(status: ApprovalStatus): HostError {
+  return new HostError('APPROVAL_DECIDED', `The approval was ${status} before`)
+}

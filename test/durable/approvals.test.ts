@@ -1,0 +1,161 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { type Approval, Approvals, approvalId, openApprovals } from '../../src/durable/approvals.ts'
+import { RunIds } from '../../src/durable/run-ids.ts'
+import type { PendingCall } from '../../src/run/pending-call.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { RecordStore } from '../../src/store/record-store.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const PAY: PendingCall = {
+  callId: 'c1',
+  kind: 'approval',
+  name: 'pay',
+  arguments: { amount: 40 },
+  digest: 'abc',
+  schema: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+}
+const ASK: PendingCall = {
+  callId: 'c2',
+  kind: 'question',
+  name: 'choose',
+  arguments: {},
+  message: 'Which size?',
+  schema: { type: 'number' },
+  earlierAnswers: ['red'],
+}
+const APPROVE = { kind: 'approval', decision: 'approve' } as const
+
+const now = (): number => Math.floor(Date.now() / 1000)
+
+describe('approvals', () => {
+  const ids = new RunIds('resp_')
+  let records: RecordStore
+  let approvals: Approvals
+
+  beforeEach(async () => {
+    const { dir } = await makeProject()
+    records = await openStore({ store: 'sqlite', dir: join(dir, 'responses'), projectDir: dir })
+    approvals = new Approvals(records)
+  })
+  afterEach(() => records.close())
+
+  async function open(pending: PendingCall[], more: { createdAt?: number; ttl?: number } = {}): Promise<string> {
+    const runId = ids.next()
+    const { createdAt = now(), ttl } = more
+    await records.commit(openApprovals({ runId, agent: 'shop', pending, createdAt, ttl }))
+    return runId
+  }
+
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => 'no failure',
+      ({ code, message }) => [code, message],
+    )
+  const status = async (runId: string, index = 0) => (await approvals.get(approvalId(runId, index))).status
+  const listOpen = async (page = {}) => {
+    const { approvals: found, hasMore } = await approvals.list({
+      onlyOpen: true,
+      limit: 2,
+      order: 'asc',
+      after: undefined,
+      ...page,
+    })
+    return { ids: found.map(({ id }) => id), hasMore }
+  }
+
+  it('stand for the calls that a person decides, with what they were asked', async () => {
+    const runId = await open([{ ...PAY, kind: 'client_tool' }, PAY, ASK])
+    const found = await approvals.ofRun(runId)
+    expect(found.map(({ id, pending }) => [id, pending.name])).to.deep.equal([
+      [approvalId(runId, 1), 'pay'],
+      [approvalId(runId, 2), 'choose'],
+    ])
+    const [{ version: _, createdAt, ...approval }] = found as [Approval]
+    expect(createdAt).to.be.closeTo(now(), 2)
+    expect(approval).to.deep.equal({
+      id: approvalId(runId, 1),
+      runId,
+      agent: 'shop',
+      pending: PAY,
+      expiresAt: null,
+      status: 'pending',
+      decision: null,
+      continuedBy: null,
+    })
+  })
+
+  it('are decided once, whoever is quicker', async () => {
+    const id = approvalId(await open([PAY]), 0)
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        approvals.decide(id, APPROVE, `key ${n}`).then(
+          () => 'won',
+          ({ code }) => code,
+        ),
+      ),
+    )
+    expect(tries.sort()).to.deep.equal([...Array(9).fill('APPROVAL_DECIDED'), 'won'])
+    const { status: decided, decision } = await approvals.get(id)
+    expect([decided, decision?.answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc' }])
+    expect(await failure(approvals.decide(id, APPROVE, 'late'))).to.deep.equal([
+      'APPROVAL_DECIDED',
+      'The approval was approved before',
+    ])
+  })
+
+  it('take changed arguments that fit, reasons, and answers together with the earlier ones', async () => {
+    const runId = await open([PAY, ASK])
+    const edit = { kind: 'approval', decision: 'edit', arguments: { amount: 'much' } } as const
+    const problem = 'amount must be number.'
+    expect(await failure(approvals.decide(approvalId(runId, 0), edit, 'me'))).to.deep.equal([
+      'REQUEST_INVALID',
+      problem,
+    ])
+    await approvals.decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
+    expect(await status(runId)).to.equal('edited')
+    const { decision } = await approvals.decide(approvalId(runId, 1), { kind: 'question', answers: [3] }, 'me')
+    expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 3], arguments: {} })
+    const other = await open([PAY])
+    await approvals.decide(approvalId(other, 0), { kind: 'approval', decision: 'reject', reason: 'no' }, 'me')
+    expect(await status(other)).to.equal('rejected')
+  })
+
+  it('are listed by page, those that are open or all', async () => {
+    const runs = [await open([PAY]), await open([PAY]), await open([PAY])]
+    const [first, second, third] = runs.map((runId) => approvalId(runId, 0)) as [string, string, string]
+    expect(await listOpen()).to.deep.equal({ ids: [first, second], hasMore: true })
+    expect(await listOpen({ after: second })).to.deep.equal({ ids: [third], hasMore: false })
+    await approvals.decide(first, APPROVE, 'me')
+    expect(await listOpen({ order: 'desc' })).to.deep.equal({ ids: [third, second], hasMore: false })
+    expect((await listOpen({ onlyOpen: false, limit: 9 })).ids).to.deep.equal([first, second, third])
+  })
+
+  it('expire, are given up and removed, and can then no longer be decided', async () => {
+    const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
+    const open1 = await open([PAY], { ttl: 60 })
+    const id = approvalId(late, 0)
+    expect(await failure(approvals.decide(id, APPROVE, 'me'))).to.deep.equal([
+      'APPROVAL_DECIDED',
+      'The approval was expired before',
+    ])
+    await approvals.expire()
+    expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])
+    await approvals.giveUp(open1, 'superseded')
+    expect(await status(open1)).to.equal('superseded')
+    await approvals.remove(late)
+    expect(await failure(approvals.get(id))).to.deep.equal(['APPROVAL_NOT_FOUND', 'Approval not found'])
+    expect((await listOpen()).ids).to.deep.equal([])
+  })
+
+  it('start one run, however often that is tried', async () => {
+    const runId = await open([PAY])
+    await approvals.decide(approvalId(runId, 0), APPROVE, 'me')
+    const decided = await approvals.ofRun(runId)
+    const tries = ['resp_a', 'resp_b'].map((other) => {
+      const { changes, equal } = approvals.claim(decided, other)
+      return records.commit(changes, { equal })
+    })
+    expect((await Promise.all(tries)).sort()).to.deep.equal([false, true])
+  })
+})
