@@ -65,6 +65,22 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.settled.catch(() => {})
   }
 
+  /**
+   * Stores the run before its agent starts: of two servers with the same request one runs it.
+   *
+   * @throws RequestRepeated when another was quicker
+   */
+  async claim(): Promise<void> {
+    try {
+      this.#persisted = await this.#options.store?.create(this.#options.draft, [])
+    } catch (error) {
+      this.#failToSave(error)
+      throw error
+    }
+    if (!this.#persisted) throw new RequestRepeated()
+    this.#stored.resolve()
+  }
+
   /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
   start(host: AgentHost, name: string, turn: Omit<Turn, 'onEvent'>): void {
     this.#handle = host.start(name, {
@@ -122,12 +138,17 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     return this.settled
   }
 
-  /** Ends it and leaves nothing behind: nobody knows of it. */
-  abandon(reason: string): void {
-    if (this.#ended) return
+  /**
+   * Ends it without an outcome: nobody waits for one.
+   *
+   * @returns false when it has ended already
+   */
+  abandon(reason: string): boolean {
+    if (this.#ended) return false
     this.#ended = true
     this.#handle?.abort(new Error(reason))
     this.#settled.resolve(this.#steps)
+    return true
   }
 
   /**

@@ -41,17 +41,34 @@ export class DurableRuns<Facts, Item> {
     return runs
   }
 
-  /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
-  start(
+  /**
+   * Starts a run. One that must not run twice is stored first.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`, `STORE_UNAVAILABLE`
+   * @throws RequestRepeated when another request with the same idempotency key was quicker
+   */
+  async start(
     host: AgentHost,
     name: string,
     turn: Omit<Turn, 'onEvent'>,
     options: DurableRunOptions<Facts, Item>,
-  ): DurableRun<Facts, Item> {
+  ): Promise<DurableRun<Facts, Item>> {
     const run = new DurableRun(options)
-    run.start(host, name, turn)
+    if (options.draft.idempotency) {
+      // A claim that has failed may have arrived: it is ended as any run that nobody runs.
+      await run.claim()
+      this.#runs.set(run.id, run)
+    }
+    try {
+      run.start(host, name, turn)
+    } catch (error) {
+      this.#runs.delete(run.id)
+      if (run.isStored) await this.store.delete(run.id)
+      throw error
+    }
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
+    if (options.store && (options.persistsSteps || run.isStored)) this.#watchOutcome(run)
     return run
   }
 
@@ -69,6 +86,11 @@ export class DurableRuns<Facts, Item> {
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
     return this.store.cancel(id)
+  }
+
+  /** Ends a run that goes on and leaves nothing behind: its client has left without knowing of it. */
+  async abandon(run: DurableRun<Facts, Item>): Promise<void> {
+    if (run.abandon('The client has left.') && run.isStored) await this.store.delete(run.id)
   }
 
   /** @returns false when there is none */
@@ -96,6 +118,19 @@ export class DurableRuns<Facts, Item> {
       if (!(error instanceof RequestRepeated)) this.#maintenance.endLater(run.id, endUnstored())
     } finally {
       this.#runs.delete(run.id)
+    }
+  }
+
+  #watchOutcome(run: DurableRun<Facts, Item>): void {
+    const unwatch = this.store.watchOutcome(run.id, () => this.#adoptOutcome(run))
+    run.settled.then(unwatch, unwatch)
+  }
+
+  async #adoptOutcome(run: DurableRun<Facts, Item>): Promise<void> {
+    try {
+      if (run.isStored && (await this.store.filterLost([run.id])).length > 0) await run.adoptStoredOutcome()
+    } catch {
+      // Maintenance looks again every second.
     }
   }
 }

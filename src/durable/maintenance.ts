@@ -115,7 +115,7 @@ export class ResponseMaintenance<Facts, Item> {
     const { runs, store } = this.#options
     const stored = [...runs.values()].flatMap(({ id, isStored }) => (isStored ? [id] : []))
     if (stored.length === 0) return
-    await this.#forEach(await store.filterEnded(stored), async (id) => runs.get(id)?.adoptStoredOutcome())
+    await this.#forEach(await store.filterLost(stored), async (id) => runs.get(id)?.adoptStoredOutcome())
   }
 
   async #clean(): Promise<void> {

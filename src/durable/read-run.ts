@@ -1,4 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import { deferred } from '../async.ts'
 import type { RunStore, StoredRun } from './run-store.ts'
 import { isEnd, type Step } from './steps.ts'
 
@@ -10,27 +10,72 @@ export interface StepLog<Facts> {
   read(from: number): Promise<readonly Step[]>
 }
 
-/** Interval at which the store is asked about a run of another server. */
-const POLL_MS = 250
+/** Interval at which the store is asked without a notice: one may have been lost. */
+const POLL_MS = 2000
 
 /** Returns the steps of a run that does not go on in this process: it has ended, or another server runs it. */
 export function readRun<Facts, Item>(
   store: RunStore<Facts, Item>,
-  { id, facts, steps }: StoredRun<Facts, Item>,
+  stored: StoredRun<Facts, Item>,
   signal: AbortSignal,
 ): StepLog<Facts> {
-  let known = steps
+  const { id, facts } = stored
+  const hasEnded = (steps: readonly Step[]) => isEnd(steps.at(-1))
+  if (hasEnded(stored.steps)) return { id, facts, read: async (from) => stored.steps.slice(from) }
+  let known: Step[] = [...stored.steps]
+  let { batches } = stored
+  const notices = new Notices((onNotice) => store.watchSteps(id, onNotice), signal)
+  /** @returns false when there is nothing left of it */
+  const readOn = async (): Promise<boolean> => {
+    const added = await store.readSteps(id, batches)
+    known.push(...added.steps)
+    batches += added.batches
+    if (added.batches > 0) return true
+    const now = await store.get(id)
+    if (now && hasEnded(now.steps)) known = [...now.steps]
+    return now !== undefined
+  }
   return {
     id,
     facts,
     async read(from) {
-      while (known.length <= from && !isEnd(known.at(-1)) && !signal.aborted) {
-        await wait(POLL_MS)
-        const now = await store.get(id)
-        if (!now) return []
-        known = now.steps
+      while (known.length <= from && !hasEnded(known) && !signal.aborted) {
+        const next = notices.next()
+        if (!(await readOn())) return []
+        if (known.length <= from && !hasEnded(known)) await next
       }
+      if (hasEnded(known)) notices.close()
       return known.slice(from)
     },
+  }
+}
+
+/** Notices of a store, one at a time. */
+class Notices {
+  readonly #end: () => void
+  #waiting = deferred()
+
+  constructor(watch: (onNotice: () => void) => () => void, signal: AbortSignal) {
+    this.#end = watch(() => this.#wake())
+    signal.addEventListener('abort', () => this.close(), { once: true })
+    if (signal.aborted) this.close()
+  }
+
+  /** Resolves with the first notice after the call, when they end, or after a while without one. */
+  next(): Promise<void> {
+    const { promise } = this.#waiting
+    const timer = setTimeout(() => this.#wake(), POLL_MS)
+    return promise.finally(() => clearTimeout(timer))
+  }
+
+  close(): void {
+    this.#end()
+    this.#wake()
+  }
+
+  #wake(): void {
+    const { resolve } = this.#waiting
+    this.#waiting = deferred()
+    resolve()
   }
 }

@@ -1,6 +1,7 @@
 import { HostError } from '../errors.ts'
 import type { Message } from '../protocols/message.ts'
-import type { Change, RecordStore } from '../store/record-store.ts'
+import { appendLog, readLog, removeLog } from '../store/record-log.ts'
+import type { Change, Guards, RecordStore } from '../store/record-store.ts'
 import {
   type Conversation,
   detach,
@@ -57,6 +58,8 @@ export interface StoredRun<Facts, Item> {
   readonly steps: readonly Step[]
   readonly inputs: number
   readonly items: readonly Item[] | undefined
+  /** Number of batches in which the steps of a run that goes on are stored. */
+  readonly batches: number
 }
 
 /** Parts of a stored run that stay the same while it goes on. */
@@ -94,9 +97,12 @@ const RUNNING = 'running:'
 export class RunStore<Facts, Item> {
   readonly #records: RecordStore
   readonly #options: RunStoreOptions<Facts, Item>
+  /** Mark of a run of this server. */
+  readonly #mark: string
 
   constructor(records: RecordStore, options: RunStoreOptions<Facts, Item>) {
     this.#records = records
+    this.#mark = JSON.stringify({ server: records.serverId })
     this.#options = options
   }
 
@@ -134,35 +140,50 @@ export class RunStore<Facts, Item> {
       ...itemRows,
       ...linkChanges(turn),
       ...(idempotency ? requestChanges(idempotency, id) : []),
-      ...(hasEnded ? [] : [[runningKey(id), JSON.stringify({ server: this.#records.serverId })] as const]),
-      ...(hasEnded || steps.length === 0 ? [] : [stepsChange(id, 0, steps)]),
+      ...(hasEnded ? [] : [[runningKey(id), this.#mark] as const]),
+      ...(hasEnded || steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]),
       ...(hasEnded ? endChanges({ row, turn }, steps) : [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]),
     ]
   }
 
   /**
-   * Adds steps to a run that goes on.
+   * Adds steps to a run of this server.
    *
    * @param batch how many times that was done before, counting from the creation
-   * @returns false when it has ended: it was cancelled or deleted
+   * @returns false when it is not this server's any more: it was cancelled, deleted, or ended by another
    */
   append(id: string, batch: number, steps: readonly Step[]): Promise<boolean> {
-    return this.#records.commit([stepsChange(id, batch, steps)], { present: [runningKey(id)] })
+    const entry = appendLog(stepsLog(id), batch, JSON.stringify(steps))
+    return this.#records.commit([entry], this.#ownedGuards(id), [changeTopic(id)])
   }
 
   /**
-   * Ends a run that goes on.
+   * Ends a run of this server.
    *
    * @param steps all of them, the end last
    * @param batches in how many they are stored so far
-   * @returns false when it has ended, or more of its steps were stored meanwhile
+   * @returns false when it is not this server's any more
    */
-  finish({ row, turn }: PersistedRun<Facts, Item>, steps: readonly Step[], batches: number): Promise<boolean> {
-    const { id } = row
-    const temporary = [runningKey(id), ...Array.from({ length: batches }, (_, batch) => stepsKey(id, batch))]
-    const removals = temporary.map((key): Change => [key, undefined])
-    const guards = { present: [runningKey(id)], absent: [stepsKey(id, batches)] }
-    return this.#records.commit([...endChanges({ row, turn }, steps), ...removals], guards)
+  finish(run: PersistedRun<Facts, Item>, steps: readonly Step[], batches: number): Promise<boolean> {
+    return this.#finish(run, steps, batches, this.#ownedGuards(run.row.id), [changeTopic(run.row.id)])
+  }
+
+  #finish(
+    { row, turn }: PersistedRun<Facts, Item>,
+    steps: readonly Step[],
+    batches: number,
+    guards: Guards,
+    notify: readonly string[],
+  ): Promise<boolean> {
+    const log = stepsLog(row.id)
+    const removals: Change[] = [[runningKey(row.id), undefined], ...removeLog(log, batches)]
+    const absent = [appendLog(log, batches, '')[0]]
+    return this.#records.commit([...endChanges({ row, turn }, steps), ...removals], { ...guards, absent }, notify)
+  }
+
+  /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
+  #ownedGuards(id: string): Guards {
+    return { equal: [[runningKey(id), this.#mark]] }
   }
 
   /** @throws HostError `RECORD_UNREADABLE` */
@@ -170,11 +191,11 @@ export class RunStore<Facts, Item> {
     const row = await this.#row(id)
     if (!row) return undefined
     const { facts, inputs, items } = row
-    if (isEnd(lastOf(row))) return { id, facts, steps: unpackSteps(row), inputs, items }
-    const { steps } = await this.#loggedSteps(id)
+    if (isEnd(lastOf(row))) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0 }
+    const { steps, batches } = await this.readSteps(id)
     // It may have ended between the two reads, and its batches be gone.
     if (steps.length === 0 && (await this.#hasEnded(id))) return this.get(id)
-    return { id, facts, steps, inputs, items }
+    return { id, facts, steps, inputs, items, batches }
   }
 
   async #hasEnded(id: string): Promise<boolean> {
@@ -182,11 +203,28 @@ export class RunStore<Facts, Item> {
     return row === undefined || isEnd(lastOf(row))
   }
 
-  async #loggedSteps(id: string): Promise<{ steps: Step[]; batches: number }> {
-    const keys = await this.#records.list({ prefix: stepsPrefix(id), limit: MAX_BATCHES })
-    const batches = await this.#records.get(keys)
-    const steps = batches.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as Step[])))
-    return { steps, batches: keys.length }
+  /**
+   * Reads steps of a run that goes on.
+   *
+   * @param from number of the first batch wanted
+   */
+  async readSteps(id: string, from = 0): Promise<{ steps: Step[]; batches: number }> {
+    const entries = await readLog(this.#records, stepsLog(id), from)
+    return { steps: entries.flatMap((entry) => JSON.parse(entry) as Step[]), batches: entries.length }
+  }
+
+  /**
+   * Calls back when steps of a run are stored, or it ends.
+   *
+   * @returns a function that ends it
+   */
+  watchSteps(id: string, onNotice: () => void): () => void {
+    return this.#records.watch([changeTopic(id)], onNotice)
+  }
+
+  /** Calls back when another request may have ended or deleted a run. */
+  watchOutcome(id: string, onNotice: () => void): () => void {
+    return this.#records.watch([outcomeTopic(id)], onNotice)
   }
 
   /**
@@ -200,9 +238,11 @@ export class RunStore<Facts, Item> {
       if (!row || !turn) return undefined
       const { steps: _none, text: _noText, ...persisted } = row
       if (isEnd(lastOf(row))) return this.get(id)
-      const { steps, batches } = await this.#loggedSteps(id)
+      const { steps, batches } = await this.readSteps(id)
+      const run = { row: persisted, turn }
+      const guards = { present: [runningKey(id)] }
       // Otherwise whoever runs it was quicker: look again.
-      if (await this.finish({ row: persisted, turn }, [...steps, end], batches)) return this.get(id)
+      if (await this.#finish(run, [...steps, end], batches, guards, topicsOf(id))) return this.get(id)
     }
     throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
   }
@@ -235,7 +275,7 @@ export class RunStore<Facts, Item> {
     const row = await this.#row(id)
     if (!row) return false
     const itemRows = row.items ? 0 : Math.ceil(row.inputs / ITEMS_PER_ROW)
-    const batches = await this.#records.list({ prefix: stepsPrefix(id), limit: MAX_BATCHES })
+    const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_BATCHES })
     const keys = [
       rowKey(id),
       runningKey(id),
@@ -246,6 +286,7 @@ export class RunStore<Facts, Item> {
     const removed = await this.#records.commit(
       keys.map((key): Change => [key, undefined]),
       { present: [rowKey(id)] },
+      topicsOf(id),
     )
     if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
     return removed
@@ -267,10 +308,10 @@ export class RunStore<Facts, Item> {
     return new Map(ids.flatMap((id, index) => (marks[index] === undefined ? [] : [[id, serverOf(marks[index])]])))
   }
 
-  /** Those of the runs that have ended, or were deleted, as far as the store knows. */
-  async filterEnded(ids: readonly string[]): Promise<string[]> {
+  /** Those of the runs that are not this server's any more: ended, deleted, or given to another. */
+  async filterLost(ids: readonly string[]): Promise<string[]> {
     const marks = await this.#records.get(ids.map(runningKey))
-    return ids.filter((_id, index) => marks[index] === undefined)
+    return ids.filter((_id, index) => marks[index] !== this.#mark)
   }
 
   /** Removes the mark of a run of which nothing else is stored. */
@@ -326,17 +367,22 @@ function itemsKey(id: string, row: number): string {
   return `items:${id}:${row}`
 }
 
-function stepsPrefix(id: string): string {
-  return `steps:${id}:`
+function stepsLog(id: string): string {
+  return `steps:${id}`
 }
 
-/** In the order of the batches: keys are compared as texts. */
-function stepsKey(id: string, batch: number): string {
-  return `${stepsPrefix(id)}${String(batch).padStart(9, '0')}`
+/** Topic of those who read a run. */
+function changeTopic(id: string): string {
+  return `run:${id}`
 }
 
-function stepsChange(id: string, batch: number, steps: readonly Step[]): Change {
-  return [stepsKey(id, batch), JSON.stringify(steps)]
+/** Topic of the server that runs it. */
+function outcomeTopic(id: string): string {
+  return `outcome:${id}`
+}
+
+function topicsOf(id: string): string[] {
+  return [changeTopic(id), outcomeTopic(id)]
 }
 
 function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, steps: readonly Step[]): Change[] {

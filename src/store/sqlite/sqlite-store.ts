@@ -23,6 +23,8 @@ type Message =
   | { readonly answers: readonly SqliteAnswer[] }
 
 const WORKER = new URL('./sqlite-worker.js', import.meta.url)
+/** Who watches comes and goes with every run. */
+const UNLISTEN_AFTER_MS = 1000
 /** Of `@keyv/sqlite`, whose table this is. */
 const KEY_PREFIX = 'keyv:'
 
@@ -38,6 +40,8 @@ export class SqliteStore implements RecordStore {
   readonly #heartbeat = new Heartbeat(() =>
     this.#ask({ kind: 'beat', serverId: this.serverId, process: describeProcess() }),
   )
+  #isListening = false
+  #unlistening: NodeJS.Timeout | undefined
   #waiting: Waiting[] = []
   #asked: readonly Waiting[] | undefined
   #asking: NodeJS.Immediate | undefined
@@ -108,10 +112,10 @@ export class SqliteStore implements RecordStore {
 
   watch(topics: readonly string[], onNotice: () => void): () => void {
     const end = this.#watchers.add(topics, onNotice)
-    this.#listen()
+    this.#listen(true)
     return () => {
       end()
-      this.#listen()
+      this.#unlistening ??= setTimeout(() => this.#unlisten(), UNLISTEN_AFTER_MS).unref()
     }
   }
 
@@ -126,14 +130,22 @@ export class SqliteStore implements RecordStore {
   async close(): Promise<void> {
     if (this.#failure) return
     this.#heartbeat.stop()
+    clearTimeout(this.#unlistening)
     this.#worker.ref()
     await this.#ask({ kind: 'close', serverId: this.serverId })
     await this.#worker.terminate()
   }
 
-  #listen(): void {
+  #listen(isOn: boolean): void {
+    if (this.#isListening === isOn) return
+    this.#isListening = isOn
     // A thread that is gone tells whoever asks next.
-    this.#ask({ kind: 'watch', isOn: this.#watchers.size > 0 }).catch(() => {})
+    this.#ask({ kind: 'watch', isOn }).catch(() => {})
+  }
+
+  #unlisten(): void {
+    this.#unlistening = undefined
+    if (this.#watchers.size === 0) this.#listen(false)
   }
 
   #ask<T>(job: SqliteJob): Promise<T> {

@@ -7,7 +7,7 @@ import { DurableRuns } from '../../../durable/durable-runs.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
 import { RunIds } from '../../../durable/run-ids.ts'
 import type { Draft, StoredRun } from '../../../durable/run-store.ts'
-import { nowSeconds } from '../../../durable/steps.ts'
+import { isEnd, nowSeconds } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { openStore } from '../../../store/open-store.ts'
@@ -107,7 +107,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       user: user ?? undefined,
       metadata: metadata ?? undefined,
     }
-    const run = this.#runs.start(this.#options.host, body.model, turn, {
+    const run = await this.#runs.start(this.#options.host, body.model, turn, {
       draft,
       store: store ? this.#runs.store : undefined,
       persistsSteps: isLive,
@@ -171,7 +171,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { raw } = reply
     if (!survivesDisconnect(run)) {
       raw.once('close', () => {
-        if (!raw.writableFinished) run.abandon('The client has left.')
+        // A store that is down: maintenance ends what nobody runs.
+        if (!raw.writableFinished) void this.#runs.abandon(run).catch(() => {})
       })
     }
     const steps = await run.settled.catch((error: unknown) => {
@@ -205,9 +206,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   /** Answers as the first request was answered; undefined when there is nothing left of it. */
   async #replay(id: string, body: CreateRequest, reply: FastifyReply): Promise<unknown> {
-    const run = this.#runs.get(id)
-    if (run && !body.stream && !run.facts.background) await run.settled.catch(() => {})
-    const stored = await this.#runs.store.get(id)
+    const first = await this.#runs.store.get(id)
+    const stored = first && (await this.#whenAnswered(first, body, reply))
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
     if (body.stream) return this.#join(stored, 0, reply)
@@ -215,6 +215,19 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
     throw new HostError('AGENT_FAILED', record.error?.message ?? 'Agent execution failed')
+  }
+
+  /** Waits for the end of a run whose client gets all of it at once. */
+  async #whenAnswered(first: Stored, { stream }: CreateRequest, reply: FastifyReply): Promise<Stored | undefined> {
+    if (stream || first.facts.background) return first
+    const leaving = new AbortController()
+    reply.raw.once('close', () => leaving.abort())
+    const log = this.#runs.read(first, leaving.signal)
+    for (let from = 0; ; ) {
+      const steps = await log.read(from).catch(() => [])
+      from += steps.length
+      if (steps.length === 0 || isEnd(steps.at(-1))) return this.#runs.store.get(first.id)
+    }
   }
 
   async #get({ params: { id }, query }: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
