@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type {
   BuildFailure,
@@ -16,6 +16,7 @@ import type {
 } from 'esbuild'
 import { withDeadline } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { findStackPlace } from './find-stack-place.ts'
 import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
 
@@ -143,12 +144,8 @@ export class ProjectCode {
   /** The first place in the project that an error's stack names. */
   #placeOf(error: unknown, file: string): string {
     const stack = error instanceof Error ? (error.stack ?? '') : ''
-    for (const [, path, line, column] of stack.matchAll(/\(?((?:file:\/\/)?\/[^():]+):(\d+):(\d+)\)?/g)) {
-      const absolute = path?.startsWith('file:') ? fileURLToPath(path) : (path ?? '')
-      const inside = relative(this.#projectDir, absolute)
-      if (!inside.startsWith('..') && !isAbsolute(inside)) return `${this.#name(absolute)}:${line}:${column}`
-    }
-    return this.#name(file)
+    const place = findStackPlace(stack, this.#projectDir)
+    return place ? `${place.file}:${place.line}:${place.column}` : this.#name(file)
   }
 
   #name(file: string): string {

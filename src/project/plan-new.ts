@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { isReservedFileName } from '../definition/reserved-file-name.ts'
 import { HostError } from '../errors.ts'
 import type { PlannedFile } from './write-files.ts'
 
@@ -48,6 +49,8 @@ export async function planNew(kind: string, name: string): Promise<PlannedFile[]
       'OPTION_INVALID',
       `The name of ${kind === 'agent' ? 'an' : 'a'} ${kind} must be ${rule}; not '${name}'.`,
     )
+  if (isReservedFileName(name.replace(/^.*\//, '')))
+    throw new HostError('OPTION_INVALID', `'${name}' is no name for a file: Windows reserves it for a device.`)
   const text = await readFile(new URL(template, TEMPLATES), 'utf8')
   const words = name.split(/[-/]/)
   const capitalised = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import secureJson from 'secure-json-parse'
 import { HostError, messageOf } from '../errors.ts'
 
 /** What nests deeper can be parsed and then breaks JSON.stringify. */
@@ -20,10 +21,10 @@ export function acceptJsonOnly(app: FastifyInstance): void {
   })
 }
 
-/** @throws Error also for what is nested too deep */
+/** @throws Error also for what is nested too deep, or has keys that change the prototypes of objects (`__proto__`) */
 export function parseJson(text: string): unknown {
   if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
-  return JSON.parse(text)
+  return secureJson.parse(text)
 }
 
 /** Counts brackets outside of strings. Each level takes two of them, so short texts need no look. */

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { isReservedFileName } from '../definition/reserved-file-name.ts'
 
 /** Files kept open for writing. */
 const MAX_OPEN = 64
@@ -29,17 +30,26 @@ export class TraceFiles {
   /** By the name in lower case. */
   readonly #names = new Map<string, string>()
 
-  /** @param dir absolute; it is made, for the owner alone */
-  constructor(dir: string) {
+  readonly #platform: NodeJS.Platform
+
+  /** @param dir absolute; it is created, for the owner alone */
+  constructor(dir: string, platform: NodeJS.Platform = process.platform) {
     this.dir = dir
+    this.#platform = platform
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     chmodSync(dir, 0o700)
     for (const { name } of this.list()) this.#names.set(name.toLowerCase(), name)
   }
 
   nameOf(agentId: string): string {
-    const name = `${encodeURIComponent(agentId)}.jsonl`
+    const name = `${this.#toFileName(agentId)}.jsonl`
     return this.#names.get(name.toLowerCase()) ?? name
+  }
+
+  #toFileName(agentId: string): string {
+    if (this.#platform !== 'win32' || !isReservedFileName(agentId)) return encodeURIComponent(agentId)
+    // `con` -> `%63on`: letters are never encoded otherwise.
+    return `%${agentId.charCodeAt(0).toString(16)}${encodeURIComponent(agentId.slice(1))}`
   }
 
   path(name: string): string {

@@ -4,6 +4,13 @@ import { chat, closeServers, makeServer, readEvents } from '../support/server.ts
 
 const COMPLETIONS = '/compat/chat/completions'
 
+const MARKED = {
+  'agents/marked.yml': 'id: marked\nmodules: [{ id: main, module: marked }]',
+  'modules/marked.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Marked', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ async handleText(reason, run) { await response.respondText('so far'); run.markIncomplete(reason) } }) })`,
+}
+
 describe('ChatCompatApiAdapter', () => {
   afterEach(closeServers)
 
@@ -34,6 +41,24 @@ describe('ChatCompatApiAdapter', () => {
       choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
     })
+  })
+
+  it('says why an answer was broken off, when the agent marked it so', async () => {
+    const { app } = await makeServer({}, MARKED)
+    const reasonOf = async (reason: string, more: object = {}) => {
+      const payload = chat('marked', reason, more)
+      return app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+    }
+    for (const [reason, expected] of [
+      ['max_output_tokens', 'length'],
+      ['max_tokens', 'length'],
+      ['content_filter', 'content_filter'],
+      ['max_steps', 'stop'],
+    ] as const) {
+      expect((await reasonOf(reason)).json().choices[0].finish_reason).to.equal(expected)
+      const chunks = readEvents((await reasonOf(reason, { stream: true })).body) as { choices: object[] }[]
+      expect(chunks.at(-2)?.choices[0]).to.deep.equal({ index: 0, delta: {}, finish_reason: expected })
+    }
   })
 
   it('streams chunks: the role first, then content, an empty delta, and [DONE]', async () => {

@@ -50,6 +50,36 @@ describe('buildServer', () => {
     expect((await post(deep(99)))[0]).to.equal(200)
   })
 
+  it('refuses keys that would change the prototypes of objects', async () => {
+    const body = (extra: string) => `{"model":"probe","messages":[{"role":"user","content":"facts"}]${extra}}`
+    const post = (payload: string) => refusal({ method: 'POST', url: COMPLETIONS, payload, headers: JSON_TYPE })
+    for (const extra of [',"metadata":{"__proto__":{"admin":true}}', ',"x":{"constructor":{"prototype":{"a":1}}}']) {
+      expect(await post(body(extra))).to.deep.equal([
+        400,
+        { detail: 'The body is not valid JSON: Object contains forbidden prototype property' },
+      ])
+    }
+    expect((await post(body(',"metadata":{"text":"\\"__proto__\\": 1"}')))[0]).to.equal(200)
+  })
+
+  it('shows nothing of a fault of its own: the message of a 500 stays in the log', async () => {
+    const files = {
+      'adapters/faulty.ts': `import { HostError } from 'agent-host'
+export class Faulty { adapt(app) {
+  app.get('/ours', () => { throw new HostError('PROJECT_INVALID', 'the secret is 42') })
+  app.get('/other', () => { throw new Error('the secret is 42') })
+  app.get('/odd', () => { throw Object.assign(new Error('the secret is 42'), { statusCode: 599 }) })
+} }`,
+    }
+    const { app } = await makeServer({ adapters: ['./adapters/faulty.ts#Faulty'], debug: false }, files)
+    const answers = await Promise.all(['/ours', '/other', '/odd'].map((url) => app.inject({ url })))
+    expect(answers.map(({ statusCode, body }) => [statusCode, body])).to.deep.equal([
+      [500, '{"detail":"Internal Server Error"}'],
+      [500, '{"detail":"Internal Server Error"}'],
+      [599, '{"detail":"Internal Server Error"}'],
+    ])
+  })
+
   it('serves only the names of this machine while it is bound to it', async () => {
     const { app } = await makeServer({ allowedHosts: ['agents.test'] })
     const status = async (host: string) => (await app.inject({ url: '/compat/models', headers: { host } })).statusCode

@@ -3,6 +3,7 @@ import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { makeRedact } from '../../src/trace/redact.ts'
+import { TraceFiles } from '../../src/trace/trace-files.ts'
 import { Traces, type TracesOptions } from '../../src/trace/traces.ts'
 import { echoRun, eventOf } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
@@ -303,6 +304,19 @@ describe('Traces', () => {
     ])
     const own = await traces.query('metrics', { ...query, moduleId: '__response__' })
     expect([own.total.count, own.total.p95_ms]).deep.equal([2, 0.5])
+  })
+
+  it('keeps clear of the names that Windows reserves for devices', async () => {
+    const { dir } = await makeProject()
+    const windows = new TraceFiles(dir, 'win32')
+    expect(['con', 'Aux.helper', 'com1', 'console', 'a.con'].map((id) => windows.nameOf(id))).to.deep.equal([
+      '%63on.jsonl',
+      '%41ux.helper.jsonl',
+      '%63om1.jsonl',
+      'console.jsonl',
+      'a.con.jsonl',
+    ])
+    expect(new TraceFiles(dir, 'linux').nameOf('con')).to.equal('con.jsonl')
   })
 
   it('says what is wrong when the folder cannot be used', async () => {

@@ -1,5 +1,7 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import type { Log } from 'agent-host'
+import spawn from 'cross-spawn'
+import { endProcessTree } from './end-process-tree.ts'
 
 const MAX_LOGGED_CHARS = 2000
 const MAX_LOGGED_LINES_PER_SECOND = 100
@@ -49,7 +51,9 @@ export class LineChild {
     const { command, args, cwd, env, onExit } = options
     this.#options = options
     // A process group of its own, so that whatever it starts goes with it.
-    this.#process = spawn(command, args, { cwd, env, detached: process.platform !== 'win32', stdio: 'pipe' })
+    const detached = process.platform !== 'win32'
+    // With three pipes none of its streams is null.
+    this.#process = spawn(command, args, { cwd, env, detached, stdio: 'pipe' }) as ChildProcessWithoutNullStreams
     runningChildren().add(this)
     this.#process.stdout.setEncoding('utf8').on('data', (text: string) => this.#receive(text))
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.#logOutput(text))
@@ -120,12 +124,6 @@ export class LineChild {
 
   #signal(signal: NodeJS.Signals): void {
     const { pid } = this.#process
-    if (pid === undefined) return
-    try {
-      process.kill(-pid, signal)
-    } catch (error) {
-      // The group is gone already; systems without groups have the process alone.
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') this.#process.kill(signal)
-    }
+    if (pid !== undefined && !endProcessTree(pid, signal)) this.#process.kill(signal)
   }
 }

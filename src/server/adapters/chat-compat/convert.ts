@@ -2,7 +2,7 @@ import { HostError } from '../../../errors.ts'
 import type { Message, ToolCall } from '../../../protocols/message.ts'
 import type { Usage } from '../../../protocols/run.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
-import type { Turn } from '../../../run/turn.ts'
+import type { RunResult, Turn } from '../../../run/turn.ts'
 import type { ChatCompletion, ChatMessage, ChatRequest } from './schema.ts'
 
 /**
@@ -76,15 +76,31 @@ export interface Completion {
   readonly model: string
 }
 
-export function toCompletion({ id, created, model }: Completion, text: string, usage: Readonly<Usage>): ChatCompletion {
+type FinishReason = ChatCompletion['choices'][number]['finish_reason']
+
+/** Reasons by which modules mark an answer that is not complete, in the terms of this API; any other is a plain `stop`. */
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  max_output_tokens: 'length',
+  max_tokens: 'length',
+  content_filter: 'content_filter',
+}
+
+function toFinishReason(incompleteReason: string | undefined): FinishReason {
+  return FINISH_REASONS[incompleteReason ?? ''] ?? 'stop'
+}
+
+/** What a completion takes from the result of its run. */
+type Ending = Pick<RunResult, 'usage' | 'incompleteReason'>
+
+export function toCompletion({ id, created, model }: Completion, text: string, ending: Ending): ChatCompletion {
   const message = { role: 'assistant' as const, content: text }
   return {
     id,
     object: 'chat.completion',
     created,
     model,
-    choices: [{ index: 0, message, finish_reason: 'stop' }],
-    usage: toUsage(usage),
+    choices: [{ index: 0, message, finish_reason: toFinishReason(ending.incompleteReason) }],
+    usage: toUsage(ending.usage),
   }
 }
 
@@ -114,9 +130,10 @@ export class ChunkWriter {
     return `${this.#head}{"index":0,"delta":{"content":${JSON.stringify(text)}},"finish_reason":null}]}\n\n`
   }
 
-  end(usage: Readonly<Usage> | undefined): string {
-    const last = `${this.#head}{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n`
-    const counted = usage ? `${this.#head}],"usage":${JSON.stringify(toUsage(usage))}}\n\n` : ''
+  /** @param includeUsage whether the client asked for the usage, which is a chunk of its own */
+  end({ usage, incompleteReason }: Ending, includeUsage: boolean): string {
+    const last = `${this.#head}{"index":0,"delta":{},"finish_reason":"${toFinishReason(incompleteReason)}"}]}\n\n`
+    const counted = includeUsage ? `${this.#head}],"usage":${JSON.stringify(toUsage(usage))}}\n\n` : ''
     return `${last}${counted}${DONE}`
   }
 

@@ -71,8 +71,8 @@ export class ChatCompatApiAdapter implements Adapter {
       text += eventToText(event)
     })
     const handle = startForReply(reply, this.#host, body.model, turn)
-    const { usage } = await handle.result
-    return toCompletion(nameCompletion(handle, body), text, usage)
+    const result = await handle.result
+    return toCompletion(nameCompletion(handle, body), text, result)
   }
 
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
@@ -90,8 +90,8 @@ export class ChatCompatApiAdapter implements Adapter {
     })
     stream.send(chunks.start())
     try {
-      const { usage } = await handle.result
-      stream.end(chunks.end(body.stream_options?.include_usage ? usage : undefined))
+      const result = await handle.result
+      stream.end(chunks.end(result, body.stream_options?.include_usage ?? false))
     } catch (error) {
       logFailure(error, request)
       stream.end(chunks.failure(this.#describeFailure(error)))

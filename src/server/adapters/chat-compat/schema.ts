@@ -45,7 +45,7 @@ export const ChatCompletion = Type.Object({
     Type.Object({
       index: Type.Integer(),
       message: Type.Object({ role: Type.Literal('assistant'), content: Type.String() }),
-      finish_reason: Type.Literal('stop'),
+      finish_reason: Type.Union([Type.Literal('stop'), Type.Literal('length'), Type.Literal('content_filter')]),
     }),
   ),
   usage: Type.Object({
