@@ -33,6 +33,8 @@ export type ErrorCode = keyof typeof ERROR_CODES
 export interface HostErrorOptions {
   /** What the reader can do next, one line each. */
   suggestions?: readonly string[]
+  /** Path of the field of a request that is wrong, `messages[0].role`. */
+  field?: string | undefined
   /** The first error, kept as it was thrown. */
   cause?: unknown
 }
@@ -43,12 +45,14 @@ export class HostError extends Error {
   readonly code: ErrorCode
   readonly statusCode: number
   readonly suggestions: readonly string[]
+  readonly field: string | undefined
 
-  constructor(code: ErrorCode, message: string, { suggestions = [], cause }: HostErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, { suggestions = [], field, cause }: HostErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.statusCode = ERROR_CODES[code]
     this.suggestions = suggestions
+    this.field = field
   }
 }
 

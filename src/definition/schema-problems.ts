@@ -12,7 +12,7 @@ export interface ValueProblem {
 }
 
 /** The parts of JSON Schema that are read here. */
-interface SchemaNode {
+export interface SchemaNode {
   readonly type?: string
   readonly const?: unknown
   readonly enum?: readonly unknown[]
@@ -94,29 +94,35 @@ interface Misfit {
   readonly message: string
 }
 
-function describeSchemaError(schema: SchemaNode, { keyword, instancePath, params, message }: Misfit): ValueProblem[] {
-  const path = parsePointer(instancePath)
+/** @param base path of the value that the schema is for */
+export function describeSchemaError(
+  schema: SchemaNode,
+  { keyword, instancePath, params, message }: Misfit,
+  base: Path = [],
+): ValueProblem[] {
+  const inner = parsePointer(instancePath)
+  const path = [...base, ...inner]
   if (keyword === 'required') {
     const { requiredProperties } = params as { requiredProperties: readonly string[] }
     return requiredProperties.map((key) => problemAt([...path, key], 'is missing'))
   }
   if (keyword === 'additionalProperties') {
     const { additionalProperties = [] } = params as { additionalProperties?: readonly string[] }
-    const known = schemasAt(schema, path).flatMap((node) => Object.keys(node.properties ?? {}))
+    const known = schemasAt(schema, inner).flatMap((node) => Object.keys(node.properties ?? {}))
     return additionalProperties.map((key) => unknownKey([...path, key], key, known))
   }
-  if (keyword === 'anyOf') return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, path))}`)]
+  if (keyword === 'anyOf') return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, inner))}`)]
   if (keyword === 'const' || keyword === 'enum') {
-    return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, path))}`)]
+    return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, inner))}`)]
   }
   return [problemAt(path, message)]
 }
 
-function problemAt(path: Path, message: string): ValueProblem {
+export function problemAt(path: Path, message: string): ValueProblem {
   return { path, message: `${path.length > 0 ? formatPath(path) : 'It'} ${message}.`, suggestions: [] }
 }
 
-function describeSchemas(nodes: readonly SchemaNode[]): string {
+export function describeSchemas(nodes: readonly SchemaNode[]): string {
   const values = nodes.flatMap((node) => node.enum ?? (node.const === undefined ? [] : [node.const]))
   const types = nodes.filter((node) => node.const === undefined && !node.enum).map(describeType)
   const named = values.length > 0 ? [`one of ${listNames(values.map(String))}`] : []

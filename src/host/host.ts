@@ -8,6 +8,7 @@ import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import { Agent } from '../run/agent.ts'
+import type { AgentCapabilities } from '../run/agent-capabilities.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { AgentInfo, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
@@ -46,6 +47,8 @@ export interface Target {
   readonly agent: AgentInfo
   /** `__entry__` for the agent itself. */
   readonly entryPoint: string
+  /** What that entry point takes beside text. */
+  readonly capabilities: Pick<AgentCapabilities, 'attachments' | 'takesClientTools' | 'takes'>
 }
 
 /** What stands between an agent and its entry point in a name. */
@@ -198,7 +201,7 @@ export class AgentHost {
    */
   resolve(name: string, separator: NameSeparator = '/'): Target {
     const { agent, entryPoint } = this.#find(name, separator)
-    return { agent: agent.info, entryPoint }
+    return { agent: agent.info, entryPoint, capabilities: agent.capabilities(entryPoint) }
   }
 
   /**
@@ -354,9 +357,14 @@ export class AgentHost {
     if (this.#closed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
   }
 
+  /** Of the agents, and of their entry points. */
+  #names(): string[] {
+    return this.list().flatMap(({ id, entryPoints }) => [id, ...entryPoints.map((entryPoint) => `${id}/${entryPoint}`)])
+  }
+
   #notFound(name: string): HostError {
     return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, {
-      suggestions: didYouMean(name, this.#agents.keys()),
+      suggestions: didYouMean(name, this.#names()),
     })
   }
 }

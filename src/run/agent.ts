@@ -176,10 +176,11 @@ export class Agent {
     if (policy === 'refuse' && option !== undefined) {
       throw run.state.refuse(`Agent '${run.agentId}' takes no options for its model (here: ${option}).`)
     }
-    this.#capabilities(run.entryPoint).check(run, messages, answers !== undefined)
+    this.capabilities(run.entryPoint).check(run, messages, answers !== undefined)
   }
 
-  #capabilities(entryPoint: string): AgentCapabilities {
+  /** Abilities at one of its entry points. */
+  capabilities(entryPoint: string): AgentCapabilities {
     let known = this.#capabilitiesByEntry.get(entryPoint)
     if (!known) {
       known = capabilitiesOf(this.#entryPoints.get(entryPoint) as EntryPoint, this.#modules)

@@ -3,6 +3,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HostError, messageOf } from '../errors.ts'
 import { describeException } from '../run/call-event.ts'
 import type { Redact } from '../trace/redact.ts'
+import { COMPAT, type Dialect } from './dialect.ts'
 
 /** What a client is told of an error. */
 interface ErrorReply {
@@ -43,15 +44,13 @@ export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFai
   }
 }
 
-/** Answers every error with `{"detail": "<text>"}`, and logs what is our fault or the agent's. */
-export function makeErrorHandler(describeFailure: DescribeFailure) {
+/** Answers every error in the words of a dialect, and logs what is our fault or the agent's. */
+export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dialect = COMPAT) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
-    const { statusCode, detail, headers } = replyFor(error, describeFailure)
-    if (statusCode >= 500) logFailure(error, request)
-    reply
-      .code(statusCode)
-      .headers(headers ?? {})
-      .send({ detail })
+    const { headers = {}, ...refusal } = replyFor(error, describeFailure)
+    if (refusal.statusCode >= 500) logFailure(error, request)
+    const { statusCode, body } = dialect.toErrorReply(refusal, error)
+    reply.code(statusCode).headers(headers).send(body)
   }
 }
 

@@ -26,6 +26,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly requireAuth: boolean
   /** Whether `GET /metrics` is there. */
   readonly metrics: boolean
+  /** Whether the dialect of the vendors, under `/v1`, is left out. */
+  readonly noV1: boolean
 }
 
 /** One option: how it is named everywhere, and how its value is read. */
@@ -125,6 +127,14 @@ export const SERVER_OPTIONS: Facts = {
     flag: 'metrics',
     variable: 'AGENT_HOST_METRICS',
     description: 'Serve GET /metrics, in the text format of Prometheus',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  noV1: {
+    flag: 'no-v1',
+    variable: 'AGENT_HOST_NO_V1',
+    description: 'Serve the chat and responses APIs under /compat alone, not under /v1 too',
     kind: 'switch',
     default: false,
     read: readBoolean,

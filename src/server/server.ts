@@ -5,7 +5,8 @@ import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type OpenedProject, openProject } from '../assembly/open-project.ts'
 import { openLog, type ServerLog } from '../assembly/project-log.ts'
-import { findValueProblems } from '../definition/schema-problems.ts'
+import { findFirstProblem } from '../definition/first-problem.ts'
+import { formatPath } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
@@ -14,6 +15,7 @@ import type { Adapter, AdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { trackMethods } from './allowed-methods.ts'
+import { dialectOf } from './dialect.ts'
 import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
 import { EventStreams } from './event-streams.ts'
 import { checkHost, isLoopback } from './host-check.ts'
@@ -92,7 +94,7 @@ async function assemble(
   const streams = new EventStreams()
   drainOnClose(app, project, streams)
   logRequests(app, log)
-  answerUnknownRoutes(app)
+  answerUnknownRoutes(app, options)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
   if (options.metrics) await serveMetrics(app, options, host, streams)
@@ -185,9 +187,9 @@ function validate(schema: TSchema) {
   const validator = Compile(schema)
   return (value: unknown) => {
     if (validator.Check(value)) return { value }
-    const [problem] = findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })
-    const message = problem?.message ?? 'The body is not valid.'
-    return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body ')) }
+    const { message = 'The body is not valid.', path = [] } = findFirstProblem(schema, value) ?? {}
+    const field = path.length > 0 ? formatPath(path) : undefined
+    return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body '), { field }) }
   }
 }
 
@@ -206,12 +208,14 @@ function logRequests(app: FastifyInstance, log: ServerLog): void {
   })
 }
 
-function answerUnknownRoutes(app: FastifyInstance): void {
+function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions): void {
   const methodsOf = trackMethods(app)
   app.setNotFoundHandler((request, reply) => {
-    const methods = methodsOf(request.url.split('?', 1)[0] ?? '')
-    if (methods.length === 0) return reply.code(404).send({ detail: 'Not Found' })
-    return reply.code(405).header('allow', methods.join(', ')).send({ detail: 'Method Not Allowed' })
+    const path = request.url.split('?', 1)[0] ?? ''
+    const methods = methodsOf(path)
+    if (methods.length > 0) reply.header('allow', methods.join(', '))
+    const [statusCode, detail] = methods.length === 0 ? [404, 'Not Found'] : [405, 'Method Not Allowed']
+    return reply.code(statusCode).send(dialectOf(path, options).toErrorReply({ statusCode, detail }).body)
   })
 }
 

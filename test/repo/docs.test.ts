@@ -52,7 +52,7 @@ describe('the code of the README', () => {
 
 describe('docs/cli.md', () => {
   it('lists every option of the server with its variable', () => {
-    const rows = [...read('docs/cli.md').matchAll(/^\| `--([a-z-]+)[^|`]*(?:\\\|[^|`]*)?`\s*\| `([A-Z_]+)`/gm)]
+    const rows = [...read('docs/cli.md').matchAll(/^\| `--([a-z0-9-]+)[^|`]*(?:\\\|[^|`]*)?`\s*\| `([A-Z0-9_]+)`/gm)]
     expect(rows.map(([, flag, variable]) => ({ flag, variable }))).to.deep.equal(
       Object.values(SERVER_OPTIONS).map(({ flag, variable }) => ({ flag, variable })),
     )

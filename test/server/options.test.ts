@@ -39,6 +39,7 @@ describe('server options', () => {
       drainTimeout: 10,
       requireAuth: false,
       metrics: false,
+      noV1: false,
     })
   })
 

@@ -143,8 +143,8 @@ describe('POST /compat/responses', () => {
       [{ model: 'talk/nobody', input: 'x' }, 'model not found'],
       [{ model: 'talk', input: [{ role: 'assistant', content: 'x' }] }, 'input must contain a user message'],
       [{ model: 'talk', input: [{ type: 'reasoning', summary: [] }] }, 'input must contain a user message'],
-      [{ model: 'talk', input: [{ role: 'user' }] }, 'input.0.content must be a string or an array of parts'],
-      [{ model: 'talk', input: [{ content: 'x' }] }, 'input.0.role must be one of user, assistant, system, developer'],
+      [{ model: 'talk', input: [{ role: 'user' }] }, 'input[0].content must be a string or an array of parts'],
+      [{ model: 'talk', input: [{ content: 'x' }] }, 'input[0].role must be one of user, assistant, system, developer'],
       [
         { model: 'talk', input: 'x', background: true, store: false },
         'background needs store: a response that is not stored cannot be fetched',

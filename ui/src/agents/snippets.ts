@@ -30,7 +30,7 @@ export function openaiSnippet({ model, message, hasKey }: SnippetFacts): string 
   return [
     `import OpenAI from 'openai'`,
     '',
-    `const client = new OpenAI({ baseURL: '${baseUrl()}/compat', apiKey: ${key} })`,
+    `const client = new OpenAI({ baseURL: '${baseUrl()}/v1', apiKey: ${key} })`,
     'const completion = await client.chat.completions.create({',
     `  model: ${JSON.stringify(model)},`,
     `  messages: [{ role: 'user', content: ${JSON.stringify(message)} }],`,

@@ -1,15 +1,17 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import { HostError } from '../../../errors.ts'
-import type { AgentInfo, RunHandle } from '../../../run/turn.ts'
+import type { RunHandle } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
+import type { Dialect } from '../../dialect.ts'
 import { logFailure } from '../../error-replies.ts'
 import { eventToText } from '../../event-to-text.ts'
 import { startForReply } from '../../run-turn.ts'
+import { serveDialects } from '../../serve-dialects.ts'
 import { ChunkWriter, type Completion, toCompletion, toTurn } from './convert.ts'
-import { ChatCompletion, ChatRequest, type ModelEntry, ModelList } from './schema.ts'
+import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
+import { ChatCompletion, ChatRequest, DescribedModelList, ModelList } from './schema.ts'
 
 /** Agents as models of a chat-completions-compatible API. */
 export class ChatCompatApiAdapter implements Adapter {
@@ -35,15 +37,17 @@ export class ChatCompatApiAdapter implements Adapter {
     this.#describeFailure = describeFailure
   }
 
-  adapt(app: FastifyInstance): void {
-    const routes = app.withTypeProvider<TypeBoxTypeProvider>()
-    routes.addHook('onRequest', requireBearer(this.#apiKey))
-    routes.get('/compat/models', { schema: { response: { 200: ModelList } } }, () => this.#listModels())
-    routes.get('/compat/models/*', { schema: { params: Type.Object({ '*': Type.String() }) } }, ({ params }, reply) =>
-      this.#getModel(params['*'], reply),
-    )
+  async adapt(app: FastifyInstance): Promise<void> {
+    app.addHook('onRequest', requireBearer(this.#apiKey))
+    const [options, describeFailure] = [this.#options, this.#describeFailure]
+    await serveDialects(app, { options, describeFailure }, (scope, dialect) => this.#addRoutes(scope, dialect))
+  }
+
+  #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
+    const routes = scope.withTypeProvider<TypeBoxTypeProvider>()
+    this.#addModels(scope, dialect)
     routes.post(
-      '/compat/chat/completions',
+      '/chat/completions',
       {
         schema: { body: ChatRequest, response: { 200: ChatCompletion } },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
@@ -52,13 +56,14 @@ export class ChatCompatApiAdapter implements Adapter {
     )
   }
 
-  #listModels() {
-    return { object: 'list' as const, data: this.#host.list().map(toModelEntry) }
-  }
-
-  #getModel(name: string, reply: FastifyReply) {
-    const info = this.#host.get(name)
-    return info ? toModelEntry(info) : reply.code(404).send({ detail: 'model not found' })
+  #addModels(scope: FastifyInstance, { isExtended }: Dialect): void {
+    const schema = { response: { 200: isExtended ? DescribedModelList : ModelList } }
+    const list = isExtended ? listDescribedModels : listModels
+    scope.get('/models', { schema }, () => ({ object: 'list', data: list(this.#host) }))
+    scope.get<{ Params: { '*': string } }>('/models/*', ({ params: { '*': name } }, reply) => {
+      if (isExtended) return describeModel(this.#host, name)
+      return this.#host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
+    })
   }
 
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
@@ -110,8 +115,4 @@ function findMissing(body: unknown): HostError | undefined {
   const { model, messages } = (body ?? {}) as { model?: unknown; messages?: unknown }
   if ((model ?? undefined) !== undefined && (messages ?? undefined) !== undefined) return undefined
   return new HostError('REQUEST_INVALID', 'model and messages are required')
-}
-
-function toModelEntry({ id }: AgentInfo): ModelEntry {
-  return { id, object: 'model', created: 0, owned_by: 'agent-host' }
 }

@@ -64,4 +64,18 @@ export const ModelEntry = Type.Object({
 })
 export type ModelEntry = Static<typeof ModelEntry>
 
+/** Entry under `/v1`: what the agent is for, and what it takes beside text. */
+const DescribedModel = Type.Object({
+  ...ModelEntry.properties,
+  description: Type.String(),
+  capabilities: Type.Object({
+    tools: Type.Boolean(),
+    images: Type.Boolean(),
+    audio: Type.Boolean(),
+    files: Type.Boolean(),
+  }),
+})
+export type DescribedModel = Static<typeof DescribedModel>
+
 export const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(ModelEntry) })
+export const DescribedModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(DescribedModel) })

@@ -60,10 +60,10 @@ function toInputItem(raw: RawInputItem, index: number, id: string, created_at: n
   if (type === 'item_reference') return { id, type, created_at, ...{ reference } }
   if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content }) }
   if (!role) {
-    throw new HostError('REQUEST_INVALID', `input.${index}.role must be one of user, assistant, system, developer`)
+    throw new HostError('REQUEST_INVALID', `input[${index}].role must be one of user, assistant, system, developer`)
   }
   if (content === undefined || content === null) {
-    throw new HostError('REQUEST_INVALID', `input.${index}.content must be a string or an array of parts`)
+    throw new HostError('REQUEST_INVALID', `input[${index}].content must be a string or an array of parts`)
   }
   const parts = typeof content === 'string' ? [textPart(role, content)] : content
   return { ...rest, id, type, role, content: parts, created_at }

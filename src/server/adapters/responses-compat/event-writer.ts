@@ -1,4 +1,6 @@
 import { type CallStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
+import { COMPAT, type Dialect } from '../../dialect.ts'
+import { toExtendedRecord } from './extended-record.ts'
 import { endRecord, Output } from './output.ts'
 import type { ResponseRecord } from './schema.ts'
 
@@ -12,6 +14,8 @@ export const DONE = 'data: [DONE]\n\n'
 export class EventWriter {
   readonly #after: number
   readonly #output: Output
+  readonly #isExtended: boolean
+  readonly #deltaHead: string
   #record: ResponseRecord
   #sequence = 0
   #written = ''
@@ -22,10 +26,12 @@ export class EventWriter {
    * @param begun the record as it was at the beginning
    * @param after number of the last event that the client has: only later ones are written
    */
-  constructor(begun: ResponseRecord, after = 0) {
+  constructor(begun: ResponseRecord, after = 0, { isExtended }: Dialect = COMPAT) {
     this.#record = begun
     this.#after = after
     this.#output = new Output(begun.id)
+    this.#isExtended = isExtended
+    this.#deltaHead = this.#head('response.output_text.delta')
   }
 
   /** The events that open every stream. */
@@ -54,7 +60,7 @@ export class EventWriter {
     this.#output.addText(text)
     // By hand: most events are of this kind.
     if (++this.#sequence > this.#after) {
-      this.#written += `${DELTA}${this.#sequence}${this.#delta}${JSON.stringify(text)}}\n\n`
+      this.#written += `${this.#deltaHead}${this.#sequence}${this.#delta}${JSON.stringify(text)}}\n\n`
     }
   }
 
@@ -100,7 +106,8 @@ export class EventWriter {
       if (this.#output.isOpen) this.#closeMessage()
     }
     this.#record = endRecord(this.#record, this.#output, step)
-    this.#write(`response.${step.end}`, `"response":${JSON.stringify(this.#record)}`)
+    const record = this.#isExtended ? toExtendedRecord(this.#record) : this.#record
+    this.#write(`response.${record.status}`, `"response":${JSON.stringify(record)}`)
   }
 
   #writeFields(type: string, fields: object): void {
@@ -110,7 +117,12 @@ export class EventWriter {
   #write(type: string, fields: string): void {
     const sequence = ++this.#sequence
     if (sequence <= this.#after) return
-    this.#written += `data: {"type":"${type}","sequence_number":${sequence},${fields}}\n\n`
+    this.#written += `${this.#head(type)}${sequence},${fields}}\n\n`
+  }
+
+  /** An event up to its number. */
+  #head(type: string): string {
+    return `${this.#isExtended ? `event: ${type}\n` : ''}data: {"type":"${type}","sequence_number":`
   }
 
   #take(): string {
@@ -119,5 +131,3 @@ export class EventWriter {
     return written
   }
 }
-
-const DELTA = 'data: {"type":"response.output_text.delta","sequence_number":'

@@ -13,10 +13,13 @@ import type { Message } from '../../../protocols/message.ts'
 import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
+import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure } from '../../error-replies.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { eventToText } from '../../event-to-text.ts'
+import { serveDialects } from '../../serve-dialects.ts'
 import { beginRecord, toInputItems, toMessages } from './convert.ts'
+import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
 import { findItem, RESPONSE_PREFIX } from './ids.ts'
 import { recordAfter } from './output.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
@@ -52,19 +55,26 @@ export class ResponsesCompatApiAdapter implements Adapter {
     app.addHook('preClose', () => this.#runs.settle())
     app.addHook('onClose', () => this.#runs.close())
     app.addHook('onRequest', requireBearer(this.#options.apiKey))
-    app
+    await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
+  }
+
+  #addRoutes(scope: FastifyInstance, { isExtended }: Dialect): void {
+    if (isExtended) {
+      scope.addHook('preSerialization', (_request, _reply, payload, done) => done(null, toExtendedPayload(payload)))
+    }
+    scope
       .withTypeProvider<TypeBoxTypeProvider>()
       .post(
-        '/compat/responses',
+        '/responses',
         { schema: { body: CreateRequest }, preValidation: (request, _reply, done) => done(findMissing(request.body)) },
         (request, reply) => this.#create(request.body, request, reply),
       )
-    app.get<ById>('/compat/responses/:id', (request, reply) => this.#get(request, reply))
-    app.delete<ById>('/compat/responses/:id', ({ params }) => this.#delete(params.id))
-    app.post<ById>('/compat/responses/:id/cancel', ({ params }) => this.#cancel(params.id))
-    app.get<ById>('/compat/responses/:id/input_items', ({ params, query }) => this.#listItems(params.id, query))
+    scope.get<ById>('/responses/:id', (request, reply) => this.#get(request, reply))
+    scope.delete<ById>('/responses/:id', ({ params }) => this.#delete(params.id))
+    scope.post<ById>('/responses/:id/cancel', ({ params }) => this.#cancel(params.id))
+    scope.get<ById>('/responses/:id/input_items', ({ params, query }) => this.#listItems(params.id, query))
     // Without a key anybody could read what everybody said.
-    if (!this.isOpen) app.get<ById>('/compat/responses', ({ query }) => this.#list(query))
+    if (!this.isOpen) scope.get<ById>('/responses', ({ query }) => this.#list(query))
   }
 
   async #open(): Promise<void> {
@@ -119,7 +129,9 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (body.stream) return this.#stream(run, reply)
     if (background) {
       await run.stored
-      return run.facts
+      return this.#dialectOf(reply).isExtended
+        ? ({ ...run.facts, status: 'queued' } satisfies ExtendedRecord)
+        : run.facts
     }
     return this.#collect(run, reply)
   }
@@ -192,8 +204,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
       log.leave()
       if (!survivesDisconnect(run)) void run.cancel('The client has left.').catch(() => {})
     })
-    await sendSteps(log, stream)
+    await sendSteps(log, stream, 0, this.#dialectOf(reply))
     return reply
+  }
+
+  #dialectOf({ request }: FastifyReply): Dialect {
+    return dialectOf(request.url, this.#options.options)
   }
 
   #openStream(reply: FastifyReply, onLeave: () => void): EventStream {
@@ -242,7 +258,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const leaving = new AbortController()
     const log = this.#runs.read(stored, leaving.signal)
     const stream = this.#openStream(reply, () => leaving.abort())
-    await sendSteps(log, stream, after)
+    await sendSteps(log, stream, after, this.#dialectOf(reply))
     return reply
   }
 

@@ -1,5 +1,6 @@
 import type { StepLog } from '../../../durable/read-run.ts'
 import { isEnd } from '../../../durable/steps.ts'
+import { COMPAT, type Dialect } from '../../dialect.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { DONE, EventWriter } from './event-writer.ts'
 import type { ResponseRecord } from './schema.ts'
@@ -12,8 +13,13 @@ const STEPS_AT_ONCE = 500
  *
  * @param after number of the last event that the client has
  */
-export async function sendSteps(log: StepLog<ResponseRecord>, stream: EventStream, after = 0): Promise<void> {
-  const writer = new EventWriter(log.facts, after)
+export async function sendSteps(
+  log: StepLog<ResponseRecord>,
+  stream: EventStream,
+  after = 0,
+  dialect: Dialect = COMPAT,
+): Promise<void> {
+  const writer = new EventWriter(log.facts, after, dialect)
   await send(stream, writer.open())
   for (let from = 0; stream.isOpen; ) {
     const steps = await log.read(from)

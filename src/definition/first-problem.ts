@@ -1,0 +1,85 @@
+import type { TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Path } from './problem.ts'
+import {
+  describeSchemaError,
+  describeSchemas,
+  problemAt,
+  type SchemaNode,
+  type ValueProblem,
+} from './schema-problems.ts'
+
+/**
+ * First thing that keeps a value from being an instance of a schema, at the innermost field that is wrong: inside a union, the
+ * alternative that the value is meant to be is looked into. Keys that the schema does not know are no problem.
+ *
+ * @param schema without references
+ * @returns undefined when the value fits
+ */
+export function findFirstProblem(schema: TSchema, value: unknown): ValueProblem | undefined {
+  return fits(schema as SchemaNode, value) ? undefined : locate(schema as SchemaNode, value, [])
+}
+
+/** @param value does not fit */
+function locate(node: SchemaNode, value: unknown, path: Path): ValueProblem {
+  if (node.anyOf) return locateInUnion(node, value, path)
+  const step = findStep(node, value)
+  if (step) return locate(step.node, step.value, [...path, step.key])
+  const [misfit] = Value.Errors(node as TSchema, value)
+  const [problem] = misfit ? describeSchemaError(node, misfit, path) : []
+  return problem ?? problemAt(path, 'is not valid')
+}
+
+/** The first part of an array or object that does not fit. */
+function findStep(
+  node: SchemaNode,
+  value: unknown,
+): { node: SchemaNode; value: unknown; key: string | number } | undefined {
+  const { items, properties = {} } = node
+  if (Array.isArray(value)) {
+    const key = items ? value.findIndex((item) => !fits(items, item)) : -1
+    return items && key !== -1 ? { node: items, value: value[key], key } : undefined
+  }
+  if (!isObject(value)) return undefined
+  const wrong = Object.entries(properties).find(([key, child]) => Object.hasOwn(value, key) && !fits(child, value[key]))
+  return wrong && { node: wrong[1], value: value[wrong[0]], key: wrong[0] }
+}
+
+function locateInUnion(union: SchemaNode, value: unknown, path: Path): ValueProblem {
+  const all = alternativesOf(union)
+  const alike = all.filter(
+    ({ type }) => type === (Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined),
+  )
+  const [only, other] = alike
+  if (only && !other) return locate(only, value, path)
+  if (!isObject(value) || !only) return problemAt(path, `must be ${describeSchemas(all)}`)
+  return locateByConstant(alike, value, path)
+}
+
+/** Objects of a union are told apart by a property whose value is constant: their type, or role. */
+function locateByConstant(alike: readonly SchemaNode[], value: Record<string, unknown>, path: Path): ValueProblem {
+  const meant = alike.find(({ properties = {} }) =>
+    constantsOf(properties).every(([key, child]) => fits(child, value[key])),
+  )
+  if (meant) return locate(meant, value, path)
+  const [key] = constantsOf(alike[0]?.properties ?? {})[0] ?? []
+  if (key === undefined) return problemAt(path, `must be ${describeSchemas(alike)}`)
+  const known = alike.flatMap(({ properties }) => properties?.[key] ?? [])
+  return problemAt([...path, key], Object.hasOwn(value, key) ? `must be ${describeSchemas(known)}` : 'is missing')
+}
+
+function constantsOf(properties: Readonly<Record<string, SchemaNode>>): [string, SchemaNode][] {
+  return Object.entries(properties).filter(([, child]) => child.const !== undefined)
+}
+
+function alternativesOf(node: SchemaNode): SchemaNode[] {
+  return node.anyOf ? node.anyOf.flatMap(alternativesOf) : [node]
+}
+
+function fits(node: SchemaNode, value: unknown): boolean {
+  return Value.Check(node as TSchema, value)
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

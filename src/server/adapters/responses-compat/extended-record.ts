@@ -1,0 +1,20 @@
+import type { Page, ResponseRecord } from './schema.ts'
+
+/** Record in the dialect that has a status of its own for an answer that was cut off. */
+export type ExtendedRecord = Omit<ResponseRecord, 'status'> & {
+  status: ResponseRecord['status'] | 'incomplete' | 'queued'
+}
+
+export function toExtendedRecord(record: ResponseRecord): ExtendedRecord {
+  const isIncomplete = record.status === 'completed' && record.incomplete_details !== null
+  return isIncomplete ? { ...record, status: 'incomplete' } : record
+}
+
+/** The same for whatever a route answers: a record, a page that may hold records, or something else. */
+export function toExtendedPayload(payload: unknown): unknown {
+  const { object } = (payload ?? {}) as { object?: unknown }
+  if (object === 'response' && 'status' in (payload as object)) return toExtendedRecord(payload as ResponseRecord)
+  if (object !== 'list') return payload
+  const page = payload as Page<unknown>
+  return { ...page, data: page.data.map(toExtendedPayload) }
+}

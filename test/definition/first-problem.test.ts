@@ -1,0 +1,51 @@
+import { expect } from 'chai'
+import { Type } from 'typebox'
+import { findFirstProblem } from '../../src/definition/first-problem.ts'
+
+const Part = Type.Union([
+  Type.Object({ type: Type.Literal('text'), text: Type.String() }),
+  Type.Object({ type: Type.Literal('image'), image: Type.Object({ url: Type.String() }) }),
+])
+const optional = Type.Optional
+const Item = Type.Object({
+  role: optional(Type.Union([Type.Union([Type.Literal('user'), Type.Literal('tool')]), Type.Null()])),
+  content: optional(Type.Union([Type.Union([Type.String(), Type.Array(Part)]), Type.Null()])),
+})
+const schema = Type.Object({
+  input: Type.Union([Type.String(), Type.Array(Item)]),
+  limit: optional(Type.Union([Type.Integer({ minimum: 1, maximum: 9 }), Type.Null()])),
+})
+
+describe('findFirstProblem', () => {
+  const cases: [title: string, value: unknown, message: string | undefined][] = [
+    ['nothing for a value that fits', { input: [{ role: 'user', content: [{ type: 'text', text: '' }] }] }, undefined],
+    ['a field that is missing', {}, 'input is missing.'],
+    ['a union that no alternative is meant by', { input: 1 }, 'input must be string or array.'],
+    [
+      'a field within a list of a union',
+      { input: [{}, { role: 'usr' }] },
+      "input[1].role must be one of 'user' and 'tool' or null.",
+    ],
+    ['a scalar out of the range of its union', { input: '', limit: 0 }, 'limit must be integer from 1 to 9 or null.'],
+    [
+      'a field of the object that the constant of a union picks',
+      { input: [{ content: [{ type: 'image', image: {} }] }] },
+      'input[0].content[0].image.url is missing.',
+    ],
+    [
+      'a constant that picks none',
+      { input: [{ content: [{ type: 'sound' }] }] },
+      "input[0].content[0].type must be one of 'text' and 'image'.",
+    ],
+    ['a constant that is missing', { input: [{ content: [{}] }] }, 'input[0].content[0].type is missing.'],
+    [
+      'the first of many',
+      { input: Array(50).fill({ role: 1 }) },
+      "input[0].role must be one of 'user' and 'tool' or null.",
+    ],
+    ['the value itself', [], 'It must be object.'],
+  ]
+  for (const [title, value, message] of cases) {
+    it(`tells of ${title}`, () => expect(findFirstProblem(schema, value)?.message).to.equal(message))
+  }
+})
