@@ -15,6 +15,7 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
 })
 
 cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
+cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
 compressPage(`${root}dist/ui`)
 
 const config = await Config.load({ root })

@@ -19,6 +19,7 @@ const Reply = Type.Object({
     Type.Object({
       input_tokens: Type.Integer({ minimum: 0, default: 0 }),
       output_tokens: Type.Integer({ minimum: 0, default: 0 }),
+      model: Type.Optional(Type.String({ description: 'Name of the model that the tokens are counted for.' })),
     }),
   ),
 })
@@ -59,7 +60,10 @@ async function* play(reply: Reply, turn: number, run: Run): AsyncGenerator<LLMPa
   for (const [index, call] of tool_calls.entries()) {
     yield { type: 'tool_call', call: { id: `call_${turn}_${index}`, name: call.name, arguments: call.arguments } }
   }
-  if (usage) yield { type: 'usage', usage: { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens } }
+  if (usage) {
+    const { input_tokens: inputTokens, output_tokens: outputTokens, model } = usage
+    yield { type: 'usage', usage: { inputTokens, outputTokens }, ...(model === undefined ? {} : { model }) }
+  }
   yield { type: 'finish', reason: tool_calls.length > 0 ? 'tool_calls' : 'stop' }
 }
 

@@ -12,7 +12,7 @@ import { openBrowser } from './dev/open-browser.ts'
 import { runServer, type ServerProcess } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
-const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, drainTimeout: 1 }
+const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, drainTimeout: 1, development: true }
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H'
 
 const HELP = [

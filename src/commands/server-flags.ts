@@ -1,7 +1,7 @@
 import { Flags, type Interfaces } from '@oclif/core'
 import { resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
 
-type Defaults = Partial<Pick<ServerOptions, 'port' | 'adapters' | 'debug' | 'drainTimeout'>>
+type Defaults = Partial<Pick<ServerOptions, 'port' | 'adapters' | 'debug' | 'drainTimeout' | 'development'>>
 
 /** The flags of `serve` and `dev`: one for each option of the server. Values are checked by the options themselves. */
 export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {

@@ -7,7 +7,8 @@ import { HostError, messageOf } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
-import { Agent } from '../run/agent.ts'
+import type { Run } from '../protocols/run.ts'
+import { Agent, type ModuleCall } from '../run/agent.ts'
 import type { AgentCapabilities } from '../run/agent-capabilities.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
@@ -236,14 +237,38 @@ export class AgentHost {
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#find(name, separator)
-    this.#refuseWhenClosed()
-    if (this.#occupied >= this.#maxConcurrentRuns) {
-      throw new HostError('OVERLOADED', `${this.#maxConcurrentRuns} runs are under way, which is the limit.`)
+    return this.#begin(() => agent.start(entryPoint, turn, this.#observer))
+  }
+
+  /**
+   * Has one module of an agent act alone, as a run of its own that is traced and counted like any other.
+   *
+   * @returns what `act` returns; undefined when the call waits for an approval
+   * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID` when the module does not provide the protocol, `AGENT_FAILED`
+   */
+  async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
+    const agent = this.#agents.get(id)
+    if (!agent) throw this.#notFound(id)
+    const { moduleId, protocol } = call
+    if (!agent.hasProvider(moduleId, protocol)) {
+      throw new HostError(
+        'REQUEST_INVALID',
+        `Agent '${id}' has no module '${moduleId}' that provides ${protocol.name}.`,
+      )
     }
-    const handle = agent.start(entryPoint, turn, this.#observer)
-    this.#running.add(handle)
-    this.#occupied++
-    return handle
+    let value: R | undefined
+    const act = async (provider: T, run: Run) => {
+      value = await call.act(provider, run)
+    }
+    await this.#begin(() => agent.startCall({ moduleId, protocol, act }, this.#observer)).result
+    return value
+  }
+
+  /** Aborts a run under way. False when there is none of that id. */
+  abort(runId: string, reason?: unknown): boolean {
+    const handle = [...this.#running].find(({ id }) => id === runId)
+    handle?.abort(reason)
+    return handle !== undefined
   }
 
   /**
@@ -302,6 +327,17 @@ export class AgentHost {
     const entryPoint = name.slice(cut + 1)
     if (!agent?.hasEntryPoint(entryPoint)) throw this.#notFound(name)
     return { agent, entryPoint }
+  }
+
+  #begin(start: () => RunHandle): RunHandle {
+    this.#refuseWhenClosed()
+    if (this.#occupied >= this.#maxConcurrentRuns) {
+      throw new HostError('OVERLOADED', `${this.#maxConcurrentRuns} runs are under way, which is the limit.`)
+    }
+    const handle = start()
+    this.#running.add(handle)
+    this.#occupied++
+    return handle
   }
 
   async #drain(timeoutMs: number): Promise<void> {

@@ -26,7 +26,8 @@ export type LLMPart =
       readonly providerMetadata?: ProviderMetadata
     }
   | { readonly type: 'tool_call'; readonly call: ToolCall }
-  | { readonly type: 'usage'; readonly usage: Partial<Usage> }
+  /** `model` is what the vendor calls it: traces count and price by that name. */
+  | { readonly type: 'usage'; readonly usage: Partial<Usage>; readonly model?: string }
   | { readonly type: 'finish'; readonly reason: FinishReason }
 
 /** A language model. */

@@ -2,6 +2,8 @@ import { AgentError } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Message } from '../protocols/message.ts'
+import type { Protocol } from '../protocols/protocol.ts'
+import type { Run } from '../protocols/run.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, explainFailure } from '../wiring/plan-agent.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
@@ -97,8 +99,35 @@ export class Agent {
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
     const run = new AgentRun({ agentId, agentVersion, entryPoint }, turn)
     const handle = new StartedRun(run, observer)
-    void this.#runTurn(run, turn, handle)
+    void this.#runTurn(run, turn, handle, (exchange, conversation) => {
+      this.#refuseUnfit(run, turn)
+      return this.#handle(exchange, conversation, run, turn)
+    })
     return handle
+  }
+
+  /**
+   * Has one module act alone, as a run of its own: what the module uses is made as for any run. Never throws: what goes wrong
+   * is in the handle's `result`.
+   */
+  startCall<T>({ moduleId, protocol, act }: ModuleCall<T>, observer: RunObserver): RunHandle {
+    const entry = { name: moduleId, handlers: { [protocol.name]: moduleId } }
+    const { id: agentId, version: agentVersion } = this.info
+    const turn: Turn = { messages: [] }
+    const run = new AgentRun({ agentId, agentVersion, entryPoint: moduleId }, turn)
+    const handle = new StartedRun(run, observer)
+    void this.#runTurn(run, turn, handle, async (exchange) => {
+      await exchange.open(instancesFor(entry, this.#modules))
+      run.state.throwIfAborted()
+      await this.#settleWaiting(run, () => act(exchange.handlerOf(entry, protocol, agentId) as T, run))
+    })
+    return handle
+  }
+
+  /** Tells whether a module of this agent provides a protocol. */
+  hasProvider(moduleId: string, { name }: Protocol): boolean {
+    const provided = this.#modules.find(({ id }) => id === moduleId)?.module.provides ?? []
+    return provided.some((protocol) => protocol.name === name)
   }
 
   /** Disposes the agent-scoped modules, once no run uses them any more. No run may be started afterwards. */
@@ -112,7 +141,7 @@ export class Agent {
   }
 
   /** Settles the handle, whatever happens. */
-  async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun): Promise<void> {
+  async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun, work: Work): Promise<void> {
     const { state } = run
     const response = new RunResponse(run)
     const conversation = new RunConversation(turn.messages)
@@ -129,8 +158,7 @@ export class Agent {
     try {
       await undefined
       state.throwIfAborted()
-      this.#refuseUnfit(run, turn)
-      await this.#handle(exchange, conversation, run, turn)
+      await work(exchange, conversation)
       // Before the answer is closed: a module may hold something back until then.
       response.beginClosing()
       if (exchange.needsClosing) await this.#dispose(exchange)
@@ -149,11 +177,10 @@ export class Agent {
     }
   }
 
-  /** The handler decides what is said. Whether the run waits is decided by its state, not by what the handler catches. */
   async #handle(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<void> {
     const { state } = run
     const entryPoint = this.#entryPoints.get(run.entryPoint) as EntryPoint
-    try {
+    await this.#settleWaiting(run, async () => {
       const needed = this.#neededModules(run.entryPoint, turn.overrides)
       const opening = exchange.open(needed)
       if (opening) {
@@ -162,6 +189,13 @@ export class Agent {
       }
       if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
       if (!state.isWaiting) await handleMessage(exchange, entryPoint, turn.messages, run)
+    })
+  }
+
+  /** The handler decides what is said. Whether the run waits is decided by its state, not by what the handler catches. */
+  async #settleWaiting({ state }: AgentRun, act: () => unknown): Promise<void> {
+    try {
+      await act()
     } catch (error) {
       state.throwIfAborted()
       state.throwIfRefused()
@@ -206,6 +240,16 @@ export class Agent {
     return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
   }
 }
+
+/** Call of one module of an agent, without the rest of it. */
+export interface ModuleCall<T, R = unknown> {
+  readonly moduleId: string
+  /** That the module provides. */
+  readonly protocol: Protocol<T>
+  readonly act: (provider: T, run: Run) => R | Promise<R>
+}
+
+type Work = (exchange: Exchange, conversation: RunConversation) => Promise<void>
 
 /** The modules that a run of this entry point creates instances of. */
 function instancesFor(...reached: Parameters<typeof reachableModules>): readonly WiredModule[] {

@@ -6,6 +6,8 @@ import { HostError } from '../errors.ts'
 
 /** The options of a server, complete and checked. Frozen. */
 export interface ServerOptions extends ProjectOptions {
+  /** Whether `agent-host dev` serves: the debug UI may then act (call a tool, clear traces), not only look. */
+  readonly development: boolean
   readonly adapters: readonly string[]
   readonly host: string
   readonly port: number
@@ -47,7 +49,9 @@ export interface OptionSpec<T = unknown> {
   readonly read: (raw: unknown) => T
 }
 
-type Facts = { readonly [Name in keyof Omit<ServerOptions, 'projectDir'>]-?: OptionSpec<ServerOptions[Name]> }
+type Facts = {
+  readonly [Name in keyof Omit<ServerOptions, 'projectDir' | 'development'>]-?: OptionSpec<ServerOptions[Name]>
+}
 
 /** Every option once. Flags, environment variables and checks follow from it. */
 export const SERVER_OPTIONS: Facts = {
@@ -147,7 +151,7 @@ export const SERVER_OPTIONS: Facts = {
  * @throws HostError `OPTION_INVALID` naming the option and what it must be
  */
 export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
-  const known = ['projectDir', ...Object.keys(SERVER_OPTIONS)]
+  const known = ['projectDir', 'development', ...Object.keys(SERVER_OPTIONS)]
   const unknownName = Object.keys(raw).find((name) => !known.includes(name))
   if (unknownName !== undefined) {
     throw new HostError('OPTION_INVALID', `There is no option '${unknownName}'.`, {
@@ -156,10 +160,11 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   }
   const projectDir = resolve(String(raw.projectDir ?? '.'))
   const entries = Object.entries(SERVER_OPTIONS).map(([name, facts]) => [name, readOption(name, facts, raw)])
-  const options = Object.fromEntries(entries) as Omit<ServerOptions, 'projectDir'>
+  const options = Object.fromEntries(entries) as Omit<ServerOptions, 'projectDir' | 'development'>
   const agentDir = resolve(projectDir, options.agentDir)
   const responsesDir = resolve(projectDir, options.responsesDir)
-  return Object.freeze({ ...options, projectDir, agentDir, responsesDir })
+  const development = raw.development === true
+  return Object.freeze({ ...options, projectDir, development, agentDir, responsesDir })
 }
 
 function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {

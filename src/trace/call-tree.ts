@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../run/call-event.ts'
+import type { CallKind, ModelUsage } from './describe-event.ts'
 
 /** What a call tree is made from: an event, with or without what was said. */
 export type TraceStep = Pick<
@@ -12,7 +13,15 @@ export type TraceStep = Pick<
   | 'caller_id'
   | 'parent_call_id'
   | 'duration_ms'
->
+> & {
+  readonly kind: CallKind
+  /** Of a call: see `labelOf`. */
+  readonly label?: string | null
+  /** Of an exception: the run was stopped, nothing is wrong with the call. */
+  readonly is_aborted?: boolean
+  /** Of a model's result. */
+  readonly usage?: ModelUsage | null
+}
 
 /** One call of one module by another, from its events. */
 export interface Call {
@@ -21,6 +30,9 @@ export interface Call {
   readonly moduleId: string
   readonly moduleClass: string
   readonly method: string
+  readonly kind: CallKind
+  /** As a person says it, `lookupOrder(42)`; undefined where the method says it all. */
+  readonly label: string | undefined
   /** Unix seconds. */
   readonly startedAt: number
   /** Number of its first event in the run. */
@@ -28,11 +40,18 @@ export interface Call {
   readonly depth: number
   readonly parent: Call | undefined
   readonly children: Call[]
-  status: 'running' | 'done' | 'failed'
+  status: 'running' | 'done' | 'failed' | 'cancelled'
   /** Unix seconds; undefined while it runs, as are the two below. */
   endedAt: number | undefined
   durationMs: number | undefined
   endIndex: number | undefined
+  usage: ModelUsage | undefined
+}
+
+/** Method of a call with the tool's name: `executeTool lookupOrder(42)`. */
+export function nameMethod({ method, label }: Pick<Call, 'method' | 'label'>): string {
+  if (label === undefined) return method
+  return label.startsWith(`${method}(`) ? label : `${method} ${label}`
 }
 
 /** The calls of a run. This also runs in browsers. */
@@ -69,6 +88,8 @@ export class CallTree {
       moduleId: step.module_id,
       moduleClass: step.module_class,
       method: step.method_name,
+      kind: step.kind,
+      label: step.label ?? undefined,
       startedAt: step.time,
       index,
       depth: parent ? parent.depth + 1 : 0,
@@ -78,6 +99,7 @@ export class CallTree {
       endedAt: undefined,
       durationMs: undefined,
       endIndex: undefined,
+      usage: undefined,
     }
     this.#byId.set(call.id, call)
     this.calls.push(call)
@@ -91,7 +113,8 @@ export class CallTree {
     // Its beginning may have been lost.
     const call = this.#byId.get(step.call_id)
     if (!call) return
-    call.status = step.event_type === 'exception' ? 'failed' : 'done'
+    call.status = step.event_type === 'result' ? 'done' : step.is_aborted ? 'cancelled' : 'failed'
+    call.usage = step.usage ?? undefined
     call.endedAt = step.time
     call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000
     call.endIndex = index

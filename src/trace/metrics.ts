@@ -1,5 +1,6 @@
+import type { ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
-import type { ModuleStats } from './run-summary.ts'
+import { addUsage, type ModuleStats } from './run-summary.ts'
 import type { MetricsQuery } from './trace-query.ts'
 
 /** Numbers of a set of runs, or of the calls of one module. Fields are named as GraphQL names them. */
@@ -11,6 +12,8 @@ export interface MetricsRow {
   readonly first_text_p50_ms: number | null
   readonly input_tokens: number
   readonly output_tokens: number
+  /** Tokens by model; empty for the calls of a module. */
+  readonly models: readonly ModelUsage[]
 }
 
 export interface MetricsView {
@@ -20,7 +23,12 @@ export interface MetricsView {
   readonly total: MetricsRow
   /** One a bucket, also where nothing happened. `time` is the beginning of the bucket. */
   readonly points: readonly (MetricsRow & { readonly time: number })[]
-  readonly agents: readonly (MetricsRow & { readonly agent_id: string; readonly last_at: number })[]
+  /** `counts` are the runs of the agent, one number a bucket. */
+  readonly agents: readonly (MetricsRow & {
+    readonly agent_id: string
+    readonly last_at: number
+    readonly counts: readonly number[]
+  })[]
   readonly modules: readonly (MetricsRow & { readonly agent_id: string; readonly module_id: string })[]
 }
 
@@ -32,8 +40,10 @@ interface RunRow {
   readonly first_text_ms: number | null
   readonly input_tokens: number
   readonly output_tokens: number
+  /** JSON of a list of {@link ModelUsage}. */
+  readonly models: string
   /** JSON of {@link ModuleStats} by module id. */
-  readonly modules: string
+  readonly stats: string
 }
 
 class Tally {
@@ -42,11 +52,13 @@ class Tally {
   inputTokens = 0
   outputTokens = 0
   lastAt = 0
+  models: ModelUsage[] = []
   readonly durations = new Histogram()
   readonly firstTexts = new Histogram()
 
-  addRun(run: RunRow): void {
+  addRun(run: RunRow, models: readonly ModelUsage[]): void {
     this.count++
+    for (const usage of models) this.models = addUsage(this.models, usage)
     if (run.status === 'failed' || run.status === 'interrupted') this.errors++
     if (run.duration_ms !== null) this.durations.add(run.duration_ms)
     if (run.first_text_ms !== null) this.firstTexts.add(run.first_text_ms)
@@ -72,6 +84,7 @@ class Tally {
       first_text_p50_ms: this.firstTexts.quantile(0.5),
       input_tokens: this.inputTokens,
       output_tokens: this.outputTokens,
+      models: this.models,
     }
   }
 }
@@ -81,7 +94,7 @@ export class MetricsTally {
   readonly #query: MetricsQuery
   readonly #total = new Tally()
   readonly #points = new Map<number, Tally>()
-  readonly #agents = new Map<string, Tally>()
+  readonly #agents = new Map<string, { tally: Tally; counts: Map<number, number> }>()
   readonly #modules = new Map<string, { agentId: string; moduleId: string; tally: Tally }>()
 
   constructor(query: MetricsQuery) {
@@ -90,14 +103,15 @@ export class MetricsTally {
 
   add(run: RunRow): void {
     const { moduleId } = this.#query
-    const modules = JSON.parse(run.modules) as Readonly<Record<string, ModuleStats>>
+    const models = JSON.parse(run.models) as ModelUsage[]
+    const modules = JSON.parse(run.stats) as Readonly<Record<string, ModuleStats>>
     const stats = moduleId === undefined ? undefined : modules[moduleId]
-    at(this.#agents, run.agent_id, () => new Tally()).addRun(run)
+    this.#addToAgent(run, models)
     for (const [id, each] of Object.entries(modules)) this.#moduleOf(run.agent_id, id).addModule(each)
     if (moduleId !== undefined && !stats) return
     for (const tally of [this.#total, at(this.#points, this.#bucketOf(run.started_at), () => new Tally())]) {
       if (stats) tally.addModule(stats)
-      else tally.addRun(run)
+      else tally.addRun(run, models)
     }
   }
 
@@ -112,13 +126,25 @@ export class MetricsTally {
       bucket_seconds: bucketSeconds,
       total: this.#total.row(),
       points: times.map((time) => ({ time, ...(this.#points.get(time) ?? none).row() })),
-      agents: [...this.#agents].map(([agent_id, tally]) => ({ agent_id, last_at: tally.lastAt, ...tally.row() })),
+      agents: [...this.#agents].map(([agent_id, { tally, counts }]) => ({
+        agent_id,
+        last_at: tally.lastAt,
+        counts: times.map((time) => counts.get(time) ?? 0),
+        ...tally.row(),
+      })),
       modules: [...this.#modules.values()].map(({ agentId, moduleId, tally }) => ({
         agent_id: agentId,
         module_id: moduleId,
         ...tally.row(),
       })),
     }
+  }
+
+  #addToAgent(run: RunRow, models: readonly ModelUsage[]): void {
+    const { tally, counts } = at(this.#agents, run.agent_id, () => ({ tally: new Tally(), counts: new Map() }))
+    tally.addRun(run, models)
+    const bucket = this.#bucketOf(run.started_at)
+    counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
   }
 
   #bucketOf(time: number): number {

@@ -1,4 +1,5 @@
 import type { AgentEvent } from '../run/call-event.ts'
+import { isAborted, type ModelUsage, usageOf } from './describe-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
 
@@ -28,6 +29,8 @@ export interface RunSummary {
   error: string | null
   input_tokens: number
   output_tokens: number
+  /** Tokens by model; empty where none was counted. */
+  models: readonly ModelUsage[]
 }
 
 /** The end of a run, as the host tells it. */
@@ -67,6 +70,8 @@ export class RunBuilder {
   readonly places: EventLocations
   readonly #modules = new Map<string, { stats: ModuleStats; durations: Histogram }>()
   readonly #steps: Set<string>
+  /** Calls within which a model was counted: what passes on its answer counts it no second time. */
+  readonly #counted = new Set<string>()
 
   private constructor(summary: RunSummary, { modules, steps, places }: Omit<RunRecord, 'summary'>) {
     this.summary = summary
@@ -94,6 +99,7 @@ export class RunBuilder {
       error: null,
       input_tokens: 0,
       output_tokens: 0,
+      models: [],
     }
     return new RunBuilder(summary, { modules: {}, steps: [], places: '' })
   }
@@ -139,8 +145,11 @@ export class RunBuilder {
 
   #begin(event: AgentEvent): void {
     const { summary } = this
-    summary.calls++
-    this.#module(event.module_id).stats.calls++
+    // What the run itself provides is no work of a module.
+    if (!isOfRun(event)) {
+      summary.calls++
+      this.#module(event.module_id).stats.calls++
+    }
     this.#steps.add(`${event.module_id}.${event.method_name}`)
     const [first] = event.arguments?.args ?? []
     if (isEntry(event)) {
@@ -157,31 +166,33 @@ export class RunBuilder {
   }
 
   #finish(event: AgentEvent): void {
-    const { stats, durations } = this.#module(event.module_id)
-    durations.add(event.duration_ms ?? 0)
-    if (event.exception !== null) {
-      this.summary.errors++
-      stats.errors++
-      this.summary.error = shorten(event.exception.split('\n', 1)[0] ?? '')
-    }
-    this.#count(event.result, stats)
-    if (!isEntry(event)) return
-    if (this.summary.duration_ms !== null) return
+    if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
+    if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
+    this.#count(event)
+    if (!isEntry(event) || this.summary.duration_ms !== null) return
     this.summary.duration_ms = event.duration_ms
     this.summary.status = statusOf(event)
   }
 
+  #fail(event: AgentEvent, exception: string): void {
+    this.summary.errors++
+    this.summary.error = shorten(exception.split('\n', 1)[0] ?? '')
+    if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
+  }
+
   /** Tokens, as the parts of a model's answer tell them. */
-  #count(result: unknown, stats: ModuleStats): void {
-    if (!Array.isArray(result)) return
-    for (const part of result) {
-      if (part?.type !== 'usage') continue
-      const { inputTokens = 0, outputTokens = 0 } = part.usage ?? {}
-      stats.input_tokens += inputTokens
-      stats.output_tokens += outputTokens
-      this.summary.input_tokens += inputTokens
-      this.summary.output_tokens += outputTokens
-    }
+  #count({ call_id, parent_call_id, module_id, result }: AgentEvent): void {
+    const usage = usageOf(result)
+    if (!usage) return
+    const isCounted = this.#counted.delete(call_id)
+    if (parent_call_id !== null) this.#counted.add(parent_call_id)
+    const { stats } = this.#module(module_id)
+    stats.input_tokens += usage.input_tokens
+    stats.output_tokens += usage.output_tokens
+    if (isCounted) return
+    this.summary.input_tokens += usage.input_tokens
+    this.summary.output_tokens += usage.output_tokens
+    this.summary.models = addUsage(this.summary.models, usage)
   }
 
   #module(id: string) {
@@ -200,10 +211,29 @@ export function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
   return parent_call_id === null && caller_id.startsWith('agent:')
 }
 
+/** Tells a call to what the run itself provides: its answer, and its conversation. */
+function isOfRun({ module_id }: AgentEvent): boolean {
+  return module_id.startsWith('__')
+}
+
+/** Adds the tokens of a model to those of all. */
+export function addUsage(all: readonly ModelUsage[], added: ModelUsage): ModelUsage[] {
+  const before = all.find(({ model }) => model === added.model)
+  if (!before) return [...all, added]
+  const sum: ModelUsage = {
+    model: added.model,
+    input_tokens: before.input_tokens + added.input_tokens,
+    output_tokens: before.output_tokens + added.output_tokens,
+    cached_input_tokens: before.cached_input_tokens + added.cached_input_tokens,
+    reasoning_tokens: before.reasoning_tokens + added.reasoning_tokens,
+  }
+  return all.map((each) => (each === before ? sum : each))
+}
+
 /** Without a word from the host: an agent that was aborted says so in what it throws. */
 function statusOf({ exception }: AgentEvent): RunStatus {
   if (exception === null) return 'completed'
-  return /^HostError: The run of agent '.*' was aborted\./.test(exception) ? 'cancelled' : 'failed'
+  return isAborted(exception) ? 'cancelled' : 'failed'
 }
 
 function shorten(text: string): string {

@@ -1,12 +1,23 @@
 import type Database from 'libsql'
 import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
-import type { MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
+import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
 const SUMMARY = `run_id, agent_id, entry_point, status, started_at, duration_ms, first_text_ms, calls, errors, events,
-  input, output, error, input_tokens, output_tokens`
+  input, output, error, input_tokens, output_tokens, models`
 
 export type ChangedRun = RunSummary & { change: number }
+/** A summary as its row has it. */
+type SummaryRow = Omit<RunSummary, 'models'> & { readonly models: string }
+
+/** Columns that runs can be sorted by. */
+const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
+  started_at: 'started_at',
+  agent_id: 'agent_id',
+  status: 'status',
+  duration_ms: 'coalesce(duration_ms, -1)',
+  tokens: '(input_tokens + output_tokens)',
+}
 
 /** The runs of the index: one row each. */
 export class RunsTable {
@@ -16,9 +27,9 @@ export class RunsTable {
 
   constructor(db: Database.Database) {
     this.#db = db
-    this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, modules, places)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#whole = db.prepare(`SELECT ${SUMMARY}, modules, steps, places FROM runs WHERE run_id = ?`)
+    this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, places)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+    this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, steps, places FROM runs WHERE run_id = ?`)
   }
 
   put(record: RunRecord): void {
@@ -28,13 +39,13 @@ export class RunsTable {
   /** Everything about a run, to go on with it. */
   find(runId: string): RunRecord | undefined {
     const row = this.#whole.all([runId])[0] as
-      | (RunSummary & { modules: string; steps: string; places: string })
+      | (SummaryRow & { stats: string; steps: string; places: string })
       | undefined
     if (!row) return undefined
-    const { modules, steps, places, ...summary } = row
+    const { stats, steps, places, ...summary } = row
     return {
-      summary,
-      modules: JSON.parse(modules) as RunRecord['modules'],
+      summary: readSummary(summary),
+      modules: JSON.parse(stats) as RunRecord['modules'],
       steps: steps.split(' ').filter((step) => step !== ''),
       places,
     }
@@ -52,17 +63,25 @@ export class RunsTable {
     this.#db.exec(`UPDATE runs SET status = 'interrupted' WHERE status = 'running'`)
   }
 
-  /** Newest first. */
-  list({ filter, first, after }: RunsQuery): { runs: RunSummary[]; hasMore: boolean } {
+  /** Newest first, or sorted otherwise. */
+  list({ filter, first, after, sort = 'started_at', isAscending = false }: RunsQuery): RunsPage {
     const { where, values } = conditionsOf(filter)
+    const column = SORT_COLUMNS[sort]
+    const [beyond, direction] = isAscending ? ['>', 'ASC'] : ['<', 'DESC']
     if (after) {
-      where.push('(started_at < ? OR (started_at = ? AND run_id < ?))')
-      values.push(after.startedAt, after.startedAt, after.runId)
+      where.push(`(${column} ${beyond} ? OR (${column} = ? AND run_id ${beyond} ?))`)
+      values.push(after.value, after.value, after.runId)
     }
     const condition = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
-    const sql = `SELECT ${SUMMARY} FROM runs ${condition} ORDER BY started_at DESC, run_id DESC LIMIT ?`
-    const rows = this.#all<RunSummary>(sql, [...values, first + 1])
-    return { runs: rows.slice(0, first), hasMore: rows.length > first }
+    const order = `ORDER BY ${column} ${direction}, run_id ${direction}`
+    const sql = `SELECT ${SUMMARY}, ${column} AS sorted FROM runs ${condition} ${order} LIMIT ?`
+    const rows = this.#all<SummaryRow & { sorted: string | number }>(sql, [...values, first + 1])
+    const shown = rows.slice(0, first)
+    const last = shown.at(-1)
+    return {
+      runs: shown.map(({ sorted, ...row }) => readSummary(row)),
+      next: last && rows.length > first ? { value: last.sorted, runId: last.run_id } : undefined,
+    }
   }
 
   count(filter: RunFilter): number {
@@ -72,19 +91,32 @@ export class RunsTable {
   }
 
   get(runId: string): RunSummary | undefined {
-    return this.#all<RunSummary>(`SELECT ${SUMMARY} FROM runs WHERE run_id = ?`, [runId])[0]
+    const [row] = this.#all<SummaryRow>(`SELECT ${SUMMARY} FROM runs WHERE run_id = ?`, [runId])
+    return row && readSummary(row)
   }
 
   /** Runs whose ids begin like this, newest first. */
   like(prefix: string, limit: number): RunSummary[] {
     const sql = `SELECT ${SUMMARY} FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY started_at DESC LIMIT ?`
-    return this.#all<RunSummary>(sql, [prefix, `${prefix}\uffff`, limit])
+    return this.#all<SummaryRow>(sql, [prefix, `${prefix}\uffff`, limit]).map(readSummary)
   }
 
   /** The newest run of an agent in which a step (`<module id>.<method>`) was taken. */
   latestWith(agentId: string, step: string): RunSummary | undefined {
     const filter = { agentId, step }
     return this.list({ filter, first: 1, after: undefined }).runs[0]
+  }
+
+  /** Ids of the runs of the same agent that began right before and right after a run. */
+  neighbours(runId: string): { previous: string | undefined; next: string | undefined } {
+    const near = (beyond: '<' | '>', direction: 'DESC' | 'ASC') =>
+      this.#all<{ run_id: string }>(
+        `SELECT other.run_id FROM runs AS own JOIN runs AS other ON other.agent_id = own.agent_id
+          AND (other.started_at, other.run_id) ${beyond} (own.started_at, own.run_id)
+          WHERE own.run_id = ? ORDER BY other.started_at ${direction}, other.run_id ${direction} LIMIT 1`,
+        [runId],
+      )[0]?.run_id
+    return { previous: near('<', 'DESC'), next: near('>', 'ASC') }
   }
 
   /** The text of {@link EventLocations} of a run's events; empty when there is no such run. */
@@ -95,7 +127,10 @@ export class RunsTable {
   /** What has changed after that change, oldest first. A row is written anew with every change, at the end. */
   changes(after: number, limit: number): ChangedRun[] {
     const sql = `SELECT ${SUMMARY}, rowid AS change FROM runs WHERE rowid > ? ORDER BY rowid LIMIT ?`
-    return this.#all<ChangedRun>(sql, [after, limit])
+    return this.#all<SummaryRow & { change: number }>(sql, [after, limit]).map((row) => ({
+      ...row,
+      models: readModels(row.models),
+    }))
   }
 
   lastChange(): number {
@@ -105,7 +140,7 @@ export class RunsTable {
   metrics(query: MetricsQuery): MetricsView {
     const tally = new MetricsTally(query)
     const { where, values } = conditionsOf({ agentId: query.agentId, since: query.since, until: query.until })
-    const sql = `SELECT agent_id, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens, modules
+    const sql = `SELECT agent_id, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens, models, stats
       FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
     return tally.view()
@@ -114,6 +149,20 @@ export class RunsTable {
   #all<T>(sql: string, values: readonly (string | number)[]): T[] {
     return this.#db.prepare(sql).all([...values]) as T[]
   }
+}
+
+/** A page of runs; `next` is where the following one begins. */
+export interface RunsPage {
+  readonly runs: readonly RunSummary[]
+  readonly next: RunsQuery['after']
+}
+
+function readSummary(row: SummaryRow): RunSummary {
+  return { ...row, models: readModels(row.models) }
+}
+
+function readModels(models: string): RunSummary['models'] {
+  return JSON.parse(models) as RunSummary['models']
 }
 
 type Value = string | number | null
@@ -135,6 +184,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.error,
     summary.input_tokens,
     summary.output_tokens,
+    JSON.stringify(summary.models),
   ]
   return values.map(bindable)
 }

@@ -6,6 +6,7 @@ import {
   openSync,
   readdirSync,
   readSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs'
@@ -91,6 +92,12 @@ export class TraceFiles {
       this.forget(name)
       throw error
     }
+  }
+
+  /** Removes both generations of a file. */
+  remove(name: string): void {
+    this.forget(name)
+    for (const each of [name, `${name}.1`]) rmSync(this.path(each), { force: true })
   }
 
   /** Has a file opened anew at the next write. */

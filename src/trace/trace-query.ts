@@ -1,5 +1,8 @@
 import type { RunStatus } from './run-summary.ts'
 
+export const RUN_SORTS = ['started_at', 'agent_id', 'status', 'duration_ms', 'tokens'] as const
+export type RunSort = (typeof RUN_SORTS)[number]
+
 /** Which runs; what is left out is not asked for. */
 export interface RunFilter {
   readonly agentId?: string | undefined
@@ -24,8 +27,12 @@ export interface RunFilter {
 export interface RunsQuery {
   readonly filter: RunFilter
   readonly first: number
-  /** The last run of the page before. */
-  readonly after: { readonly startedAt: number; readonly runId: string } | undefined
+  /** The last run of the page before, by what the runs are sorted by and its id. */
+  readonly after: { readonly value: string | number; readonly runId: string } | undefined
+  /** Default: `started_at`. */
+  readonly sort?: RunSort
+  /** Default: the largest, or newest, first. */
+  readonly isAscending?: boolean
 }
 
 /** Events of one run, in their order. */

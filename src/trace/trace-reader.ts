@@ -95,6 +95,12 @@ export class TraceReader {
     return { lines: lines.reverse(), hasMore: false }
   }
 
+  /** Removes the traces of an agent, and its runs from the index. */
+  clear(agentId: string): void {
+    this.files.remove(this.files.nameOf(agentId))
+    this.index.readOn()
+  }
+
   close(): void {
     this.files.close()
     this.index.close()

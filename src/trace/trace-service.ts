@@ -43,7 +43,12 @@ class TraceService {
       run: (runId) => runs.get(runId),
       events: (query) => reader.events(query),
       log: (query) => reader.log(query),
+      neighbours: (runId) => runs.neighbours(runId),
       latestWith: ({ agentId, step }) => runs.latestWith(agentId, step),
+      clear: (agentId) => {
+        reader.clear(agentId)
+        return undefined
+      },
       metrics: (query) => runs.metrics(query),
       missingBytes: () => index.missingBytes(),
     }

@@ -1,6 +1,7 @@
 import type { LineBatch } from './line-buffer.ts'
 import type { MetricsView } from './metrics.ts'
 import type { RunEndNote, RunSummary } from './run-summary.ts'
+import type { RunsPage } from './runs-table.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
 
 /** What the thread is made with. */
@@ -13,12 +14,15 @@ export interface TraceThreadData {
 
 /** The questions that the thread answers, each with its argument and its answer. */
 export interface TraceQueries {
-  runs: [RunsQuery, { runs: RunSummary[]; hasMore: boolean }]
+  runs: [RunsQuery, RunsPage]
   count: [RunFilter, number]
   run: [string, RunSummary | undefined]
   events: [EventsQuery, EventsPage]
   log: [LogQuery, { lines: string[]; hasMore: boolean }]
+  neighbours: [string, { previous: string | undefined; next: string | undefined }]
   latestWith: [{ agentId: string; step: string }, RunSummary | undefined]
+  /** Removes the traces of an agent. */
+  clear: [string, undefined]
   metrics: [MetricsQuery, MetricsView]
   /** Bytes that are not indexed yet. */
   missingBytes: [undefined, number]

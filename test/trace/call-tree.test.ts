@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { type Call, CallTree } from '../../src/trace/call-tree.ts'
 import { toMermaid } from '../../src/trace/mermaid.ts'
+import { viewStep } from '../../src/trace/view-step.ts'
 import { layoutSequence, type SequenceRow } from '../../ui/src/run/sequence-layout.ts'
 import { eventOf } from '../support/events.ts'
 
@@ -17,7 +18,9 @@ function treeOf(steps: readonly Step[]): CallTree {
   const tree = new CallTree()
   steps.forEach(([event_type, call_id, module_id, caller_id = 'agent:a', parent_call_id = null], index) => {
     tree.add(
-      eventOf({ event_type, call_id, module_id, caller_id, parent_call_id, method_name: 'act', time: index / 1000 }),
+      viewStep(
+        eventOf({ event_type, call_id, module_id, caller_id, parent_call_id, method_name: 'act', time: index / 1000 }),
+      ),
     )
   })
   return tree

@@ -48,8 +48,8 @@ describe('Traces', () => {
     const traces = await openTraces(await makeProject())
     recordAll(traces, echoRun('run-1', 'first'))
     recordAll(traces, echoRun('run-2', 'second', 1_700_000_010))
-    const { runs, hasMore } = await traces.query('runs', ALL)
-    expect(hasMore).equal(false)
+    const { runs, next } = await traces.query('runs', ALL)
+    expect(next).equal(undefined)
     expect(runs.map(({ run_id }) => run_id)).deep.equal(['run-2', 'run-1'])
     expect(runs[1]).deep.equal({
       run_id: 'run-1',
@@ -59,7 +59,7 @@ describe('Traces', () => {
       started_at: 1_700_000_000,
       duration_ms: 500,
       first_text_ms: 250,
-      calls: 2,
+      calls: 1,
       errors: 0,
       events: 4,
       input: 'first',
@@ -67,6 +67,7 @@ describe('Traces', () => {
       error: null,
       input_tokens: 0,
       output_tokens: 0,
+      models: [],
     })
   })
 
@@ -131,12 +132,17 @@ describe('Traces', () => {
     expect(await find({ text: 'LUCK' })).deep.equal(['run-3'])
     expect(await find({ text: '_' })).deep.equal([])
     const page = await traces.query('runs', { filter: {}, first: 2, after: undefined })
-    expect(page.hasMore).equal(true)
-    const last = page.runs[1]
-    const after = { startedAt: last?.started_at ?? 0, runId: last?.run_id ?? '' }
-    expect((await traces.query('runs', { filter: {}, first: 2, after })).runs.map(({ run_id }) => run_id)).deep.equal([
-      'run-1',
-    ])
+    expect(page.next).deep.equal({ value: page.runs[1]?.started_at, runId: page.runs[1]?.run_id })
+    const rest = await traces.query('runs', { filter: {}, first: 2, after: page.next })
+    expect(rest.runs.map(({ run_id }) => run_id)).deep.equal(['run-1'])
+    const sorted = async (query: object) =>
+      (await traces.query('runs', { ...ALL, ...query })).runs.map(({ run_id }) => run_id)
+    expect(await sorted({ sort: 'duration_ms', isAscending: true })).deep.equal(['run-3', 'run-1', 'run-2'])
+    expect(await sorted({ sort: 'agent_id' })).deep.equal(['run-2', 'run-3', 'run-1'])
+    const slowest = await traces.query('runs', { ...ALL, first: 1, sort: 'duration_ms' })
+    expect(await sorted({ first: 1, sort: 'duration_ms', after: slowest.next })).deep.equal(['run-1'])
+    expect(await traces.query('neighbours', 'run-1')).deep.equal({ previous: undefined, next: 'run-3' })
+    expect(await traces.query('neighbours', 'run-2')).deep.equal({ previous: undefined, next: undefined })
     expect(await traces.query('count', { agentId: 'echo' })).equal(2)
   })
 
@@ -298,12 +304,9 @@ describe('Traces', () => {
     expect(agents.map(({ agent_id, count, last_at }) => [agent_id, count, last_at])).deep.equal([
       ['echo', 2, 1_700_000_065],
     ])
-    expect(modules.map(({ module_id, count }) => [module_id, count])).deep.equal([
-      ['main', 2],
-      ['__response__', 2],
-    ])
-    const own = await traces.query('metrics', { ...query, moduleId: '__response__' })
-    expect([own.total.count, own.total.p95_ms]).deep.equal([2, 0.5])
+    expect(modules.map(({ module_id, count }) => [module_id, count])).deep.equal([['main', 2]])
+    const own = await traces.query('metrics', { ...query, moduleId: 'main' })
+    expect([own.total.count, Math.round(own.total.p95_ms ?? 0)]).deep.equal([2, 490])
   })
 
   it('keeps clear of the names that Windows reserves for devices', async () => {

@@ -42,7 +42,8 @@ function screenOf({ path: [first = 'agents', id] }: Route): string {
   return first
 }
 
-const SERVER_QUERY = '{ server { version adapters adapters_with_key tracing { is_on dropped problem missing_bytes } } }'
+const SERVER_QUERY =
+  '{ server { version adapters adapters_with_key prices_date development tracing { is_on dropped problem missing_bytes } } }'
 
 export function App() {
   const route = useRoute()

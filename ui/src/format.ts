@@ -8,17 +8,37 @@ export function formatDuration(ms: number | null | undefined): string {
   return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
 }
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+// A 24-hour clock everywhere, and days written so that no reader takes the month for the day.
+const clock = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+})
+const shortClock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const dayOfYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', year: 'numeric' })
 
 /** `14:03:22`, with the day when it is not today. @param time Unix seconds */
 export function formatTime(time: number): string {
   const date = new Date(time * 1000)
-  const isToday = date.toDateString() === new Date().toDateString()
-  return isToday ? clock.format(date) : `${day.format(date)} ${clock.format(date)}`
+  const now = new Date()
+  if (date.toDateString() === now.toDateString()) return clock.format(date)
+  const isThisYear = date.getFullYear() === now.getFullYear()
+  return `${(isThisYear ? day : dayOfYear).format(date)}, ${clock.format(date)}`
 }
 
-/** `just now`, `5 min ago`. @param time Unix seconds */
+/** Ticks of a time axis: the clock, or days where the ticks are a day or more apart. @param times Unix seconds */
+export function formatTicks(times: readonly number[]): string[] {
+  const step = (times[1] ?? 0) - (times[0] ?? 0)
+  return times.map((time) => {
+    const date = new Date(time * 1000)
+    if (step >= 86_400) return day.format(date)
+    return step < 60 ? clock.format(date) : shortClock.format(date)
+  })
+}
+
+/** `now`, `5 min ago`. @param time Unix seconds */
 export function formatAgo(time: number, now = Date.now() / 1000): string {
   const seconds = Math.max(0, now - time)
   if (seconds < 10) return 'just now'
@@ -34,9 +54,11 @@ export function formatCount(count: number): string {
   return whole.format(count)
 }
 
+const plurals = new Intl.PluralRules('en')
+
 /** `3 runs`, `1 run`. */
 export function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`
+  return `${formatCount(count)} ${noun}${plurals.select(count) === 'one' ? '' : 's'}`
 }
 
 export function formatPercent(share: number): string {
@@ -44,7 +66,20 @@ export function formatPercent(share: number): string {
   return share < 0.01 ? `${(share * 100).toFixed(1)} %` : `${Math.round(share * 100)} %`
 }
 
-/** A participant of a run as people call it. */
+/** `$0.0041`; empty when it is not known. @param cost US dollars */
+export function formatCost(cost: number | null | undefined): string {
+  if (cost === null || cost === undefined) return ''
+  if (cost === 0) return '$0'
+  if (cost < 0.0001) return '< $0.0001'
+  return `$${cost < 1 ? cost.toPrecision(2) : cost.toFixed(2)}`
+}
+
+/** `1,204 → 318`; empty when nothing was counted. */
+export function formatTokens({ input_tokens, output_tokens }: { input_tokens: number; output_tokens: number }): string {
+  return input_tokens + output_tokens === 0 ? '' : `${formatCount(input_tokens)} → ${formatCount(output_tokens)}`
+}
+
+/** Name of a participant of a run. */
 export function participantName(id: string): string {
   if (id.startsWith('agent:')) return 'caller'
   return id === '__response__' ? 'response' : id === '__conversation__' ? 'conversation' : id

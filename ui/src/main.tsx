@@ -1,9 +1,12 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'
+import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
 import './styles/screens.css'
+import './styles/run.css'
+import './styles/runs.css'
 
 applyTheme()
 const root = document.getElementById('app')

@@ -1,10 +1,19 @@
-/** What the queries of the page answer. Named as GraphQL names it. */
+/** Shapes of the answers to the page's queries, named as GraphQL names them. */
+import type { TraceStep } from '../../src/trace/call-tree.ts'
+import type { ModelUsage as Usage } from '../../src/trace/describe-event.ts'
 import type { MetricsRow } from '../../src/trace/metrics.ts'
 import type { RunSummary as Run, RunStatus } from '../../src/trace/run-summary.ts'
 
 export type { RunStatus }
-export type RunSummary = Omit<Run, 'events'>
-export type Numbers = MetricsRow
+/** Tokens of a model with their cost in US dollars; null where the price is not known. */
+export type ModelUsage = Usage & { readonly cost: number | null }
+interface Priced {
+  readonly models: readonly ModelUsage[]
+  readonly cost: number | null
+}
+export type RunSummary = Omit<Run, 'events' | 'models'> & Priced
+export type Numbers = Omit<MetricsRow, 'models'> & Priced
+export type EventSummary = TraceStep & { readonly usage?: ModelUsage | null }
 
 export interface Problem {
   readonly file: string | null
@@ -18,6 +27,9 @@ export interface ServerFacts {
   readonly version: string
   readonly adapters: readonly string[]
   readonly adapters_with_key: readonly string[]
+  readonly prices_date: string
+  /** Whether the page may act, not only look. */
+  readonly development: boolean
   readonly tracing: {
     readonly is_on: boolean
     readonly dropped: number
@@ -26,21 +38,10 @@ export interface ServerFacts {
   }
 }
 
-export interface EventFacts {
-  readonly event_type: 'call' | 'result' | 'exception'
-  readonly module_id: string
-  readonly module_class: string
-  readonly method_name: string
-  readonly time: number
-  readonly call_id: string
-  readonly caller_id: string
-  readonly parent_call_id: string | null
-  readonly duration_ms: number | null
-}
-
-export const RUN_FIELDS =
-  'run_id agent_id entry_point status started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens'
+const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
+export const RUN_FIELDS = `run_id agent_id entry_point status started_at duration_ms first_text_ms calls errors input output error
+  input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
-export const NUMBER_FIELDS = 'count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens'
-export const EVENT_FIELDS =
-  'event_type module_id module_class method_name time call_id caller_id parent_call_id duration_ms'
+export const NUMBER_FIELDS = `count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
+export const EVENT_FIELDS = `event_type module_id module_class method_name time call_id caller_id parent_call_id duration_ms
+  kind label is_aborted usage { ${USAGE_FIELDS} }`

@@ -58,6 +58,7 @@ export function makeLLM(asked: AskedModel): LLM {
           seen,
           warn,
           habits,
+          model: model.modelId,
         })
       } catch (error) {
         run.signal.throwIfAborted()
@@ -77,11 +78,12 @@ interface Listening {
   readonly seen: RunThoughts
   readonly warn: (part: LanguageModelV3StreamPart) => void
   readonly habits: VendorQuirks
+  readonly model: string
 }
 
 async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
-  { silence, seen, warn, habits }: Listening,
+  { silence, seen, warn, habits, model }: Listening,
 ): AsyncGenerator<LLMPart> {
   const remember = seen.listen()
   let isWhole = false
@@ -92,10 +94,15 @@ async function* convert(
     warn(part)
     remember(part)
     isWhole = part.type === 'finish' && !(habits.alwaysFinishes && hasNoReason(part))
-    if (part.type !== 'finish' || isWhole) yield* fromStreamPart(part)
+    if (part.type !== 'finish' || isWhole) for (const own of fromStreamPart(part)) yield nameModel(own, model)
     silence.begin()
   }
   if (!isWhole) throw new Error('the answer ended in the middle.')
+}
+
+/** Usage is counted by model. */
+function nameModel(part: LLMPart, model: string): LLMPart {
+  return part.type === 'usage' ? { ...part, model } : part
 }
 
 /** So does the SDK finish a stream that the vendor did not. */

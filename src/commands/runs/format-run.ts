@@ -29,7 +29,7 @@ export function formatTree(tree: CallTree, showText: (call: Call) => string): st
 function formatCall(call: Call, lead: string, below: string, showText: (call: Call) => string): string[] {
   const state = call.status === 'running' ? 'running' : formatMs(call.durationMs ?? null)
   const mark = call.status === 'failed' ? '✗ ' : ''
-  const own = `${lead}${mark}${call.moduleId}.${call.method}${showText(call)}  ${state}`
+  const own = `${lead}${mark}${call.moduleId}.${showText(call)}  ${state}`
   const children = call.children.flatMap((child, index) => {
     const isLast = index === call.children.length - 1
     return formatCall(child, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, showText)

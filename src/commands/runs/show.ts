@@ -51,8 +51,9 @@ function readEvents(reader: TraceReader, runId: string): AgentEvent[] {
 
 async function treeOf(events: readonly AgentEvent[]) {
   const { CallTree } = await import('../../trace/call-tree.ts')
+  const { viewStep } = await import('../../trace/view-step.ts')
   const tree = new CallTree()
-  for (const event of events) tree.add(event)
+  for (const event of events) tree.add(viewStep(event))
   return tree
 }
 
@@ -74,14 +75,15 @@ async function describeRun(run: RunSummary, events: readonly AgentEvent[]): Prom
     `asked   ${oneLine(run.input)}`,
     ...(run.output === '' ? [] : [`said    ${oneLine(run.output)}`]),
     '',
-    ...formatTree(tree, (call) => describeArguments(call, given)),
+    ...formatTree(tree, (call) => describeCall(call, given)),
   ]
 }
 
-/** The arguments without the run, which is the same everywhere. */
-function describeArguments({ id }: Call, given: ReadonlyMap<string, AgentEvent>): string {
+/** The method with its tool, or with its arguments, without the run, which is the same everywhere. */
+function describeCall({ id, method, label }: Call, given: ReadonlyMap<string, AgentEvent>): string {
+  if (method === 'executeTool' && label !== undefined) return `${method} ${oneLine(label)}`
   const args = given.get(id)?.arguments?.args ?? []
   const own = args.filter((each) => typeof (each as { run?: unknown } | null)?.run !== 'string')
   const text = oneLine(own.map((each) => JSON.stringify(each)).join(', '))
-  return `(${text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text})`
+  return `${method}(${text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text})`
 }

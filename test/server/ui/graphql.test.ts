@@ -85,11 +85,12 @@ describe('GraphQL of the debug UI', () => {
     const introspection = await ask(server, getIntrospectionQuery())
     expect(introspection).property('__schema')
     const run =
-      'run_id agent_id entry_point status started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens'
+      'run_id agent_id entry_point status started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens models { model input_tokens output_tokens cached_input_tokens reasoning_tokens cost } cost neighbours { previous next }'
     const event =
-      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point duration_ms index'
+      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point duration_ms index kind label is_aborted usage { model cost }'
     const problem = 'file line column message suggestions'
-    const numbers = 'numbers { count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens }'
+    const numbers =
+      'numbers { count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { model cost } cost }'
     const data = await ask(
       server,
       `{ list_agents { id description title entry_points file definition
@@ -97,9 +98,9 @@ describe('GraphQL of the debug UI', () => {
           exchange { module protocol provider fieldName } loads { time file kind problems { ${problem} } } latest_run { ${run} } }
         debug_log(agent_id: "tools") { agent_id has_more events { ${event} } }
         runs { total cursor runs { ${run} events { cursor has_more events { ${event} } } } }
-        metrics { since until bucket_seconds total { count } points { time ${numbers} } agents { agent_id last_at ${numbers} } modules { agent_id module_id ${numbers} } }
+        metrics { since until bucket_seconds total { count } points { time ${numbers} } agents { agent_id last_at counts ${numbers} } modules { agent_id module_id ${numbers} } }
         problems { ${problem} }
-        server { version adapters adapters_with_key tracing { is_on written dropped problem missing_bytes } } }`,
+        server { version adapters adapters_with_key prices_date tracing { is_on written dropped problem missing_bytes } } }`,
     )
     expect(Object.keys(data)).deep.equal(['list_agents', 'debug_log', 'runs', 'metrics', 'problems', 'server'])
   })
@@ -188,7 +189,8 @@ describe('GraphQL of the debug UI', () => {
       status: 'completed',
       input: 'what is 1 + 2?',
       output: 'three',
-      calls: 7,
+      // Without those to what the run itself provides.
+      calls: 5,
       errors: 0,
       input_tokens: 5,
       output_tokens: 1,

@@ -11,19 +11,20 @@ describe('runs in the debug UI', function () {
   it('opens a call by its address, and shows what was said and what went wrong', async () => {
     const run = await ui.complete('finder', 'keys')
     const page = await ui.open(`#/runs/${run}`)
-    await page.getByRole('button', { name: /planner calls far\.executeTool, failed/ }).click()
+    await page.getByRole('tab', { name: 'Sequence' }).click()
+    await page.getByRole('button', { name: /planner calls far\.executeTool look_far\(keys\), failed/ }).click()
     const details = page.getByRole('complementary', { name: 'Selected call' })
     await details.getByText('Error: It is closed there').waitFor()
-    await details.getByText('look_far').waitFor()
+    await details.getByText('look_far(keys)').waitFor()
     const address = page.url()
-    expect(address).contain(`/runs/${run}?call=`)
+    expect(address).contain(`/runs/${run}?view=sequence&call=`)
     const other = await ui.open(address.slice(address.indexOf('#')))
     await other.getByText('Error: It is closed there').waitFor()
-    // The selection is shared by the views, and Escape from it is a button.
-    await other.getByRole('tab', { name: 'Waterfall' }).click()
-    await other.locator('.waterfall-row[data-selected="true"]').getByText('far').waitFor()
-    await other.getByRole('button', { name: 'Close' }).click()
-    expect(await other.locator('[data-selected="true"]').count()).equal(0)
+    // The selection is shared by the views, and Escape ends it.
+    await other.getByRole('tab', { name: 'Trace' }).click()
+    await other.locator('.trace-row[data-selected="true"]').getByText('look_far(keys)').waitFor()
+    await other.keyboard.press('Escape')
+    await eventually(async () => expect(await other.locator('[data-selected="true"]').count()).equal(0))
   })
 
   it('filters runs, and keeps the filter in the address', async () => {
@@ -31,7 +32,7 @@ describe('runs in the debug UI', function () {
     await ui.complete('finder', 'fail')
     await ui.complete('echo', 'hello there')
     const page = await ui.open('#/runs')
-    const rows = page.getByRole('listitem')
+    const rows = page.getByRole('list', { name: 'Runs' }).getByRole('listitem')
     const shown = async (count: number) => eventually(async () => expect(await rows.count()).equal(count))
     await shown(3)
     await page.getByLabel('Agent').selectOption('finder')
@@ -51,14 +52,13 @@ describe('runs in the debug UI', function () {
     await page.getByLabel('Event').selectOption('exception')
     await shown(2)
     await page.getByLabel('Text', { exact: true }).fill('nothing of the kind')
-    await see(page, 'No run fits these filters')
+    await see(page, 'No matching runs')
   })
 
   it('lets new runs wait, without moving what is looked at, and follows those that are shown', async () => {
     for (let run = 0; run < 30; run++) await ui.complete('echo', `old ${run}`)
     const page = await ui.open('#/runs')
     await see(page, 'old 29')
-    await page.locator('.run-list').focus()
     await page.locator('[data-index="0"]').focus()
     for (let press = 0; press < 3; press++) await page.keyboard.press('ArrowDown')
     const focused = () => page.locator(':focus').innerText()
@@ -72,7 +72,7 @@ describe('runs in the debug UI', function () {
     await page.keyboard.press('Tab')
     await page.locator('[data-index="0"]').focus()
     await page.keyboard.press('Enter')
-    await see(page, 'handleText')
+    await see(page, 'main.handleText')
     expect(page.url()).match(/#\/runs\/[0-9a-f-]{36}$/)
     await page.goBack()
     await page.locator('[data-selected="true"]').getByText('new 1').first().waitFor()
@@ -91,9 +91,9 @@ describe('runs in the debug UI', function () {
     const run = (await link.getAttribute('href')) ?? ''
     const other = await ui.open(run)
     await other.getByText('running').first().waitFor()
-    const calls = other.locator('.figure', { hasText: 'Calls' }).locator('dd')
-    const before = Number(await calls.innerText())
-    await eventually(async () => expect(Number(await calls.innerText())).greaterThan(before))
+    const clock = other.locator('.run-facts-line b').first()
+    const before = Number.parseFloat(await clock.innerText())
+    await eventually(async () => expect(Number.parseFloat(await clock.innerText())).greaterThan(before))
     await page.getByRole('button', { name: 'Stop' }).click()
     await see(page, 'Stopped')
     await other.getByText('cancelled').first().waitFor()
@@ -109,10 +109,11 @@ describe('runs in the debug UI', function () {
   it('draws only what can be seen of a run of 5,000 calls, and reaches its end', async () => {
     const run = await ui.complete('finder', '5000 calls')
     const page = await ui.open(`#/runs/${run}`)
-    await see(page, '5,004')
+    await see(page, '5,003 calls')
     for (const [view, frame] of [
       ['Sequence', '.sequence'],
-      ['Waterfall', '.waterfall-rows'],
+      ['Trace', '.trace-rows'],
+      ['Events', '.events'],
     ] as const) {
       await page.getByRole('tab', { name: view }).click()
       await page.locator(frame).evaluate((element: { scrollTop: number; scrollHeight: number }) => {
@@ -132,7 +133,7 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
     )
     await ui.project.write('agents/repeats.yml', 'id: repeats\nmodules: [{ id: main, module: repeats }]')
     await eventually(() => expect(ui.server.host.get('repeats')?.id).equal('repeats'))
-    const page = await ui.open(`#/runs/${await ui.complete('repeats', 'go')}`)
+    const page = await ui.open(`#/runs/${await ui.complete('repeats', 'go')}?view=sequence`)
     const fold = page.getByRole('button', { name: /29 more × response\.respondText/ })
     await fold.waitFor()
     expect(await page.locator('[data-call]').count()).equal(2)
@@ -153,6 +154,7 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
     expect(download.suggestedFilename()).equal(`echo-${run}.jsonl`)
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n')
     expect(lines.map((line) => JSON.parse(line).event_type)).deep.equal(['call', 'call', 'result', 'result'])
+    await page.getByRole('tab', { name: 'Sequence' }).click()
     await page.getByRole('button', { name: 'Copy as Mermaid' }).click()
     const text = await eventually(async () => {
       const copied = await readClipboard(page)

@@ -9,6 +9,7 @@ import { formatAgo, formatCount, formatDuration, formatPercent, plural } from '.
 import { useLive, useThrottled } from '../live.ts'
 import { href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
+import { curlSnippet, mcpSnippet, openaiSnippet } from '../snippets/client-snippets.ts'
 import {
   NUMBER_FIELDS,
   type Numbers,
@@ -17,7 +18,6 @@ import {
   type RunStatus,
   type ServerFacts,
 } from '../types.ts'
-import { curlSnippet, mcpSnippet, openaiSnippet } from './snippets.ts'
 
 interface AgentCard {
   readonly id: string
@@ -123,7 +123,7 @@ function Card({ agent, numbers, problems }: CardProps) {
             {agent.title ?? agent.id}
           </a>
         </h2>
-        {isBroken ? <span class="badge bad">last good version</span> : <span class="badge good">healthy</span>}
+        <Health isBroken={isBroken} numbers={numbers} />
       </div>
       <p class="card-text">{agent.description || <span class="muted">No description</span>}</p>
       <p class="card-entries">
@@ -158,6 +158,20 @@ function Card({ agent, numbers, problems }: CardProps) {
         </span>
       </p>
     </li>
+  )
+}
+
+/** Share of runs that may fail before an agent is called failing. */
+const FAILING = 0.5
+
+/** One word on an agent: what its file says, and then what its runs say. */
+function Health({ isBroken, numbers }: { isBroken: boolean; numbers: Numbers | undefined }) {
+  if (isBroken) return <span class="badge bad">last good version</span>
+  if (!numbers || numbers.count === 0) return <span class="badge">ready</span>
+  if (numbers.errors === 0) return <span class="badge good">healthy</span>
+  const share = numbers.errors / numbers.count
+  return (
+    <span class={`badge ${share >= FAILING ? 'bad' : 'warn'}`}>{share >= FAILING ? 'failing' : 'some errors'}</span>
   )
 }
 

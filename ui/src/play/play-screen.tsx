@@ -1,5 +1,4 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { curlSnippet } from '../agents/snippets.ts'
 import { useQuery } from '../api.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
@@ -7,6 +6,7 @@ import { Empty, Notice } from '../components/notice.tsx'
 import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
+import { curlSnippet } from '../snippets/client-snippets.ts'
 import { streamChat } from './chat.ts'
 
 interface Said {

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask } from '../api.ts'
+import { Markdown } from '../components/markdown.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import type { RunSummary } from '../types.ts'
 
@@ -59,7 +60,7 @@ export function ConversationView({ run, entryCall, size }: ConversationProps) {
           class={`message ${role === 'assistant' ? 'assistant' : role === 'user' ? 'user' : 'other'}`}
         >
           <h2>{role === 'assistant' ? 'Agent' : role === 'user' ? 'User' : role}</h2>
-          <div class="message-text">{text}</div>
+          <div class="message-text">{role === 'assistant' ? <Markdown text={text} /> : <p class="pre">{text}</p>}</div>
         </article>
       ))}
       {run.status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
@@ -68,8 +69,8 @@ export function ConversationView({ run, entryCall, size }: ConversationProps) {
           {run.error}
         </Notice>
       )}
-      {run.status === 'cancelled' && <Notice kind="warn" title="The run was cancelled" />}
-      {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended" />}
+      {run.status === 'cancelled' && <Notice kind="warn" title="The run was cancelled." />}
+      {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
     </div>
   )
 }

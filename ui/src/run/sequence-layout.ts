@@ -1,9 +1,5 @@
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
-
-/** Repetitions of what a module calls in turn are folded from here on. */
-const MIN_REPEATS = 4
-/** How many calls one repetition may have. */
-const MAX_PERIOD = 20
+import { type Call, type CallTree, nameMethod } from '../../../src/trace/call-tree.ts'
+import { type Fold, findFolds } from './folds.ts'
 
 export const LANE = 10
 export const HEAD_HEIGHT = 44
@@ -22,15 +18,6 @@ export type SequenceRow =
       readonly to: number
     }
   | { readonly kind: 'fold'; readonly y: number; readonly fold: Fold; readonly from: number; readonly to: number }
-
-/** Repetitions that are not shown one by one. */
-export interface Fold {
-  /** Of the first call that is not shown. */
-  readonly id: string
-  readonly count: number
-  readonly calls: readonly Call[]
-  readonly durationMs: number
-}
 
 /** When a module is at work. `lane`: how many others of its bars it stands beside or within. */
 export interface SequenceBar {
@@ -109,9 +96,9 @@ export function barEdge(x: number, lane: number, isFromRight: boolean): number {
 
 function placeColumns(tree: CallTree): { id: string; x: number }[] {
   const needed = new Map<string, number>()
-  for (const { callerId, moduleId, method } of tree.calls) {
-    const width = Math.min(method.length * 7 + 46, 220)
-    for (const id of [callerId, moduleId]) needed.set(id, Math.max(needed.get(id) ?? MIN_COLUMN, width))
+  for (const call of tree.calls) {
+    const width = Math.min(nameMethod(call).length * 7 + 46, 300)
+    for (const id of [call.callerId, call.moduleId]) needed.set(id, Math.max(needed.get(id) ?? MIN_COLUMN, width))
   }
   let x = 0
   return tree.participants.map((id, index) => {
@@ -135,90 +122,6 @@ function stepsOf(tree: CallTree, hidden: ReadonlySet<Call>): Step[] {
     if (call.endIndex !== undefined && !hidden.has(call)) steps.push({ call, isEnd: true, index: call.endIndex })
   }
   return steps.sort((a, b) => a.index - b.index)
-}
-
-interface Folds {
-  readonly byFirst: ReadonlyMap<string, Fold>
-  readonly hidden: ReadonlySet<Call>
-}
-
-function findFolds(tree: CallTree, unfolded: ReadonlySet<string>, selected: string): Folds {
-  const byFirst = new Map<string, Fold>()
-  const hidden = new Set<Call>()
-  const signatures = new Map<Call, string>()
-  const shown = new Set<Call>()
-  for (let call = tree.get(selected); call; call = call.parent) shown.add(call)
-  const foldAmong = (siblings: readonly Call[]) => {
-    for (let start = 0; start < siblings.length; ) {
-      const { period, repeats } = findRepeats(siblings, start, signatures)
-      if (repeats < MIN_REPEATS) {
-        start++
-        continue
-      }
-      // The first time is shown, as an example of the others, with what repeats in it.
-      if (period > 1) foldAmong(siblings.slice(start, start + period))
-      const calls = siblings.slice(start + period, start + period * repeats)
-      const first = calls[0] as Call
-      if (!unfolded.has(first.id) && !calls.some((call) => shown.has(call))) {
-        byFirst.set(first.id, { id: first.id, count: repeats - 1, calls, durationMs: spanOf(calls) })
-        for (const call of calls) hide(call, hidden)
-      }
-      start += period * repeats
-    }
-  }
-  foldAmong(tree.roots)
-  for (const call of tree.calls) if (call.children.length >= MIN_REPEATS && !hidden.has(call)) foldAmong(call.children)
-  return { byFirst, hidden }
-}
-
-/** What repeats from here on, one time after the other and without a failure: as much as can be covered by one pattern. */
-function findRepeats(siblings: readonly Call[], start: number, signatures: Map<Call, string>): Repeats {
-  let best: Repeats = { period: 1, repeats: 1 }
-  for (let period = 1; period <= MAX_PERIOD && start + period * MIN_REPEATS <= siblings.length; period++) {
-    let length = period
-    while (start + length < siblings.length && repeatsAt(siblings, start + length, period, signatures)) length++
-    const repeats = Math.floor(length / period)
-    if (repeats >= MIN_REPEATS && repeats * period > best.repeats * best.period) best = { period, repeats }
-  }
-  return best
-}
-
-interface Repeats {
-  readonly period: number
-  readonly repeats: number
-}
-
-function repeatsAt(siblings: readonly Call[], at: number, period: number, signatures: Map<Call, string>): boolean {
-  const call = siblings[at] as Call
-  const before = siblings[at - 1] as Call
-  const example = siblings[at - period] as Call
-  const isAfter = before.endIndex !== undefined && before.endIndex < call.index
-  return (
-    isAfter && isQuiet(call) && isQuiet(example) && signatureOf(call, signatures) === signatureOf(example, signatures)
-  )
-}
-
-function isQuiet(call: Call): boolean {
-  return call.status === 'done' && call.children.every(isQuiet)
-}
-
-function signatureOf(call: Call, known: Map<Call, string>): string {
-  let signature = known.get(call)
-  if (signature === undefined) {
-    signature = `${call.moduleId}.${call.method}(${call.children.map((child) => signatureOf(child, known)).join()})`
-    known.set(call, signature)
-  }
-  return signature
-}
-
-function hide(call: Call, hidden: Set<Call>): void {
-  hidden.add(call)
-  for (const child of call.children) hide(child, hidden)
-}
-
-function spanOf(calls: readonly Call[]): number {
-  const end = calls.at(-1)?.endedAt ?? 0
-  return Math.max(0, (end - (calls[0]?.startedAt ?? end)) * 1000)
 }
 
 /** From the leftmost to the rightmost column that a fold concerns. */

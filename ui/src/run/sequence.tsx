@@ -1,18 +1,15 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { CallTree } from '../../../src/trace/call-tree.ts'
 import { useViewport } from '../components/virtual-list.tsx'
-import { formatDuration, participantName } from '../format.ts'
-import {
-  barEdge,
-  HEAD_HEIGHT,
-  LANE,
-  layoutSequence,
-  type SequenceBar,
-  type SequenceLayout,
-  type SequenceRow,
-} from './sequence-layout.ts'
+import { participantName } from '../format.ts'
+import { useKept } from '../storage.ts'
+import type { RunSummary } from '../types.ts'
+import { HEAD_HEIGHT, layoutSequence, type SequenceLayout } from './sequence-layout.ts'
+import { Arrow, ArrowHeads, Bar, FoldRow } from './sequence-marks.tsx'
+import { SequenceTools } from './sequence-tools.tsx'
 
 interface SequenceProps {
+  readonly run: RunSummary
   readonly tree: CallTree
   /** Grows with the tree, which is one object for the whole run. */
   readonly size: number
@@ -21,217 +18,130 @@ interface SequenceProps {
 }
 
 /** The calls of a run as a sequence diagram. Only what can be seen is drawn. */
-export function Sequence({ tree, size, selected, onSelect }: SequenceProps) {
+export function Sequence({ run, tree, size, selected, onSelect }: SequenceProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
+  const [zoom, setZoom] = useKept('sequence.zoom', 1)
   const layout = useMemo(() => layoutSequence(tree, unfolded, selected), [tree, size, unfolded, selected])
   const scrolled = useRef<HTMLDivElement>(null)
   const viewport = useViewport(scrolled)
-  useShowSelected(scrolled, layout, selected)
-  const top = viewport.top - 200
-  const bottom = viewport.top + viewport.height + 200
-  const rows = layout.rows.filter(({ y }) => y >= top && y <= bottom)
-  const bars = layout.bars.filter((bar) => bar.bottom >= top && bar.top <= bottom)
-  const unfold = (id: string) => setUnfolded((before) => new Set([...before, id]))
+  useShowSelected(scrolled, layout, selected, zoom)
   return (
-    <div
-      class="sequence"
-      ref={scrolled}
-      tabIndex={0}
-      role="group"
-      aria-label="Sequence diagram"
-      onKeyDown={(event) => moveSelection(event, layout, selected, onSelect)}
-    >
-      <div class="sequence-heads" style={{ width: `${layout.width}px`, height: `${HEAD_HEIGHT}px` }}>
-        {layout.columns.map(({ id, x }) => (
-          <span key={id} class="sequence-head" style={{ left: `${x}px` }}>
-            {participantName(id)}
-          </span>
-        ))}
-      </div>
-      <svg
-        width={layout.width}
-        height={layout.height}
-        class="sequence-drawing"
+    <>
+      <SequenceTools run={run} tree={tree} layout={layout} zoom={zoom} onZoom={setZoom} />
+      <div
+        class="sequence"
+        ref={scrolled}
+        tabIndex={0}
         role="group"
-        aria-label="Calls in their order"
+        aria-label="Sequence diagram"
+        onKeyDown={(event) => moveSelection(event, layout, selected, onSelect)}
       >
-        <defs>
-          <marker
-            id="call-end"
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="8"
-            markerHeight="8"
-            orient="auto-start-reverse"
-          >
-            <path d="M0 0 8 4 0 8Z" class="call-head" />
-          </marker>
-          <marker id="return-end" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
-            <path d="M1 1 7 4 1 7" class="return-head" />
-          </marker>
-          <marker id="failed-end" viewBox="0 0 8 8" refX="5" refY="4" markerWidth="8" markerHeight="8" orient="auto">
-            <path d="M1 1 7 7M7 1 1 7" class="failed-head" />
-          </marker>
-        </defs>
-        {layout.columns.map(({ id, x }) => (
-          <line key={id} class="lifeline" x1={x} x2={x} y1={Math.max(0, top)} y2={Math.min(layout.height, bottom)} />
-        ))}
-        {bars.map((bar) => (
-          <Bar key={bar.call.id} bar={bar} layout={layout} isSelected={bar.call.id === selected} onSelect={onSelect} />
-        ))}
-        {rows.map((row) =>
-          row.kind === 'fold' ? (
-            <FoldRow key={row.fold.id} row={row} layout={layout} onUnfold={unfold} />
-          ) : (
-            <Arrow
-              key={`${row.kind} ${row.call.id}`}
-              row={row}
-              layout={layout}
-              isSelected={row.call.id === selected}
-              onSelect={onSelect}
-            />
-          ),
-        )}
-      </svg>
+        <div style={{ zoom: String(zoom), width: `${layout.width}px` }}>
+          <Heads layout={layout} />
+          <Drawing
+            layout={layout}
+            top={viewport.top / zoom - MARGIN}
+            bottom={(viewport.top + viewport.height) / zoom + MARGIN}
+            selected={selected}
+            onSelect={onSelect}
+            onUnfold={(id) => setUnfolded((before) => new Set([...before, id]))}
+          />
+        </div>
+      </div>
+    </>
+  )
+}
+
+/** Drawn beyond what can be seen, so that scrolling shows no gap. */
+const MARGIN = 200
+
+function Heads({ layout }: { layout: SequenceLayout }) {
+  return (
+    <div class="sequence-heads" style={{ width: `${layout.width}px`, height: `${HEAD_HEIGHT}px` }}>
+      {layout.columns.map(({ id, x }) => (
+        <span key={id} class="sequence-head" style={{ left: `${x}px` }}>
+          {participantName(id)}
+        </span>
+      ))}
     </div>
   )
 }
 
-interface BarProps {
-  readonly bar: SequenceBar
+interface DrawingProps {
   readonly layout: SequenceLayout
-  readonly isSelected: boolean
+  readonly top: number
+  readonly bottom: number
+  readonly selected: string
   readonly onSelect: (callId: string) => void
+  readonly onUnfold: (foldId: string) => void
 }
 
-function Bar({ bar: { call, column, lane, top, bottom }, layout, isSelected, onSelect }: BarProps) {
-  const x = layout.columns[column]?.x ?? 0
+function Drawing({ layout, top, bottom, selected, onSelect, onUnfold }: DrawingProps) {
+  const rows = layout.rows.filter(({ y }) => y >= top && y <= bottom)
+  const bars = layout.bars.filter((bar) => bar.bottom >= top && bar.top <= bottom)
+  const [lineTop, lineBottom] = [Math.max(0, top), Math.min(layout.height, bottom)]
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: its arrow is the button
-    <rect
-      class={`bar ${call.status}`}
-      data-selected={isSelected}
-      x={x + lane * LANE - LANE / 2}
-      y={top}
-      width={LANE}
-      height={Math.max(4, bottom - top)}
-      rx={2}
-      onClick={() => onSelect(call.id)}
-    />
-  )
-}
-
-interface ArrowProps {
-  readonly row: Extract<SequenceRow, { kind: 'call' | 'return' }>
-  readonly layout: SequenceLayout
-  readonly isSelected: boolean
-  readonly onSelect: (callId: string) => void
-}
-
-function Arrow({ row, layout, isSelected, onSelect }: ArrowProps) {
-  const { kind, y, call, from, to } = row
-  const isRight = to >= from
-  const calleeX = barEdge(layout.columns[to]?.x ?? 0, layout.lanes.get(call.id) ?? 0, !isRight)
-  const callerLane = call.parent ? (layout.lanes.get(call.parent.id) ?? 0) : 0
-  const callerX = barEdge(layout.columns[from]?.x ?? 0, callerLane, isRight)
-  const isSelf = from === to
-  if (kind === 'return') {
-    const isFailed = call.status === 'failed'
-    const path = isSelf ? `M${calleeX + LANE} ${y - 4}h22v4h-22` : `M${calleeX} ${y}H${callerX}`
-    const middle = (calleeX + callerX) / 2
-    return (
-      <g class={`return ${call.status}`} data-selected={isSelected}>
-        <path d={path} marker-end={isFailed ? 'url(#failed-end)' : 'url(#return-end)'} />
-        {!isSelf && (
-          <text x={middle} y={y - 4} text-anchor="middle">
-            {isFailed ? 'failed' : formatDuration(call.durationMs)}
-          </text>
-        )}
-      </g>
-    )
-  }
-  const path = isSelf ? `M${calleeX + LANE} ${y - 12}h24v12h-22` : `M${callerX} ${y}H${calleeX}`
-  const labelX = isSelf ? calleeX + LANE + 30 : (callerX + calleeX) / 2
-  const select = () => onSelect(call.id)
-  return (
-    <g
-      class={`call ${call.status}`}
-      data-selected={isSelected}
-      data-call={call.id}
-      role="button"
-      tabindex={-1}
-      aria-pressed={isSelected}
-      aria-label={describe(row)}
-      onClick={select}
-      onKeyDown={({ key }) => key === 'Enter' && select()}
+    <svg
+      width={layout.width}
+      height={layout.height}
+      class="sequence-drawing"
+      role="group"
+      aria-label="Calls in their order"
     >
-      <rect
-        class="hit"
-        x={Math.min(callerX, calleeX) - 4}
-        y={y - 18}
-        width={Math.abs(calleeX - callerX) + (isSelf ? 120 : 8)}
-        height={24}
-        rx={4}
-      />
-      <path d={path} marker-end="url(#call-end)" />
-      <text x={labelX} y={y - 5} text-anchor={isSelf ? 'start' : 'middle'}>
-        {shorten(call.method, isSelf ? 200 : Math.abs(calleeX - callerX))}
-      </text>
-    </g>
+      <ArrowHeads />
+      {layout.columns.map(({ id, x }) => (
+        <line key={id} class="lifeline" x1={x} x2={x} y1={lineTop} y2={lineBottom} />
+      ))}
+      {bars.map((bar) => (
+        <Bar key={bar.call.id} bar={bar} layout={layout} isSelected={bar.call.id === selected} onSelect={onSelect} />
+      ))}
+      {rows.map((row) =>
+        row.kind === 'fold' ? (
+          <FoldRow key={row.fold.id} row={row} layout={layout} onUnfold={onUnfold} />
+        ) : (
+          <Arrow
+            key={`${row.kind} ${row.call.id}`}
+            row={row}
+            layout={layout}
+            isSelected={row.call.id === selected}
+            onSelect={onSelect}
+          />
+        ),
+      )}
+    </svg>
   )
 }
 
-function describe({
-  call,
-}: {
-  call: { callerId: string; moduleId: string; method: string; status: string; durationMs: number | undefined }
-}): string {
-  const state = call.status === 'running' ? 'still running' : `${call.status} after ${formatDuration(call.durationMs)}`
-  return `${participantName(call.callerId)} calls ${participantName(call.moduleId)}.${call.method}, ${state}`
-}
-
-function shorten(text: string, width: number): string {
-  const room = Math.max(4, Math.floor((width - 16) / 6.6))
-  return text.length > room ? `${text.slice(0, room - 1)}…` : text
-}
-
-interface FoldRowProps {
-  readonly row: Extract<SequenceRow, { kind: 'fold' }>
-  readonly layout: SequenceLayout
-  readonly onUnfold: (id: string) => void
-}
-
-function FoldRow({ row: { y, fold, from, to }, layout, onUnfold }: FoldRowProps) {
-  const left = (layout.columns[from]?.x ?? 0) - 30
-  const right = (layout.columns[to]?.x ?? 0) + 30
-  const names = [...new Set(fold.calls.map(({ moduleId, method }) => `${participantName(moduleId)}.${method}`))]
-    .slice(0, 3)
-    .join(', ')
-  const text = `↻ ${fold.count} more × ${names} · ${formatDuration(fold.durationMs)}`
-  const width = Math.max(right - left, text.length * 6.4 + 24)
-  const unfold = () => onUnfold(fold.id)
-  return (
-    <g class="fold" role="button" tabindex={0} onClick={unfold} onKeyDown={({ key }) => key === 'Enter' && unfold()}>
-      <rect x={left} y={y - 12} width={width} height={24} rx={6} />
-      <text x={left + 12} y={y + 4}>
-        {text}
-      </text>
-    </g>
-  )
-}
-
-/** A call that was selected elsewhere comes into view. */
-function useShowSelected(scrolled: { current: HTMLDivElement | null }, layout: SequenceLayout, selected: string): void {
-  const shown = useRef('')
+/** Keeps the lanes of the selected call in view, also when the panel beside it takes some of the width. */
+function useShowSelected(
+  scrolled: { current: HTMLDivElement | null },
+  layout: SequenceLayout,
+  selected: string,
+  zoom: number,
+): void {
   useEffect(() => {
     const { current } = scrolled
     const row = layout.rows.find((each) => each.kind === 'call' && each.call.id === selected)
-    if (!current || !row || shown.current === selected) return
-    shown.current = selected
-    const isVisible = row.y > current.scrollTop && row.y < current.scrollTop + current.clientHeight - HEAD_HEIGHT - 20
-    if (!isVisible) current.scrollTop = Math.max(0, row.y - current.clientHeight / 2)
-  }, [selected, layout])
+    if (!current || !row) return
+    const show = () => {
+      const lanes = [row.from, row.to].map((column) => (layout.columns[column]?.x ?? 0) * zoom)
+      scrollInto(current, 'Left', Math.min(...lanes) - LANE_ROOM, Math.max(...lanes) + LANE_ROOM, current.clientWidth)
+      scrollInto(current, 'Top', row.y * zoom - ROW_ROOM, row.y * zoom + HEAD_HEIGHT + ROW_ROOM, current.clientHeight)
+    }
+    const observer = new ResizeObserver(show)
+    observer.observe(current)
+    return () => observer.disconnect()
+  }, [selected, layout, zoom])
+}
+
+const LANE_ROOM = 60
+const ROW_ROOM = 20
+
+/** Scrolls as little as shows the whole range; its beginning where it is larger than what can be seen. */
+function scrollInto(element: HTMLElement, side: 'Left' | 'Top', from: number, to: number, room: number): void {
+  const name = `scroll${side}` as const
+  if (to > element[name] + room) element[name] = to - room
+  if (from < element[name]) element[name] = Math.max(0, from)
 }
 
 function moveSelection(

@@ -2,6 +2,7 @@ import type { AgentFolder, LoadRecord } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { writePayload } from '../../../trace/payload.ts'
+import type { Prices } from '../../../trace/prices.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
@@ -15,6 +16,7 @@ export interface AgentSources {
   readonly host: AgentHost
   readonly agents: AgentFolder
   readonly traces: Traces | undefined
+  readonly prices: Prices
   readonly redact: Redact
 }
 
@@ -67,10 +69,10 @@ export class AgentView {
   }
 
   async latest_run(): Promise<object | null> {
-    const { traces } = this.#sources
+    const { traces, prices } = this.#sources
     const page = await traces?.query('runs', { filter: { agentId: this.id }, first: 1, after: undefined })
     const run = page?.runs[0]
-    return run && traces ? viewRun(run, traces) : null
+    return run && traces ? viewRun(run, { traces, prices }) : null
   }
 
   #describe(): AgentDescription {

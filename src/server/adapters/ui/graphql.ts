@@ -12,6 +12,8 @@ const MAX_REMEMBERED = 200
 export type Viewer = OperationContext & {
   /** A page of another site: it may see that something happened, not what was said. */
   readonly isCrossSite: boolean
+  /** The page that this server serves, as browsers say. */
+  readonly isOwnPage: boolean
 }
 
 const schemaFile = new URL('./schema.graphql', import.meta.url)
@@ -24,7 +26,7 @@ export function readSchema(): GraphQLSchema {
 /**
  * Answers GraphQL over HTTP (the specification's draft of that name), by POST only, one query at a time.
  *
- * @param root what the fields of `Query` are resolved with: methods of their names
+ * @param root what the fields of `Query` are resolved with, and those of `Mutation`: methods of their names
  * @param onError told of what failed that was not the caller's fault
  */
 export function makeGraphqlRoute(root: object, onError: (error: unknown, request: FastifyRequest) => void) {
@@ -90,7 +92,8 @@ function takesJson({ headers: { accept } }: FastifyRequest): boolean {
 
 /** Whether a page of another site asks: browsers say so, and pages cannot change it. */
 export function askerOf({ headers }: FastifyRequest): Viewer {
-  return { isCrossSite: headers['sec-fetch-site'] === 'cross-site' } as Viewer
+  const site = headers['sec-fetch-site']
+  return { isCrossSite: site === 'cross-site', isOwnPage: site === 'same-origin' } as Viewer
 }
 
 function isTheirs(error: Error): boolean {

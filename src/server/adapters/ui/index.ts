@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import { Prices } from '../../../trace/prices.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { adapterName } from '../../adapter-name.ts'
 import { logFailure } from '../../error-replies.ts'
 import { makeGraphqlRoute } from './graphql.ts'
 import { LiveUpdates } from './live.ts'
+import { makeMutations } from './mutations.ts'
 import { servePage } from './page.ts'
 import { makeQueries } from './queries.ts'
 
@@ -20,10 +22,13 @@ export class UiApiAdapter implements Adapter {
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    const { host, agents, traces, redact, streams } = this.#options
-    const queries = makeQueries({ host, agents, traces, redact, adapters: this.#adapters() })
-    const live = new LiveUpdates({ host, agents, traces, streams })
-    app.post('/api/ui/graphql', { bodyLimit: MAX_QUERY_BYTES }, makeGraphqlRoute(queries, logFailure))
+    const { host, agents, traces, redact, streams, log } = this.#options
+    const prices = new Prices(host.projectDir, log)
+    const { development } = this.#options.options
+    const sources = { host, agents, traces, redact, prices, development, adapters: this.#adapters() }
+    const root = { ...makeQueries(sources), ...makeMutations(sources) }
+    const live = new LiveUpdates({ host, agents, traces, streams, prices })
+    app.post('/api/ui/graphql', { bodyLimit: MAX_QUERY_BYTES }, makeGraphqlRoute(root, logFailure))
     app.get('/api/ui/live', (request, reply) => live.open(request, reply))
     await servePage(app)
   }

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { AdapterOptions } from '../../adapter.ts'
@@ -7,7 +8,7 @@ import { askerOf } from './graphql.ts'
 
 const KEEP_ALIVE_MS = 15_000
 
-type LiveSources = Pick<AdapterOptions, 'host' | 'agents' | 'traces' | 'streams'>
+type LiveSources = Pick<AdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
 
 /**
  * What happens, as server-sent events for the page: `runs` with those that have begun, gone on or ended, `agents` when an
@@ -48,7 +49,8 @@ export class LiveUpdates {
     if (traces) this.#stop.push(traces.watch((runs) => this.#tellRuns(runs, traces)))
   }
 
-  #tellRuns(runs: readonly RunSummary[], traces: Traces): void {
+  #tellRuns(changed: readonly RunSummary[], traces: Traces): void {
+    const runs = changed.map((run) => ({ ...run, cost: this.#sources.prices.costOf(run.models) }))
     const withoutTexts = runs.map((run) => ({ ...run, input: null, output: null, error: null }))
     this.#send('runs', ({ isCrossSite }) => ({ runs: isCrossSite ? withoutTexts : runs }))
     const { dropped, problem } = traces.counts()

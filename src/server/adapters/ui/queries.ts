@@ -1,11 +1,13 @@
 import { GraphQLError } from 'graphql'
 import type { Problem } from '../../../definition/problem.ts'
+import type { MetricsRow } from '../../../trace/metrics.ts'
+import type { Prices } from '../../../trace/prices.ts'
 import { RUN_STATUSES, type RunStatus } from '../../../trace/run-summary.ts'
-import type { RunFilter, RunsQuery } from '../../../trace/trace-query.ts'
+import { RUN_SORTS, type RunFilter, type RunSort, type RunsQuery } from '../../../trace/trace-query.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import { VERSION } from '../../../version.ts'
 import { type AgentSources, AgentView } from './agent-view.ts'
-import { between, viewLine, viewRun } from './run-view.ts'
+import { between, priceModels, viewLine, viewRun } from './run-view.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500
@@ -13,6 +15,7 @@ const MAX_POINTS = 500
 const HOUR = 3600
 
 export interface QuerySources extends AgentSources {
+  readonly development: boolean
   /** Names of the adapters that are served, and whether they ask for a key. */
   readonly adapters: readonly { readonly name: string; readonly hasKey: boolean }[]
 }
@@ -40,6 +43,14 @@ interface RawFilter {
   text: string
 }
 
+interface RunsArguments {
+  filter?: GivenFilter | null
+  first: number
+  after?: string | null
+  sort?: string | null
+  ascending?: boolean | null
+}
+
 interface MetricsArguments {
   since?: number | null
   until?: number | null
@@ -52,7 +63,7 @@ const EVENT_TYPES = ['call', 'result', 'exception']
 
 /** The fields of `Query`, by their names. */
 export function makeQueries(sources: QuerySources) {
-  const { host, agents, traces } = sources
+  const { host, agents, traces, prices } = sources
   return {
     list_agents: () => host.list().map((info) => new AgentView(info, sources)),
 
@@ -70,32 +81,36 @@ export function makeQueries(sources: QuerySources) {
       if (!traces) return { agent_id, events: [], has_more: false }
       if (run_id == null) {
         const { lines, hasMore } = await traces.query('log', { agentId: agent_id, limit, eventType, moduleId })
-        return { agent_id, events: lines.flatMap((line) => viewLine(line, null)), has_more: hasMore }
+        return { agent_id, events: lines.flatMap((line) => viewLine(line, null, prices)), has_more: hasMore }
       }
       const run = await traces.query('run', run_id)
       if (run?.agent_id !== agent_id) return { agent_id, events: [], has_more: false }
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
       const { events, hasMore } = await traces.query('events', query)
-      return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index)), has_more: hasMore }
+      return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
     },
 
-    async runs({ filter, first, after }: { filter?: GivenFilter | null; first: number; after?: string | null }) {
+    async runs({ filter, first, after, sort, ascending }: RunsArguments) {
       const count = between('first', first, MAX_RUNS)
       const wanted = readFilter(filter ?? {})
       if (!traces) return { runs: [], cursor: null, total: 0 }
-      const query = { filter: wanted, first: count, after: after == null ? undefined : readCursor(after) }
-      const { runs, hasMore } = await traces.query('runs', query)
-      const last = runs.at(-1)
+      const { runs, next } = await traces.query('runs', {
+        filter: wanted,
+        first: count,
+        after: after == null ? undefined : readCursor(after),
+        sort: (oneOf('sort', sort, RUN_SORTS) as RunSort | undefined) ?? 'started_at',
+        isAscending: ascending ?? false,
+      })
       return {
-        runs: runs.map((run) => viewRun(run, traces)),
-        cursor: hasMore && last ? writeCursor(last.started_at, last.run_id) : null,
+        runs: runs.map((run) => viewRun(run, { traces, prices })),
+        cursor: next ? writeCursor(next) : null,
         total: () => traces.query('count', wanted),
       }
     },
 
     async run({ run_id: runId }: { run_id: string }) {
       const run = await traces?.query('run', runId)
-      return run && traces ? viewRun(run, traces) : null
+      return run && traces ? viewRun(run, { traces, prices }) : null
     },
 
     async metrics({ since, until, points, agent_id, module_id }: MetricsArguments) {
@@ -110,9 +125,19 @@ export function makeQueries(sources: QuerySources) {
       const view = await traces.query('metrics', { ...query, ...selection })
       return {
         ...view,
-        points: view.points.map(({ time, ...numbers }) => ({ time, numbers })),
-        agents: view.agents.map(({ agent_id, last_at, ...numbers }) => ({ agent_id, last_at, numbers })),
-        modules: view.modules.map(({ agent_id, module_id, ...numbers }) => ({ agent_id, module_id, numbers })),
+        total: priceNumbers(view.total, prices),
+        points: view.points.map(({ time, ...numbers }) => ({ time, numbers: priceNumbers(numbers, prices) })),
+        agents: view.agents.map(({ agent_id, last_at, counts, ...numbers }) => ({
+          agent_id,
+          last_at,
+          counts,
+          numbers: priceNumbers(numbers, prices),
+        })),
+        modules: view.modules.map(({ agent_id, module_id, ...numbers }) => ({
+          agent_id,
+          module_id,
+          numbers: priceNumbers(numbers, prices),
+        })),
       }
     },
 
@@ -123,8 +148,15 @@ export function makeQueries(sources: QuerySources) {
       adapters: sources.adapters.map(({ name }) => name),
       adapters_with_key: sources.adapters.filter(({ hasKey }) => hasKey).map(({ name }) => name),
       tracing: () => viewTracing(traces),
+      prices_date: prices.date,
+      development: sources.development,
     }),
   }
+}
+
+/** Numbers with what they cost: of the models whose price is known, or null. */
+function priceNumbers(numbers: MetricsRow, prices: Prices): object {
+  return { ...numbers, models: priceModels(numbers.models, prices), cost: prices.costOf(numbers.models) }
 }
 
 function viewTracing(traces: Traces | undefined): object {
@@ -154,14 +186,15 @@ function oneOf(name: string, value: string | null | undefined, known: readonly s
   throw new GraphQLError(`${name} must be one of ${known.join(', ')}, not '${value}'.`)
 }
 
-function writeCursor(startedAt: number, runId: string): string {
-  return Buffer.from(JSON.stringify([startedAt, runId])).toString('base64url')
+function writeCursor({ value, runId }: NonNullable<RunsQuery['after']>): string {
+  return Buffer.from(JSON.stringify([value, runId])).toString('base64url')
 }
 
 function readCursor(cursor: string): RunsQuery['after'] {
   try {
-    const [startedAt, runId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
-    if (typeof startedAt === 'number' && typeof runId === 'string') return { startedAt, runId }
+    const [value, runId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    const isSorted = typeof value === 'number' || typeof value === 'string'
+    if (isSorted && typeof runId === 'string') return { value, runId }
   } catch {
     // Told below, like any other text that is none.
   }

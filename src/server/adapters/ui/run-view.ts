@@ -1,5 +1,7 @@
 import { GraphQLError } from 'graphql'
 import type { AgentEvent } from '../../../run/call-event.ts'
+import { type CallKind, isAborted, kindOf, labelOf, type ModelUsage, usageOf } from '../../../trace/describe-event.ts'
+import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
@@ -16,18 +18,32 @@ export interface EventsArguments {
   event_type?: string | null
 }
 
+/** Where runs and what they cost come from. */
+export interface RunSources {
+  readonly traces: Traces
+  readonly prices: Prices
+}
+
+/** Tokens of models, each with its cost. */
+export function priceModels(models: readonly ModelUsage[], prices: Prices): (ModelUsage & { cost: number | null })[] {
+  return models.map((usage) => ({ ...usage, cost: prices.costOf([usage]) }))
+}
+
 /** A run as GraphQL tells it. */
-export function viewRun(run: RunSummary, traces: Traces) {
+export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
   return {
     ...run,
+    models: priceModels(run.models, prices),
+    cost: prices.costOf(run.models),
+    neighbours: () => traces.query('neighbours', run.run_id),
     input: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.input),
     output: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.output),
     error: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.error),
-    events: (wanted: EventsArguments) => eventsOf(run.run_id, wanted, traces),
+    events: (wanted: EventsArguments) => eventsOf(run.run_id, wanted, { traces, prices }),
   }
 }
 
-async function eventsOf(runId: string, wanted: EventsArguments, traces: Traces) {
+async function eventsOf(runId: string, wanted: EventsArguments, { traces, prices }: RunSources) {
   const first = between('first', wanted.first, MAX_EVENTS)
   const after = wanted.after == null ? -1 : readIndex(wanted.after)
   const { events, hasMore } = await traces.query('events', {
@@ -41,28 +57,47 @@ async function eventsOf(runId: string, wanted: EventsArguments, traces: Traces) 
   })
   const last = events.at(-1)?.index ?? after
   return {
-    events: events.flatMap(({ line, index }) => viewLine(line, index)),
+    events: events.flatMap(({ line, index }) => viewLine(line, index, prices)),
     cursor: last === -1 ? null : String(last),
     has_more: hasMore,
   }
 }
 
 /** The event of a line as GraphQL tells it; none for a line that cannot be read. */
-export function viewLine(line: string, index: number | null): object[] {
+export function viewLine(line: string, index: number | null, prices: Prices): object[] {
   const event = readTraceLine(line)
-  return event ? [new EventView(event, index)] : []
+  return event ? [new EventView(event, index, prices)] : []
 }
 
 /** Fields of its own, and methods for what is not for everybody. */
 class EventView {
   readonly index: number | null
   readonly #event: AgentEvent
+  readonly #prices: Prices
 
-  constructor(event: AgentEvent, index: number | null) {
+  constructor(event: AgentEvent, index: number | null, prices: Prices) {
     const { arguments: _arguments, result: _result, exception: _exception, ...facts } = event
     Object.assign(this, facts)
     this.index = index
     this.#event = event
+    this.#prices = prices
+  }
+
+  kind(): CallKind {
+    return kindOf(this.#event)
+  }
+
+  label(_: unknown, { isCrossSite }: Viewer): string | null {
+    return isCrossSite ? null : labelOf(this.#event)
+  }
+
+  is_aborted(): boolean {
+    return isAborted(this.#event.exception)
+  }
+
+  usage(): object | null {
+    const usage = usageOf(this.#event.result)
+    return usage && { ...usage, cost: this.#prices.costOf([usage]) }
   }
 
   arguments(_: unknown, { isCrossSite }: Viewer): unknown {

@@ -1,3 +1,5 @@
+import { quoteShell } from './quote-shell.ts'
+
 /** Where the server is, as clients are told: the folder of this page. */
 export function baseUrl(): string {
   return new URL('.', location.href).href.replace(/\/$/, '')
@@ -9,11 +11,6 @@ interface SnippetFacts {
   readonly hasKey: boolean
 }
 
-/** For a POSIX shell, which takes everything between single quotes as it is. */
-function quote(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
-}
-
 export function curlSnippet({ model, message, hasKey }: SnippetFacts): string {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: message }] })
   const key = hasKey ? ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\'] : []
@@ -21,7 +18,7 @@ export function curlSnippet({ model, message, hasKey }: SnippetFacts): string {
     `curl ${baseUrl()}/compat/chat/completions \\`,
     '  -H "Content-Type: application/json" \\',
     ...key,
-    `  -d ${quote(body)}`,
+    `  -d ${quoteShell(body)}`,
   ].join('\n')
 }
 

@@ -1,0 +1,92 @@
+import { GraphQLError } from 'graphql'
+import { HostError } from '../../../errors.ts'
+import { ConversationHistory } from '../../../protocols/conversation-history.ts'
+import { Memory } from '../../../protocols/memory.ts'
+import type { Run } from '../../../protocols/run.ts'
+import { ToolProvider } from '../../../protocols/tool-provider.ts'
+import { writePayload } from '../../../trace/payload.ts'
+import type { AgentSources } from './agent-view.ts'
+import type { Viewer } from './graphql.ts'
+import { between } from './run-view.ts'
+
+const MAX_ENTRIES = 200
+
+export interface MutationSources extends AgentSources {
+  /** Whether `agent-host dev` serves. */
+  readonly development: boolean
+}
+
+interface OfModule {
+  agent_id: string
+  module_id: string
+}
+
+/** The fields of `Mutation`, by their names: everything by which the page acts. Only in development, only for the page itself. */
+export function makeMutations({ host, traces, redact, development }: MutationSources) {
+  const guard = ({ isOwnPage }: Viewer) => {
+    if (!development) throw new GraphQLError('Only agent-host dev does this.')
+    if (!isOwnPage) throw new GraphQLError('Only the debug UI itself may do this.')
+  }
+  const show = (value: unknown): unknown => JSON.parse(redact(writePayload(value, redact)))
+  /** The agent's own failure is what the developer wants to read here. */
+  const attempt = async <T>(act: () => Promise<T>): Promise<T> => {
+    try {
+      return await act()
+    } catch (error) {
+      if (error instanceof HostError) throw new GraphQLError(redact(error.message))
+      throw error
+    }
+  }
+  return {
+    async call_tool(call: OfModule & { name: string; arguments: Readonly<Record<string, unknown>> }, viewer: Viewer) {
+      guard(viewer)
+      const { agent_id, module_id: moduleId, name, arguments: args } = call
+      let runId = ''
+      const act = (tools: ToolProvider, run: Run) => {
+        runId = run.id
+        return tools.executeTool(name, args, run)
+      }
+      try {
+        const result = await host.callModule(agent_id, { moduleId, protocol: ToolProvider, act })
+        if (!result) return { run_id: runId, result: null, error: 'The call waits for an approval.' }
+        return { run_id: runId, result: show(result), error: null }
+      } catch (error) {
+        if (runId === '' || !(error instanceof HostError)) return attempt(() => Promise.reject(error))
+        return { run_id: runId, result: null, error: redact(error.message) }
+      }
+    },
+
+    async read_memory(call: OfModule & { search?: string | null; limit: number }, viewer: Viewer) {
+      guard(viewer)
+      const { agent_id, module_id: moduleId, search } = call
+      const limit = between('limit', call.limit, MAX_ENTRIES)
+      return attempt(() =>
+        host.callModule(agent_id, {
+          moduleId,
+          protocol: Memory,
+          act: async (memory, run) => {
+            const entries = search ? await memory.search(search, limit, run) : await memory.list(run)
+            return show(search ? entries : entries.slice(-limit).reverse())
+          },
+        }),
+      )
+    },
+
+    async read_conversation({ agent_id, module_id: moduleId }: OfModule, viewer: Viewer) {
+      guard(viewer)
+      const act = async (history: ConversationHistory, run: Run) => show(await history.getHistory(run))
+      return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act }))
+    },
+
+    stop_run({ run_id: runId }: { run_id: string }, viewer: Viewer): boolean {
+      guard(viewer)
+      return host.abort(runId, new Error('Stopped in the debug UI.'))
+    },
+
+    async clear_log({ agent_id }: { agent_id: string }, viewer: Viewer): Promise<boolean> {
+      guard(viewer)
+      await traces?.query('clear', agent_id)
+      return traces !== undefined
+    },
+  }
+}

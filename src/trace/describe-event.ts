@@ -1,0 +1,74 @@
+import type { AgentEvent } from '../run/call-event.ts'
+
+export const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
+/** Sort of a call, by which readers tell them apart. */
+export type CallKind = (typeof CALL_KINDS)[number]
+
+/** Tokens of one model. Fields are named as GraphQL names them. */
+export interface ModelUsage {
+  /** As the vendor calls the model; null where the module does not say. */
+  readonly model: string | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  /** Part of the tokens above. */
+  readonly cached_input_tokens: number
+  readonly reasoning_tokens: number
+}
+
+const MEMORY_PROTOCOLS = new Set(['Memory', 'Embedder', 'VectorIndex', 'Chunker', 'ConversationHistory'])
+const MEMORY_METHODS = new Set(['search', 'store', 'embed', 'chunk', 'getHistory', 'addMessage', 'clearHistory'])
+const MAX_LABEL = 48
+const MAX_ARGUMENT = 24
+
+/** Classifies a call by the protocol of the event, or, in older traces, by what it was given. */
+export function kindOf(event: AgentEvent): CallKind {
+  const { agent_id, caller_id, parent_call_id, method_name, module_id } = event
+  if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'agent'
+  if (module_id === '__response__') return 'response'
+  const { protocol } = event as { readonly protocol?: unknown }
+  if (protocol === 'LLM' || method_name === 'generate') return 'model'
+  if (protocol === 'ToolProvider' || method_name === 'executeTool' || method_name === 'listTools') return 'tool'
+  const isMemory = typeof protocol === 'string' ? MEMORY_PROTOCOLS.has(protocol) : MEMORY_METHODS.has(method_name)
+  return isMemory ? 'memory' : 'module'
+}
+
+/** Name of a call as a person says it, `lookupOrder(42)` for a tool; null where the method says it all. */
+export function labelOf({ method_name, arguments: given }: AgentEvent): string | null {
+  const [first, second] = given?.args ?? []
+  if (typeof first !== 'string') return null
+  if (method_name === 'executeTool') return shorten(`${first}(${listValues(second)})`, MAX_LABEL)
+  return method_name === 'search' ? shorten(`search(${JSON.stringify(first)})`, MAX_LABEL) : null
+}
+
+/** Tells an aborted call from one that failed: its run was stopped, and nothing is wrong with it. */
+export function isAborted(exception: string | null): boolean {
+  return exception !== null && /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception)
+}
+
+/** Tokens of a model's answer; null where it counts none. */
+export function usageOf(result: unknown): ModelUsage | null {
+  if (!Array.isArray(result)) return null
+  const parts = result.filter((part) => part?.type === 'usage')
+  if (parts.length === 0) return null
+  const sum = (name: string) => parts.reduce((total, { usage }) => total + (Number(usage?.[name]) || 0), 0)
+  const model: unknown = parts.find((part) => typeof part.model === 'string')?.model
+  return {
+    model: typeof model === 'string' ? model : null,
+    input_tokens: sum('inputTokens'),
+    output_tokens: sum('outputTokens'),
+    cached_input_tokens: sum('cachedInputTokens'),
+    reasoning_tokens: sum('reasoningTokens'),
+  }
+}
+
+function listValues(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return value === undefined ? '' : String(value)
+  return Object.values(value)
+    .map((each) => shorten(typeof each === 'string' ? each : JSON.stringify(each), MAX_ARGUMENT))
+    .join(', ')
+}
+
+function shorten(text: string, max: number): string {
+  const line = text.replace(/\s+/g, ' ')
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line
+}

@@ -1,0 +1,88 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import type { ModelUsage } from './describe-event.ts'
+
+/** Price of a model, in US dollars per million tokens. */
+export interface ModelPrice {
+  readonly input: number
+  readonly output: number
+  /** Of input tokens that the vendor had cached; unknown when left out. */
+  readonly cached_input?: number
+}
+
+type PriceTable = Readonly<Record<string, ModelPrice>>
+
+/** File of a project whose prices go before those of the package. */
+export const PRICES_FILE = 'prices.yml'
+const TOKENS = 1_000_000
+const packaged = new URL('./prices.json', import.meta.url)
+
+/** Prices of models: a dated table of the package, and over it the project's own, which is read again when it changes. */
+export class Prices {
+  /** Day of the package's table, ISO 8601. */
+  readonly date: string
+  readonly #path: string
+  readonly #packaged: PriceTable
+  readonly #log: Pick<Log, 'warn'>
+  #own: PriceTable = {}
+  #readMs = 0
+
+  constructor(projectDir: string, log: Pick<Log, 'warn'>) {
+    const { date, models } = JSON.parse(readFileSync(packaged, 'utf8')) as { date: string; models: PriceTable }
+    this.date = date
+    this.#packaged = models
+    this.#path = join(projectDir, PRICES_FILE)
+    this.#log = log
+  }
+
+  /** Returns US dollars; null when a price is unknown, or nothing was counted. Never an estimate. */
+  costOf(usages: readonly ModelUsage[]): number | null {
+    this.#refresh()
+    if (usages.length === 0) return null
+    const costs = usages.map((usage) => this.#price(usage))
+    return costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0)
+  }
+
+  #price({ model, input_tokens, output_tokens, cached_input_tokens }: ModelUsage): number | null {
+    const name = model ?? ''
+    const price = ownValue(this.#own, name) ?? ownValue(this.#packaged, name)
+    if (!price || (cached_input_tokens > 0 && price.cached_input === undefined)) return null
+    const fresh = input_tokens - cached_input_tokens
+    const cached = cached_input_tokens * (price.cached_input ?? 0)
+    return (fresh * price.input + cached + output_tokens * price.output) / TOKENS
+  }
+
+  #refresh(): void {
+    const changedMs = statSync(this.#path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+    if (changedMs === this.#readMs) return
+    this.#readMs = changedMs
+    try {
+      this.#own = changedMs === 0 ? {} : readPrices(readFileSync(this.#path, 'utf8'))
+    } catch (error) {
+      this.#log.warn(`${PRICES_FILE}: ${messageOf(error)} The prices of before stay.`)
+    }
+  }
+}
+
+/** @throws Error naming the model, and the shape of a price */
+function readPrices(text: string): PriceTable {
+  const table: unknown = parse(text) ?? {}
+  if (typeof table !== 'object' || table === null || Array.isArray(table)) throw new Error(SHAPE)
+  for (const [model, price] of Object.entries(table)) if (!isPrice(price)) throw new Error(`'${model}': ${SHAPE}`)
+  return table as PriceTable
+}
+
+const SHAPE = 'a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens.'
+
+function isPrice(value: unknown): boolean {
+  const { input, output, cached_input: cached = 0, ...rest } = (value ?? {}) as Record<string, unknown>
+  const isAmount = (amount: unknown) => typeof amount === 'number' && amount >= 0 && Number.isFinite(amount)
+  return [input, output, cached].every(isAmount) && Object.keys(rest).length === 0
+}
+
+function ownValue(table: PriceTable, name: string): ModelPrice | undefined {
+  return Object.hasOwn(table, name) ? table[name] : undefined
+}

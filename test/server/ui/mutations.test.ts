@@ -1,0 +1,136 @@
+import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
+import { ask, askRaw } from '../../support/graphql.ts'
+import { chat, closeServers, makeServer } from '../../support/server.ts'
+
+const FILES = {
+  'agents/shop.yml': `id: shop
+description: Knows orders
+modules:
+  - { id: main, module: talker }
+  - { id: orders, module: orders, config: { prefix: no. } }
+  - { id: memory, module: memory/vector-memory }
+  - { id: vectors, module: memory/exact-index, scope: agent }
+  - { id: embedder, module: embedder/local }`,
+  'modules/talker.ts': `import { defineModule, Memory, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Talker', provides: [TextMessageHandler], uses: { tools: ToolProvider, response: Response, memory: Memory },
+  create: ({ memory, response }) => ({ async handleText(text, run) {
+    if (text === 'wait') await new Promise((_, reject) => run.signal.addEventListener('abort', () => reject(run.signal.reason)))
+    await memory.store(text, { from: 'user' }, run)
+    await response.respondText('stored') } }) })`,
+  'modules/orders.ts': `import { defineModule, ToolProvider, Type } from 'agent-host'
+export default defineModule({ name: 'Orders', provides: [ToolProvider], config: Type.Object({ prefix: Type.String() }),
+  create: (_, { prefix }) => ({ listTools: () => [],
+    async executeTool(name, args) { if (args.id === 13) throw new Error('There is no order 13'); return { text: name + ' ' + prefix + args.id } } }) })`,
+}
+const OWN = { 'sec-fetch-site': 'same-origin' }
+const CALL =
+  'mutation($args: JSON!) { call_tool(agent_id: "shop", module_id: "orders", name: "find", arguments: $args) { run_id result error } }'
+
+describe('what the debug UI does', () => {
+  afterEach(closeServers)
+  const serve = () => makeServer({ debug: true, development: true, logLevel: 'silent' }, FILES)
+
+  it('calls one tool alone, as a run that is traced', async () => {
+    const server = await serve()
+    const { call_tool } = await ask<{ call_tool: { run_id: string; result: unknown; error: unknown } }>(
+      server,
+      CALL,
+      { args: { id: 42 } },
+      OWN,
+    )
+    expect([call_tool.result, call_tool.error]).deep.equal([{ text: 'find no.42' }, null])
+    const run = '{ run(run_id: "ID") { agent_id entry_point status calls events { events { kind label } } } }'
+    expect(await ask(server, run.replace('ID', call_tool.run_id))).deep.equal({
+      run: {
+        agent_id: 'shop',
+        entry_point: 'orders',
+        status: 'completed',
+        calls: 1,
+        events: {
+          events: [
+            { kind: 'agent', label: 'find(42)' },
+            { kind: 'agent', label: null },
+          ],
+        },
+      },
+    })
+    const failed = await ask<{ call_tool: object }>(server, CALL, { args: { id: 13 } }, OWN)
+    expect(failed.call_tool).include({ result: null, error: 'There is no order 13' })
+  })
+
+  it('acts only in development, and only for its own page', async () => {
+    const server = await serve()
+    const refuse = async (target: typeof server, headers: Record<string, string>) => {
+      const { errors } = await askRaw(target, { query: CALL, variables: { args: {} } }, headers)
+      return errors?.[0]?.message
+    }
+    const foreign = 'Only the debug UI itself may do this.'
+    for (const site of ['cross-site', 'same-site', 'none']) {
+      expect([site, await refuse(server, { 'sec-fetch-site': site })]).deep.equal([site, foreign])
+    }
+    expect(await refuse(server, {})).equal(foreign)
+    const served = await makeServer({ debug: true, logLevel: 'silent' }, FILES)
+    expect(await refuse(served, OWN)).equal('Only agent-host dev does this.')
+    expect(await ask(served, '{ server { development } }')).deep.equal({ server: { development: false } })
+  })
+
+  it('looks into a memory: the latest, or what is nearest', async () => {
+    const server = await serve()
+    for (const text of ['The lamp is red', 'The cable is long']) {
+      await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat('shop', text) })
+    }
+    const read = async (more = '') => {
+      const query = `mutation { read_memory(agent_id: "shop", module_id: "memory"${more}) }`
+      const { read_memory } = await ask<{ read_memory: { text: string }[] }>(server, query, undefined, OWN)
+      return read_memory.map(({ text }) => text)
+    }
+    expect(await read()).deep.equal(['The cable is long', 'The lamp is red'])
+    expect(await read(', search: "which lamp", limit: 1')).deep.equal(['The lamp is red'])
+    const { errors } = await askRaw(
+      server,
+      { query: 'mutation { read_memory(agent_id: "shop", module_id: "orders") }' },
+      OWN,
+    )
+    expect(errors?.[0]?.message).equal("Agent 'shop' has no module 'orders' that provides Memory.")
+  })
+
+  it('stops a run, which is then cancelled and counts no error', async () => {
+    const server = await serve()
+    const asked = server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat('shop', 'wait') })
+    const running = '{ runs(filter: { status: "running" }) { runs { run_id } } }'
+    const id = await eventually(async () => {
+      const { runs } = await ask<{ runs: { runs: { run_id: string }[] } }>(server, running)
+      const [run] = runs.runs
+      if (!run) throw new Error('It does not run yet.')
+      return run.run_id
+    })
+    const stop = `mutation { stop_run(run_id: "${id}") }`
+    expect(await ask(server, stop, undefined, OWN)).deep.equal({ stop_run: true })
+    await asked
+    await eventually(async () =>
+      expect(await ask(server, `{ run(run_id: "${id}") { status errors error } }`)).deep.equal({
+        run: { status: 'cancelled', errors: 0, error: null },
+      }),
+    )
+    expect(await ask(server, stop, undefined, OWN)).deep.equal({ stop_run: false })
+  })
+
+  it('clears the traces of one agent', async () => {
+    const server = await serve()
+    for (const model of ['shop', 'echo']) {
+      await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat(model, 'hi') })
+    }
+    await ask(server, '{ runs { total } }')
+    await ask(server, 'mutation { clear_log(agent_id: "shop") }', undefined, OWN)
+    expect(
+      await ask(server, '{ runs { runs { agent_id } } debug_log(agent_id: "shop") { events { time } } }'),
+    ).deep.equal({
+      runs: { runs: [{ agent_id: 'echo' }] },
+      debug_log: { events: [] },
+    })
+    await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat('shop', 'again') })
+    const after = '{ runs(filter: { agent_id: "shop" }) { runs { input } } }'
+    expect(await ask(server, after)).deep.equal({ runs: { runs: [{ input: 'again' }] } })
+  })
+})

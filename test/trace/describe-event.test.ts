@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import { isAborted, kindOf, labelOf, usageOf } from '../../src/trace/describe-event.ts'
+import { eventOf } from '../support/events.ts'
+
+const call = (method_name: string, ...args: unknown[]) =>
+  eventOf({ event_type: 'call', call_id: 'a', method_name, arguments: { args } })
+
+describe('an event as readers see it', () => {
+  it('is named as a person says it', () => {
+    expect(labelOf(call('executeTool', 'lookupOrder', { id: 42 }))).equal('lookupOrder(42)')
+    expect(labelOf(call('executeTool', 'now', {}))).equal('now()')
+    expect(labelOf(call('executeTool', 'find', { city: 'Lima\nPeru', tags: ['a', 'b'], much: 'x'.repeat(90) }))).equal(
+      'find(Lima Peru, ["a","b"], xxxxxxxxxxxxxxxxxxxx…',
+    )
+    expect(labelOf(call('search', 'refunds', 3))).equal('search("refunds")')
+    expect(labelOf(call('generate', { messages: [] }))).equal(null)
+  })
+
+  it('is of the kind that its method or protocol says', () => {
+    const within = { caller_id: 'loop', parent_call_id: 'a' }
+    const kind = (facts: object) => kindOf(eventOf({ event_type: 'call', call_id: 'a', ...within, ...facts }))
+    expect(kind({ method_name: 'generate' })).equal('model')
+    expect(kind({ method_name: 'executeTool' })).equal('tool')
+    expect(kind({ method_name: 'search' })).equal('memory')
+    expect(kind({ method_name: 'plan' })).equal('module')
+    expect(kind({ method_name: 'respondText', module_id: '__response__' })).equal('response')
+    expect(kind({ method_name: 'handleText', agent_id: 'x', caller_id: 'agent:x', parent_call_id: null })).equal(
+      'agent',
+    )
+    expect(kind({ method_name: 'ask', protocol: 'LLM' })).equal('model')
+    expect(kind({ method_name: 'search', protocol: 'Catalogue' })).equal('module')
+  })
+
+  it('tells a call that was stopped from one that failed', () => {
+    expect(isAborted("HostError: The run of agent 'a' was aborted.\n    at run")).equal(true)
+    expect(isAborted("Error: no answer\n    at llm\nCaused by: HostError: The run of agent 'a' was aborted.")).equal(
+      true,
+    )
+    expect(isAborted("Error: it says HostError: The run of agent 'a' was aborted.")).equal(false)
+    expect(isAborted(null)).equal(false)
+  })
+
+  it('counts the tokens of a model, and says nothing where none are counted', () => {
+    const usage = { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 }
+    expect(
+      usageOf([
+        { type: 'text', text: 'a' },
+        { type: 'usage', usage, model: 'gpt-4.1' },
+      ]),
+    ).deep.equal({
+      model: 'gpt-4.1',
+      input_tokens: 10,
+      output_tokens: 2,
+      cached_input_tokens: 4,
+      reasoning_tokens: 0,
+    })
+    expect(usageOf([{ type: 'text', text: 'a' }])).equal(null)
+    expect(usageOf('text')).equal(null)
+  })
+})

@@ -1,0 +1,79 @@
+import { useMemo, useRef } from 'preact/hooks'
+import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import { Rows, useViewport } from '../components/virtual-list.tsx'
+import { formatDuration, participantName } from '../format.ts'
+import { nameCall } from './trace-rows.ts'
+
+const ROW_HEIGHT = 28
+
+interface EventRow {
+  readonly call: Call
+  readonly index: number
+  readonly isEnd: boolean
+}
+
+interface EventsViewProps {
+  readonly tree: CallTree
+  readonly size: number
+  readonly selected: string
+  readonly onSelect: (callId: string) => void
+}
+
+/** Events of a run in the order in which they happened. */
+export function EventsView({ tree, size, selected, onSelect }: EventsViewProps) {
+  const rows = useMemo(() => listEvents(tree), [tree, size])
+  const place = useRef<HTMLDivElement>(null)
+  const viewport = useViewport(place)
+  const startedAt = tree.calls[0]?.startedAt ?? 0
+  return (
+    <div class="events" ref={place} tabIndex={0} role="group" aria-label="Events in their order">
+      <Rows count={rows.length} rowHeight={ROW_HEIGHT} viewport={viewport}>
+        {(index) => {
+          const row = rows[index]
+          return (
+            row && (
+              <EventLine row={row} startedAt={startedAt} isSelected={row.call.id === selected} onSelect={onSelect} />
+            )
+          )
+        }}
+      </Rows>
+    </div>
+  )
+}
+
+interface EventLineProps {
+  readonly row: EventRow
+  readonly startedAt: number
+  readonly isSelected: boolean
+  readonly onSelect: (callId: string) => void
+}
+
+function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelect }: EventLineProps) {
+  const at = isEnd ? (call.endedAt ?? call.startedAt) : call.startedAt
+  const type = isEnd ? (call.status === 'done' ? 'result' : call.status) : 'call'
+  return (
+    <button
+      type="button"
+      class={`event-row ${isEnd ? call.status : ''}`}
+      data-selected={isSelected}
+      onClick={() => onSelect(call.id)}
+    >
+      <span class="muted figure-text">{index}</span>
+      <span class="muted figure-text">+{formatDuration((at - startedAt) * 1000)}</span>
+      <span class={type === 'failed' ? 'bad-text' : ''}>{type}</span>
+      <span class="event-name">
+        {participantName(call.callerId)} → {participantName(call.moduleId)} <b>{nameCall(call).name}</b>
+      </span>
+      <span class="muted figure-text">{isEnd ? formatDuration(call.durationMs) : ''}</span>
+    </button>
+  )
+}
+
+function listEvents(tree: CallTree): EventRow[] {
+  const rows: EventRow[] = []
+  for (const call of tree.calls) {
+    rows.push({ call, index: call.index, isEnd: false })
+    if (call.endIndex !== undefined) rows.push({ call, index: call.endIndex, isEnd: true })
+  }
+  return rows.sort((a, b) => a.index - b.index)
+}

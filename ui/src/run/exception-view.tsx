@@ -1,0 +1,42 @@
+import { CopyButton } from '../components/copy-button.tsx'
+
+/** An absolute path with its line in a stack, as V8 writes it. */
+const PLACE = /((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^\s():]+):(\d+)(?::(\d+))?/
+
+interface ExceptionViewProps {
+  readonly text: string
+  /** It was thrown because the run was stopped. */
+  readonly isStopped: boolean
+}
+
+/** Message and stack; places in the project's own code open in the editor. */
+export function ExceptionView({ text, isStopped }: ExceptionViewProps) {
+  return (
+    <section>
+      <div class="panel-head">
+        <h3>{isStopped ? 'Stopped' : 'Exception'}</h3>
+        <CopyButton isQuiet text={text} label="Copy exception" />
+      </div>
+      <pre class={`code exception ${isStopped ? 'muted' : 'bad-text'}`} tabIndex={0}>
+        {text.split('\n').map((line, index) => (
+          <StackLine key={index} line={line} />
+        ))}
+      </pre>
+    </section>
+  )
+}
+
+function StackLine({ line }: { line: string }) {
+  const place = PLACE.exec(line)
+  const path = place?.[1]?.replace('file://', '')
+  if (!place || path === undefined || /node_modules|^node:/.test(path) || !/^\s+at /.test(line))
+    return <>{`${line}\n`}</>
+  const [whole, , row, column = '1'] = place
+  return (
+    <>
+      {line.slice(0, place.index)}
+      <a href={`vscode://file${path.startsWith('/') ? '' : '/'}${path}:${row}:${column}`}>{whole}</a>
+      {`${line.slice(place.index + whole.length)}\n`}
+    </>
+  )
+}

@@ -1,0 +1,51 @@
+import { JsonTree } from '../../components/json-tree.tsx'
+import { Notice } from '../../components/notice.tsx'
+import { Pictures } from '../../components/pictures.tsx'
+import type { CallPayload } from '../call-payload.ts'
+import { AnyCall } from './any-call.tsx'
+
+interface ToolResult {
+  readonly text?: unknown
+  readonly data?: unknown
+  readonly attachments?: unknown
+  readonly isError?: unknown
+}
+
+/** Arguments and result of a tool: text as text, pictures as pictures, values as trees. */
+export function ToolCall({ payload }: { payload: CallPayload }) {
+  const [name, args] = payload.args
+  if (typeof name !== 'string') return <AnyCall payload={payload} />
+  const result = payload.result as ToolResult | undefined
+  return (
+    <>
+      <h3>Arguments</h3>
+      <JsonTree value={args ?? {}} label="arguments" />
+      {result && <Result result={result} />}
+    </>
+  )
+}
+
+function Result({ result: { text, data, attachments, isError } }: { result: ToolResult }) {
+  return (
+    <>
+      <h3>Result</h3>
+      {isError === true && <Notice kind="warn" title="The tool reports an error to the model." />}
+      {data !== undefined ? (
+        <JsonTree value={data} label="result" />
+      ) : (
+        <JsonTree value={parseJson(text)} label="result" />
+      )}
+      <Pictures attachments={attachments} />
+    </>
+  )
+}
+
+/** Tools often answer JSON as a text. */
+function parseJson(text: unknown): unknown {
+  if (typeof text !== 'string' || !/^\s*[{[]/.test(text)) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,119 @@
+import { useEffect, useState } from 'preact/hooks'
+import { CopyButton } from '../components/copy-button.tsx'
+import { Icon } from '../components/icon.tsx'
+import { IconButton } from '../components/icon-button.tsx'
+import { Notice } from '../components/notice.tsx'
+import { Status } from '../components/status.tsx'
+import { formatCost, formatDuration, formatTime, formatTokens, plural } from '../format.ts'
+import { useShortcuts } from '../keyboard.ts'
+import { go, href } from '../router.ts'
+import type { ModelUsage, RunSummary } from '../types.ts'
+import { writeIssueReport } from './issue-report.ts'
+import { exportRun } from './run-export.ts'
+import type { LoadedRun } from './run-query.ts'
+import { StopButton } from './stop-button.tsx'
+
+/** Top of a run's page: the question, the answer, and what it took. */
+export function RunHead({ loaded, version }: { loaded: LoadedRun; version: string }) {
+  const { run, tree } = loaded
+  return (
+    <>
+      <div class="screen-head">
+        <h1 class="run-title">
+          <a href={href(['agents', run.agent_id])}>{run.agent_id}</a>
+          {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+        </h1>
+        <Status status={run.status} />
+        <div class="head-links">
+          <Neighbours loaded={loaded} />
+          {run.status === 'running' && <StopButton runId={run.run_id} />}
+          <CopyButton text={() => writeIssueReport(run, tree, version)} label="Copy report" />
+          <button type="button" class="button" onClick={() => void exportRun(run)}>
+            <Icon name="download" />
+            <span>Export</span>
+          </button>
+        </div>
+      </div>
+      <Exchange run={run} />
+      <Facts run={run} />
+      {run.error && run.status === 'failed' && <Notice kind="bad" title={run.error} />}
+      {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
+    </>
+  )
+}
+
+function Neighbours({ loaded: { neighbours } }: { loaded: LoadedRun }) {
+  const open = (id: string | null) => id && go(href(['runs', id]))
+  useShortcuts({ '[': () => open(neighbours.previous), ']': () => open(neighbours.next) })
+  const { previous, next } = neighbours
+  return (
+    <span class="neighbours">
+      <IconButton
+        icon="previous"
+        label="Previous run"
+        shortcut="["
+        isDisabled={previous === null}
+        onClick={() => open(previous)}
+      />
+      <IconButton icon="chevron" label="Next run" shortcut="]" isDisabled={next === null} onClick={() => open(next)} />
+    </span>
+  )
+}
+
+function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
+  return (
+    <div class="run-exchange">
+      <p class="run-question">{input || <span class="muted">Called without a text.</span>}</p>
+      {output !== '' && <p class="run-answer">{output}</p>}
+      {output === '' && status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
+    </div>
+  )
+}
+
+function Facts({ run }: { run: RunSummary }) {
+  const tokens = formatTokens(run)
+  return (
+    <div class="facts run-facts-line">
+      <Clock run={run} />
+      {run.first_text_ms !== null && <span class="muted">first text {formatDuration(run.first_text_ms)}</span>}
+      <span class="muted">{plural(run.calls, 'call')}</span>
+      {run.errors > 0 && <span class="bad-text">{plural(run.errors, 'error')}</span>}
+      {tokens && <span>{tokens} tokens</span>}
+      {run.cost !== null && <span>{formatCost(run.cost)}</span>}
+      <time class="muted" dateTime={new Date(run.started_at * 1000).toISOString()}>
+        {formatTime(run.started_at)}
+      </time>
+      <span class="muted run-id">
+        <code>{run.run_id}</code>
+        <CopyButton isQuiet text={run.run_id} label="Copy run id" />
+      </span>
+      {run.models.length > 0 && <Models models={run.models} />}
+    </div>
+  )
+}
+
+/** Duration; while the run goes on it ticks. */
+function Clock({ run: { status, started_at, duration_ms } }: { run: RunSummary }) {
+  const [now, setNow] = useState(Date.now)
+  const isRunning = status === 'running'
+  useEffect(() => {
+    if (!isRunning) return
+    const timer = setInterval(() => setNow(Date.now()), 100)
+    return () => clearInterval(timer)
+  }, [isRunning])
+  return <b class="figure-text">{formatDuration(isRunning ? Math.max(0, now - started_at * 1000) : duration_ms)}</b>
+}
+
+function Models({ models }: { models: readonly ModelUsage[] }) {
+  return (
+    <span class="run-models">
+      {models.map((usage) => (
+        <span class="badge" key={usage.model}>
+          {usage.model ?? 'unnamed model'}
+          {models.length > 1 && ` · ${formatTokens(usage)}`}
+          {models.length > 1 && usage.cost !== null && ` · ${formatCost(usage.cost)}`}
+        </span>
+      ))}
+    </span>
+  )
+}

@@ -1,0 +1,103 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { CallTree } from '../../../src/trace/call-tree.ts'
+import { ask } from '../api.ts'
+import { useLive, useThrottled } from '../live.ts'
+import { EVENT_FIELDS, type EventSummary, RUN_FIELDS, type RunSummary } from '../types.ts'
+
+const PAGE = 5000
+const QUERY = `query($id: String!, $after: String) { run(run_id: $id) {
+  ${RUN_FIELDS} neighbours { previous next }
+  events(first: ${PAGE}, after: $after) { cursor has_more events { ${EVENT_FIELDS} } }
+} }`
+
+interface Neighbours {
+  readonly previous: string | null
+  readonly next: string | null
+}
+
+interface Answer {
+  readonly run:
+    | (RunSummary & {
+        readonly neighbours: Neighbours
+        readonly events: {
+          readonly cursor: string | null
+          readonly has_more: boolean
+          readonly events: readonly EventSummary[]
+        }
+      })
+    | null
+}
+
+/** A run as it was read so far. */
+export interface LoadedRun {
+  readonly run: RunSummary
+  readonly neighbours: Neighbours
+  /** One object for the whole run. */
+  readonly tree: CallTree
+  /** Grows with the tree. */
+  readonly size: number
+}
+
+/** Reads one run piece by piece. */
+class RunReader {
+  readonly #id: string
+  readonly #tree = new CallTree()
+  #cursor: string | null = null
+  #isReading = false
+  #isStale = false
+  isLeft = false
+
+  constructor(id: string) {
+    this.#id = id
+  }
+
+  /** Reads on; called while it reads, it reads once more afterwards. @returns null when there is no such run */
+  async readOn(onPage: (loaded: LoadedRun | null) => void): Promise<void> {
+    this.#isStale = true
+    if (this.#isReading) return
+    this.#isReading = true
+    try {
+      for (let isMore = true; isMore && !this.isLeft; ) {
+        this.#isStale = false
+        const { run } = await ask<Answer>(QUERY, { id: this.#id, after: this.#cursor })
+        if (this.isLeft) return
+        onPage(run && this.#take(run))
+        isMore = run !== null && (run.events.has_more || this.#isStale)
+      }
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  #take({ events: page, neighbours, ...run }: NonNullable<Answer['run']>): LoadedRun {
+    for (const event of page.events) this.#tree.add(event)
+    this.#cursor = page.cursor
+    return { run, neighbours, tree: this.#tree, size: this.#tree.size }
+  }
+}
+
+/** Reads a run, and reads on while it goes on. `loaded` is null when there is no such run. */
+export function useRun(id: string): { loaded: LoadedRun | null | undefined; error: string } {
+  const [loaded, setLoaded] = useState<LoadedRun | null>()
+  const [error, setError] = useState('')
+  const reader = useRef<RunReader | undefined>(undefined)
+  const readOn = () => {
+    reader.current?.readOn(setLoaded).then(
+      () => setError(''),
+      (failure: Error) => setError(failure.message),
+    )
+  }
+  useEffect(() => {
+    const own = new RunReader(id)
+    reader.current = own
+    setLoaded(undefined)
+    readOn()
+    return () => {
+      own.isLeft = true
+    }
+  }, [id])
+  const readSoon = useThrottled(readOn, 150)
+  useLive('runs', (runs) => runs.some(({ run_id }) => run_id === id) && readSoon())
+  useLive('ready', readSoon)
+  return { loaded, error }
+}

@@ -1,0 +1,34 @@
+import type { CallTree } from '../../../src/trace/call-tree.ts'
+import { toMermaid } from '../../../src/trace/mermaid.ts'
+import { CopyButton } from '../components/copy-button.tsx'
+import { IconButton } from '../components/icon-button.tsx'
+import { saveFile } from '../save-file.ts'
+import type { RunSummary } from '../types.ts'
+import type { SequenceLayout } from './sequence-layout.ts'
+import { writeSequenceSvg } from './sequence-svg.ts'
+
+const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.5]
+
+interface SequenceToolsProps {
+  readonly run: RunSummary
+  readonly tree: CallTree
+  readonly layout: SequenceLayout
+  readonly zoom: number
+  readonly onZoom: (zoom: number) => void
+}
+
+/** Zoom of the diagram, and ways to take it along. */
+export function SequenceTools({ run, tree, layout, zoom, onZoom }: SequenceToolsProps) {
+  const index = ZOOMS.indexOf(zoom)
+  const step = (by: number) => onZoom(ZOOMS[Math.max(0, Math.min(ZOOMS.length - 1, index + by))] ?? 1)
+  const save = () => saveFile(`${run.agent_id}-${run.run_id}.svg`, writeSequenceSvg(layout), 'image/svg+xml')
+  return (
+    <div class="view-tools" role="toolbar" aria-label="Diagram">
+      <IconButton icon="minus" label="Zoom out" isDisabled={index === 0} onClick={() => step(-1)} />
+      <span class="muted figure-text">{Math.round(zoom * 100)} %</span>
+      <IconButton icon="plus" label="Zoom in" isDisabled={index === ZOOMS.length - 1} onClick={() => step(1)} />
+      <IconButton icon="download" label="Save as SVG" onClick={save} />
+      <CopyButton isQuiet text={() => toMermaid(tree)} label="Copy as Mermaid" />
+    </div>
+  )
+}

@@ -1,0 +1,139 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Rows, useViewport } from '../components/virtual-list.tsx'
+import { formatDuration } from '../format.ts'
+import type { LoadedRun } from './run-query.ts'
+import { FoldRow, TraceRowView } from './trace-row.tsx'
+import { listRows, type Span, type TraceRow } from './trace-rows.ts'
+
+const ROW_HEIGHT = 28
+const TICKS = [0, 0.25, 0.5, 0.75, 1]
+const NONE: ReadonlySet<string> = new Set()
+
+interface TraceViewProps {
+  readonly loaded: LoadedRun
+  readonly selected: string
+  readonly filter: string
+  readonly isOnlyErrors: boolean
+  readonly onSelect: (callId: string) => void
+}
+
+/** Calls of a run as a tree and as bars over time, in the same rows. */
+export function TraceView({ loaded, selected, filter, isOnlyErrors, onSelect }: TraceViewProps) {
+  const { tree, size } = loaded
+  const [collapsed, toggle] = useToggles()
+  const [unfolded, unfold] = useToggles()
+  const rows = useMemo(
+    () => listRows(tree, { collapsed, unfolded, selected, filter, isOnlyErrors }),
+    [tree, size, collapsed, unfolded, selected, filter, isOnlyErrors],
+  )
+  const place = useRef<HTMLDivElement>(null)
+  const viewport = useViewport(place)
+  useShowSelected(place, rows, selected)
+  const span = spanOf(loaded)
+  const move = (event: KeyboardEvent) => moveSelection(event, { rows, selected, onSelect, toggle })
+  return (
+    <div class="trace">
+      <Scale totalMs={span.totalMs} />
+      <div class="trace-rows" ref={place} tabIndex={0} role="tree" aria-label="Calls of the run" onKeyDown={move}>
+        {rows.length === 0 && <p class="muted trace-none">No matching calls.</p>}
+        <Rows count={rows.length} rowHeight={ROW_HEIGHT} viewport={viewport}>
+          {(index) => {
+            const row = rows[index]
+            if (row?.kind === 'fold') return <FoldRow row={row} onUnfold={unfold} />
+            return (
+              row && (
+                <TraceRowView
+                  row={row}
+                  span={span}
+                  isSelected={row.call.id === selected}
+                  onSelect={onSelect}
+                  onToggle={toggle}
+                />
+              )
+            )
+          }}
+        </Rows>
+      </div>
+    </div>
+  )
+}
+
+function spanOf({ run, tree }: LoadedRun): Span {
+  let totalMs = Math.max(run.duration_ms ?? 0, 0.01)
+  for (const { endedAt, startedAt } of tree.calls) {
+    totalMs = Math.max(totalMs, ((endedAt ?? startedAt) - run.started_at) * 1000)
+  }
+  return { startedAt: run.started_at, totalMs }
+}
+
+function Scale({ totalMs }: { totalMs: number }) {
+  return (
+    <div class="trace-scale" aria-hidden="true">
+      <span />
+      <div class="ticks">
+        {TICKS.map((share) => (
+          <span key={share} data-edge={share} style={{ left: `${share * 100}%` }}>
+            {share === 0 ? '0' : formatDuration(share * totalMs)}
+          </span>
+        ))}
+      </div>
+      <span />
+    </div>
+  )
+}
+
+function useToggles(): [ReadonlySet<string>, (id: string) => void] {
+  const [ids, setIds] = useState(NONE)
+  const toggle = (id: string) =>
+    setIds((before) => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  return [ids, toggle]
+}
+
+/** Scrolls to a call that was selected elsewhere. */
+function useShowSelected(place: { current: HTMLDivElement | null }, rows: readonly TraceRow[], selected: string): void {
+  useEffect(() => {
+    const index = rows.findIndex((row) => row.kind === 'call' && row.call.id === selected)
+    const { current } = place
+    if (index < 0 || !current) return
+    const top = index * ROW_HEIGHT
+    const isVisible = top >= current.scrollTop && top <= current.scrollTop + current.clientHeight - 2 * ROW_HEIGHT
+    if (!isVisible) current.scrollTop = top - current.clientHeight / 2
+  }, [selected])
+}
+
+interface Movement {
+  readonly rows: readonly TraceRow[]
+  readonly selected: string
+  readonly onSelect: (callId: string) => void
+  readonly toggle: (callId: string) => void
+}
+
+/** Arrows: up and down among the rows, left closes what is open or goes up, right opens. */
+function moveSelection(event: KeyboardEvent, { rows, selected, onSelect, toggle }: Movement): void {
+  const calls = rows.flatMap((row) => (row.kind === 'call' ? [row] : []))
+  const index = calls.findIndex(({ call }) => call.id === selected)
+  const current = calls[index]
+  const go = (to: number) => {
+    const next = calls[Math.max(0, Math.min(calls.length - 1, to))]
+    if (next) onSelect(next.call.id)
+  }
+  const acts: Readonly<Record<string, () => void>> = {
+    ArrowDown: () => go(index + 1),
+    ArrowUp: () => go(index - 1),
+    Home: () => go(0),
+    End: () => go(calls.length - 1),
+    ArrowRight: () => current?.isCollapsed && toggle(current.call.id),
+    ArrowLeft: () => {
+      if (current && !current.isCollapsed && current.call.children.length > 0) toggle(current.call.id)
+      else if (current?.call.parent) onSelect(current.call.parent.id)
+    },
+  }
+  const act = acts[event.key]
+  if (!act) return
+  event.preventDefault()
+  act()
+}

@@ -1,0 +1,53 @@
+import type { RunSummary } from '../types.ts'
+
+/** Names of the address, by the names of the filter of the API. */
+export const FILTERS: Readonly<Record<string, string>> = {
+  agent: 'agent_id',
+  entry: 'entry_point',
+  status: 'status',
+  type: 'event_type',
+  module: 'module_id',
+  method: 'method_name',
+  text: 'text',
+  since: 'since',
+  until: 'until',
+}
+
+/** Ranges of time that are chosen by name, in seconds until now. */
+export const RANGES: Readonly<Record<string, { title: string; seconds: number }>> = {
+  '15m': { title: 'Last 15 minutes', seconds: 900 },
+  '1h': { title: 'Last hour', seconds: 3600 },
+  '24h': { title: 'Last 24 hours', seconds: 86_400 },
+  '7d': { title: 'Last 7 days', seconds: 604_800 },
+}
+
+export type RunFilter = Readonly<Record<string, string | number>>
+type Query = Readonly<Record<string, string>>
+
+export function readFilter(query: Query): RunFilter {
+  const given = Object.entries(FILTERS).flatMap(([name, field]) => {
+    const value = query[name]
+    if (!value) return []
+    return [[field, name === 'since' || name === 'until' ? Number(value) : value] as const]
+  })
+  const range = RANGES[query.range ?? '']
+  const filter: RunFilter = Object.fromEntries(given)
+  return range && !query.since ? { since: Math.floor(Date.now() / 1000) - range.seconds, ...filter } : filter
+}
+
+/** Tells whether a run may belong to the list: what only the server can tell counts as matching. */
+export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
+  return (
+    (filter.agent_id === undefined || run.agent_id === filter.agent_id) &&
+    (filter.entry_point === undefined || run.entry_point === filter.entry_point) &&
+    (filter.status === undefined || run.status === filter.status) &&
+    (filter.event_type !== 'exception' || run.errors > 0) &&
+    (filter.until === undefined || run.started_at < Number(filter.until)) &&
+    (filter.since === undefined || run.started_at >= Number(filter.since))
+  )
+}
+
+/** Query of the address at this moment: what is typed is taken over a little later, and another field may have changed by then. */
+export function currentQuery(): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(location.hash.split('?')[1] ?? ''))
+}

@@ -1,0 +1,95 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { Notice } from '../components/notice.tsx'
+import { Rows, useViewport } from '../components/virtual-list.tsx'
+import { plural } from '../format.ts'
+import { useLive } from '../live.ts'
+import { NoRuns } from './no-runs.tsx'
+import { RunRow } from './run-row.tsx'
+import { useRuns } from './runs-query.ts'
+import { SortHeader } from './sort-header.tsx'
+
+const ROW_HEIGHT = 52
+/** Rows before the end at which the next page is read. */
+const AHEAD = 20
+
+interface RunListProps {
+  readonly query: Readonly<Record<string, string>>
+  readonly onChange: (changed: Record<string, string>) => void
+}
+
+/** Table of the runs of one query. */
+export function RunList({ query, onChange }: RunListProps) {
+  const { listed, fresh, error, isFiltered, loadFirst, loadMore } = useRuns(query)
+  const list = useRef<HTMLDivElement>(null)
+  const viewport = useViewport(list)
+  const count = listed?.runs.length ?? 0
+  useLive('ready', () => listed && fresh.size === 0 && viewport.top === 0 && loadFirst())
+  const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * ROW_HEIGHT
+  useEffect(() => void (isNearEnd && loadMore()), [isNearEnd, count])
+  if (error && !listed) return <Notice kind="bad" title="The runs could not be read" children={error} />
+  if (!listed) return null
+  if (count === 0) return <NoRuns isFiltered={isFiltered} />
+  const showFresh = () => {
+    list.current?.scrollTo({ top: 0 })
+    loadFirst()
+  }
+  return (
+    <div class="run-list-frame">
+      <div class="list-head">
+        <span class="muted">{plural(listed.total, 'run')}</span>
+        {fresh.size > 0 && (
+          <button type="button" class="pill" onClick={showFresh}>
+            {plural(fresh.size, 'new run')}
+          </button>
+        )}
+      </div>
+      <div class="run-table">
+        <SortHeader sort={query.sort ?? ''} order={query.order ?? ''} onChange={onChange} />
+        <div
+          class="run-list"
+          ref={list}
+          role="list"
+          aria-label="Runs"
+          onKeyDown={(event) => moveFocus(event, count, list.current)}
+        >
+          <Rows count={count} rowHeight={ROW_HEIGHT} viewport={viewport}>
+            {(index) => {
+              const run = listed.runs[index]
+              const isSelected = run?.run_id === query.run
+              return (
+                run && <RunRow key={run.run_id} run={run} index={index} count={listed.total} isSelected={isSelected} />
+              )
+            }}
+          </Rows>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function moveFocus(event: KeyboardEvent, count: number, list: HTMLElement | null): void {
+  const steps: Readonly<Record<string, number>> = {
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: 10,
+    PageUp: -10,
+    Home: -count,
+    End: count,
+  }
+  const step = steps[event.key]
+  if (step === undefined || !list) return
+  event.preventDefault()
+  const current = Number((document.activeElement as HTMLElement | null)?.dataset.index ?? -1)
+  const next = Math.max(0, Math.min(count - 1, current + step))
+  const top = next * ROW_HEIGHT
+  if (top < list.scrollTop) list.scrollTop = top
+  else if (top + ROW_HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_HEIGHT - list.clientHeight
+  focusRow(list, next)
+}
+
+/** The row may only be there after the list has scrolled. */
+function focusRow(list: HTMLElement, index: number, tries = 10): void {
+  const row = list.querySelector<HTMLElement>(`[data-index="${index}"]`)
+  if (row) row.focus({ preventScroll: true })
+  else if (tries > 0) requestAnimationFrame(() => focusRow(list, index, tries - 1))
+}
