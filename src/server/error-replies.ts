@@ -5,8 +5,8 @@ import { describeException } from '../run/call-event.ts'
 import type { Redact } from '../trace/redact.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
-/** What a client is told of an error. */
-interface ErrorReply {
+/** Answer to a request that ends with an error. */
+export interface ErrorReply {
   readonly statusCode: number
   readonly detail: string
   readonly headers?: Readonly<Record<string, string>>
@@ -54,7 +54,7 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dial
   }
 }
 
-function replyFor(error: FastifyError | HostError, describeFailure: DescribeFailure): ErrorReply {
+export function replyFor(error: Error, describeFailure: DescribeFailure): ErrorReply {
   if (error instanceof HostError) {
     const told = {
       statusCode: error.statusCode,
@@ -63,7 +63,7 @@ function replyFor(error: FastifyError | HostError, describeFailure: DescribeFail
     }
     return told.statusCode === 500 && !TOLD.has(error.code) ? { ...told, detail: INTERNAL } : told
   }
-  const { statusCode = 500 } = error
+  const { statusCode = 500 } = error as Partial<FastifyError>
   if (statusCode < 500) return { statusCode, detail: DETAILS[statusCode] ?? error.message }
   return { statusCode, detail: INTERNAL }
 }

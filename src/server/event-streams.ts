@@ -12,7 +12,7 @@ export interface EventStreamOptions {
   readonly keepAlive: () => string
   readonly keepAliveMs: number
   /** The client has left, or did not read for too long. Not called after the stream has ended. */
-  readonly onLeave: () => void
+  readonly onLeave?: () => void
   /** It has no end of its own: when the server drains it is ended at once. */
   readonly isEndless?: boolean
 }
@@ -97,7 +97,7 @@ export class EventStream {
       clearImmediate(this.#flushing)
       this.#unblock()
       onClose()
-      if (left) options.onLeave()
+      if (left) options.onLeave?.()
     }
     // The client may have left before there was anything to send.
     if (this.#raw.destroyed) setImmediate(close)

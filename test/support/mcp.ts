@@ -26,6 +26,7 @@ export default defineModule({ name: 'Act', provides: [TextMessageHandler], uses:
     if (command === 'report-much') { for (let n = 0; n < Number(argument); n++) run.reportProgress('.'.repeat(1024)); await response.respondText('done') }
     if (command === 'hang') { try { await response.respondText('begun'); await wait(60_000, run.signal) } catch (error) { state.aborted.push(argument ?? ''); throw error } }
     if (command === 'history') await response.respondText(JSON.stringify((await history.getHistory()).map(({ role, content }) => role + ': ' + content)))
+    if (command === 'attach-nothing') await response.respondFile({ mediaType: 'text/csv' })
     if (command === 'attach') {
       await response.respondText('see')
       await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) })

@@ -105,6 +105,18 @@ describe('a call whose work is visible', () => {
     ])
   })
 
+  it('ends with an error when the answer holds what cannot be sent, streamed or not', async () => {
+    const { listen } = await makeMcp()
+    const url = await listen()
+    const streamed = await open(url, called('attach-nothing', { progressToken: 1 }))
+    await streamed.done
+    const failed = { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'Agent execution failed' } }
+    expect(streamed.messages()).to.deep.equal([failed])
+    const plain = await open(url, called('attach-nothing'))
+    await plain.done
+    expect(JSON.parse(plain.text())).to.deep.equal(failed)
+  })
+
   it('is kept alive by comments, and ends when the server stops', async () => {
     const { listen, close } = await makeMcp({ streamingTimeout: 1 })
     const call = await open(await listen(), called('hang', { progressToken: 1 }))

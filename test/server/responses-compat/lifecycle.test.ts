@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import Database from 'libsql'
 import { eventually } from '../../support/eventually.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -212,6 +213,24 @@ describe('the life of a response', () => {
       await eventually(() => expect(talkState().aborted).to.equal(aborted + 2), 5000)
       expect((await one.inject('GET', `/${doomed.id}`)).statusCode).to.equal(404)
     }).timeout(20_000)
+  })
+
+  it('ends a joined stream with an error event when the response cannot be read any more', async () => {
+    const one = await makeResponses()
+    const other = await makeResponses({ projectDir: one.project.dir })
+    const { id } = await one.create('hang', { background: true })
+    const url = `${await other.listen()}${RESPONSES}`
+    const joined = await openStream(`${url}/${id}?stream=true`)
+    await eventually(() => expect(joined.events()).to.have.length(5))
+    const db = new Database(one.project.path('responses/responses.db'))
+    db.prepare('UPDATE keyv SET value = ? WHERE key = ?').run(['{"value":1}', `keyv:response:${id}`])
+    db.close()
+    await joined.done
+    const message = `The stored response '${id}' is damaged.`
+    expect(joined.events().slice(5)).to.deep.equal([
+      { type: 'error', sequence_number: 6, code: 'server_error', message, param: null },
+      '[DONE]',
+    ])
   })
 
   describe('with an Idempotency-Key', () => {

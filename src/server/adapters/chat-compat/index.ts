@@ -5,10 +5,10 @@ import type { RunHandle } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import type { Dialect } from '../../dialect.ts'
-import { logFailure } from '../../error-replies.ts'
+import type { EventStream } from '../../event-streams.ts'
 import { eventToText } from '../../event-to-text.ts'
-import { startForReply } from '../../run-turn.ts'
 import { serveDialects } from '../../serve-dialects.ts'
+import { startTurn, streamAnswer } from '../../serve-turn.ts'
 import { ChunkWriter, type Completion, toCompletion, toTurn } from './convert.ts'
 import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
 import { ChatCompletion, ChatRequest, DescribedModelList, ModelList } from './schema.ts'
@@ -75,33 +75,31 @@ export class ChatCompatApiAdapter implements Adapter {
     const turn = toTurn(body, (event) => {
       text += eventToText(event)
     })
-    const handle = startForReply(reply, this.#host, body.model, turn)
+    const handle = startTurn(reply, this.#host, body.model, turn)
     const result = await handle.result
     return toCompletion(nameCompletion(handle, body), text, result)
   }
 
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
+    let stream: EventStream | undefined
     const turn = toTurn(body, (event) => {
       const text = eventToText(event)
-      if (text !== '') return stream.send(chunks.text(text))
+      if (text !== '') return stream?.send(chunks.text(text))
     })
     // Started first: a run that is refused is still answered with its own status.
-    const handle = this.#host.start(body.model, turn)
+    const handle = startTurn(reply, this.#host, body.model, turn)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
-    const stream = this.#streams.open(reply, {
+    return streamAnswer(request, reply, this.#streams, {
       keepAlive: () => chunks.text(''),
       keepAliveMs: this.#options.streamingTimeout * 1000,
-      onLeave: () => handle.abort(new Error('The client has left.')),
-    })
-    stream.send(chunks.start())
-    try {
-      const result = await handle.result
-      stream.end(chunks.end(result, body.stream_options?.include_usage ?? false))
-    } catch (error) {
-      logFailure(error, request)
-      stream.end(chunks.failure(this.#describeFailure(error)))
-    }
-    return reply as never
+      send: async (opened) => {
+        stream = opened
+        stream.send(chunks.start())
+        const result = await handle.result
+        stream.end(chunks.end(result, body.stream_options?.include_usage ?? false))
+      },
+      failure: (error) => chunks.failure(this.#describeFailure(error)),
+    }) as never
   }
 }
 

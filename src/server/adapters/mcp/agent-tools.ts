@@ -88,7 +88,15 @@ export class AgentTools {
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(
-          (result) => onResult(this.#finish(result, info, input, messages, version)),
+          (result) => {
+            let finished: ToolResult
+            try {
+              finished = this.#finish(result, info, input, messages, version)
+            } catch (error) {
+              return onFailure(this.#explain(error, requestId))
+            }
+            return onResult(finished)
+          },
           (error: unknown) => onFailure(this.#explain(error, requestId)),
         ),
       abort: (reason) => handle.abort(new Error(reason)),

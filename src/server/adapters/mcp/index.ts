@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { keyMatcher } from '../../bearer-auth.ts'
-import type { EventStream } from '../../event-streams.ts'
 import { parseJson } from '../../json-body.ts'
+import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
 import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
-import { failure, isObject, JsonRpcError, NOTHING, PARSE_ERROR, UNAUTHORIZED } from './json-rpc.ts'
+import { failure, INTERNAL_ERROR, isObject, JsonRpcError, NOTHING, PARSE_ERROR, UNAUTHORIZED } from './json-rpc.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
@@ -63,24 +63,25 @@ export class McpApiAdapter implements Adapter {
     return sendJson(reply, await this.#plain.answerBatch(body, peer, (call) => abortOnLeave(call, reply)))
   }
 
-  #wait(call: PendingCall, { headers }: FastifyRequest, reply: FastifyReply): unknown {
-    if (call.progressToken !== undefined && headers.accept?.includes('text/event-stream')) {
-      return this.#stream(call, reply)
-    }
+  #wait(call: PendingCall, request: FastifyRequest, reply: FastifyReply): unknown {
     abortOnLeave(call, reply)
+    if (call.progressToken !== undefined && request.headers.accept?.includes('text/event-stream')) {
+      return this.#stream(call, request, reply)
+    }
     reply.header('content-type', JSON_TYPE)
     return call.answer
   }
 
-  async #stream(call: PendingCall, reply: FastifyReply): Promise<unknown> {
-    const stream: EventStream = this.#options.streams.open(reply, {
+  #stream(call: PendingCall, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    return streamAnswer(request, reply, this.#options.streams, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: this.#options.options.streamingTimeout * 1000,
-      onLeave: () => call.abort('The client has left.'),
+      send: async (stream) => {
+        call.onProgress = (message) => stream.send(toEvent(call.tellProgress(message)))
+        stream.end(toEvent(await call.answer))
+      },
+      failure: (error) => toEvent(failure(call.id, INTERNAL_ERROR, this.#options.describeFailure(error))),
     })
-    call.onProgress = (message) => stream.send(toEvent(call.tellProgress(message)))
-    stream.end(toEvent(await call.answer))
-    return reply
   }
 }
 
@@ -114,10 +115,8 @@ function describePeer({ id: requestId, headers, raw }: FastifyRequest): Peer {
   return { version: readVersion(headers['mcp-protocol-version']), key, requestId }
 }
 
-function abortOnLeave(call: PendingCall, { raw }: FastifyReply): void {
-  raw.once('close', () => {
-    if (!raw.writableFinished) call.abort('The client has left.')
-  })
+function abortOnLeave(call: PendingCall, reply: FastifyReply): void {
+  whenClientLeaves(reply, ({ message }) => call.abort(message))
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'

@@ -8,6 +8,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
+import { whenClientLeaves } from '../../serve-turn.ts'
 import type { AgentTools } from './agent-tools.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
@@ -30,9 +31,7 @@ export class SdkProtocol {
 
   async answer(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
-    reply.raw.once('close', () => {
-      if (!reply.raw.writableFinished) leaving.abort(new Error('The client has left.'))
-    })
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
     const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
       value === undefined || name === REQUEST_ID ? [] : [[name, String(value)]],
     )

@@ -55,6 +55,14 @@ export class EventWriter {
     return this.#take()
   }
 
+  /** The last events of a stream that breaks off, while the response itself may go on. */
+  failure(message: string): string {
+    this.#take()
+    const sequence_number = Math.max(this.#sequence, this.#after) + 1
+    const event = { type: 'error', sequence_number, code: 'server_error', message, param: null }
+    return `data: ${JSON.stringify(event)}\n\n${DONE}`
+  }
+
   #text(text: string): void {
     if (!this.#output.isOpen) this.#openMessage()
     this.#output.addText(text)

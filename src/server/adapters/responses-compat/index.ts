@@ -5,6 +5,7 @@ import { makeTurn } from '../../../durable/conversation-tree.ts'
 import type { DurableRun } from '../../../durable/durable-run.ts'
 import { DurableRuns } from '../../../durable/durable-runs.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
+import type { StepLog } from '../../../durable/read-run.ts'
 import { RunIds } from '../../../durable/run-ids.ts'
 import type { Draft, StoredRun } from '../../../durable/run-store.ts'
 import { isEnd, nowSeconds } from '../../../durable/steps.ts'
@@ -14,11 +15,12 @@ import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import { type Dialect, dialectOf } from '../../dialect.ts'
-import { logFailure } from '../../error-replies.ts'
-import type { EventStream } from '../../event-streams.ts'
+import { logFailure, replyFor } from '../../error-replies.ts'
 import { eventToText } from '../../event-to-text.ts'
 import { serveDialects } from '../../serve-dialects.ts'
+import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { beginRecord, toInputItems, toMessages } from './convert.ts'
+import { EventWriter } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
 import { findItem, RESPONSE_PREFIX } from './ids.ts'
 import { recordAfter } from './output.ts'
@@ -92,7 +94,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     return this.#runs.requests.once(
       key,
       body,
-      (id) => this.#replay(id, body, reply),
+      (id) => this.#replay(id, body, request, reply),
       (idempotency) => this.#run(body, idempotency, request, reply),
     )
   }
@@ -126,7 +128,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       describeFailure: this.#options.describeFailure,
     })
     if (isLive) void logFailureOf(run, request)
-    if (body.stream) return this.#stream(run, reply)
+    if (body.stream) return this.#stream(run, request, reply)
     if (background) {
       await run.stored
       return this.#dialectOf(reply).isExtended
@@ -180,13 +182,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #collect(run: Run, reply: FastifyReply): Promise<unknown> {
-    const { raw } = reply
-    if (!survivesDisconnect(run)) {
-      raw.once('close', () => {
-        // A store that is down: maintenance ends what nobody runs.
-        if (!raw.writableFinished) void this.#runs.abandon(run).catch(() => {})
-      })
-    }
+    whenClientLeaves(reply, () => {
+      // A store that is down: maintenance ends what nobody runs.
+      if (!survivesDisconnect(run)) void this.#runs.abandon(run).catch(() => {})
+    })
     const steps = await run.settled.catch((error: unknown) => {
       // The agent has run: another attempt would run it again.
       reply.header('x-should-retry', 'false')
@@ -197,36 +196,43 @@ export class ResponsesCompatApiAdapter implements Adapter {
     throw run.failure
   }
 
-  async #stream(run: Run, reply: FastifyReply): Promise<unknown> {
-    if (run.facts.store) await run.stored
+  async #stream(run: Run, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const log = run.readAsClient()
-    const stream = this.#openStream(reply, () => {
+    whenClientLeaves(reply, ({ message }) => {
       log.leave()
-      if (!survivesDisconnect(run)) void run.cancel('The client has left.').catch(() => {})
+      if (!survivesDisconnect(run)) void run.cancel(message).catch(() => {})
     })
-    await sendSteps(log, stream, 0, this.#dialectOf(reply))
-    return reply
+    if (run.facts.store) await run.stored
+    return this.#sendSteps(log, 0, request, reply)
   }
 
   #dialectOf({ request }: FastifyReply): Dialect {
     return dialectOf(request.url, this.#options.options)
   }
 
-  #openStream(reply: FastifyReply, onLeave: () => void): EventStream {
-    return this.#options.streams.open(reply, {
+  /** @param after number of the last event that the client has */
+  #sendSteps(
+    log: StepLog<ResponseRecord>,
+    after: number,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<unknown> {
+    const writer = new EventWriter(log.facts, after, this.#dialectOf(reply))
+    return streamAnswer(request, reply, this.#options.streams, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: this.#options.options.streamingTimeout * 1000,
-      onLeave,
+      send: (stream) => sendSteps(log, writer, stream),
+      failure: (error) => writer.failure(replyFor(error as Error, this.#options.describeFailure).detail),
     })
   }
 
   /** Answers as the first request was answered; undefined when there is nothing left of it. */
-  async #replay(id: string, body: CreateRequest, reply: FastifyReply): Promise<unknown> {
+  async #replay(id: string, body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const first = await this.#runs.store.get(id)
     const stored = first && (await this.#whenAnswered(first, body, reply))
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
-    if (body.stream) return this.#join(stored, 0, reply)
+    if (body.stream) return this.#join(stored, 0, request, reply)
     const record = toRecord(stored)
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
@@ -237,7 +243,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   async #whenAnswered(first: Stored, { stream }: CreateRequest, reply: FastifyReply): Promise<Stored | undefined> {
     if (stream || first.facts.background) return first
     const leaving = new AbortController()
-    reply.raw.once('close', () => leaving.abort())
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
     const log = this.#runs.read(first, leaving.signal)
     for (let from = 0; ; ) {
       const steps = await log.read(from).catch(() => [])
@@ -246,20 +252,20 @@ export class ResponsesCompatApiAdapter implements Adapter {
     }
   }
 
-  async #get({ params: { id }, query }: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
+  async #get(request: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
+    const { id } = request.params
+    const { query } = request
     const isStream = readBoolean(query, 'stream')
     const after = readInteger(query, 'starting_after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
     const stored = await this.#find(id)
-    return isStream ? this.#join(stored, after, reply) : toRecord(stored)
+    return isStream ? this.#join(stored, after, request, reply) : toRecord(stored)
   }
 
   /** Sends the events again, and then those that come. */
-  async #join(stored: Stored, after: number, reply: FastifyReply): Promise<unknown> {
+  #join(stored: Stored, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
-    const log = this.#runs.read(stored, leaving.signal)
-    const stream = this.#openStream(reply, () => leaving.abort())
-    await sendSteps(log, stream, after, this.#dialectOf(reply))
-    return reply
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    return this.#sendSteps(this.#runs.read(stored, leaving.signal), after, request, reply)
   }
 
   async #delete(id: string): Promise<unknown> {

@@ -1,25 +1,14 @@
 import type { StepLog } from '../../../durable/read-run.ts'
 import { isEnd } from '../../../durable/steps.ts'
-import { COMPAT, type Dialect } from '../../dialect.ts'
 import type { EventStream } from '../../event-streams.ts'
-import { DONE, EventWriter } from './event-writer.ts'
+import { DONE, type EventWriter } from './event-writer.ts'
 import type { ResponseRecord } from './schema.ts'
 
 /** Steps that are put together before the client has to take them. */
 const STEPS_AT_ONCE = 500
 
-/**
- * Sends a response as events, from the first or from a later one on, until it has ended or the client has left.
- *
- * @param after number of the last event that the client has
- */
-export async function sendSteps(
-  log: StepLog<ResponseRecord>,
-  stream: EventStream,
-  after = 0,
-  dialect: Dialect = COMPAT,
-): Promise<void> {
-  const writer = new EventWriter(log.facts, after, dialect)
+/** Sends a response as events, until it has ended or the client has left. */
+export async function sendSteps(log: StepLog<ResponseRecord>, writer: EventWriter, stream: EventStream): Promise<void> {
   await send(stream, writer.open())
   for (let from = 0; stream.isOpen; ) {
     const steps = await log.read(from)
