@@ -62,4 +62,29 @@ describe('requests with an Idempotency-Key', () => {
     await second
     expect([await first, answer]).to.deep.equal(['no agent', 'ran'])
   })
+
+  it('run again when nothing is left of the first, or it was stored by half', async () => {
+    const { store, ask } = await makeRequests()
+    await ask('gone', { runId: 'resp_1' })
+    expect(await ask('gone', { isGone: true, runId: 'resp_2' })).to.equal('ran resp_2')
+    expect(await ask('gone')).to.equal('replayed resp_2')
+    const [expiry = ''] = await store.list({ prefix: 'expires:', limit: 1 })
+    await store.commit([[expiry, undefined]])
+    expect(await ask('gone', { isGone: true, runId: 'resp_3' })).to.equal('ran resp_3')
+    const [row = ''] = await store.list({ prefix: 'idempotency:', limit: 1 })
+    await store.commit([[row, '"damaged']])
+    expect(await ask('gone', { runId: 'resp_4' })).to.equal('ran resp_4')
+  })
+
+  it('keep the row of a newer one when an older one of the same key expires', async () => {
+    const { store, requests, ask, list } = await makeRequests()
+    await ask('k', { hoursAgo: 24.1, runId: 'resp_1' })
+    const old = await list('expires:')
+    expect(await ask('k', { runId: 'resp_2' })).to.equal('ran resp_2')
+    // As a version left it that did not remove the mark together with the row.
+    await store.commit(old.map((key) => [key, '1']))
+    await requests.expire()
+    expect(await ask('k')).to.equal('replayed resp_2')
+    expect(await list('expires:')).to.have.length(1)
+  })
 })

@@ -125,6 +125,26 @@ describe('the SQLite store', () => {
     await store.close()
   }).timeout(20_000)
 
+  it('makes the other commits of a batch when one of them fails', async () => {
+    const store = await open()
+    const db = new Database(join(dir, 'responses.db'))
+    db.exec(
+      "CREATE TRIGGER refuse BEFORE INSERT ON keyv WHEN NEW.key = 'keyv:bad' BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    )
+    db.close()
+    // Asked for in one turn of the event loop, they are one batch.
+    const commits = ['a', 'bad', 'b'].map((key) =>
+      store.commit([
+        [`with:${key}`, '1'],
+        [key, '1'],
+      ]),
+    )
+    const outcomes = await Promise.allSettled(commits)
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await store.list({ prefix: '', limit: 10 })).to.deep.equal(['a', 'b', 'with:a', 'with:b'])
+    await store.close()
+  })
+
   it('leaves nothing of what was removed in any file', async () => {
     const store = await open()
     for (let n = 0; n < 50; n++) {

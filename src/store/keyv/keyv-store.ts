@@ -85,9 +85,21 @@ export class KeyvStore implements RecordStore {
 
   async #holds({ present = [], absent = [], equal = [] }: Guards): Promise<boolean> {
     if (!present.every((key) => this.#directory.has(key))) return false
-    if (absent.some((prefix) => this.#directory.list({ prefix, limit: 1 }).length > 0)) return false
+    // By their values: a process that died may have listed a key that it never wrote.
+    if (present.length > 0 && (await this.get(present)).includes(undefined)) return false
+    for (const prefix of absent) if (await this.#hasAny(prefix)) return false
     if (equal.length === 0) return true
     const values = await this.get(equal.map(([key]) => key))
     return equal.every(([, value], index) => values[index] === value)
+  }
+
+  async #hasAny(prefix: string): Promise<boolean> {
+    for (let after = ''; ; ) {
+      const keys = this.#directory.list({ prefix, after, limit: 100 })
+      if ((await this.get(keys)).some((value) => value !== undefined)) return true
+      const last = keys.at(-1)
+      if (last === undefined) return false
+      after = last
+    }
   }
 }

@@ -1,0 +1,252 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { makeTurn, type StoredTurn } from '../../src/durable/conversation-tree.ts'
+import type { DurableRun } from '../../src/durable/durable-run.ts'
+import { DurableRuns } from '../../src/durable/durable-runs.ts'
+import type { IdempotentRequest } from '../../src/durable/idempotency.ts'
+import { RunIds } from '../../src/durable/run-ids.ts'
+import { type EndStep, isEnd } from '../../src/durable/steps.ts'
+import { HostError } from '../../src/errors.ts'
+import { CheckedStore } from '../../src/store/checked-store.ts'
+import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
+import type { RecordStore } from '../../src/store/record-store.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeManualHost } from '../support/manual-host.ts'
+
+type Run = DurableRun<object, string>
+
+describe('durable runs', () => {
+  const ids = new RunIds('run_')
+  const open: DurableRuns<object, string>[] = []
+  const lines: string[] = []
+  const hosts: ReturnType<typeof makeManualHost>[] = []
+
+  afterEach(async () => {
+    lines.length = 0
+    for (const { runs } of hosts.splice(0)) for (const run of runs) run.complete()
+    for (const runs of open.splice(0)) await runs.close()
+  })
+
+  async function openRuns(records: RecordStore) {
+    const log = (line: string) => lines.push(line)
+    const runs = await DurableRuns.open<object, string>({
+      records,
+      ids,
+      retentionDays: undefined,
+      log: { debug: log, info: log, warn: log, error: log },
+      upgradeRow: () => {
+        throw new Error('There is no older row.')
+      },
+    })
+    open.push(runs)
+    const manualHost = makeManualHost()
+    hosts.push(manualHost)
+    const { host, runs: manual } = manualHost
+    const start = ({ previous, idempotency }: StartOptions = {}): Run => {
+      const id = ids.next()
+      const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], previous)
+      const draft = { id, facts: {}, items: Array(60).fill('hi'), turn, earlier: [], idempotency }
+      return runs.start(
+        host,
+        'agent',
+        { messages: [] },
+        {
+          draft,
+          store: runs.store,
+          persistsSteps: true,
+          recordsCalls: false,
+          toText: (part) => (part.type === 'text' ? part.text : ''),
+          describeFailure: () => 'failed',
+        },
+      )
+    }
+    return { runs, start, manual }
+  }
+
+  const openMap = async (map = new Map<string, unknown>()) => new CheckedStore(await KeyvStore.open(map))
+
+  it('are whole when their own end is seen in the store before the write has answered', async () => {
+    const store = await openMap()
+    let answer = () => {}
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve
+    })
+    const { start, manual } = await openRuns(
+      overriding(store, async (changes, guards) => {
+        const isDone = await store.commit(changes, guards)
+        const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
+        if (isFinish) await answered
+        return isDone
+      }),
+    )
+    const run = start()
+    await run.stored
+    manual[0]?.say('one ')
+    manual[0]?.say('two ')
+    manual[0]?.complete()
+    // The next look at the store sees that the mark is gone.
+    await wait(1500)
+    answer()
+    const steps = await run.settled
+    expect(steps.slice(0, -1)).to.deep.equal(['one ', 'two '])
+    expect((steps.at(-1) as EndStep).end).to.equal('completed')
+  })
+
+  it('end as failed when their first write arrives after it was given up', async () => {
+    const store = await openMap()
+    let isLate = false
+    const { runs, start } = await openRuns(
+      overriding(store, async (changes, guards) => {
+        if (!isLate) return store.commit(changes, guards)
+        isLate = false
+        setTimeout(() => void store.commit(changes, guards), 1500)
+        throw new HostError('STORE_UNAVAILABLE', 'The store of responses failed: no answer within 5 s')
+      }),
+    )
+    isLate = true
+    const run = start()
+    expect(await run.settled.catch((error: HostError) => error.code)).to.equal('STORE_UNAVAILABLE')
+    await eventually(async () => expect(await runs.store.has(run.id)).to.equal(true), 5000)
+    await eventually(async () => {
+      const end = (await runs.store.get(run.id))?.steps.at(-1)
+      expect(isEnd(end) && [end.end, end.error]).to.deep.equal(['failed', 'The response could not be stored'])
+    }, 15_000)
+  }).timeout(20_000)
+
+  it('are ended after a crash, whatever else cannot be read', async () => {
+    const map = new Map<string, unknown>()
+    const store = await openMap(map)
+    const { start } = await openRuns(store)
+    const [damaged, halved, cutOff] = [start(), start(), start()] as [Run, Run, Run]
+    await Promise.all([damaged, halved, cutOff].map(({ stored }) => stored))
+    await store.commit([
+      [`response:${damaged.id}`, '"damaged'],
+      [`response:${halved.id}`, undefined],
+      ['running:run_unreadable', '"damaged'],
+    ])
+    const later = await openRuns(await openMap(map))
+    const end = (await later.runs.store.get(cutOff.id))?.steps.at(-1) as EndStep
+    expect(end.error).to.equal('The server restarted before the response was complete')
+    expect([...(await later.runs.store.listRunning()).keys()]).to.deep.equal([damaged.id])
+    expect(lines.filter((line) => line.includes('damaged'))).to.have.length(1)
+  })
+
+  it('end elsewhere together with all steps that were acknowledged', async () => {
+    const map = new Map<string, unknown>()
+    const store = await openMap(map)
+    let beforeFinish = async () => {}
+    const { runs, start, manual } = await openRuns(
+      overriding(store, async (changes, guards) => {
+        const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
+        const wait = beforeFinish
+        if (isFinish) beforeFinish = async () => {}
+        if (isFinish) await wait()
+        return store.commit(changes, guards)
+      }),
+    )
+    const run = start()
+    await run.stored
+    manual[0]?.say('one ')
+    await run.read(0)
+    beforeFinish = async () => {
+      manual[0]?.say('two ')
+      await run.read(1)
+    }
+    const ended = await runs.store.end(run.id, { end: 'cancelled', at: 1_800_000_001 })
+    expect(ended?.steps.slice(0, -1)).to.deep.equal(['one ', 'two '])
+  })
+
+  it('are whole or absent at whatever write a store without transactions dies', async () => {
+    for (let writes = 0, isThrough = false; !isThrough; writes++) {
+      const map = new DyingMap(writes)
+      isThrough = await live(map).then(
+        () => true,
+        () => false,
+      )
+      await checkWhole(new Map(map), writes)
+    }
+  }).timeout(60_000)
+
+  /** Stores a conversation of two runs with a key each, and deletes a third. */
+  async function live(map: Map<string, unknown>): Promise<void> {
+    const { runs, start, manual } = await openRuns(await openMap(map))
+    const create = async (key: string, previous?: StoredTurn): Promise<string> => {
+      const replay = async () => undefined
+      const run = await runs.requests.once(key, BODY, replay, async (idempotency) => start({ previous, idempotency }))
+      await run.stored
+      manual.at(-1)?.say('word ')
+      await run.read(0)
+      manual.at(-1)?.complete()
+      await run.settled
+      return run.id
+    }
+    const first = await create('first')
+    await create('second', (await runs.store.conversation(first))?.last)
+    await runs.delete(await create('third'))
+  }
+
+  async function checkWhole(map: Map<string, unknown>, writes: number): Promise<void> {
+    const { runs, start } = await openRuns(await openMap(map))
+    for (const id of await runs.store.list({ limit: 100 })) {
+      const stored = await runs.store.get(id)
+      // Listed and not there: it was not written any more, or is deleted.
+      if (!stored) continue
+      const end = stored.steps.at(-1)
+      expect(isEnd(end), `${writes}: has ended`).to.equal(true)
+      expect(await runs.store.items(stored, 0, 60), `${writes}: items`).to.have.length(60)
+      const said = (await runs.store.conversation(id))?.messages.map(({ content }) => content)
+      expect(said?.[0], `${writes}: conversation`).to.equal('hi')
+      if ((end as EndStep).end === 'completed') expect(said?.at(-1), `${writes}: answer`).to.equal('word ')
+    }
+    for (const key of ['first', 'second', 'third']) {
+      const replay = async (id: string) => ((await runs.store.has(id)) ? 'replayed' : undefined)
+      const again = runs.requests.once(key, BODY, replay, async (idempotency) => {
+        const run = start({ idempotency })
+        await run.stored
+        return 'ran'
+      })
+      expect(await Promise.race([again, wait(1000, 'hangs')]), `${writes}: ${key} again`).to.not.equal('hangs')
+    }
+  }
+})
+
+interface StartOptions {
+  readonly previous?: StoredTurn | undefined
+  readonly idempotency?: IdempotentRequest | undefined
+}
+
+const BODY = { input: 'hi' }
+
+/** Backend that dies at the n-th write. */
+class DyingMap extends Map<string, unknown> {
+  #left: number
+
+  constructor(writes: number) {
+    super()
+    this.#left = writes
+  }
+
+  override set(key: string, value: unknown): this {
+    this.#write()
+    return super.set(key, value)
+  }
+
+  override delete(key: string): boolean {
+    this.#write()
+    return super.delete(key)
+  }
+
+  #write(): void {
+    if (this.#left-- <= 0) throw new Error('The backend has died.')
+  }
+}
+
+function overriding(store: RecordStore, commit: RecordStore['commit']): RecordStore {
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'commit') return commit
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}

@@ -1,0 +1,41 @@
+import type { AgentHost, RunResult } from 'agent-host'
+
+/** Creates a host whose runs do what the test tells them. */
+export function makeManualHost() {
+  const runs: ManualRun[] = []
+  const host = {
+    start: (_name: string, turn: { onPart: (part: object) => void }) => {
+      const run = new ManualRun(turn.onPart)
+      runs.push(run)
+      return run
+    },
+  }
+  return { host: host as unknown as AgentHost, runs }
+}
+
+export class ManualRun {
+  readonly id = 'run'
+  readonly result: Promise<RunResult>
+  isAborted = false
+  readonly #onPart: (part: object) => void
+  #resolve: (result: RunResult) => void = () => {}
+
+  constructor(onPart: (part: object) => void) {
+    this.#onPart = onPart
+    this.result = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  say(text: string): void {
+    this.#onPart({ type: 'text', text })
+  }
+
+  complete(): void {
+    this.#resolve({ usage: {} } as RunResult)
+  }
+
+  abort(): void {
+    this.isAborted = true
+  }
+}
