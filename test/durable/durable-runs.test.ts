@@ -55,7 +55,7 @@ describe('durable runs', () => {
           store: runs.store,
           persistsSteps: true,
           recordsCalls: false,
-          toText: (part) => (part.type === 'text' ? part.text : ''),
+          toText: (event) => (event.type === 'text' ? event.text : ''),
           describeFailure: () => 'failed',
         },
       )

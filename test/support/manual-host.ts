@@ -4,8 +4,8 @@ import type { AgentHost, RunResult } from 'agent-host'
 export function makeManualHost() {
   const runs: ManualRun[] = []
   const host = {
-    start: (_name: string, turn: { onPart: (part: object) => void }) => {
-      const run = new ManualRun(turn.onPart)
+    start: (_name: string, turn: { onEvent: (part: object) => void }) => {
+      const run = new ManualRun(turn.onEvent)
       runs.push(run)
       return run
     },
@@ -17,18 +17,18 @@ export class ManualRun {
   readonly id = 'run'
   readonly result: Promise<RunResult>
   isAborted = false
-  readonly #onPart: (part: object) => void
+  readonly #onEvent: (part: object) => void
   #resolve: (result: RunResult) => void = () => {}
 
-  constructor(onPart: (part: object) => void) {
-    this.#onPart = onPart
+  constructor(onEvent: (part: object) => void) {
+    this.#onEvent = onEvent
     this.result = new Promise((resolve) => {
       this.#resolve = resolve
     })
   }
 
   say(text: string): void {
-    this.#onPart({ type: 'text', text })
+    this.#onEvent({ type: 'text', text })
   }
 
   complete(): void {
