@@ -42,7 +42,7 @@ describe('durable runs', () => {
     const manualHost = makeManualHost()
     hosts.push(manualHost)
     const { host, runs: manual } = manualHost
-    const start = ({ previous, idempotency }: StartOptions = {}): Run => {
+    const start = ({ previous, idempotency }: StartOptions = {}): Promise<Run> => {
       const id = ids.next()
       const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], previous)
       const draft = { id, facts: {}, items: Array(60).fill('hi'), turn, earlier: [], idempotency }
@@ -72,14 +72,14 @@ describe('durable runs', () => {
       answer = resolve
     })
     const { start, manual } = await openRuns(
-      overriding(store, async (changes, guards) => {
-        const isDone = await store.commit(changes, guards)
+      overriding(store, async (changes, guards, notify) => {
+        const isDone = await store.commit(changes, guards, notify)
         const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
         if (isFinish) await answered
         return isDone
       }),
     )
-    const run = start()
+    const run = await start()
     await run.stored
     manual[0]?.say('one ')
     manual[0]?.say('two ')
@@ -96,15 +96,15 @@ describe('durable runs', () => {
     const store = await openMap()
     let isLate = false
     const { runs, start } = await openRuns(
-      overriding(store, async (changes, guards) => {
-        if (!isLate) return store.commit(changes, guards)
+      overriding(store, async (changes, guards, notify) => {
+        if (!isLate) return store.commit(changes, guards, notify)
         isLate = false
-        setTimeout(() => void store.commit(changes, guards), 1500)
+        setTimeout(() => void store.commit(changes, guards, notify), 1500)
         throw new HostError('STORE_UNAVAILABLE', 'The store of responses failed: no answer within 5 s')
       }),
     )
     isLate = true
-    const run = start()
+    const run = await start()
     expect(await run.settled.catch((error: HostError) => error.code)).to.equal('STORE_UNAVAILABLE')
     await eventually(async () => expect(await runs.store.has(run.id)).to.equal(true), 5000)
     await eventually(async () => {
@@ -117,7 +117,7 @@ describe('durable runs', () => {
     const map = new Map<string, unknown>()
     const store = await openMap(map)
     const { start } = await openRuns(store)
-    const [damaged, halved, cutOff] = [start(), start(), start()] as [Run, Run, Run]
+    const [damaged, halved, cutOff] = [await start(), await start(), await start()]
     await Promise.all([damaged, halved, cutOff].map(({ stored }) => stored))
     await store.commit([
       [`response:${damaged.id}`, '"damaged'],
@@ -136,15 +136,15 @@ describe('durable runs', () => {
     const store = await openMap(map)
     let beforeFinish = async () => {}
     const { runs, start, manual } = await openRuns(
-      overriding(store, async (changes, guards) => {
+      overriding(store, async (changes, guards, notify) => {
         const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
         const wait = beforeFinish
         if (isFinish) beforeFinish = async () => {}
         if (isFinish) await wait()
-        return store.commit(changes, guards)
+        return store.commit(changes, guards, notify)
       }),
     )
-    const run = start()
+    const run = await start()
     await run.stored
     manual[0]?.say('one ')
     await run.read(0)
@@ -201,7 +201,7 @@ describe('durable runs', () => {
     for (const key of ['first', 'second', 'third']) {
       const replay = async (id: string) => ((await runs.store.has(id)) ? 'replayed' : undefined)
       const again = runs.requests.once(key, BODY, replay, async (idempotency) => {
-        const run = start({ idempotency })
+        const run = await start({ idempotency })
         await run.stored
         return 'ran'
       })
