@@ -60,7 +60,7 @@ export class EventWriter {
     this.#take()
     const sequence_number = Math.max(this.#sequence, this.#after) + 1
     const event = { type: 'error', sequence_number, code: 'server_error', message, param: null }
-    return `data: ${JSON.stringify(event)}\n\n${DONE}`
+    return `${this.#isExtended ? 'event: error\n' : ''}data: ${JSON.stringify(event)}\n\n${DONE}`
   }
 
   #text(text: string): void {
