@@ -26,7 +26,10 @@ export default defineConfig({
     outline: [2, 3],
     nav: [page('Start', 'getting-started'), page('Guides', 'tools'), page('Reference', 'cli')],
     sidebar: [
-      { text: 'Start', items: [page('Getting started', 'getting-started'), page('Troubleshooting', 'troubleshooting')] },
+      {
+        text: 'Start',
+        items: [page('Getting started', 'getting-started'), page('Troubleshooting', 'troubleshooting')],
+      },
       {
         text: 'Guides',
         items: [
@@ -38,6 +41,7 @@ export default defineConfig({
           page('Writing modules', 'writing-modules'),
           page('Ejecting modules', 'eject'),
           page('Testing', 'testing'),
+          page('Embedding', 'embedding'),
           page('Debug UI', 'debug-ui'),
           page('Deployment', 'deployment'),
           page('Telemetry', 'telemetry'),

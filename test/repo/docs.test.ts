@@ -7,9 +7,9 @@ import { makeProject } from '../support/temp-project.ts'
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
 
-/** The code block of the README that contains this. */
-function blockWith(text: string): string {
-  const blocks = [...read('README.md').matchAll(/```\w+\n(.*?)```/gs)].map(([, code]) => code as string)
+/** The code block of a page that contains this. */
+function blockWith(text: string, page = 'docs/getting-started.md'): string {
+  const blocks = [...read(page).matchAll(/```\w+\n(.*?)```/gs)].map(([, code]) => code as string)
   const found = blocks.filter((code) => code.includes(text))
   expect(found, `blocks with ${text}`).to.have.length(1)
   return found[0] as string
@@ -26,13 +26,13 @@ async function answerOf(files: Record<string, string>, agent: string, question: 
   }
 }
 
-describe('the code of the README', () => {
+describe('the code of the README and the first pages', () => {
   for (const [file, start] of [
     ['tools/weather.ts', 'defineTool'],
     ['tools/weather.py', 'def temperature'],
   ] as const) {
     it(`${file} is a tool that the example agent calls`, async () => {
-      const agent = blockWith('id: example').replace('tools/example.ts', file)
+      const agent = blockWith('id: example', 'README.md').replace('tools/example.ts', file)
       const answer = await answerOf({ [file]: blockWith(start) }, agent, 'What is the temperature in Lima?')
       expect(answer).to.contain('Lima').and.to.contain('21')
     })
@@ -44,7 +44,7 @@ describe('the code of the README', () => {
   })
 
   it('the embedding prints events and the answer', async () => {
-    const { dir } = await makeProject({ 'embed.ts': blockWith('new AgentHost') })
+    const { dir } = await makeProject({ 'embed.ts': blockWith('new AgentHost', 'docs/embedding.md') })
     const { stdout } = await runCli(['run', 'embed.ts'], { cwd: dir })
     expect(stdout).to.contain('echo.Echo.handleText.call\n').and.to.contain('You said: hello\n')
   })
