@@ -41,7 +41,7 @@ async function untilReady({ stdout }) {
   let text = ''
   for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
     text += chunk
-    const ready = /agent-host is ready[^]*?\n\n[^\n]*\n/.exec(text)
+    const ready = /agent-host is ready[\s\S]*?\n\n[^\n]*\n/.exec(text)
     if (ready) return ready[0].trimEnd().split('\n')
   }
   throw new Error('The server ended before it was ready.')
@@ -81,8 +81,10 @@ function toSvg(steps) {
 <style>
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre}
 .command{fill:#f4f4f5}.output{fill:#a1a1aa}
-${texts.map(({ name, keyframes }) => `.${name}{animation:${name} ${totalMs}ms step-end infinite}${keyframes}`).join('\n')}
-@media (prefers-reduced-motion:reduce){text{animation:none!important}}
+${texts.map(({ name, keyframes }) => keyframes).join('\n')}
+@media (prefers-reduced-motion:no-preference){
+${texts.map(({ name }) => `.${name}{animation:${name} ${totalMs}ms step-end infinite}`).join('\n')}
+}
 </style>
 <rect width="760" height="${height}" rx="10" fill="#18181b"/>
 <circle cx="20" cy="20" r="6" fill="#3f3f46"/><circle cx="40" cy="20" r="6" fill="#3f3f46"/><circle cx="60" cy="20" r="6" fill="#3f3f46"/>
