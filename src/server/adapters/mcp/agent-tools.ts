@@ -3,6 +3,7 @@ import type { JsonObjectSchema } from '../../../definition/definition.ts'
 import { HostError, messageOf } from '../../../errors.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
+import type { PendingCall } from '../../../run/pending-call.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { AgentInfo, RunResult } from '../../../run/turn.ts'
 import { logFailure } from '../../error-replies.ts'
@@ -12,12 +13,15 @@ import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 import { ToolCatalog, type ToolInput } from './tools.ts'
+import { type ElicitationResponse, toAnswer, WaitingCalls } from './waiting-calls.ts'
 
 /** What a tool answers (`CallToolResult` of the MCP schema). */
 export interface ToolResult {
   readonly content: readonly Content[]
   readonly structuredContent?: Readonly<Record<string, unknown>>
   readonly isError?: boolean
+  /** The run waits for a person: only where the client can be asked. */
+  readonly waiting?: { readonly state: string; readonly pending: readonly PendingCall[] }
 }
 
 /** A call under way. */
@@ -34,6 +38,11 @@ export interface CallOptions {
   readonly requestId: string
   /** Takes what the agent says, and what it tells of its progress, while it works. */
   readonly onProgress?: ProgressSink | undefined
+  /** Says that the client can be asked, and goes on where it was: the state it was given, and the responses by call id. */
+  readonly elicitation?: {
+    readonly state: string | undefined
+    readonly responses: Readonly<Record<string, ElicitationResponse>>
+  }
 }
 
 export interface AgentToolsOptions {
@@ -46,6 +55,7 @@ export interface AgentToolsOptions {
 export class AgentTools {
   readonly #options: AgentToolsOptions
   readonly #conversations = new Conversations()
+  readonly #waiting = new WaitingCalls()
   readonly #catalog = new ToolCatalog()
 
   constructor(options: AgentToolsOptions) {
@@ -78,8 +88,9 @@ export class AgentTools {
     const { host } = this.#options
     const { agent: info } = host.resolve(name, '.')
     const input = this.#catalog.readArguments(info, given)
-    const messages = this.#conversation(input, info.id)
+    const { messages, ...answered } = this.#resume(name, options) ?? { messages: this.#conversation(input, info.id) }
     const turn = {
+      ...answered,
       messages,
       input: input.input,
       onEvent: onProgress && toProgress(onProgress),
@@ -91,7 +102,10 @@ export class AgentTools {
           (result) => {
             let finished: ToolResult
             try {
-              finished = this.#finish(result, info, input, messages, version)
+              finished =
+                result.status === 'waiting'
+                  ? this.#wait(name, result, options)
+                  : this.#finish(result, info, input, messages, version)
             } catch (error) {
               return onFailure(this.#explain(error, requestId))
             }
@@ -101,6 +115,29 @@ export class AgentTools {
         ),
       abort: (reason) => handle.abort(new Error(reason)),
     }
+  }
+
+  /** The turn in which a waiting call goes on; undefined for a call that begins. */
+  #resume(name: string, { elicitation }: CallOptions) {
+    if (elicitation?.state === undefined) return undefined
+    const call = this.#waiting.take(elicitation.state, name)
+    if (!call) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
+    const { pending, trail: messages } = call
+    const answers = pending.flatMap((asked) => {
+      const response = elicitation.responses[asked.callId]
+      return (response && toAnswer(asked, response)) ?? []
+    })
+    if (answers.length < pending.length) {
+      throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')
+    }
+    return { messages, pending, answers }
+  }
+
+  #wait(name: string, { pending, trail }: RunResult, { elicitation }: CallOptions): ToolResult {
+    if (elicitation) return { content: [], waiting: { state: this.#waiting.keep({ name, pending, trail }), pending } }
+    const calls = pending.map(({ name: tool, arguments: args }) => `${tool}(${JSON.stringify(args)})`).join(', ')
+    const text = `The agent needs a person to decide about ${calls}, and this connection cannot ask one. Use a client of MCP 2026-07-28, one over stdio that supports elicitation, or the responses API.`
+    return { content: [{ type: 'text', text }], isError: true }
   }
 
   #conversation({ conversationId, text }: ToolInput, agentId: string): readonly Message[] {

@@ -1,6 +1,9 @@
 import {
   type CallToolResult,
   createMcpHandler,
+  type InputRequiredResult,
+  inputRequired,
+  inputResponse,
   type ListToolsResult,
   type McpHttpHandler,
   ProtocolError,
@@ -9,10 +12,11 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
 import { whenClientLeaves } from '../../serve-turn.ts'
-import type { AgentTools } from './agent-tools.ts'
+import type { AgentTools, ToolResult } from './agent-tools.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
 import { SDK_VERSION } from './versions.ts'
+import { type ElicitationResponse, toElicitation } from './waiting-calls.ts'
 
 const REQUEST_ID = 'x-request-id'
 
@@ -71,12 +75,17 @@ export function makeSdkServer(tools: AgentTools, requestId: string): Server {
           params: { progressToken: progressToken as string | number, progress: ++progress, message },
         })
       const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
-      const call = tools.call(params, { version, requestId, ...(progressToken === undefined ? {} : { onProgress }) })
+      const call = tools.call(params, {
+        version,
+        requestId,
+        elicitation: { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) },
+        ...(progressToken === undefined ? {} : { onProgress }),
+      })
       const abort = () => call.abort('The client has cancelled the request.')
       mcpReq.signal.addEventListener('abort', abort)
       if (mcpReq.signal.aborted) abort()
       return call.answer(
-        (result) => result as CallToolResult,
+        ({ waiting, ...result }) => (waiting ? askFor(waiting) : (result as CallToolResult)),
         (error) => {
           throw error
         },
@@ -84,6 +93,20 @@ export function makeSdkServer(tools: AgentTools, requestId: string): Server {
     }),
   )
   return server
+}
+
+/** The result that has a client ask its user; clients of earlier versions are asked over their connection. */
+function askFor({ state, pending }: NonNullable<ToolResult['waiting']>): InputRequiredResult {
+  const requests = pending.map((call) => [call.callId, inputRequired.elicit(toElicitation(call) as never)] as const)
+  return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: state })
+}
+
+function readResponses(responses: Readonly<Record<string, unknown>> = {}): Record<string, ElicitationResponse> {
+  const read = Object.keys(responses).flatMap((callId): [string, ElicitationResponse][] => {
+    const view = inputResponse(responses, callId)
+    return view.kind === 'elicit' ? [[callId, view]] : []
+  })
+  return Object.fromEntries(read)
 }
 
 /** The types of the SDK want lists that can be changed; nobody changes them. */
