@@ -233,7 +233,7 @@ export class AgentHost {
    * a version that was replaced.
    *
    * @param name as {@link AgentHost.resolve} takes it
-   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`; `REQUEST_INVALID` for what the agent does not take
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#find(name, separator)

@@ -88,21 +88,19 @@ export class Agent {
   }
 
   /**
-   * Runs one turn. Never throws: what goes wrong is in the handle's `result`. No code of the agent runs before this has
-   * returned.
+   * Runs one turn. What goes wrong in it is in the handle's `result`. No code of the agent runs before this has returned.
    *
    * @param observer told once when the result is settled, and once when no code of the run is left
+   * @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant
    */
   start(entryPoint: string, rawTurn: Turn, observer: RunObserver): RunHandle {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
     const run = new AgentRun({ agentId, agentVersion, entryPoint }, turn)
+    this.#refuseUnfit(run, turn)
     const handle = new StartedRun(run, observer)
-    void this.#runTurn(run, turn, handle, (exchange, conversation) => {
-      this.#refuseUnfit(run, turn)
-      return this.#handle(exchange, conversation, run, turn)
-    })
+    void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
     return handle
   }
 
@@ -203,7 +201,6 @@ export class Agent {
     }
   }
 
-  /** @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant */
   #refuseUnfit(run: AgentRun, { requestOptions = {}, messages, answers }: Turn): void {
     const { requestOptions: policy } = this.#described.definition.runPolicy
     const [option] = Object.keys(requestOptions)

@@ -164,7 +164,6 @@ describe('ChatCompatApiAdapter', () => {
       user: 'u1',
       metadata: { k: 'v' },
       temperature: null,
-      tools: [{ any: 1 }],
     })
     expect(JSON.parse(response.json().choices[0].message.content)).to.deep.equal([
       'u1',

@@ -1,17 +1,20 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
-import type { RunHandle } from '../../../run/turn.ts'
+import type { RunEventSink } from '../../../run/run-event.ts'
+import type { RunHandle, Turn } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import type { Dialect } from '../../dialect.ts'
 import type { EventStream } from '../../event-streams.ts'
-import { eventToText } from '../../event-to-text.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { startTurn, streamAnswer } from '../../serve-turn.ts'
-import { ChunkWriter, type Completion, toCompletion, toTurn } from './convert.ts'
+import { ChunkWriter } from './chunk-writer.ts'
+import { type Answer, type Completion, toCompletion } from './completion.ts'
+import { eventToContent } from './event-to-content.ts'
 import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
 import { ChatCompletion, ChatRequest, DescribedModelList, ModelList } from './schema.ts'
+import { toTurn } from './to-turn.ts'
 
 /** Agents as models of a chat-completions-compatible API. */
 export class ChatCompatApiAdapter implements Adapter {
@@ -71,20 +74,21 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   async #collect(body: ChatRequest, reply: FastifyReply): Promise<ChatCompletion> {
-    let text = ''
-    const turn = toTurn(body, (event) => {
-      text += eventToText(event)
+    const answer: Answer = { text: '', reasoning: '' }
+    const turn = this.#toTurn(body, (event) => {
+      if (event.type === 'reasoning') answer.reasoning += event.text
+      else answer.text += eventToContent(event)
     })
     const handle = startTurn(reply, this.#host, body.model, turn)
     const result = await handle.result
-    return toCompletion(nameCompletion(handle, body), text, result)
+    return toCompletion(nameCompletion(handle, body), answer, result)
   }
 
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
     let stream: EventStream | undefined
-    const turn = toTurn(body, (event) => {
-      const text = eventToText(event)
-      if (text !== '') return stream?.send(chunks.text(text))
+    const turn = this.#toTurn(body, (event) => {
+      const chunk = chunks.write(event)
+      if (chunk !== '') return stream?.send(chunk)
     })
     // Started first: a run that is refused is still answered with its own status.
     const handle = startTurn(reply, this.#host, body.model, turn)
@@ -100,6 +104,10 @@ export class ChatCompatApiAdapter implements Adapter {
       },
       failure: (error) => chunks.failure(this.#describeFailure(error)),
     }) as never
+  }
+
+  #toTurn(body: ChatRequest, onEvent: RunEventSink): Turn {
+    return toTurn(body, () => this.#host.resolve(body.model).capabilities, onEvent)
   }
 }
 

@@ -3,7 +3,28 @@ import { type Static, type TSchema, Type } from 'typebox'
 /** Clients send `null` for what they leave out. */
 const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
-const ContentPart = Type.Object({ type: Type.String(), text: Type.Optional(Type.Unknown()) })
+/** A part of any type; those that are not known are left to the conversion. */
+const ContentPart = Type.Object({
+  type: Type.String(),
+  text: Type.Optional(Type.Unknown()),
+  image_url: optional(Type.Union([Type.String(), Type.Object({ url: Type.String() })])),
+  input_audio: optional(Type.Object({ data: Type.String(), format: Type.String() })),
+  file: optional(
+    Type.Object({
+      file_data: optional(Type.String()),
+      file_id: optional(Type.String()),
+      filename: optional(Type.String()),
+    }),
+  ),
+})
+export type ContentPart = Static<typeof ContentPart>
+
+const ToolCall = Type.Object({
+  id: Type.String(),
+  /** `arguments` is JSON. */
+  function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+})
+export type ToolCall = Static<typeof ToolCall>
 
 const ChatMessage = Type.Object({
   role: Type.Union([
@@ -14,11 +35,36 @@ const ChatMessage = Type.Object({
     Type.Literal('tool'),
   ]),
   content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
-  tool_calls: Type.Optional(Type.Unknown()),
-  tool_call_id: Type.Optional(Type.Unknown()),
+  tool_calls: optional(Type.Array(ToolCall)),
+  tool_call_id: optional(Type.String()),
 })
 
-/** Body of `POST /compat/chat/completions`. What is not named here is ignored. */
+const anything = Type.Record(Type.String(), Type.Unknown())
+
+const Tool = Type.Object({
+  type: Type.Literal('function'),
+  function: Type.Object({
+    name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
+    description: optional(Type.String()),
+    /** JSON Schema. */
+    parameters: optional(anything),
+  }),
+})
+
+const ToolChoice = Type.Union([
+  Type.Literal('auto'),
+  Type.Literal('none'),
+  Type.Literal('required'),
+  Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }) }),
+])
+
+const ResponseFormat = Type.Union([
+  Type.Object({ type: Type.Literal('text') }),
+  Type.Object({ type: Type.Literal('json_object') }),
+  Type.Object({ type: Type.Literal('json_schema'), json_schema: Type.Object({ schema: anything }) }),
+])
+
+/** Body of `POST chat/completions`. What is not named here is ignored. */
 export const ChatRequest = Type.Object({
   model: Type.String(),
   messages: Type.Array(ChatMessage),
@@ -31,10 +77,31 @@ export const ChatRequest = Type.Object({
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   user: optional(Type.String()),
-  metadata: optional(Type.Record(Type.String(), Type.Unknown())),
+  metadata: optional(anything),
+  max_completion_tokens: optional(Type.Integer()),
+  seed: optional(Type.Integer()),
+  reasoning_effort: optional(Type.String()),
+  response_format: optional(ResponseFormat),
+  tools: optional(Type.Array(Tool)),
+  tool_choice: optional(ToolChoice),
+  parallel_tool_calls: optional(Type.Boolean()),
 })
 export type ChatRequest = Static<typeof ChatRequest>
 export type ChatMessage = Static<typeof ChatMessage>
+
+/** Plain types where a union would do: the serializer checks each alternative of a union. */
+const FinishReason = Type.Unsafe<'stop' | 'length' | 'content_filter' | 'tool_calls'>({
+  type: 'string',
+  enum: ['stop', 'length', 'content_filter', 'tool_calls'],
+})
+const NullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] })
+
+const AnsweredCall = Type.Object({
+  id: Type.String(),
+  type: Type.Literal('function'),
+  function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+})
+export type AnsweredCall = Static<typeof AnsweredCall>
 
 export const ChatCompletion = Type.Object({
   id: Type.String(),
@@ -44,14 +111,23 @@ export const ChatCompletion = Type.Object({
   choices: Type.Array(
     Type.Object({
       index: Type.Integer(),
-      message: Type.Object({ role: Type.Literal('assistant'), content: Type.String() }),
-      finish_reason: Type.Union([Type.Literal('stop'), Type.Literal('length'), Type.Literal('content_filter')]),
+      message: Type.Object({
+        role: Type.Literal('assistant'),
+        /** Null beside tool calls alone. */
+        content: NullableText,
+        reasoning_content: Type.Optional(Type.String()),
+        tool_calls: Type.Optional(Type.Array(AnsweredCall)),
+      }),
+      finish_reason: FinishReason,
     }),
   ),
   usage: Type.Object({
     prompt_tokens: Type.Integer(),
     completion_tokens: Type.Integer(),
     total_tokens: Type.Integer(),
+    /** Only where a module counted them. */
+    prompt_tokens_details: Type.Optional(Type.Object({ cached_tokens: Type.Integer() })),
+    completion_tokens_details: Type.Optional(Type.Object({ reasoning_tokens: Type.Integer() })),
   }),
 })
 export type ChatCompletion = Static<typeof ChatCompletion>

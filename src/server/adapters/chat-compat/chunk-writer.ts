@@ -1,0 +1,56 @@
+import type { PendingCall } from '../../../run/pending-call.ts'
+import type { RunEvent } from '../../../run/run-event.ts'
+import { type Completion, type Ending, isClientCall, toFinishReason, toToolCall, toUsage } from './completion.ts'
+import { eventToContent } from './event-to-content.ts'
+
+/** The events of one streamed completion. What they share is put together once. */
+export class ChunkWriter {
+  readonly #head: string
+  #calls = 0
+
+  constructor({ id, created, model }: Completion) {
+    const shared = `{"id":"${id}","object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)}`
+    this.#head = `data: ${shared},"choices":[`
+  }
+
+  /** The first chunk: openai's stream helper throws when it does not tell the role. */
+  start(): string {
+    return this.#delta('"role":"assistant","content":""')
+  }
+
+  /** The chunk of an event; empty for what is no part of the answer. */
+  write(event: RunEvent): string {
+    if (event.type === 'reasoning') return this.#delta(`"reasoning_content":${JSON.stringify(event.text)}`)
+    if (event.type === 'pending' && isClientCall(event.pending)) return this.#call(event.pending)
+    const text = eventToContent(event)
+    return text === '' ? '' : this.text(text)
+  }
+
+  text(text: string): string {
+    return this.#delta(`"content":${JSON.stringify(text)}`)
+  }
+
+  /** @param includeUsage whether the client asked for the usage, which is a chunk of its own */
+  end(ending: Ending, includeUsage: boolean): string {
+    const last = `${this.#head}{"index":0,"delta":{},"finish_reason":"${toFinishReason(ending)}"}]}\n\n`
+    const counted = includeUsage ? `${this.#head}],"usage":${JSON.stringify(toUsage(ending.usage))}}\n\n` : ''
+    return `${last}${counted}${DONE}`
+  }
+
+  failure(message: string): string {
+    const error = { message, type: 'server_error', code: 'server_error' }
+    return `data: ${JSON.stringify({ error })}\n\n${DONE}`
+  }
+
+  /** A call comes whole. */
+  #call(pending: PendingCall): string {
+    const call = { index: this.#calls++, ...toToolCall(pending) }
+    return this.#delta(`"tool_calls":[${JSON.stringify(call)}]`)
+  }
+
+  #delta(fields: string): string {
+    return `${this.#head}{"index":0,"delta":{${fields}},"finish_reason":null}]}\n\n`
+  }
+}
+
+const DONE = 'data: [DONE]\n\n'

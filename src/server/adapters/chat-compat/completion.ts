@@ -1,0 +1,79 @@
+import type { Usage } from '../../../protocols/run.ts'
+import type { PendingCall } from '../../../run/pending-call.ts'
+import type { RunResult } from '../../../run/turn.ts'
+import type { AnsweredCall, ChatCompletion } from './schema.ts'
+
+/** Facts that everything sent for one request repeats. */
+export interface Completion {
+  readonly id: string
+  readonly created: number
+  /** As it was asked for. */
+  readonly model: string
+}
+
+/** What a run has said. */
+export interface Answer {
+  text: string
+  reasoning: string
+}
+
+/** What a completion takes from the result of its run. */
+export type Ending = Pick<RunResult, 'usage' | 'incompleteReason' | 'pending'>
+
+type FinishReason = ChatCompletion['choices'][number]['finish_reason']
+
+export function toCompletion({ id, created, model }: Completion, answer: Answer, ending: Ending): ChatCompletion {
+  return {
+    id,
+    object: 'chat.completion',
+    created,
+    model,
+    choices: [{ index: 0, message: toMessage(answer, ending), finish_reason: toFinishReason(ending) }],
+    usage: toUsage(ending.usage),
+  }
+}
+
+function toMessage({ text, reasoning }: Answer, { pending }: Ending): ChatCompletion['choices'][number]['message'] {
+  const calls = pending.filter(isClientCall)
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(reasoning === '' ? undefined : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? undefined : { tool_calls: calls.map(toToolCall) }),
+  }
+}
+
+export function toToolCall({ callId, name, arguments: args }: PendingCall): AnsweredCall {
+  return { id: callId, type: 'function', function: { name, arguments: JSON.stringify(args) } }
+}
+
+export function isClientCall({ kind }: PendingCall): boolean {
+  return kind === 'client_tool'
+}
+
+/** Reasons by which modules mark an answer that is not complete, in the terms of this API; any other is a plain `stop`. */
+const FINISH_REASONS: Readonly<Record<string, FinishReason>> = {
+  max_output_tokens: 'length',
+  max_tokens: 'length',
+  content_filter: 'content_filter',
+}
+
+export function toFinishReason({ incompleteReason, pending }: Ending): FinishReason {
+  if (pending.some(isClientCall)) return 'tool_calls'
+  return FINISH_REASONS[incompleteReason ?? ''] ?? 'stop'
+}
+
+export function toUsage({
+  inputTokens,
+  outputTokens,
+  cachedInputTokens,
+  reasoningTokens,
+}: Readonly<Usage>): ChatCompletion['usage'] {
+  return {
+    prompt_tokens: inputTokens,
+    completion_tokens: outputTokens,
+    total_tokens: inputTokens + outputTokens,
+    ...(cachedInputTokens > 0 ? { prompt_tokens_details: { cached_tokens: cachedInputTokens } } : undefined),
+    ...(reasoningTokens > 0 ? { completion_tokens_details: { reasoning_tokens: reasoningTokens } } : undefined),
+  }
+}

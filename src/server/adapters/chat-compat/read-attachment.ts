@@ -1,0 +1,68 @@
+import { HostError } from '../../../errors.ts'
+import type { Target } from '../../../host/host.ts'
+import type { Attachment } from '../../../protocols/message.ts'
+import { readDataUrl } from '../../data-url.ts'
+import type { ContentPart } from './schema.ts'
+
+export type Capabilities = Target['capabilities']
+
+/** Reads the attachment of a part; undefined for a type that is not known. */
+export function readAttachment(part: ContentPart, path: string): Attachment | undefined {
+  switch (part.type) {
+    case 'image_url':
+      return readImage(part, path)
+    case 'input_audio':
+      return readAudio(part, path)
+    case 'file':
+      return readFile(part, path)
+    default:
+      return undefined
+  }
+}
+
+function readImage({ image_url }: ContentPart, path: string): Attachment {
+  const url = typeof image_url === 'string' ? image_url : image_url?.url
+  if (url === undefined) throw invalid(`${path}.image_url`, 'is missing')
+  const data = readDataUrl(url)
+  if (data) return data
+  if (!/^https?:/i.test(url) || !URL.canParse(url)) {
+    throw invalid(`${path}.image_url.url`, 'must be a data URL of base64, or an address of http or https')
+  }
+  const address = new URL(url)
+  return { mediaType: imageTypeOf(address.pathname), data: address }
+}
+
+/** The address is never fetched: its name is all that tells the type. */
+function imageTypeOf(pathname: string): string {
+  const extension = /\.(\w+)$/.exec(pathname)?.[1]?.toLowerCase() ?? ''
+  return IMAGE_TYPES[extension] ?? 'image/*'
+}
+
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+}
+
+function readAudio({ input_audio }: ContentPart, path: string): Attachment {
+  if (!input_audio) throw invalid(`${path}.input_audio`, 'is missing')
+  const { data, format } = input_audio
+  return { mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, data: Buffer.from(data, 'base64') }
+}
+
+function readFile({ file }: ContentPart, path: string): Attachment {
+  const { file_data, file_id, filename } = file ?? {}
+  if (typeof file_id === 'string') throw invalid(`${path}.file.file_id`, 'cannot be read here: send file_data')
+  if (typeof file_data !== 'string') throw invalid(`${path}.file.file_data`, 'is missing')
+  const named = typeof filename === 'string' ? { name: filename } : {}
+  const read = readDataUrl(file_data)
+  if (read) return { ...read, ...named }
+  const mediaType = filename?.toLowerCase().endsWith('.pdf') ? 'application/pdf' : 'application/octet-stream'
+  return { mediaType, data: Buffer.from(file_data, 'base64'), ...named }
+}
+
+function invalid(field: string, what: string): HostError {
+  return new HostError('REQUEST_INVALID', `${field} ${what}.`, { field })
+}

@@ -1,0 +1,19 @@
+/** Bytes of a data URL (RFC 2397), with their media type. */
+export interface DataUrl {
+  readonly mediaType: string
+  readonly data: Uint8Array
+}
+
+/** Reads a data URL without copying its text; undefined when it is none, or is not of base64. */
+export function readDataUrl(url: string): DataUrl | undefined {
+  const comma = url.startsWith('data:') ? url.indexOf(',') : -1
+  if (comma === -1) return undefined
+  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).toLowerCase().split(';')
+  if (parameters.at(-1) !== 'base64') return undefined
+  return { mediaType: mediaType || 'text/plain', data: Buffer.from(url.slice(comma + 1), 'base64') }
+}
+
+export function toDataUrl({ mediaType, data }: DataUrl): string {
+  const base64 = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+  return `data:${mediaType};base64,${base64}`
+}
