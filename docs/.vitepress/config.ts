@@ -55,6 +55,7 @@ export default defineConfig({
           page('Module library', 'modules'),
           page('Module configuration', 'reference'),
           page('Adapters', 'adapters'),
+          page('Chat completions', 'chat'),
           page('Responses API', 'responses'),
           page('MCP', 'mcp'),
           page('Errors', 'errors'),
