@@ -84,8 +84,8 @@ export class DebugUi {
   }
 
   async serve(port: number): Promise<void> {
-    const adapters = ['ChatCompatApiAdapter', 'McpApiAdapter']
-    const options = { adapters, debug: true, port, logLevel: 'silent', drainTimeout: 0 } as const
+    const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter']
+    const options = { adapters, debug: true, development: true, port, logLevel: 'silent', drainTimeout: 0 } as const
     this.server = await buildServer({ projectDir: this.project.dir, ...options })
     this.url = await this.server.listen()
   }

@@ -2,14 +2,15 @@ import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { AgentsScreen } from './agents/agents-screen.tsx'
 import { useQuery } from './api.ts'
+import { CommandMenu } from './command-menu.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { Empty, Notice } from './components/notice.tsx'
 import { plural } from './format.ts'
 import { useIsLive, useLive } from './live.ts'
-import { PlayScreen } from './play/play-screen.tsx'
 import { href, type Route, useRoute } from './router.ts'
 import { RunsScreen } from './runs/runs-screen.tsx'
 import type { ScreenProps } from './screen.ts'
+import { ShortcutHelp } from './shortcut-help.tsx'
 import { applyTheme, readTheme, type Theme } from './theme.ts'
 import type { ServerFacts } from './types.ts'
 
@@ -23,7 +24,7 @@ interface Screen {
 const SCREENS: Readonly<Record<string, Screen>> = {
   agents: { title: 'Agents', component: AgentsScreen },
   agent: { title: 'Agent', load: async () => (await import('./agent/agent-screen.tsx')).AgentScreen },
-  play: { title: 'Playground', component: PlayScreen },
+  play: { title: 'Playground', load: async () => (await import('./play/play-screen.tsx')).PlayScreen },
   runs: { title: 'Runs', component: RunsScreen },
   run: { title: 'Run', load: async () => (await import('./run/run-screen.tsx')).RunScreen },
   metrics: { title: 'Metrics', load: async () => (await import('./metrics/metrics-screen.tsx')).MetricsScreen },
@@ -63,6 +64,8 @@ export function App() {
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
         Skip to the content
       </button>
+      <CommandMenu />
+      <ShortcutHelp />
       <Sidebar current={route.path[0] ?? 'agents'} version={data?.server.version} />
       <main id="main" ref={main} tabIndex={-1}>
         {error && !data && (
@@ -125,6 +128,7 @@ function Sidebar({ current, version }: { current: string; version: string | unde
   )
 }
 
+const NAMES: Readonly<Record<Theme, string>> = { auto: 'system', light: 'light', dark: 'dark' }
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: 'light', light: 'dark', dark: 'auto' }
 
 function ThemeButton() {
@@ -140,8 +144,8 @@ function ThemeButton() {
       type="button"
       class="icon-button"
       onClick={change}
-      title={`Colours: ${theme}`}
-      aria-label={`Colours: ${theme}. Change`}
+      title={`Theme: ${NAMES[theme]}`}
+      aria-label={`Theme: ${NAMES[theme]}. Change`}
     >
       <Icon name={icon} />
     </button>

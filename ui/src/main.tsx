@@ -5,6 +5,7 @@ import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
 import './styles/screens.css'
+import './styles/play.css'
 import './styles/run.css'
 import './styles/runs.css'
 

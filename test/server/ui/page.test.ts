@@ -48,7 +48,7 @@ describe('the debug UI in a browser', function () {
         if (width === 1280) expect([where, await findBarriers(page)]).deep.equal([where, []])
       }
     }
-  })
+  }).timeout(180_000)
 
   it('shows what agents, users and tools say as text, whatever it looks like', async () => {
     const run = await ui.complete('finder', HOSTILE)
@@ -163,8 +163,8 @@ describe('the debug UI in a browser', function () {
     const page = await ui.open('', { colorScheme: 'light' })
     const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
     const light = await background()
-    await page.getByRole('button', { name: 'Colours: auto. Change' }).click()
-    await page.getByRole('button', { name: 'Colours: light. Change' }).click()
+    await page.getByRole('button', { name: 'Theme: system. Change' }).click()
+    await page.getByRole('button', { name: 'Theme: light. Change' }).click()
     const dark = await background()
     expect(dark).not.equal(light)
     await page.reload()

@@ -97,7 +97,7 @@ describe('runs in the debug UI', function () {
     await page.getByRole('button', { name: 'Stop' }).click()
     await see(page, 'Stopped')
     await other.getByText('cancelled').first().waitFor()
-    await page.getByRole('button', { name: 'New' }).click()
+    await page.getByRole('link', { name: 'New', exact: true }).click()
     await see(page, 'Ask finder')
     await page.getByLabel('Agent').selectOption('desk')
     await page.getByLabel('Entry point').selectOption('billing')
@@ -109,7 +109,7 @@ describe('runs in the debug UI', function () {
   it('draws only what can be seen of a run of 5,000 calls, and reaches its end', async () => {
     const run = await ui.complete('finder', '5000 calls')
     const page = await ui.open(`#/runs/${run}`)
-    await see(page, '5,003 calls')
+    await page.getByText('5,003 calls').first().waitFor({ timeout: 20_000 })
     for (const [view, frame] of [
       ['Sequence', '.sequence'],
       ['Trace', '.trace-rows'],

@@ -1,9 +1,11 @@
-import { useMemo } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import { IconButton } from '../components/icon-button.tsx'
 import {
   type ExchangeRow,
   layoutWiring,
   type ModuleSummary,
   type WiringEdge,
+  type WiringLayout,
   type WiringNode,
 } from './wiring-layout.ts'
 
@@ -14,15 +16,65 @@ interface WiringGraphProps {
   readonly onSelect: (module: string) => void
 }
 
-/** Modules, and who uses which of them by which protocol. */
+const ZOOMS = [0.4, 0.5, 0.67, 0.8, 1, 1.25, 1.5]
+
+/** Modules, and who uses which of them by which protocol. It is drawn in its own size, scrolled, and zoomed when asked. */
 export function WiringGraph({ modules, exchange, selected, onSelect }: WiringGraphProps) {
-  const { nodes, edges, width, height } = useMemo(() => layoutWiring(modules, exchange), [modules, exchange])
+  const layout = useMemo(() => layoutWiring(modules, exchange), [modules, exchange])
+  const [zoom, setZoom] = useState(1)
+  const frame = useRef<HTMLDivElement>(null)
+  const step = (by: number) => setZoom(ZOOMS[Math.max(0, Math.min(ZOOMS.length - 1, ZOOMS.indexOf(zoom) + by))] ?? 1)
+  const fit = () => {
+    const room = (frame.current?.clientWidth ?? layout.width) / layout.width
+    setZoom(ZOOMS.findLast((each) => each <= room) ?? 0.4)
+  }
+  const fill = () => {
+    if (document.fullscreenElement) void document.exitFullscreen()
+    else void frame.current?.requestFullscreen()
+  }
   return (
-    <div class="graph-scroll" tabIndex={0} role="group" aria-label="Modules; each can be chosen">
+    <div class="graph-frame" ref={frame}>
+      <div class="view-tools" role="toolbar" aria-label="Graph">
+        <IconButton icon="minus" label="Zoom out" isDisabled={zoom === ZOOMS[0]} onClick={() => step(-1)} />
+        <span class="muted figure-text">{Math.round(zoom * 100)} %</span>
+        <IconButton icon="plus" label="Zoom in" isDisabled={zoom === ZOOMS.at(-1)} onClick={() => step(1)} />
+        <button type="button" class="link" onClick={fit}>
+          Fit
+        </button>
+        <IconButton icon="fit" label="Full screen" onClick={fill} />
+      </div>
+      <Drawing layout={layout} zoom={zoom} selected={selected} onSelect={onSelect} />
+    </div>
+  )
+}
+
+interface DrawingProps {
+  readonly layout: WiringLayout
+  readonly zoom: number
+  readonly selected: string
+  readonly onSelect: (module: string) => void
+}
+
+function Drawing({ layout: { nodes, edges, width, height }, zoom, selected, onSelect }: DrawingProps) {
+  const scrolled = useRef<HTMLDivElement>(null)
+  const drag = (event: PointerEvent) => {
+    if (event.buttons !== 1 || event.pointerType !== 'mouse') return
+    scrolled.current?.scrollBy(-event.movementX, -event.movementY)
+  }
+  return (
+    <div
+      class="graph-scroll"
+      ref={scrolled}
+      tabIndex={0}
+      role="group"
+      aria-label="Modules; each can be chosen"
+      onPointerMove={drag}
+    >
       <svg
         class="graph"
         viewBox={`0 0 ${width} ${height}`}
-        style={{ maxWidth: `${width}px` }}
+        width={width * zoom}
+        height={height * zoom}
         role="group"
         aria-label="Wiring"
       >

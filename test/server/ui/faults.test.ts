@@ -1,0 +1,126 @@
+import { expect } from 'chai'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const MODULES = Array.from({ length: 9 }, (_, n) => `  - { id: step${n}, module: echo }`).join('\n')
+const MANY = `id: many
+modules:
+${MODULES}
+exchange: [{ module: __entry__, protocol: TextMessageHandler, provider: [${Array.from({ length: 9 }, (_, n) => `step${n}`)}] }]`
+
+describe('the debug UI, where it once misled', function () {
+  this.timeout(60_000)
+  const ui = DebugUi.forSuite()
+
+  it('calls an agent whose runs all fail failing, not healthy', async () => {
+    const page = await ui.open()
+    const card = page.locator('.card', { hasText: 'finder' })
+    await card.getByText('ready').waitFor()
+    await ui.complete('finder', 'fail')
+    await card.getByText('failing').waitFor()
+    await card.getByText('100 %').waitFor()
+    expect(await card.getByText('healthy').count()).equal(0)
+  })
+
+  it('shows a run that was stopped without red', async () => {
+    const page = await ui.open('#/play/finder')
+    await page.getByLabel('Message to finder').fill('slow keys')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await see(page, /slow keys more/)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await see(page, 'Stopped')
+    await page.goto(`${ui.url}/#/runs`)
+    const row = page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first()
+    await row.getByText('cancelled').waitFor()
+    expect(await row.locator('.bad-text').count()).equal(0)
+  })
+
+  it('opens a failed run at the call for which it failed', async () => {
+    await ui.project.write(
+      'modules/breaks.ts',
+      `import { defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], uses: { tools: ToolProvider },
+  create: ({ tools }) => ({ async handleText(text, run) { await tools.executeTool('look_far', { what: text }, run) } }) })`,
+    )
+    await ui.project.write(
+      'agents/breaks.yml',
+      'id: breaks\nmodules: [{ id: main, module: breaks }, { id: far, module: place, config: { name: far, fails: true } }]',
+    )
+    await eventually(() => expect(ui.server.host.get('breaks')?.id).equal('breaks'))
+    await ui.complete('breaks', 'keys')
+    const page = await ui.open('#/runs')
+    await page.getByRole('list', { name: 'Runs' }).getByRole('link').first().click()
+    const details = page.getByRole('complementary', { name: 'Selected call' })
+    await details.getByRole('heading', { name: 'look_far(keys)' }).waitFor()
+    await details.getByText('It is closed there').first().waitFor()
+  })
+
+  it('keeps the lanes of the selected call in view, beside a panel that can be resized', async () => {
+    const run = await ui.complete('finder', 'keys')
+    const page = await ui.open(`#/runs/${run}?view=sequence`)
+    const arrow = page.getByRole('button', { name: /planner calls far.executeTool/ })
+    await arrow.click()
+    const isInView = () =>
+      eventually(async () => {
+        const [frame, box] = [await page.locator('.sequence').boundingBox(), await arrow.boundingBox()]
+        if (!frame || !box) throw new Error('It is not drawn.')
+        expect(box.x).greaterThan(frame.x - 1)
+        expect(box.x + box.width).lessThan(frame.x + frame.width + 1)
+      })
+    await isInView()
+    const handle = page.getByRole('separator', { name: 'Width of the panel' })
+    const width = Number(await handle.getAttribute('aria-valuenow'))
+    await handle.press('ArrowRight')
+    expect(Number(await handle.getAttribute('aria-valuenow'))).equal(width - 40)
+    await isInView()
+    await page.keyboard.press('Escape')
+    await eventually(async () => expect(await handle.count()).equal(0))
+  })
+
+  it('draws a wiring of ten modules legibly, on a phone too', async () => {
+    await ui.project.write('agents/many.yml', MANY)
+    await eventually(() => expect(ui.server.host.get('many')?.id).equal('many'))
+    for (const width of [1280, 390]) {
+      const page = await ui.open('#/agents/many', { viewport: { width, height: 844 } })
+      const title = page.locator('.node-title').first()
+      await title.waitFor()
+      expect((await title.boundingBox())?.height).greaterThan(13)
+      await page.getByRole('button', { name: 'Zoom in' }).click()
+      await page.getByText('125 %').waitFor()
+    }
+  })
+
+  it('goes everywhere by keys', async () => {
+    await ui.complete('echo', 'find me')
+    const page = await ui.open('#/runs')
+    await see(page, 'find me')
+    await page.keyboard.press('/')
+    expect(await page.evaluate('document.activeElement.placeholder')).equal('Search runs ( / )')
+    await page.keyboard.press('Escape')
+    await page.locator('h1').click()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Previous and next run').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.getByLabel('Go to an agent, a run or a screen').fill('find me')
+    await page.getByRole('button', { name: /echo: find me/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await see(page, 'main.handleText')
+  })
+
+  it('sorts the runs by column, and keeps the order and the time in the address', async () => {
+    await ui.complete('echo', 'quick')
+    await ui.complete('finder', 'keys')
+    const page = await ui.open('#/runs')
+    const first = page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first()
+    await first.getByText('keys').first().waitFor()
+    await page.getByRole('button', { name: 'Agent' }).click()
+    await page.getByRole('button', { name: 'Agent' }).click()
+    await first.getByText('quick').first().waitFor()
+    await page.getByLabel('Time').selectOption('1h')
+    await page.locator('.chips').getByText('last hour').waitFor()
+    expect(page.url()).contain('sort=agent_id&order=asc&range=1h')
+    await page.reload()
+    await first.getByText('quick').first().waitFor()
+  })
+})

@@ -1,0 +1,105 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ask } from './api.ts'
+import { useShortcuts } from './keyboard.ts'
+import { go, href } from './router.ts'
+
+interface Command {
+  readonly title: string
+  readonly kind: string
+  readonly address: string
+}
+
+const SCREENS: readonly Command[] = [
+  { title: 'Agents', kind: 'screen', address: href(['agents']) },
+  { title: 'Playground', kind: 'screen', address: href(['play']) },
+  { title: 'Runs', kind: 'screen', address: href(['runs']) },
+  { title: 'Failed runs', kind: 'screen', address: href(['runs'], { status: 'failed' }) },
+  { title: 'Metrics', kind: 'screen', address: href(['metrics']) },
+]
+const QUERY =
+  'query($text: String) { list_agents { id } runs(filter: { text: $text }, first: 8) { runs { run_id agent_id input } } }'
+const MAX_SHOWN = 12
+
+interface Answer {
+  readonly list_agents: readonly { readonly id: string }[]
+  readonly runs: { readonly runs: readonly { run_id: string; agent_id: string; input: string | null }[] }
+}
+
+/** Menu of everything that has a name: Ctrl-K opens it. */
+export function CommandMenu() {
+  const [isOpen, setOpen] = useState(false)
+  useShortcuts({ 'mod+k': () => setOpen(!isOpen) })
+  return isOpen ? <Menu onClose={() => setOpen(false)} /> : null
+}
+
+function Menu({ onClose }: { onClose: () => void }) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [text, setText] = useState('')
+  const [index, setIndex] = useState(0)
+  const shown = useCommands(text)
+  useEffect(() => dialog.current?.showModal(), [])
+  const open = (command: Command | undefined) => {
+    if (command) go(command.address)
+    onClose()
+  }
+  const move = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (event.key === 'Enter') open(shown[index])
+    if (step === 0) return
+    event.preventDefault()
+    setIndex((before) => Math.max(0, Math.min(shown.length - 1, before + step)))
+  }
+  return (
+    <dialog ref={dialog} class="menu" aria-label="Go to" onClose={onClose}>
+      <input
+        type="search"
+        aria-label="Go to an agent, a run or a screen"
+        placeholder="Go to an agent, a run or a screen"
+        value={text}
+        onInput={({ currentTarget }) => {
+          setText(currentTarget.value)
+          setIndex(0)
+        }}
+        onKeyDown={move}
+      />
+      <ul>
+        {shown.map((command, each) => (
+          <li key={command.address}>
+            <button type="button" aria-current={each === index ? 'true' : undefined} onClick={() => open(command)}>
+              <span class="menu-title">{command.title}</span>
+              <span class="muted">{command.kind}</span>
+            </button>
+          </li>
+        ))}
+        {shown.length === 0 && <li class="muted">Nothing of that name.</li>}
+      </ul>
+    </dialog>
+  )
+}
+
+function useCommands(text: string): Command[] {
+  const [found, setFound] = useState<readonly Command[]>([])
+  useEffect(() => {
+    const leave = new AbortController()
+    ask<Answer>(QUERY, { text: text || null }, leave.signal).then(
+      ({ list_agents, runs }) => setFound([...list_agents.flatMap(commandsOf), ...runs.runs.map(commandOfRun)]),
+      // The screens are there in any case.
+      () => {},
+    )
+    return () => leave.abort()
+  }, [text])
+  const wanted = text.trim().toLowerCase()
+  const matches = (command: Command) => command.kind === 'run' || command.title.toLowerCase().includes(wanted)
+  return [...SCREENS, ...found].filter(matches).slice(0, MAX_SHOWN)
+}
+
+function commandsOf({ id }: { id: string }): Command[] {
+  return [
+    { title: id, kind: 'agent', address: href(['agents', id]) },
+    { title: `Ask ${id}`, kind: 'playground', address: href(['play', id]) },
+  ]
+}
+
+function commandOfRun({ run_id, agent_id, input }: Answer['runs']['runs'][number]): Command {
+  return { title: `${agent_id}: ${input || run_id}`, kind: 'run', address: href(['runs', run_id]) }
+}

@@ -1,0 +1,57 @@
+import { useEffect, useState } from 'preact/hooks'
+import { type ResponseEvent, readEvents } from './responses.ts'
+
+/** An answer as far as it is known. */
+export interface Answer {
+  readonly text: string
+  readonly status: 'running' | 'completed' | 'failed' | 'cancelled'
+  readonly error: string
+}
+
+const BEGUN: Answer = { text: '', status: 'running', error: '' }
+const ENDS: Readonly<Record<string, Answer['status']>> = {
+  'response.completed': 'completed',
+  'response.incomplete': 'completed',
+  'response.failed': 'failed',
+  'response.cancelled': 'cancelled',
+}
+/** Before a stream that was cut off is joined again. */
+const RETRY_MS = 1000
+
+/** Follows an answer from its beginning, however far it is. To leave is without effect on the run. */
+export function useAnswer(responseId: string): Answer {
+  const [answer, setAnswer] = useState(BEGUN)
+  useEffect(() => {
+    const leave = new AbortController()
+    setAnswer(BEGUN)
+    void followAnswer(responseId, leave.signal, setAnswer)
+    return () => leave.abort()
+  }, [responseId])
+  return answer
+}
+
+async function followAnswer(id: string, signal: AbortSignal, onChange: (answer: Answer) => void): Promise<void> {
+  let answer = BEGUN
+  let after = 0
+  while (!signal.aborted && answer.status === 'running') {
+    try {
+      for await (const event of readEvents(id, after, signal)) {
+        after = event.sequence_number
+        answer = addEvent(answer, event)
+        onChange(answer)
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      // A network that is gone comes back; what the server refuses it refuses again.
+      if (!(error instanceof TypeError))
+        return onChange({ ...answer, status: 'failed', error: (error as Error).message })
+    }
+    if (answer.status === 'running') await new Promise((resolve) => setTimeout(resolve, RETRY_MS))
+  }
+}
+
+function addEvent(answer: Answer, { type, delta, response }: ResponseEvent): Answer {
+  if (type === 'response.output_text.delta') return { ...answer, text: answer.text + (delta ?? '') }
+  const status = ENDS[type]
+  return status ? { ...answer, status, error: response?.error?.message ?? '' } : answer
+}

@@ -1,0 +1,73 @@
+import { EventSourceParserStream } from 'eventsource-parser/stream'
+
+const PATH = 'compat/responses'
+const KEY = 'agent-host.responses-key'
+
+/** Part of the events of a response that the page reads. */
+export interface ResponseEvent {
+  readonly type: string
+  readonly sequence_number: number
+  readonly delta?: string
+  readonly response?: { readonly error?: { readonly message: string } | null }
+}
+
+/** Key of the responses adapter, kept as long as the window. */
+export function readKey(): string {
+  return sessionStorage.getItem(KEY) ?? ''
+}
+
+export function saveKey(key: string): void {
+  sessionStorage.setItem(KEY, key)
+}
+
+interface Question {
+  readonly model: string
+  readonly input: string
+  readonly previousId: string | undefined
+}
+
+/**
+ * Asks an agent in the background: the run goes on whoever leaves, and is joined by its id.
+ *
+ * @returns the id of the response
+ */
+export async function askAgent({ model, input, previousId }: Question): Promise<string> {
+  const body = { model, input, background: true, ...(previousId ? { previous_response_id: previousId } : {}) }
+  const response = await request('', { method: 'POST', body: JSON.stringify(body) })
+  return ((await response.json()) as { id: string }).id
+}
+
+export async function cancelResponse(id: string): Promise<void> {
+  await request(`/${id}/cancel`, { method: 'POST', body: '{}' })
+}
+
+/** Reads the events of a response after one of them: those that were, and then those that come. */
+export async function* readEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<ResponseEvent> {
+  const { body } = await request(`/${id}?stream=true&starting_after=${after}`, { signal })
+  if (!body) return
+  const texts = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
+  const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done || value.data === '[DONE]') return
+    yield JSON.parse(value.data) as ResponseEvent
+  }
+}
+
+/** Id of the run behind a response. */
+export function runIdOf(responseId: string): string {
+  return responseId.replace(/^resp_/, '')
+}
+
+/** @throws Error that says what the server answered */
+async function request(path: string, init: RequestInit): Promise<Response> {
+  const key = readKey()
+  const headers = {
+    ...(init.body ? { 'content-type': 'application/json' } : {}),
+    ...(key ? { authorization: `Bearer ${key}` } : {}),
+  }
+  const response = await fetch(PATH + path, { ...init, headers })
+  if (response.ok) return response
+  const { detail } = (await response.json().catch(() => ({}))) as { detail?: string }
+  throw new Error(detail ?? `The server answered ${response.status}.`)
+}

@@ -1,0 +1,42 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useShortcuts } from './keyboard.ts'
+
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
+  ['Ctrl K', 'Go to an agent, a run or a screen'],
+  ['/', 'Search or filter'],
+  ['↑ ↓', 'Move in a list, a tree or a diagram'],
+  ['← →', 'Close and open a row of the tree'],
+  ['Enter', 'Open; send a message'],
+  ['Esc', 'Close the panel'],
+  ['[ ]', 'Previous and next run'],
+  ['?', 'These keys'],
+]
+
+/** The keys of the page: `?` shows them. */
+export function ShortcutHelp() {
+  const [isOpen, setOpen] = useState(false)
+  const dialog = useRef<HTMLDialogElement>(null)
+  useShortcuts({ '?': () => setOpen(true) })
+  useEffect(() => {
+    if (isOpen) dialog.current?.showModal()
+  }, [isOpen])
+  if (!isOpen) return null
+  return (
+    <dialog ref={dialog} class="menu" aria-label="Keys" onClose={() => setOpen(false)}>
+      <h2>Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([keys, what]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" class="button" onClick={() => dialog.current?.close()}>
+        Close
+      </button>
+    </dialog>
+  )
+}
