@@ -1,4 +1,4 @@
-// A project made and served with the real command line, and its example agent asked through the public API.
+// Creates and serves a project with the real command line, and asks its example agent through the public API.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,8 +15,10 @@ const { values } = parseArgs({ options: { once: { type: 'boolean' }, port: { typ
 const folder = mkdtempSync(join(tmpdir(), 'agent-host-demo-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-await succeed(spawn(process.execPath, [command, 'init', 'myproj', '--yes'], { cwd: folder, stdio: 'inherit' }))
 const project = join(folder, 'myproj')
+// What init says to do next is what happens here.
+await succeed(spawn(process.execPath, [command, 'init', project, '--yes'], { stdio: ['ignore', 'ignore', 'inherit'] }))
+console.log(`Created a project in ${project}, for as long as the demo runs.`)
 const server = spawn(process.execPath, [command, 'dev', '--port', values.port], {
   cwd: project,
   stdio: ['ignore', 'pipe', 'inherit'],
@@ -32,7 +34,7 @@ await ask(url)
 if (values.once) server.kill('SIGTERM')
 else
   console.log(
-    `\nStill serving at ${url}: open it to see every step. Edit ${join(project, 'agents', 'example.yml')} and ask again. Ctrl-C ends.`,
+    `\nStill serving at ${url}: open it to see every step. Edit ${join(project, 'agents', 'example.yml')} and ask again. Ctrl-C stops the demo.`,
   )
 
 /** Waits for the address; shows the calls of tools from the log from then on. */

@@ -1,8 +1,10 @@
 import { resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
+import { listNames } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { Ejected } from '../project/eject-items.ts'
+import type { ModuleUsers } from '../project/users-of.ts'
 import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
 import { canAsk } from './prompts.ts'
@@ -15,7 +17,7 @@ export const destFlag = Flags.string({
 
 export default class Eject extends BaseCommand {
   static override description =
-    'Copies modules of the library into modules/, to be changed: agents that name them use the copies from then on.'
+    'Copies library modules into modules/ for you to change. Agents that name them use the copies from then on.'
   static override examples = [
     '<%= config.bin %> eject',
     '<%= config.bin %> eject -m llm/openai-compatible tools',
@@ -44,7 +46,11 @@ export default class Eject extends BaseCommand {
     const references = flags.module ? await findInLibrary(flags.module) : await ask(folder)
     if (references.length === 0) return this.log('Nothing was chosen.')
     const dryRun = flags['dry-run'] ?? false
-    this.#print(await ejectItems(folder, references, { dryRun }), dryRun)
+    const ejected = await ejectItems(folder, references, { dryRun })
+    this.#print(ejected, dryRun)
+    if (dryRun || ejected.bases === 0) return
+    const { usersOf } = await import('../project/users-of.ts')
+    for (const line of nextSteps(await usersOf(folder, references))) this.log(line)
   }
 
   #print({ created, left, bases, packages }: Ejected, dryRun: boolean): void {
@@ -56,8 +62,7 @@ export default class Eject extends BaseCommand {
       )
     }
     for (const { path, by } of left) {
-      const kept =
-        by === path ? `${path} is there already, and left as it is.` : `${path} is not written: ${by} is there.`
+      const kept = by === path ? `${path} already exists; kept as it is.` : `${path} is not written: ${by} exists.`
       this.logToStderr(`Warning: ${kept}`)
     }
     if (packages.size > 0) {
@@ -66,6 +71,26 @@ export default class Eject extends BaseCommand {
       this.log(`  npm install --save-dev ${ranges.map((range) => `'${range}'`).join(' ')}`)
     }
   }
+}
+
+/** What the copies change, and what to do about those that change nothing. */
+function nextSteps(modules: readonly ModuleUsers[]): string[] {
+  const used = modules.filter(({ agents }) => agents.length > 0)
+  const unused = modules.filter(({ agents }) => agents.length === 0)
+  return [
+    '',
+    ...used.map(
+      ({ reference, agents }) => `${reference} is used by ${listNames(agents)}. Edit modules/${reference}.ts.`,
+    ),
+    ...unused.map(describeUnused),
+    'Check the project: agent-host check',
+  ]
+}
+
+function describeUnused({ reference, within }: ModuleUsers): string {
+  const [outer] = within
+  if (outer === undefined) return `No agent names ${reference} yet. Name it in an agent file: module: ${reference}`
+  return `No agent names ${reference}: ${outer} keeps its own. Eject ${outer} as well, or name ${reference} in the agent.`
 }
 
 async function findInLibrary(names: readonly string[]): Promise<string[]> {

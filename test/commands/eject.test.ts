@@ -26,6 +26,9 @@ created modules/llm/offline.ts
 created modules/llm/lib/offline-arguments.ts
 created modules/llm/lib/offline-choice.ts
 kept 3 files as copied in .agent-host/ejected, for eject diff and upgrade
+
+No agent names llm/offline yet. Name it in an agent file: module: llm/offline
+Check the project: agent-host check
 `,
       stderr: '',
     })
@@ -39,6 +42,22 @@ kept 3 files as copied in .agent-host/ejected, for eject diff and upgrade
       'modules/llm/index.ts': MARKER,
       'modules/llm/lib/index.ts': MARKER,
     })
+  })
+
+  it('says which agents use the copies, and when one changes nothing', async () => {
+    const example =
+      'id: example\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: loop, module: orchestrator/tool-loop }\n'
+    const { dir } = await makeProject({ 'agents/example.yml': example })
+    const loop = await runCli(['eject', '-m', 'tool-loop'], { cwd: dir })
+    expect(loop.stdout).to.match(
+      /\n\norchestrator\/tool-loop is used by 'example'\. Edit modules\/orchestrator\/tool-loop\.ts\.\nCheck the project: agent-host check\n$/,
+    )
+    const offline = await runCli(['eject', '-m', 'offline'], { cwd: dir })
+    expect(offline.stdout).to.contain(
+      '\nNo agent names llm/offline: llm/auto keeps its own. Eject llm/auto as well, or name llm/offline in the agent.\n',
+    )
+    const again = await runCli(['eject', '-m', 'offline'], { cwd: dir })
+    expect(again.stdout).to.equal('')
   })
 
   it('takes names in every form: after one another, repeated, with a dot, an item, a package', async () => {
@@ -86,9 +105,9 @@ kept 3 files as copied in .agent-host/ejected, for eject diff and upgrade
     expect({ exitCode, stdout, stderr }).to.deep.equal({
       exitCode: 0,
       stdout: 'created modules/llm/lib/index.ts\n',
-      stderr: `Warning: modules/llm/offline.ts is there already, and left as it is.
-Warning: modules/llm/lib/offline-arguments.ts is there already, and left as it is.
-Warning: modules/llm/lib/offline-choice.ts is there already, and left as it is.
+      stderr: `Warning: modules/llm/offline.ts already exists; kept as it is.
+Warning: modules/llm/lib/offline-arguments.ts already exists; kept as it is.
+Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
 `,
     })
     expect(await readTree(dir)).to.deep.equal({ ...files, 'modules/llm/lib/index.ts': MARKER })
@@ -107,7 +126,7 @@ Warning: modules/llm/lib/offline-choice.ts is there already, and left as it is.
     const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
     expect({ exitCode, stderr, written: exists('modules/echo.ts') }).to.deep.equal({
       exitCode: 0,
-      stderr: 'Warning: modules/echo.ts is not written: modules/echo.mjs is there.\n',
+      stderr: 'Warning: modules/echo.ts is not written: modules/echo.mjs exists.\n',
       written: false,
     })
   })
@@ -142,7 +161,7 @@ would create modules/llm/index.ts
 would create modules/llm/mock.ts
 would keep 1 file as copied in .agent-host/ejected, for eject diff and upgrade
 `,
-      stderr: 'Warning: modules/echo.ts is there already, and left as it is.\n',
+      stderr: 'Warning: modules/echo.ts already exists; kept as it is.\n',
     })
     expect(await readTree(dir)).to.deep.equal({ 'modules/echo.ts': 'mine' })
   })
@@ -166,8 +185,7 @@ would keep 1 file as copied in .agent-host/ejected, for eject diff and upgrade
     const { stdout } = await runCli(['eject', '-m', 'llm/openai-compatible'], { cwd: dir })
     const { dependencies } = JSON.parse(read('package.json'))
     const ranges = ['@ai-sdk/openai-compatible', '@ai-sdk/provider'].map((name) => `'${name}@${dependencies[name]}'`)
-    expect(stdout).to.match(/For the types of what they import:\n/)
-    expect(stdout.split('\n').at(-2)).to.equal(`  npm install --save-dev ${ranges.join(' ')}`)
+    expect(stdout).to.contain(`For the types of what they import:\n  npm install --save-dev ${ranges.join(' ')}\n`)
   })
 })
 

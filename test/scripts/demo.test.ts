@@ -9,6 +9,7 @@ describe('the demo', () => {
   it('--once shows a question, the call of a tool and an answer, and ends with 0', async () => {
     const { exitCode, stdout, stderr } = await runNode([DEMO, '--once', '--port', '0'])
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    expect(stdout).to.match(/^Created a project in \S+myproj, for as long as the demo runs\.\n\nQuestion: /)
     expect(stdout).to.match(/^Question: What time is it in Tokyo\?$/m)
     expect(stdout).to.match(/^Tool call: currentTime\(\{"timezone":"Asia\/Tokyo"\}\) → .*\d\d:\d\d:\d\d GMT\+9$/m)
     expect(stdout).to.match(/^Answer: .*\d\d:\d\d:\d\d GMT\+9$/m)

@@ -56,7 +56,7 @@ function readText(rawText: string): Found {
 
 function valueFor(name: string, property: Property, found: Found): unknown {
   const choices = choicesOf(property)
-  if (choices.length > 0) return choices.find((choice) => mentions(found.text, String(choice)))
+  if (choices.length > 0) return pickChoice(name, choices, found.text)
   const type = typeOf(property)
   if (type === 'integer') return takeWhere(found.numbers, Number.isInteger)
   if (type === 'number') return found.numbers.shift()
@@ -93,7 +93,24 @@ function choicesOf(property: Property): readonly unknown[] {
 }
 
 function mentions(text: string, word: string): boolean {
-  return text.toLowerCase().includes(word.toLowerCase().replaceAll('_', ' '))
+  return text.toLowerCase().includes(wordOf(word))
+}
+
+/**
+ * Of several choices that the text names, the one after a word of direction: "100 degrees celsius in fahrenheit" converts to
+ * fahrenheit. Where a thing comes from stands first.
+ */
+function pickChoice(name: string, choices: readonly unknown[], text: string): unknown {
+  const named = choices.filter((choice) => mentions(text, String(choice)))
+  const placeOf = (choice: unknown) => text.toLowerCase().indexOf(wordOf(choice))
+  const [first] = named.toSorted((a, b) => placeOf(a) - placeOf(b))
+  if (named.length < 2 || /^(from|source)/i.test(name)) return first
+  const isAimedAt = (choice: unknown) => /\b(to|into|in|as)\s+(degrees\s+)?$/i.test(text.slice(0, placeOf(choice)))
+  return named.find(isAimedAt) ?? first
+}
+
+function wordOf(choice: unknown): string {
+  return String(choice).toLowerCase().replaceAll('_', ' ')
 }
 
 function takeWhere(numbers: number[], fits: (value: number) => boolean): number | undefined {

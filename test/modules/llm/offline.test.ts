@@ -47,6 +47,13 @@ describe('llm/offline', () => {
     ['How is the weather in New York today?', 'weather', { city: 'New York' }],
     ['Please add 2.5 and -3', 'add', { a: 2.5, b: -3 }],
     ['Convert a temperature of 20 degrees to fahrenheit', 'convert_temperature', { degrees: 20, to: 'fahrenheit' }],
+    ['Temperature: 100 degrees celsius in fahrenheit', 'convert_temperature', { degrees: 100, to: 'fahrenheit' }],
+    ['Convert temperature 100 Fahrenheit to Celsius', 'convert_temperature', { degrees: 100, to: 'celsius' }],
+    [
+      'Convert temperature: how many Fahrenheit are 100 Celsius?',
+      'convert_temperature',
+      { degrees: 100, to: 'fahrenheit' },
+    ],
     ['Remember the note "buy milk", it is urgent', 'remember', { note: 'buy milk', urgent: true }],
     ['how is the weather in san francisco today?', 'weather', { city: 'san francisco' }],
     ["What's the weather in 'Rome'?", 'weather', { city: 'Rome' }],
