@@ -5,6 +5,7 @@ import type { AgentInfo } from '../run/turn.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 import { openAgents } from './open-agents.ts'
+import { plural } from './plural.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
@@ -34,8 +35,7 @@ export default class Check extends BaseCommand {
       this.logToStderr(formatProblem(problem))
       for (const suggestion of problem.suggestions) this.logToStderr(`  ${suggestion}`)
     }
-    const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`
-    this.log(`${count(agents.length, 'agent')}, ${count(problems.length, 'problem')}`)
+    this.log(`${plural(agents.length, 'agent')}, ${plural(problems.length, 'problem')}`)
   }
 }
 

@@ -4,9 +4,10 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { listNames } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import type { Ejected } from '../project/eject-items.ts'
-import type { ModuleUsers } from '../project/users-of.ts'
 import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
+import type { ModuleUsers } from './eject/users-of.ts'
+import { plural } from './plural.ts'
 import { canAsk } from './prompts.ts'
 
 export const destFlag = Flags.string({
@@ -49,14 +50,14 @@ export default class Eject extends BaseCommand {
     const ejected = await ejectItems(folder, references, { dryRun })
     this.#print(ejected, dryRun)
     if (dryRun || ejected.bases === 0) return
-    const { usersOf } = await import('../project/users-of.ts')
+    const { usersOf } = await import('./eject/users-of.ts')
     for (const line of nextSteps(await usersOf(folder, references))) this.log(line)
   }
 
   #print({ created, left, bases, packages }: Ejected, dryRun: boolean): void {
     for (const path of created) this.log(`${dryRun ? 'would create' : 'created'} ${path}`)
     if (bases > 0) {
-      const files = `${bases} file${bases === 1 ? '' : 's'}`
+      const files = plural(bases, 'file')
       this.log(
         `${dryRun ? 'would keep' : 'kept'} ${files} as copied in .agent-host/ejected, for eject diff and upgrade`,
       )

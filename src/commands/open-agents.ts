@@ -1,7 +1,7 @@
-import { resolve } from 'node:path'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
+import { resolveServerOptions } from '../server/options.ts'
 
 /** The agents of this project, loaded into this process. */
 export interface OpenAgents {
@@ -10,7 +10,8 @@ export interface OpenAgents {
   close(): Promise<void>
 }
 
-const CLOSE_MS = 1000
+/** Commands wait for what they began: what still runs then was left behind. */
+const DRAIN_SECONDS = 1
 
 /** Warnings and errors on standard error; nothing else. */
 export const stderrLog: Log = Object.freeze({
@@ -26,16 +27,8 @@ export const stderrLog: Log = Object.freeze({
  * @throws HostError `PROJECT_INVALID` when the folder is not there or cannot be read
  */
 export async function openAgents(agentDir: string, log: Log = silentLog): Promise<OpenAgents> {
-  const { AgentHost: Host } = await import('../host/host.ts')
-  const { AgentFolder: Folder } = await import('../host/agent-folder.ts')
-  const host = new Host({ log })
-  const folder = new Folder(host, resolve(agentDir), log)
-  const close = () => host.close(CLOSE_MS)
-  try {
-    await folder.scan()
-  } catch (error) {
-    await close()
-    throw error
-  }
-  return { host, folder, close }
+  const { openProject } = await import('../assembly/open-project.ts')
+  const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS })
+  const project = await openProject({ ...options, debug: false }, { log })
+  return { host: project.host, folder: project.agents, close: () => project.close() }
 }

@@ -1,14 +1,14 @@
 import { Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
-import { RUN_STATUSES, type RunStatus } from '../trace/run-summary.ts'
+import { RUN_STATUSES, type RunStatus, type RunSummary } from '../trace/run-summary.ts'
 import { BaseCommand } from './base-command.ts'
-import { formatRun } from './runs/format-run.ts'
+import { formatHeader, formatRun } from './runs/format-run.ts'
 import { openReader } from './runs/open-reader.ts'
 
 const MAX_LIMIT = 10_000
 
 export default class Runs extends BaseCommand {
-  static override description = 'Lists the latest runs of this project, from its traces in ./debug.'
+  static override description = 'Lists the latest runs of this project, newest first, from its traces in ./debug.'
   static override examples = [
     '<%= config.bin %> runs',
     '<%= config.bin %> runs --agent example --status failed',
@@ -34,12 +34,16 @@ export default class Runs extends BaseCommand {
     try {
       const { runs } = reader.index.runs.list({ filter, first: limit, after: undefined })
       if (json) this.log(JSON.stringify({ runs }, null, 2))
-      else if (runs.length === 0) this.log('No run fits.')
-      // The latest stands at the end, where the eye is.
-      else for (const run of [...runs].reverse()) this.log(formatRun(run, process.stdout.columns ?? Infinity))
+      else if (runs.length === 0) this.log('No matching runs.')
+      else this.#print(runs)
     } finally {
       reader.close()
     }
+  }
+
+  #print(runs: readonly RunSummary[]): void {
+    this.log(formatHeader())
+    for (const run of runs) this.log(formatRun(run, process.stdout.columns ?? Infinity))
   }
 }
 

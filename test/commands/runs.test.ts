@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { Traces } from '../../src/trace/traces.ts'
@@ -29,14 +28,16 @@ async function makeTracedProject(): Promise<TempProject> {
 describe('runs', () => {
   afterEach(killRunning)
 
-  it('lists the latest runs, the newest at the end', async () => {
+  it('lists the latest runs below a header, the newest first', async () => {
     const { dir } = await makeTracedProject()
-    expect(await runCli(['runs'], { cwd: dir })).deep.equal({
+    const { exitCode, stdout, stderr } = await runCli(['runs'], { cwd: dir, env: { TZ: 'UTC', LC_ALL: 'en_US' } })
+    expect({ exitCode, stderr, stdout: stdout.replaceAll('\u202f', ' ') }).deep.equal({
       exitCode: 0,
       stderr: '',
-      stdout: `aaaa-1  2023-11-14 22:13:20  echo              completed       500 ms     2 calls  first question
-aabb-2  2023-11-14 22:15:00  other             completed       500 ms     2 calls  second \ufffd[31mquestion
-cccc-3  2023-11-14 22:16:40  other             failed          1.50 s     1 calls  Error: no luck
+      stdout: `RUN       STARTED                 AGENT             STATUS          TIME      CALLS  INPUT OR ERROR
+cccc-3    11/14/23, 10:16:40 PM   other             failed        1.50 s          1  Error: no luck
+aabb-2    11/14/23, 10:15:00 PM   other             completed     500 ms          2  second \ufffd[31mquestion
+aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms          2  first question
 `,
     })
   })
@@ -47,9 +48,9 @@ cccc-3  2023-11-14 22:16:40  other             failed          1.50 s     1 call
     const { runs } = JSON.parse(stdout)
     expect(runs).lengthOf(1)
     expect(runs[0]).include({ run_id: 'cccc-3', status: 'failed', input: 'third question', duration_ms: 1500 })
-    expect((await runCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No run fits.\n')
+    expect((await runCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No matching runs.\n')
     const { stdout: latest } = await runCli(['runs', '--limit', '1'], { cwd: dir })
-    expect(latest).match(/^cccc-3 /)
+    expect(latest).match(/\ncccc-3 /)
   })
 
   it('shows a run as a tree of its calls, found by the beginning of its id', async () => {
@@ -59,21 +60,51 @@ cccc-3  2023-11-14 22:16:40  other             failed          1.50 s     1 call
       stderr: '',
       stdout: `echo  aaaa-1
 completed  500 ms, first text after 250 ms  2 calls, 0 errors
-asked   first question
-said    first question
+input   first question
+output  first question
 
 main.handleText("first question")  500 ms
 └─ __response__.respondText("first question")  0.5 ms
 `,
     })
     const { stdout } = await runCli(['runs', 'show', 'cccc-3'], { cwd: dir })
-    expect(stdout).contain('error   Error: no luck\n').contain('✗ main.handleText("third question")  1.50 s\n')
+    expect(stdout)
+      .contain('error   Error: no luck\n')
+      .contain('✗ main.handleText("third question") → Error: no luck  1.50 s\n')
+      .contain('1 call, 1 error\n')
+  })
+
+  it('shows an answer in many pieces as one line, and what tools answered beside their calls', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const step = (id: string, method: string, args: unknown[], result: unknown, exception: string | null = null) => {
+      const own = { run_id: 'r-1', call_id: id, parent_call_id: 'r-1.0', module_id: 'm', method_name: method }
+      traces.record(eventOf({ ...own, event_type: 'call', arguments: { args } }))
+      const type = exception === null ? ('result' as const) : ('exception' as const)
+      traces.record(eventOf({ ...own, event_type: type, result, exception, duration_ms: 1 }))
+    }
+    traces.record(eventOf({ run_id: 'r-1', call_id: 'r-1.0', event_type: 'call', arguments: { args: ['hi'] } }))
+    step('r-1.1', 'executeTool', ['sum', { a: 1 }], { text: '3' })
+    step('r-1.2', 'executeTool', ['sum', {}], { text: 'no a', isError: true })
+    step('r-1.3', 'executeTool', ['div', {}], null, 'Error: by zero\n    at x')
+    for (const [index, text] of ['one ', 'two ', 'three'].entries())
+      step(`r-1.${index + 4}`, 'respondText', [text], null)
+    traces.record(eventOf({ run_id: 'r-1', call_id: 'r-1.0', event_type: 'result', duration_ms: 9 }))
+    await traces.close()
+    const { stdout } = await runCli(['runs', 'show', 'r-1'], { cwd: project.dir })
+    expect(stdout.split('\n\n')[1]).equal(`main.handleText("hi")  9.0 ms
+├─ m.executeTool sum({"a":1}) → 3  1.0 ms
+├─ m.executeTool sum({}) → failed: no a  1.0 ms
+├─ ✗ m.executeTool div({}) → Error: by zero  1.0 ms
+└─ m.respondText("one two three") ×3  3.0 ms
+`)
   })
 
   it('shows a run with all its events to programs, or as a diagram', async () => {
     const { dir } = await makeTracedProject()
     const { run, events } = JSON.parse((await runCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
-    expect([run.run_id, events]).deep.equal(['aaaa-1', echoRun('aaaa-1', 'first question')])
+    const written = echoRun('aaaa-1', 'first question').map(({ protocol, ...event }) => event)
+    expect([run.run_id, events]).deep.equal(['aaaa-1', written])
     const { stdout } = await runCli(['runs', 'show', 'aaaa-1', '--mermaid'], { cwd: dir })
     expect(stdout).match(/^sequenceDiagram\n {2}participant p0 as agent echo\n/)
   })
@@ -106,8 +137,8 @@ main.handleText("first question")  500 ms
     const server = await openTraces(project)
     const tail = startCli(['runs', 'tail', '--agent', 'echo'], { cwd: project.dir })
     try {
-      // It tells what is news from when it has begun to look.
-      await setTimeout(1000)
+      // The header stands there once it looks: what comes then is news.
+      await tail.printed(/^RUN +STARTED/)
       const [call, ...rest] = echoRun('live-1', 'asked just now')
       if (call) server.record(call)
       await tail.printed(/live-1 .* running .* asked just now/)

@@ -6,35 +6,78 @@ export function nameTarget({ agent_id, entry_point }: RunSummary): string {
   return entry_point === '__entry__' || entry_point === '' ? agent_id : `${agent_id}/${entry_point}`
 }
 
-/** One line: id, when, whom, how it ended, how long, how many calls, and what was asked. */
+const SHORT_ID = 8
+const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+
+/** Columns of a line: id, when, whom, how it ended, how long, how many calls, and what was asked. */
+type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
+
+const WIDTHS = [SHORT_ID, 22, 16, 9, 9, 9]
+/** Numbers stand to the right. */
+const RIGHT = [4, 5]
+
+export function formatHeader(): string {
+  return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'])}  INPUT OR ERROR`
+}
+
+/** One line, cut to the width of the terminal. */
 export function formatRun(run: RunSummary, width: number): string {
-  const columns = [
-    run.run_id,
-    new Date(run.started_at * 1000).toISOString().slice(0, 19).replace('T', ' '),
-    nameTarget(run).padEnd(16),
-    run.status.padEnd(11),
-    formatMs(run.duration_ms).padStart(9),
-    `${run.calls} calls`.padStart(10),
-  ]
-  const said = run.error ?? run.input
-  const line = `${columns.join('  ')}  ${oneLine(said)}`
+  const started = dateTime.format(run.started_at * 1000)
+  const id = run.run_id.slice(0, SHORT_ID)
+  const columns = pad([id, started, nameTarget(run), run.status, formatMs(run.duration_ms), String(run.calls)])
+  const line = `${columns}  ${oneLine(run.error ?? run.input)}`
   return line.length > width ? `${line.slice(0, width - 1)}…` : line
 }
 
-/** The calls of a run, each below who made it. */
-export function formatTree(tree: CallTree, showText: (call: Call) => string): string[] {
-  return tree.roots.flatMap((root) => formatCall(root, '', '', showText))
+function pad(columns: Columns): string {
+  const padded = columns.map((text, index) => {
+    const width = WIDTHS[index] ?? 0
+    return RIGHT.includes(index) ? text.padStart(width) : text.padEnd(width)
+  })
+  return padded.join('  ')
 }
 
-function formatCall(call: Call, lead: string, below: string, showText: (call: Call) => string): string[] {
-  const state = call.status === 'running' ? 'running' : formatMs(call.durationMs ?? null)
+/** How a call is shown: what it was given, and what it answered. */
+export interface CallTexts {
+  /** Of one call, or of several alike that follow each other. */
+  arguments(calls: readonly Call[]): string
+  outcome(call: Call): string
+}
+
+/** The calls of a run, each below who made it. Calls of one method that follow each other are one line. */
+export function formatTree(tree: CallTree, texts: CallTexts): string[] {
+  return tree.roots.flatMap((root) => formatCalls([root], '', '', texts))
+}
+
+function formatCalls(calls: readonly Call[], lead: string, below: string, texts: CallTexts): string[] {
+  const [call] = calls
+  if (!call) return []
+  const isRunning = calls.some(({ status }) => status === 'running')
+  const ms = calls.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0)
   const mark = call.status === 'failed' ? '✗ ' : ''
-  const own = `${lead}${mark}${call.moduleId}.${showText(call)}  ${state}`
-  const children = call.children.flatMap((child, index) => {
-    const isLast = index === call.children.length - 1
-    return formatCall(child, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, showText)
+  const times = calls.length > 1 ? ` ×${calls.length}` : ''
+  const said = `${call.moduleId}.${call.method}${texts.arguments(calls)}${times}${texts.outcome(call)}`
+  const groups = groupAlike(call.children)
+  const children = groups.flatMap((group, index) => {
+    const isLast = index === groups.length - 1
+    return formatCalls(group, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, texts)
   })
-  return [own, ...children]
+  return [`${lead}${mark}${said}  ${isRunning ? 'running' : formatMs(ms)}`, ...children]
+}
+
+/** Pieces of an answer come in hundreds of calls that differ in nothing but their text. */
+function groupAlike(calls: readonly Call[]): Call[][] {
+  const groups: Call[][] = []
+  for (const call of calls) {
+    const last = groups.at(-1)
+    if (last?.[0] && isPiece(call) && isPiece(last[0]) && last[0].moduleId === call.moduleId) last.push(call)
+    else groups.push([call])
+  }
+  return groups
+}
+
+function isPiece({ method, children, status }: Call): boolean {
+  return method === 'respondText' && children.length === 0 && status !== 'failed'
 }
 
 export function formatMs(ms: number | null): string {

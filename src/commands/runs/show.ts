@@ -1,18 +1,19 @@
 import { Args, Flags } from '@oclif/core'
 import type { AgentEvent } from '../../run/call-event.ts'
-import type { Call } from '../../trace/call-tree.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 import { BaseCommand } from '../base-command.ts'
-import { formatMs, formatTree, nameTarget, oneLine } from './format-run.ts'
+import { plural } from '../plural.ts'
+import { type CallTexts, formatMs, formatTree, nameTarget, oneLine } from './format-run.ts'
 import { findRun, openReader } from './open-reader.ts'
 
 const PAGE = 1000
 const MAX_TEXT = 60
 
 export default class RunsShow extends BaseCommand {
-  static override description = 'Shows one run: what was asked and answered, and its calls as a tree.'
+  static override description =
+    'Shows one run: input, output, and its calls as a tree, with what tools answered and what went wrong.'
   static override examples = ['<%= config.bin %> runs show 4f1c', '<%= config.bin %> runs show 4f1c --json']
   static override args = {
     run_id: Args.string({ description: 'Id of the run, or as much of its beginning as is clear', required: true }),
@@ -63,27 +64,54 @@ async function drawMermaid(events: readonly AgentEvent[]): Promise<string> {
 }
 
 async function describeRun(run: RunSummary, events: readonly AgentEvent[]): Promise<string[]> {
-  const given = new Map(events.filter(({ event_type }) => event_type === 'call').map((event) => [event.call_id, event]))
   const tree = await treeOf(events)
   const tokens =
     run.input_tokens + run.output_tokens > 0 ? `, ${run.input_tokens} tokens in, ${run.output_tokens} out` : ''
   const firstText = run.first_text_ms === null ? '' : `, first text after ${formatMs(run.first_text_ms)}`
+  const counts = `${plural(run.calls, 'call')}, ${plural(run.errors, 'error')}${tokens}`
   return [
     `${nameTarget(run)}  ${run.run_id}`,
-    `${run.status}  ${formatMs(run.duration_ms)}${firstText}  ${run.calls} calls, ${run.errors} errors${tokens}`,
+    `${run.status}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
-    `asked   ${oneLine(run.input)}`,
-    ...(run.output === '' ? [] : [`said    ${oneLine(run.output)}`]),
+    `input   ${oneLine(run.input)}`,
+    ...(run.output === '' ? [] : [`output  ${oneLine(run.output)}`]),
     '',
-    ...formatTree(tree, (call) => describeCall(call, given)),
+    ...formatTree(tree, textsOf(events)),
   ]
 }
 
-/** The method with its tool, or with its arguments, without the run, which is the same everywhere. */
-function describeCall({ id, method, label }: Call, given: ReadonlyMap<string, AgentEvent>): string {
-  if (method === 'executeTool' && label !== undefined) return `${method} ${oneLine(label)}`
-  const args = given.get(id)?.arguments?.args ?? []
-  const own = args.filter((each) => typeof (each as { run?: unknown } | null)?.run !== 'string')
-  const text = oneLine(own.map((each) => JSON.stringify(each)).join(', '))
-  return `${method}(${text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text})`
+function textsOf(events: readonly AgentEvent[]): CallTexts {
+  const begun = new Map(events.filter(({ event_type }) => event_type === 'call').map((event) => [event.call_id, event]))
+  const ended = new Map(events.filter(({ event_type }) => event_type !== 'call').map((event) => [event.call_id, event]))
+  return {
+    arguments(calls) {
+      const given = calls.map(({ id }) => ownArguments(begun.get(id)))
+      const [first = []] = given
+      if (calls[0]?.method === 'executeTool') return ` ${first[0]}(${toText(first.slice(1))})`
+      // The pieces of an answer are one text.
+      const args = calls.length > 1 ? [given.map(([text]) => text).join('')] : first
+      return `(${toText(args)})`
+    },
+    outcome({ id, method }) {
+      const end = ended.get(id)
+      if (end?.exception) return ` → ${shorten(oneLine(end.exception.split('\n')[0] ?? ''))}`
+      if (method !== 'executeTool' || !end) return ''
+      const { text, isError } = (end.result ?? {}) as { text?: unknown; isError?: boolean }
+      return ` → ${isError ? 'failed: ' : ''}${shorten(oneLine(String(text ?? '')))}`
+    },
+  }
+}
+
+/** Without the run, which is the same everywhere. */
+function ownArguments(event: AgentEvent | undefined): unknown[] {
+  const args = event?.arguments?.args ?? []
+  return args.filter((each) => typeof (each as { run?: unknown } | null)?.run !== 'string')
+}
+
+function toText(args: readonly unknown[]): string {
+  return shorten(oneLine(args.map((each) => JSON.stringify(each)).join(', ')))
+}
+
+function shorten(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
 }

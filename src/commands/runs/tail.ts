@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Flags } from '@oclif/core'
 import { BaseCommand } from '../base-command.ts'
-import { formatRun } from './format-run.ts'
+import { formatHeader, formatRun } from './format-run.ts'
 import { openReader } from './open-reader.ts'
 
 /** How often it looks for news. */
@@ -27,6 +27,7 @@ export default class RunsTail extends BaseCommand {
     process.once('SIGINT', () => {
       isStopped = true
     })
+    if (!json) this.log(formatHeader())
     while (!isStopped) {
       reader.catchUp()
       // A server that starts meanwhile knows more of its runs than their files tell.

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { readDefinition } from '../definition/definition.ts'
-import { listAgentFiles } from '../host/agent-folder.ts'
-import { listLibrary } from '../module/load-module.ts'
-import { readItem } from './library-files.ts'
+import { readDefinition } from '../../definition/definition.ts'
+import { listAgentFiles } from '../../host/agent-folder.ts'
+import { listLibrary } from '../../module/load-module.ts'
+import { readItem } from '../../project/library-files.ts'
 
 /** Agents of a project that a module of the library matters to. */
 export interface ModuleUsers {
