@@ -14,6 +14,11 @@ import RunsTail from './runs/tail.ts'
 import Runs from './runs.ts'
 import Schema from './schema.ts'
 import Serve from './serve.ts'
+import StoreBackup from './store/backup.ts'
+import StoreCheck from './store/check.ts'
+import StoreCopy from './store/copy.ts'
+import StoreMigrate from './store/migrate.ts'
+import StoreRestore from './store/restore.ts'
 import Test from './test.ts'
 import Tool from './tool.ts'
 
@@ -37,4 +42,9 @@ export const COMMANDS = {
   runs: Runs,
   'runs:show': RunsShow,
   'runs:tail': RunsTail,
+  'store:check': StoreCheck,
+  'store:backup': StoreBackup,
+  'store:restore': StoreRestore,
+  'store:copy': StoreCopy,
+  'store:migrate': StoreMigrate,
 }

@@ -31,6 +31,8 @@ export interface Adapter {
   readonly isOpen?: boolean
   /** Adds its routes to an encapsulated Fastify instance. */
   adapt(app: FastifyInstance): void | Promise<void>
+  /** Fails while the adapter cannot serve, because what it depends on does not answer: `/readyz` is 503 then. */
+  checkReady?(): Promise<void>
 }
 
 export type AdapterClass = new (options: AdapterOptions) => Adapter

@@ -7,7 +7,7 @@ import { type OpenedProject, openProject } from '../assembly/open-project.ts'
 import { openLog, type ServerLog } from '../assembly/project-log.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
 import { formatPath } from '../definition/problem.ts'
-import { HostError } from '../errors.ts'
+import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { makeRedact } from '../trace/redact.ts'
@@ -22,6 +22,7 @@ import { checkHost, isLoopback } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapter } from './load-adapter.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
+import { answerProbes, isProbe } from './probes.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
 export interface AgentServer {
@@ -92,13 +93,20 @@ async function assemble(
 ): Promise<void> {
   const { host, agents, traces, redact } = project
   const streams = new EventStreams()
+  const adapters: NamedAdapter[] = []
+  let isDraining = false
+  app.addHook('preClose', async () => {
+    isDraining = true
+  })
+  answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(adapters)))
   drainOnClose(app, project, streams)
   logRequests(app, log)
   answerUnknownRoutes(app, options)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
   if (options.metrics) await serveMetrics(app, options, host, streams)
-  const adapters = await addAdapters(app, options, loaded, { host, agents, traces, redact, streams, describeFailure })
+  const shared = { host, agents, traces, redact, streams, describeFailure }
+  adapters.push(...(await addAdapters(app, options, loaded, shared)))
   warnOfOpenAdapters(adapters, options, log)
   await app.ready()
 }
@@ -201,6 +209,7 @@ function logRequests(app: FastifyInstance, log: ServerLog): void {
   })
   if (!log.isLevelEnabled('info')) return
   app.addHook('onResponse', (request, reply, done) => {
+    if (isProbe(request.url)) return done()
     const path = request.url.split('?', 1)[0]
     const ms = Math.round(reply.elapsedTime)
     log.info({ reqId: request.id }, `${request.method} ${path} ${reply.statusCode} ${ms} ms`)
@@ -255,6 +264,18 @@ async function addAdapters(
     adapters.push({ name, adapter })
   }
   return adapters
+}
+
+/** Returns why an adapter cannot serve at this moment; undefined when all can. */
+async function findUnready(adapters: readonly NamedAdapter[]): Promise<string | undefined> {
+  for (const { name, adapter } of adapters) {
+    try {
+      await adapter.checkReady?.()
+    } catch (error) {
+      return `${name}: ${error instanceof HostError ? error.code : messageOf(error)}`
+    }
+  }
+  return undefined
 }
 
 /** Debug mode brings the debug UI along, unless it is named anyway. */

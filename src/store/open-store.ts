@@ -24,6 +24,8 @@ export interface StoreLocation {
 interface StoreKind {
   readonly describe: (location: StoreLocation) => string
   readonly open: (location: StoreLocation) => Promise<RecordStore>
+  /** Returns the titles of the steps of the layout that are missing. */
+  readonly pendingMigrations: (location: StoreLocation) => Promise<string[]>
   readonly suggestion: string
 }
 
@@ -36,9 +38,27 @@ export const STORE_FILE = 'responses.db'
  * @throws HostError `STORE_UNAVAILABLE` naming the file or server, `OPTION_INVALID` for what `--store` lacks
  */
 export async function openStore(location: StoreLocation): Promise<RecordStore> {
+  return attempt(location, async (kind) => new CheckedStore(await kind.open(location)))
+}
+
+/**
+ * Returns the titles of the steps of the layout that the store lacks; `openStore` does them.
+ *
+ * @throws HostError as `openStore`
+ */
+export function pendingMigrations(location: StoreLocation): Promise<string[]> {
+  return attempt(location, (kind) => kind.pendingMigrations(location))
+}
+
+/** Absolute path of the embedded store's file; undefined for another kind of store. */
+export function embeddedFile({ store, dir }: StoreLocation): string | undefined {
+  return store === 'sqlite' ? join(dir, STORE_FILE) : undefined
+}
+
+async function attempt<T>(location: StoreLocation, work: (kind: StoreKind) => Promise<T>): Promise<T> {
   const kind = STORE_KINDS[kindOf(location.store)]
   try {
-    return new CheckedStore(await kind.open(location))
+    return await work(kind)
   } catch (error) {
     if (error instanceof HostError && error.code === 'OPTION_INVALID') throw error
     const cause = error instanceof HostError ? error.cause : error
@@ -57,19 +77,20 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
   sqlite: {
     describe: ({ dir }) => join(dir, STORE_FILE),
     open: ({ dir }) => SqliteStore.open(join(dir, STORE_FILE)),
+    pendingMigrations: ({ dir }) => SqliteStore.pendingMigrations(join(dir, STORE_FILE)),
     suggestion: FILE_SUGGESTION,
   },
   'keyv-sqlite': {
     describe: keyvFile,
     open: async (location) => inTime(KeyvStore.open(await openKeyvSqlite(location))),
+    pendingMigrations: async () => [],
     suggestion: FILE_SUGGESTION,
   },
   postgres: {
     describe: ({ store }) => withoutSecrets(store),
-    open: async ({ store, projectDir }) => {
-      const location = readPostgresUrl(store)
-      return PostgresStore.open(await importPeer<PostgresPackage>('pg', projectDir, '--store postgres'), location)
-    },
+    open: async (location) => PostgresStore.open(await importPostgres(location), readPostgresUrl(location.store)),
+    pendingMigrations: async (location) =>
+      PostgresStore.pendingMigrations(await importPostgres(location), readPostgresUrl(location.store)),
     suggestion: SERVER_SUGGESTION,
   },
   redis: {
@@ -78,6 +99,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
       const location = readRedisUrl(store)
       return RedisStore.open(await importPeer<RedisPackage>('ioredis', projectDir, '--store redis'), location, warn)
     },
+    pendingMigrations: async () => [],
     suggestion: SERVER_SUGGESTION,
   },
 }
@@ -87,6 +109,10 @@ function kindOf(store: string): keyof typeof STORE_KINDS {
   if (store === 'sqlite') return 'sqlite'
   if (store.startsWith('keyv-sqlite:')) return 'keyv-sqlite'
   return store.startsWith('redis') ? 'redis' : 'postgres'
+}
+
+function importPostgres({ projectDir }: StoreLocation): Promise<PostgresPackage> {
+  return importPeer('pg', projectDir, '--store postgres')
 }
 
 async function openKeyvSqlite(location: StoreLocation): Promise<KeyvStoreAdapter> {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Pool } from 'pg'
+import type { Client, Pool } from 'pg'
 import { HostError } from '../../errors.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat } from '../heartbeat.ts'
@@ -9,7 +9,7 @@ import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } 
 import { Watchers } from '../watchers.ts'
 import { toArguments } from './commit-arguments.ts'
 import { selectIndependent } from './independent-commits.ts'
-import { migrate } from './migrate.ts'
+import { migrate, pendingMigrations } from './migrate.ts'
 import { namesOf, type StoreNames } from './migrations.ts'
 import { TopicListener } from './topic-listener.ts'
 
@@ -58,13 +58,7 @@ export class PostgresStore implements RecordStore {
   }
 
   static async open(pg: PostgresPackage, location: PostgresLocation): Promise<PostgresStore> {
-    const client = new pg.Client(settingsOf(location.url))
-    await client.connect()
-    try {
-      await migrate(client, namesOf(location.schema))
-    } finally {
-      await client.end()
-    }
+    await withClient(pg, location, migrate)
     const store = new PostgresStore(pg, location)
     try {
       await Promise.all([store.#listener.open(), store.#heartbeat.start()])
@@ -73,6 +67,12 @@ export class PostgresStore implements RecordStore {
       await store.close()
       throw error
     }
+  }
+
+  /** Returns the titles of the steps of the layout that are missing. */
+  static async pendingMigrations(pg: PostgresPackage, location: PostgresLocation): Promise<string[]> {
+    const pending = await withClient(pg, location, pendingMigrations)
+    return pending.map(({ title }) => title)
   }
 
   async get(keys: readonly string[]): Promise<(string | undefined)[]> {
@@ -168,6 +168,20 @@ export function readPostgresUrl(text: string): PostgresLocation {
   url.searchParams.delete('schema')
   url.searchParams.delete('listen')
   return { url: url.href, schema, listenUrl: listenUrl ?? url.href }
+}
+
+async function withClient<T>(
+  pg: PostgresPackage,
+  { url, schema }: PostgresLocation,
+  work: (client: Client, names: StoreNames) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(settingsOf(url))
+  await client.connect()
+  try {
+    return await work(client, namesOf(schema))
+  } finally {
+    await client.end()
+  }
 }
 
 function settingsOf(connectionString: string) {

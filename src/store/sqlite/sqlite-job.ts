@@ -19,6 +19,10 @@ export type SqliteJob =
   /** From now on, or no longer, the thread tells of commits of other processes. */
   | { readonly kind: 'watch'; readonly isOn: boolean }
   | { readonly kind: 'purge' }
+  /** Ids of the servers that have not closed the store. */
+  | { readonly kind: 'servers' }
+  | { readonly kind: 'quick-check' }
+  | { readonly kind: 'backup'; readonly file: string }
   | { readonly kind: 'close'; readonly serverId: string }
 
 export type SqliteAnswer = { readonly value: unknown } | { readonly error: string; readonly code: string }
@@ -27,4 +31,6 @@ export type SqliteAnswer = { readonly value: unknown } | { readonly error: strin
 export interface SqliteWorkerData {
   /** Absolute path of the database file. */
   readonly file: string
+  /** Only tells which steps of the layout are missing. */
+  readonly isDryRun?: boolean
 }

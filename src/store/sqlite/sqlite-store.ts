@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
@@ -79,6 +79,17 @@ export class SqliteStore implements RecordStore {
     }
   }
 
+  /** Returns the titles of the steps of the layout that a file lacks. */
+  static async pendingMigrations(file: string): Promise<string[]> {
+    // Opening would create it.
+    const data: SqliteWorkerData = { file: existsSync(file) ? file : ':memory:', isDryRun: true }
+    const worker = new Worker(WORKER, { workerData: data })
+    return new Promise((resolve, reject) => {
+      worker.once('message', ({ pending }: { pending: string[] }) => resolve(pending))
+      worker.once('error', reject)
+    })
+  }
+
   async get(keys: readonly string[]): Promise<(string | undefined)[]> {
     const texts = await this.#ask<(string | undefined)[]>({ kind: 'get', keys: keys.map(toName) })
     return texts.map((text) => (text === undefined ? undefined : fromKeyvText(text)))
@@ -125,6 +136,28 @@ export class SqliteStore implements RecordStore {
 
   async purge(): Promise<void> {
     await this.#ask({ kind: 'purge' })
+  }
+
+  /** Returns what is damaged in the file. */
+  async quickCheck(): Promise<string[]> {
+    const lines = await this.#ask<string[]>({ kind: 'quick-check' })
+    return lines.filter((line) => line !== 'ok')
+  }
+
+  /**
+   * Writes a whole copy, as of one instant, while others read and write.
+   *
+   * @param file absolute path of a file that does not exist
+   */
+  async backup(file: string): Promise<void> {
+    await this.#ask({ kind: 'backup', file })
+  }
+
+  /** Returns true while another server has the file open. */
+  async isShared(): Promise<boolean> {
+    const ids = await this.#ask<string[]>({ kind: 'servers' })
+    const others = ids.filter((id) => id !== this.serverId)
+    return (await Promise.all(others.map((id) => this.isServerAlive(id)))).includes(true)
   }
 
   async close(): Promise<void> {

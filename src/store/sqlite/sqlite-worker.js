@@ -24,14 +24,18 @@ const FORGET_AFTER_MS = 60 * 60 * 1000
  */
 const MIGRATIONS = [
   // The table of @keyv/sqlite: either reads the other's file.
-  'CREATE TABLE IF NOT EXISTS keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)',
-  'CREATE TABLE servers (id TEXT PRIMARY KEY, process TEXT, seen_ms INTEGER) WITHOUT ROWID',
+  { title: 'table of records', sql: 'CREATE TABLE IF NOT EXISTS keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)' },
+  {
+    title: 'table of servers',
+    sql: 'CREATE TABLE servers (id TEXT PRIMARY KEY, process TEXT, seen_ms INTEGER) WITHOUT ROWID',
+  },
 ]
 /** Milliseconds by the clock of the machine that has the file. */
 const NOW_MS = "CAST(unixepoch('subsec') * 1000 AS INTEGER)"
 
-const { file } = /** @type {SqliteWorkerData} */ (workerData)
+const { file, isDryRun = false } = /** @type {SqliteWorkerData} */ (workerData)
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
+if (isDryRun) tellPending()
 const db = start()
 const statements = {
   get: db.prepare('SELECT value FROM keyv WHERE key = ?'),
@@ -76,6 +80,14 @@ port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
 
 port.postMessage({ ready: true })
 
+/** Ends the thread: nothing is changed. */
+function tellPending() {
+  const opened = new Database(file)
+  port.postMessage({ pending: MIGRATIONS.slice(stepsDone(opened)).map(({ title }) => title) })
+  opened.close()
+  process.exit()
+}
+
 function start() {
   try {
     return openDatabase()
@@ -102,7 +114,7 @@ function openDatabase() {
 function migrate(opened) {
   opened.exec('BEGIN IMMEDIATE')
   // Another process may have been quicker.
-  for (const step of MIGRATIONS.slice(stepsDone(opened))) opened.exec(step)
+  for (const { sql } of MIGRATIONS.slice(stepsDone(opened))) opened.exec(sql)
   opened.exec(`PRAGMA user_version = ${Math.max(stepsDone(opened), MIGRATIONS.length)}`)
   opened.exec('COMMIT')
 }
@@ -149,6 +161,12 @@ function answer(job) {
       return watch(job.isOn)
     case 'purge':
       return purge()
+    case 'servers':
+      return /** @type {{ id: string }[]} */ (db.prepare('SELECT id FROM servers').all()).map(({ id }) => id)
+    case 'quick-check':
+      return /** @type {{ quick_check: string }[]} */ (db.pragma('quick_check')).map((row) => row.quick_check)
+    case 'backup':
+      return void db.prepare('VACUUM INTO ?').run([job.file])
     case 'close':
       return close(job.serverId)
   }

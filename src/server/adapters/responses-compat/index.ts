@@ -79,6 +79,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!this.isOpen) scope.get<ById>('/responses', ({ query }) => this.#list(query))
   }
 
+  async checkReady(): Promise<void> {
+    await this.#runs.store.has('probe')
+  }
+
   async #open(): Promise<void> {
     const { log, options } = this.#options
     const { store, responsesDir: dir, projectDir, retentionDays } = options

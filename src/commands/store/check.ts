@@ -1,0 +1,44 @@
+import { HostError } from '../../errors.ts'
+import { BaseCommand } from '../base-command.ts'
+import { readLocation, requireFile, storeFlags } from './store-location.ts'
+
+const MAX_SHOWN = 20
+
+export default class StoreCheck extends BaseCommand {
+  static override description = 'Reads everything in the store, and reports what is damaged.'
+  static override examples = ['<%= config.bin %> store check']
+  static override flags = storeFlags()
+
+  override async run(): Promise<void> {
+    const { flags } = await this.parse(StoreCheck)
+    this.requireProject()
+    const [{ openStore, embeddedFile }, { SqliteStore }, { checkRecords }] = await Promise.all([
+      import('../../store/open-store.ts'),
+      import('../../store/sqlite/sqlite-store.ts'),
+      import('../../store/walk-store.ts'),
+    ])
+    const location = readLocation(flags, undefined, (message) => this.logToStderr(message))
+    const file = embeddedFile(location)
+    if (file !== undefined) requireFile(file)
+    const embedded = file === undefined ? undefined : await SqliteStore.open(file)
+    const store = embedded ?? (await openStore(location))
+    try {
+      const problems = (await embedded?.quickCheck()) ?? []
+      const { counts, damaged } = await checkRecords(store)
+      problems.push(...damaged.map((key) => `The record '${key}' is damaged.`))
+      for (const [kind, count] of counts) this.log(`${String(count).padStart(8)}  ${kind}`)
+      if (problems.length > 0) throw damageError(problems)
+      this.log('Nothing is damaged.')
+    } finally {
+      await store.close()
+    }
+  }
+}
+
+function damageError(problems: readonly string[]): HostError {
+  const shown = problems.slice(0, MAX_SHOWN)
+  const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : []
+  return new HostError('STORE_UNAVAILABLE', `The store is damaged:\n${[...shown, ...more].join('\n')}`, {
+    suggestions: ['Restore a backup: agent-host store restore <file>'],
+  })
+}

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs'
+import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { Args, Flags } from '@oclif/core'
+import { HostError } from '../../errors.ts'
+import { BaseCommand } from '../base-command.ts'
+import { readLocation, requireEmbedded, storeFlags } from './store-location.ts'
+
+export default class StoreRestore extends BaseCommand {
+  static override description = 'Puts a backup in the place of the stored responses. No server may run.'
+  static override examples = ['<%= config.bin %> store restore responses-backup.db --force']
+  static override args = { file: Args.string({ description: 'File that `store backup` wrote', required: true }) }
+  static override flags = {
+    ...storeFlags(),
+    force: Flags.boolean({ description: 'Replace the responses that are stored now' }),
+  }
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(StoreRestore)
+    this.requireProject()
+    const target = requireEmbedded(readLocation(flags))
+    const backup = resolve(this.calledIn, args.file)
+    if (existsSync(target)) await this.#checkReplaceable(target, flags.force === true)
+    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    const copy = `${target}.restored`
+    await copyFile(backup, copy)
+    try {
+      await checkCopy(copy, backup)
+      await removeFile(target)
+      await rename(copy, target)
+    } finally {
+      await removeFile(copy)
+    }
+    this.log(`Restored ${target}.`)
+  }
+
+  async #checkReplaceable(target: string, isForced: boolean): Promise<void> {
+    if (!isForced) {
+      throw new HostError('OPTION_INVALID', `${target} already exists; nothing changed.`, {
+        suggestions: ['Replace what is stored now with --force.'],
+      })
+    }
+    if (!(await isInUse(target))) return
+    throw new HostError('STORE_UNAVAILABLE', `A server uses ${target}; nothing changed.`, {
+      suggestions: ['Stop it first.'],
+    })
+  }
+}
+
+/** A damaged file is in nobody's use. */
+async function isInUse(file: string): Promise<boolean> {
+  const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
+  const store = await SqliteStore.open(file).catch(() => undefined)
+  if (!store) return false
+  try {
+    return await store.isShared()
+  } finally {
+    await store.close()
+  }
+}
+
+async function checkCopy(copy: string, backup: string): Promise<void> {
+  const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
+  const store = await SqliteStore.open(copy).catch((cause: Error) => {
+    throw new HostError('OPTION_INVALID', `${backup} is no backup; nothing changed: ${cause.message}`, { cause })
+  })
+  try {
+    const [problem] = await store.quickCheck()
+    if (problem !== undefined)
+      throw new HostError('OPTION_INVALID', `${backup} is damaged; nothing changed: ${problem}`)
+  } finally {
+    await store.close()
+  }
+}
+
+/** With what SQLite keeps beside it. */
+async function removeFile(file: string): Promise<void> {
+  for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name, { force: true })
+}

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import type { Interfaces } from '@oclif/core'
+import { HostError } from '../../errors.ts'
+import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options.ts'
+import { embeddedFile, type StoreLocation } from '../../store/open-store.ts'
+import { serverFlags } from '../server-flags.ts'
+
+const { store, responsesDir } = SERVER_OPTIONS
+
+/** Flags that name a store, as those of `serve`. */
+export function storeFlags(names: readonly string[] = [store.flag, responsesDir.flag]): Interfaces.FlagInput {
+  return Object.fromEntries(Object.entries(serverFlags()).filter(([name]) => names.includes(name)))
+}
+
+/**
+ * Returns the store that the flags name.
+ *
+ * @param kind instead of `--store`
+ * @throws HostError `OPTION_INVALID`
+ */
+export function readLocation(
+  flags: Readonly<Record<string, unknown>>,
+  kind: unknown = flags[store.flag],
+  warn: (message: string) => void = () => {},
+): StoreLocation {
+  const raw = { store: kind, responsesDir: flags[responsesDir.flag] } as { store?: string; responsesDir?: string }
+  const options = resolveServerOptions(
+    Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined)),
+  )
+  return { store: options.store, dir: options.responsesDir, projectDir: options.projectDir, warn }
+}
+
+/** @throws HostError `STORE_UNAVAILABLE` when the file of a store does not exist */
+export function requireFile(file: string): void {
+  if (existsSync(file)) return
+  throw new HostError('STORE_UNAVAILABLE', `${file} does not exist: nothing is stored yet.`)
+}
+
+/**
+ * Returns the file of the embedded store.
+ *
+ * @throws HostError `OPTION_INVALID` for a store of another kind
+ */
+export function requireEmbedded(location: StoreLocation): string {
+  const file = embeddedFile(location)
+  if (file !== undefined) return file
+  throw new HostError('OPTION_INVALID', 'Only the embedded store (sqlite) is backed up and restored by agent-host.', {
+    suggestions: [
+      'PostgreSQL: pg_dump --schema=agent_host. Redis: redis-cli --rdb <file>.',
+      'Or copy it into another store: agent-host store copy <from> <to>',
+    ],
+  })
+}

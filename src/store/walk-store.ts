@@ -1,0 +1,55 @@
+import { HostError } from '../errors.ts'
+import type { Entry, RecordStore } from './record-store.ts'
+
+const PAGE = 500
+
+/** Returns all records of a store, a page at a time, in the order of their keys. */
+export async function* walkStore(store: RecordStore): AsyncGenerator<Entry[]> {
+  for (let after: string | undefined; ; ) {
+    const page = await store.entries({ prefix: '', limit: PAGE, ...(after === undefined ? {} : { after }) })
+    if (page.length > 0) yield page
+    if (page.length < PAGE) return
+    after = page.at(-1)?.[0]
+  }
+}
+
+/**
+ * Copies every record, byte by byte, into an empty store.
+ *
+ * @returns the number of records
+ * @throws HostError `OPTION_INVALID` when the target has records
+ */
+export async function copyStore(from: RecordStore, to: RecordStore): Promise<number> {
+  if ((await to.list({ prefix: '', limit: 1 })).length > 0) {
+    throw new HostError('OPTION_INVALID', 'The store that is copied to is not empty; nothing changed.')
+  }
+  let copied = 0
+  for await (const page of walkStore(from)) {
+    await to.commit(page)
+    copied += page.length
+  }
+  return copied
+}
+
+/** Reads every record. Returns how many there are of each kind, and the keys of those that are no JSON. */
+export async function checkRecords(store: RecordStore): Promise<{ counts: Map<string, number>; damaged: string[] }> {
+  const counts = new Map<string, number>()
+  const damaged: string[] = []
+  for await (const page of walkStore(store)) {
+    for (const [key, value] of page) {
+      const kind = key.split(':')[0] as string
+      counts.set(kind, (counts.get(kind) ?? 0) + 1)
+      if (!isJson(value)) damaged.push(key)
+    }
+  }
+  return { counts, damaged }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,106 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { openStore } from '../../src/store/open-store.ts'
+import type { RecordStore } from '../../src/store/record-store.ts'
+import { walkStore } from '../../src/store/walk-store.ts'
+import { runCli } from '../support/run-cli.ts'
+import { hasPostgres, startPostgres } from '../support/store-servers.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+describe('agent-host store', function () {
+  this.timeout(60_000)
+  let project: TempProject
+  const cli = (...args: string[]) => runCli(['store', ...args], { cwd: project.dir })
+  const open = (store = 'sqlite') => openStore({ store, dir: project.path('responses'), projectDir: project.dir })
+
+  beforeEach(async () => {
+    project = await makeProject({ 'agents/a.yml': 'id: a\nmodules: [{ id: main, module: echo }]' })
+  })
+
+  async function fill(records = 1200): Promise<[string, string][]> {
+    const store = await open()
+    const entries = Array.from({ length: records }, (_, n): [string, string] => [
+      `${n % 2 ? 'response' : 'turn'}:${n}`,
+      JSON.stringify({ n, text: `ü😀"\u2028 ${'x'.repeat(n % 300)}` }),
+    ])
+    await store.commit(entries)
+    await store.close()
+    return entries.sort(([one], [other]) => (one < other ? -1 : 1))
+  }
+
+  it('backup and restore give back every byte, and never replace what they were not told to', async () => {
+    const entries = await fill()
+    const server = await open()
+    expect(await cli('backup', 'copy.db')).to.deep.include({
+      exitCode: 0,
+      stdout: `Created ${project.path('copy.db')}.\n`,
+    })
+    expect((statSync(project.path('copy.db')).mode & 0o777).toString(8)).to.equal('600')
+    expect((await cli('backup', 'copy.db')).stderr).to.include('copy.db already exists; nothing changed.')
+    expect((await cli('restore', 'copy.db')).stderr).to.include('already exists; nothing changed.')
+    expect((await cli('restore', 'copy.db', '--force')).stderr).to.match(/A server uses .*; nothing changed/)
+    await server.commit([['response:late', '1']])
+    await server.close()
+    await project.write('broken.db', 'no database '.repeat(1000))
+    expect((await cli('restore', 'broken.db', '--force')).stderr).to.match(/broken\.db is no backup; nothing changed/)
+    const before = await open()
+    expect(await before.get(['response:late'])).to.deep.equal(['1'])
+    await before.close()
+    expect(await cli('restore', 'copy.db', '--force')).to.deep.include({ exitCode: 0 })
+    const store = await open()
+    expect(await readAll(store)).to.deep.equal(entries)
+    await store.close()
+  })
+
+  it('check counts what is stored, and finds a damaged record and a damaged file', async () => {
+    expect((await cli('check')).stderr).to.include('does not exist: nothing is stored yet.')
+    await fill(100)
+    const whole = await cli('check')
+    expect([whole.exitCode, whole.stdout]).to.deep.equal([
+      0,
+      '      50  response\n      50  turn\nNothing is damaged.\n',
+    ])
+    const store = await open()
+    await store.commit([['turn:x', '{"half":']])
+    await store.close()
+    const one = await cli('check')
+    expect([one.exitCode, one.stderr]).to.deep.include(1)
+    expect(one.stderr).to.include("The record 'turn:x' is damaged.")
+    const file = project.path('responses/responses.db')
+    const bytes = readFileSync(file)
+    bytes.fill(0xff, 4096 * 3, 4096 * 5)
+    writeFileSync(file, bytes)
+    expect((await cli('check')).exitCode).to.equal(1)
+  })
+
+  it('migrate tells what is missing, does it, and then nothing more', async () => {
+    const dry = await cli('migrate', '--dry-run')
+    expect(dry.stdout).to.equal('Missing: table of records\nMissing: table of servers\n')
+    expect(project.exists('responses/responses.db')).to.equal(false)
+    expect((await cli('migrate')).stdout).to.equal('Added: table of records\nAdded: table of servers\n')
+    expect((await cli('migrate')).stdout).to.equal('The layout of the store is up to date.\n')
+  })
+
+  it('copy moves a project to PostgreSQL with every byte, and fills only an empty store', async function () {
+    if (!hasPostgres()) this.skip()
+    const entries = await fill()
+    const server = await startPostgres()
+    try {
+      expect((await cli('migrate', '--dry-run', '--store', server.url)).stdout).to.match(/^Missing: tables of records/)
+      expect((await cli('copy', 'sqlite', server.url)).stdout).to.equal('Copied 1200 records.\n')
+      expect((await cli('copy', 'sqlite', server.url)).stderr).to.include('is not empty; nothing changed.')
+      const store = await open(server.url)
+      expect(await readAll(store)).to.deep.equal(entries)
+      await store.close()
+      expect((await cli('backup', 'x.db', '--store', server.url)).stderr).to.include('pg_dump')
+    } finally {
+      await server.remove()
+    }
+  })
+})
+
+async function readAll(store: RecordStore): Promise<(readonly [string, string])[]> {
+  const all: (readonly [string, string])[] = []
+  for await (const page of walkStore(store)) all.push(...page)
+  return all
+}
