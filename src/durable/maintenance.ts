@@ -20,7 +20,7 @@ export interface ResponseMaintenanceOptions<Facts, Item> {
 
 const TICK_MS = 1000
 /** In ticks. */
-const RECOVER_EVERY = 10
+const RECOVER_EVERY = 5
 const CLEAN_EVERY = 3600
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Runs that are worked on at once. */
