@@ -51,8 +51,9 @@ export default defineModule({
       async getHistory(run) {
         const messages = await history.getHistory(run)
         question ??= messages.findLast(({ role }) => role === 'user')
-        // A client that brings the conversation along does not need it twice.
-        const isNew = messages.filter(({ role }) => role === 'user' || role === 'assistant').length === 1
+        // A client that brings the conversation along does not need it twice. Calls and results of this turn are none.
+        const asked = messages.findLastIndex(({ role }) => role === 'user')
+        const isNew = messages.findIndex(({ role }) => role === 'user' || role === 'assistant') === asked
         kept ??= isNew ? latest((await open(run)?.read()) ?? [], max_messages) : []
         open(run)
         const first = messages.findIndex(({ role }) => role !== 'system')

@@ -94,7 +94,8 @@ async function summarize(
     { role: 'system', content: prompt },
     { role: 'user', content },
   ]
-  for await (const part of llm.generate({ messages: request }, run)) {
+  // The options of the client are for the answer.
+  for await (const part of llm.generate({ messages: request }, run.with({ requestOptions: {} }))) {
     if (part.type === 'text') summary += part.text
     else if (part.type === 'usage') run.addUsage(part.usage)
   }

@@ -17,6 +17,7 @@ export default defineModule({
   description: "Anthropic's models, through its messages API.",
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*', 'application/pdf', 'text/plain'],
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model: claude-haiku-4-5' }),
     api_key: Type.Optional(Type.String({ description: 'Default: ANTHROPIC_API_KEY of the environment.' })),
@@ -32,7 +33,7 @@ export default defineModule({
   create: async (_, config, context) => {
     const { environment, projectDir } = context
     const { createAnthropic } = await loadPackage<AnthropicPackage>('@ai-sdk/anthropic', 'llm/anthropic', projectDir)
-    const { model, headers, reasoning_effort, thinking_budget = 0 } = config
+    const { model, headers, thinking_budget = 0 } = config
     const apiKey = firstOf(config.api_key, environment.ANTHROPIC_API_KEY) ?? ''
     const baseURL = withVersion(firstOf(config.base_url, environment.ANTHROPIC_BASE_URL) ?? 'https://api.anthropic.com')
     return makeVendorLLM(
@@ -43,13 +44,18 @@ export default defineModule({
         secrets: [apiKey],
         access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
         optionsName: 'anthropic',
-        optionsFor: () => ({
+        optionsFor: ({ reasoningEffort, parallelToolCalls }) => ({
           // Calls are handed on whole: streaming them gains nothing, and may bring arguments that are no JSON.
           toolStreaming: false,
-          effort: reasoning_effort,
+          effort: reasoningEffort,
+          disableParallelToolUse: parallelToolCalls === undefined ? undefined : !parallelToolCalls,
           thinking: thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : undefined,
         }),
-        habits: { systemFirst: true },
+        habits: {
+          systemFirst: true,
+          toolFiles: /^(image\/|application\/pdf$)/,
+          efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+        },
       },
       config,
       context,

@@ -98,6 +98,7 @@ export default defineModule({
   description: 'The model provider whose key or address is in the environment; otherwise the offline model.',
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*', 'application/pdf'],
   config: Type.Object({
     model: Type.Optional(
       Type.String({ description: "Model to ask for. Default: AGENT_HOST_MODEL, then the provider's small one." }),

@@ -21,6 +21,7 @@ export default defineModule({
   description: 'Models of many makers on Amazon Bedrock, through its converse API.',
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*', 'application/pdf', 'text/plain', 'text/csv', 'text/html', 'text/markdown'],
   config: Type.Object({
     model: Type.String({
       minLength: 1,
@@ -47,7 +48,7 @@ export default defineModule({
       'llm/bedrock',
       projectDir,
     )
-    const { model, headers, reasoning_effort, thinking_budget = 0 } = config
+    const { model, headers, thinking_budget = 0 } = config
     const region = firstOf(config.region, env.AWS_REGION, env.AWS_DEFAULT_REGION) ?? 'us-east-1'
     const baseURL = firstOf(config.base_url) ?? `https://bedrock-runtime.${region}.amazonaws.com`
     const accessKeyId = firstOf(config.access_key_id, env.AWS_ACCESS_KEY_ID)
@@ -76,16 +77,20 @@ export default defineModule({
           isThere: apiKey !== '' || (accessKeyId !== undefined && secretAccessKey !== undefined),
         },
         optionsName: 'bedrock',
-        optionsFor: () => ({
+        optionsFor: ({ reasoningEffort }) => ({
           reasoningConfig:
-            reasoning_effort || thinking_budget > 0
+            reasoningEffort || thinking_budget > 0
               ? {
                   ...(thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : {}),
-                  ...(reasoning_effort ? { maxReasoningEffort: reasoning_effort } : {}),
+                  ...(reasoningEffort ? { maxReasoningEffort: reasoningEffort } : {}),
                 }
               : undefined,
         }),
-        habits: { systemFirst: true },
+        habits: {
+          systemFirst: true,
+          toolFiles: /^image\/|^application\/pdf$/,
+          efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
+        },
       },
       config,
       context,

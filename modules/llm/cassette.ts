@@ -21,6 +21,7 @@ export default defineModule({
   provides: [LLM],
   uses: { llm: optional(LLM) },
   scope: 'agent',
+  attachments: ['*/*'],
   config: Type.Object({
     file: Type.String({ minLength: 1, description: 'The recordings, JSON lines; relative to the project.' }),
     mode: Type.Union([Type.Literal('replay'), Type.Literal('record'), Type.Literal('auto')], {
@@ -103,7 +104,7 @@ async function* replay({ parts }: Recording, signal: AbortSignal): AsyncGenerato
 function toRecord({ messages, ...settings }: LLMRequest): object {
   return {
     messages: messages.map((message) =>
-      message.role === 'user' && message.attachments
+      'attachments' in message && message.attachments
         ? { ...message, attachments: message.attachments.map(toRecordedFile) }
         : message,
     ),

@@ -19,6 +19,7 @@ export default defineModule({
   description: 'Asks several models at once, and makes one answer of theirs.',
   provides: [LLM],
   uses: { llms: many(LLM) },
+  attachments: 'model',
   config: Type.Object({
     merge: Type.Union([Type.Literal('judge'), Type.Literal('concatenate')], {
       default: 'judge',
@@ -79,7 +80,10 @@ function toQuestion({ messages, temperature, maxOutputTokens, stop }: LLMRequest
 function withoutCalls(messages: readonly Message[]): Message[] {
   return messages.map((message) => {
     if (message.role === 'tool')
-      return { role: 'user', content: `(result of ${message.toolCallId}: ${message.content})` }
+      return {
+        role: 'user',
+        content: `(result of ${message.toolCallId}: ${message.isError ? 'Error: ' : ''}${message.content})`,
+      }
     if (message.role !== 'assistant' || !message.toolCalls?.length) return message
     const calls = message.toolCalls.map(({ id, name, arguments: given }) => `(${id}: ${name} ${JSON.stringify(given)})`)
     return { role: 'assistant', content: [message.content, ...calls].filter((text) => text !== '').join('\n') }

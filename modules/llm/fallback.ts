@@ -7,6 +7,7 @@ export default defineModule({
   description: 'Asks several models in their order, until one answers.',
   provides: [LLM],
   uses: { llms: many(LLM) },
+  attachments: 'model',
   config: Type.Object({
     timeout: Type.Number({
       exclusiveMinimum: 0,

@@ -17,6 +17,7 @@ export default defineModule({
   description: "Google's Gemini models, through the Gemini API.",
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain'],
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model: gemini-2.5-flash' }),
     api_key: Type.Optional(
@@ -34,11 +35,10 @@ export default defineModule({
   create: async (_, config, context) => {
     const { environment, projectDir } = context
     const { createGoogleGenerativeAI } = await loadPackage<GooglePackage>('@ai-sdk/google', 'llm/google', projectDir)
-    const { model, headers, reasoning_effort, thinking_budget } = config
+    const { model, headers, thinking_budget } = config
     const { GEMINI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY } = environment
     const apiKey = firstOf(config.api_key, GEMINI_API_KEY, GOOGLE_GENERATIVE_AI_API_KEY) ?? ''
     const baseURL = firstOf(config.base_url) ?? 'https://generativelanguage.googleapis.com/v1beta'
-    const isThinking = reasoning_effort !== undefined || (thinking_budget ?? 0) > 0
     return makeVendorLLM(
       {
         module: 'llm/google',
@@ -47,16 +47,20 @@ export default defineModule({
         secrets: [apiKey],
         access: { names: 'GEMINI_API_KEY', isThere: apiKey !== '' },
         optionsName: 'google',
-        optionsFor: () => ({
-          thinkingConfig:
-            isThinking || thinking_budget === 0
-              ? { thinkingLevel: reasoning_effort, thinkingBudget: thinking_budget, includeThoughts: isThinking }
-              : undefined,
-        }),
-        habits: { systemFirst: true },
+        optionsFor: ({ reasoningEffort }) => ({ thinkingConfig: thinkingOf(reasoningEffort, thinking_budget) }),
+        habits: {
+          systemFirst: true,
+          toolFiles: /^(image|audio|video)\/|^application\/pdf$/,
+          efforts: ['minimal', 'low', 'medium', 'high'],
+        },
       },
       config,
       context,
     )
   },
 })
+
+function thinkingOf(thinkingLevel: string | undefined, thinkingBudget: number | undefined) {
+  const includeThoughts = thinkingLevel !== undefined || (thinkingBudget ?? 0) > 0
+  return includeThoughts || thinkingBudget === 0 ? { thinkingLevel, thinkingBudget, includeThoughts } : undefined
+}

@@ -1,15 +1,33 @@
 import { setTimeout } from 'node:timers/promises'
-import { defineModule, LLM, type LLMPart, type Run, type Static, Type } from 'agent-host'
+import { defineModule, LLM, type LLMPart, type Run, type Static, type ToolCall, Type, type Usage } from 'agent-host'
 
-const ToolCall = Type.Object({
+const Metadata = Type.Optional(
+  Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
+    description: 'What a vendor wants to see again, by vendor.',
+  }),
+)
+
+const Thought = Type.Object({
+  text: Type.String({ default: '', description: 'What it thinks; empty where only encrypted data is given.' }),
+  provider_metadata: Metadata,
+})
+
+const Call = Type.Object({
+  id: Type.Optional(Type.String({ minLength: 1, description: 'Id of the call. Default: one of its own.' })),
   name: Type.String({ description: 'Name of the tool.' }),
   arguments: Type.Record(Type.String(), Type.Unknown(), { default: {}, description: 'Arguments of the call.' }),
+  provider_metadata: Metadata,
 })
 
 const Reply = Type.Object({
   text: Type.Optional(Type.String({ description: 'What the model says.' })),
-  reasoning: Type.Optional(Type.String({ description: 'What it thinks before.' })),
-  tool_calls: Type.Optional(Type.Array(ToolCall, { description: 'Tools it calls, all at once.' })),
+  reasoning: Type.Optional(
+    Type.Union([Type.String(), Type.Array(Thought)], {
+      description: 'What it thinks before, in one block or several.',
+    }),
+  ),
+  provider_metadata: Metadata,
+  tool_calls: Type.Optional(Type.Array(Call, { description: 'Tools it calls, all at once.' })),
   chunks: Type.Optional(
     Type.Integer({ minimum: 1, description: 'In how many pieces the text comes. Default: word by word.' }),
   ),
@@ -20,6 +38,13 @@ const Reply = Type.Object({
       input_tokens: Type.Integer({ minimum: 0, default: 0 }),
       output_tokens: Type.Integer({ minimum: 0, default: 0 }),
       model: Type.Optional(Type.String({ description: 'Name of the model that the tokens are counted for.' })),
+      cached_input_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
+      reasoning_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
+    }),
+  ),
+  finish: Type.Optional(
+    Type.Enum(['stop', 'length', 'tool_calls', 'content_filter', 'other'], {
+      description: 'Why it ends. Default: tool_calls after calls, otherwise stop.',
     }),
   ),
 })
@@ -29,6 +54,7 @@ export default defineModule({
   name: 'MockLLM',
   description: 'Gives scripted replies, one after the other; for tests.',
   provides: [LLM],
+  attachments: ['*/*'],
   config: Type.Object({
     replies: Type.Array(Type.Union([Type.String(), Reply]), {
       minItems: 1,
@@ -48,23 +74,44 @@ export default defineModule({
 })
 
 async function* play(reply: Reply, turn: number, run: Run): AsyncGenerator<LLMPart> {
-  const { text = '', reasoning, tool_calls = [], chunks, delay_ms = 0, error, usage } = reply
+  const { text = '', tool_calls = [], chunks, delay_ms = 0, error, usage, finish } = reply
   run.signal.throwIfAborted()
-  if (reasoning !== undefined) yield { type: 'reasoning', text: reasoning }
+  yield* think(reply.reasoning)
   for (const piece of cut(text, chunks)) {
     if (delay_ms > 0) await setTimeout(delay_ms, undefined, { signal: run.signal }).catch(() => {})
     run.signal.throwIfAborted()
     yield { type: 'text', text: piece }
   }
+  if (reply.provider_metadata) yield { type: 'text', text: '', providerMetadata: reply.provider_metadata }
   if (error !== undefined) throw new Error(error)
   for (const [index, call] of tool_calls.entries()) {
-    yield { type: 'tool_call', call: { id: `call_${turn}_${index}`, name: call.name, arguments: call.arguments } }
+    yield { type: 'tool_call', call: toCall(call, `call_${turn}_${index}`) }
   }
-  if (usage) {
-    const { input_tokens: inputTokens, output_tokens: outputTokens, model } = usage
-    yield { type: 'usage', usage: { inputTokens, outputTokens }, ...(model === undefined ? {} : { model }) }
+  if (usage)
+    yield { type: 'usage', usage: toUsage(usage), ...(usage.model === undefined ? {} : { model: usage.model }) }
+  yield { type: 'finish', reason: finish ?? (tool_calls.length > 0 ? 'tool_calls' : 'stop') }
+}
+
+function* think(reasoning: Reply['reasoning'] = []): Generator<LLMPart> {
+  const blocks = typeof reasoning === 'string' ? [{ text: reasoning }] : reasoning
+  for (const [index, { text, provider_metadata: providerMetadata }] of blocks.entries()) {
+    yield { type: 'reasoning', text, blockId: String(index), ...(providerMetadata ? { providerMetadata } : {}) }
   }
-  yield { type: 'finish', reason: tool_calls.length > 0 ? 'tool_calls' : 'stop' }
+}
+
+function toCall({ id, name, arguments: args, provider_metadata }: Static<typeof Call>, ownId: string): ToolCall {
+  const metadata = provider_metadata ? { providerMetadata: provider_metadata } : {}
+  return { id: id ?? ownId, name, arguments: args, ...metadata }
+}
+
+function toUsage(usage: NonNullable<Reply['usage']>): Partial<Usage> {
+  const { input_tokens, output_tokens, cached_input_tokens: cached, reasoning_tokens: reasoning } = usage
+  return {
+    inputTokens: input_tokens,
+    outputTokens: output_tokens,
+    ...(cached === undefined ? {} : { cachedInputTokens: cached }),
+    ...(reasoning === undefined ? {} : { reasoningTokens: reasoning }),
+  }
 }
 
 function cut(text: string, chunks: number | undefined): string[] {

@@ -1,5 +1,14 @@
-import { defineModule, LLM, type LLMPart, type LLMRequest, type Message, type ToolDefinition, Type } from 'agent-host'
-import { fillArguments } from './lib/offline-arguments.ts'
+import {
+  type Attachment,
+  defineModule,
+  LLM,
+  type LLMPart,
+  type LLMRequest,
+  type Message,
+  type ToolDefinition,
+  Type,
+} from 'agent-host'
+import { answerSchema, fillArguments } from './lib/offline-arguments.ts'
 import { pickTool } from './lib/offline-choice.ts'
 
 const HOW_TO_SWITCH =
@@ -8,9 +17,11 @@ const WHAT_I_AM = `I am the offline model: no network, no key. ${HOW_TO_SWITCH}`
 
 export default defineModule({
   name: 'OfflineLLM',
-  description: 'A stand-in for a model, without network or key: it calls the tool that fits, and tells its result.',
+  description:
+    'A stand-in for a model, without network or key: it calls the tool that fits and says its result, answers a schema, and names the attachments it got.',
   provides: [LLM],
   scope: 'agent',
+  attachments: ['*/*'],
   config: Type.Object({
     introduce: Type.Boolean({
       default: true,
@@ -27,7 +38,8 @@ export default defineModule({
   }),
 })
 
-function* answer({ messages, tools = [], toolChoice }: LLMRequest, introduce: boolean): Generator<LLMPart> {
+function* answer(request: LLMRequest, introduce: boolean): Generator<LLMPart> {
+  const { messages, tools = [], toolChoice, responseSchema } = request
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const question = messages[asked]?.content ?? ''
   const results = messages.slice(asked + 1).filter((message) => message.role === 'tool')
@@ -40,11 +52,10 @@ function* answer({ messages, tools = [], toolChoice }: LLMRequest, introduce: bo
     yield { type: 'finish', reason: 'tool_calls' }
     return
   }
-  const isFirst = !messages.slice(0, asked).some(({ role }) => role === 'assistant')
-  const text =
-    results.length === 0
-      ? `${sayWhatItCan(tools)}\n\n${WHAT_I_AM}`
-      : tellResults(results, messages.slice(asked + 1)) + (introduce && isFirst ? `\n\n(${WHAT_I_AM})` : '')
+  const told = tellResults(results, messages.slice(asked + 1))
+  const text = responseSchema
+    ? JSON.stringify(answerSchema([question, told].join('\n'), responseSchema))
+    : inProse(request, asked, told, introduce)
   for (const piece of text.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text', text: piece }
   yield { type: 'finish', reason: 'stop' }
 }
@@ -59,6 +70,24 @@ function choose(
   return pickTool(question, tools) ?? (choice === 'required' ? tools[0] : undefined)
 }
 
+function inProse({ messages, tools = [] }: LLMRequest, asked: number, told: string, introduce: boolean): string {
+  const isFirst = !messages.slice(0, asked).some(({ role }) => role === 'assistant')
+  const got = sayWhatItGot(messages.slice(asked))
+  if (told !== '') return [told + got, ...(introduce && isFirst ? [`(${WHAT_I_AM})`] : [])].join('\n\n')
+  return [...(got === '' ? [] : [got.trim()]), sayWhatItCan(tools), WHAT_I_AM].join('\n\n')
+}
+
+/** Attachments of the question and of what tools answered. */
+function sayWhatItGot(messages: readonly Message[]): string {
+  const attachments = messages.flatMap((message) => ('attachments' in message ? (message.attachments ?? []) : []))
+  return attachments.length === 0 ? '' : `\nI got, and cannot look at: ${attachments.map(nameOf).join(', ')}.`
+}
+
+function nameOf({ mediaType, data, name }: Attachment): string {
+  const size = data instanceof URL ? 'by address' : `${data.byteLength} bytes`
+  return `${name === undefined ? '' : `${name}, `}${mediaType} (${size})`
+}
+
 function tellResults(results: readonly Message[], turn: readonly Message[]): string {
   const names = new Map(
     turn
@@ -68,8 +97,8 @@ function tellResults(results: readonly Message[], turn: readonly Message[]): str
   return results
     .map((result) => {
       const name = (result.role === 'tool' && names.get(result.toolCallId)) || 'The tool'
-      const [, failure] = /^Error: (.*)/s.exec(result.content) ?? []
-      return failure === undefined ? `${name} says: ${result.content}` : `${name} failed: ${failure}`
+      const isError = result.role === 'tool' && result.isError
+      return `${name} ${isError ? 'failed' : 'says'}: ${result.content}`
     })
     .join('\n')
 }

@@ -7,6 +7,7 @@ export default defineModule({
   description: 'Models that Ollama runs, on this machine or another.',
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*'],
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model, as `ollama list` shows it: llama3.2' }),
     base_url: Type.Optional(
@@ -26,7 +27,7 @@ export default defineModule({
   }),
   create: async (_, config, context) => {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
-    const { model, headers, reasoning_effort } = config
+    const { model, headers } = config
     const { OLLAMA_BASE_URL, OLLAMA_HOST, OLLAMA_API_KEY } = context.environment
     const baseURL = ollamaAddress(firstOf(config.base_url, OLLAMA_BASE_URL, OLLAMA_HOST) ?? 'http://127.0.0.1:11434')
     const apiKey = firstOf(config.api_key, OLLAMA_API_KEY)
@@ -46,7 +47,8 @@ export default defineModule({
         secrets: [apiKey ?? ''],
         access: { names: 'OLLAMA_API_KEY', isThere: true },
         optionsName: 'ollama',
-        optionsFor: () => ({ reasoningEffort: reasoning_effort }),
+        optionsFor: ({ reasoningEffort }) => ({ reasoningEffort }),
+        habits: { efforts: ['none', 'low', 'medium', 'high'] },
         hints: { 404: `Fetch it: ollama pull ${model}` },
       },
       config,

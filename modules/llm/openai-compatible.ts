@@ -1,12 +1,13 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
-import { httpSettings } from './lib/vendor.ts'
+import { httpSettings, toProviderOptions } from './lib/vendor.ts'
 
 export default defineModule({
   name: 'OpenAICompatibleLLM',
   description: 'Any model behind an OpenAI-style chat completions endpoint.',
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*', 'audio/*', 'application/pdf', 'text/plain'],
   config: Type.Object({
     base_url: Type.String({
       minLength: 1,
@@ -23,7 +24,7 @@ export default defineModule({
     max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
     ...httpSettings,
   }),
-  create: async (_, config) => {
+  create: async (_, config, { log }) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible')
     const { base_url, api_key, headers, query, model: name, temperature, max_tokens, max_retries, timeout } = config
@@ -45,6 +46,9 @@ export default defineModule({
       maxRetries: max_retries,
       timeout,
       habits: { takesAddresses: true },
+      optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
+        toProviderOptions('openai-compatible', { reasoningEffort, parallel_tool_calls }),
+      log,
     })
   },
 })

@@ -7,6 +7,7 @@ export default defineModule({
   description: "OpenAI's models, through its responses or chat completions API.",
   provides: [LLM],
   scope: 'agent',
+  attachments: ['image/*', 'application/pdf'],
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model: gpt-4.1-mini' }),
     api_key: Type.Optional(Type.String({ description: 'Default: OPENAI_API_KEY of the environment.' })),
@@ -31,7 +32,7 @@ export default defineModule({
   create: async (_, config, context) => {
     // Loaded here: it takes a while, and most agents never need it.
     const { createOpenAI } = await import('@ai-sdk/openai')
-    const { model, api, reasoning_effort, reasoning_summary, store, organization, project, headers } = config
+    const { model, api, reasoning_summary, store, organization, project, headers } = config
     const { environment } = context
     const apiKey = firstOf(config.api_key, environment.OPENAI_API_KEY) ?? ''
     const baseURL = firstOf(config.base_url, environment.OPENAI_BASE_URL) ?? 'https://api.openai.com/v1'
@@ -50,14 +51,19 @@ export default defineModule({
         secrets: [apiKey],
         access: { names: 'OPENAI_API_KEY', isThere: apiKey !== '' },
         optionsName: 'openai',
-        optionsFor: ({ responseSchema }) => ({
+        optionsFor: ({ responseSchema, reasoningEffort, parallelToolCalls }) => ({
           store,
-          reasoningEffort: reasoning_effort,
+          reasoningEffort,
+          parallelToolCalls,
           reasoningSummary: api === 'responses' ? reasoning_summary : undefined,
           strictJsonSchema: isStrictSchema(responseSchema),
         }),
         // Left out, the responses API makes every tool strict: what is optional would come as null.
-        habits: { strictTools: false },
+        habits: {
+          strictTools: false,
+          ...(api === 'responses' ? { toolFiles: /^(image\/|application\/pdf$)/ } : {}),
+          efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+        },
       },
       config,
       context,

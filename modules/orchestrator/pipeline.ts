@@ -1,4 +1,4 @@
-import { defineModule, many, Response, TextMessageHandler, Type } from 'agent-host'
+import { defineModule, many, Response, type Run, TextMessageHandler, Type } from 'agent-host'
 import { costLimits, withinBudget } from './lib/budget.ts'
 import { OutputCapture } from './lib/output-capture.ts'
 
@@ -7,6 +7,7 @@ export default defineModule({
   description: 'Handlers in sequence: each is asked what the one before has answered.',
   provides: [TextMessageHandler],
   uses: { handlers: many(TextMessageHandler), stage: OutputCapture, response: Response },
+  attachments: 'model',
   config: Type.Object({
     hand_on: Type.String({
       default: '{text}',
@@ -29,17 +30,30 @@ export default defineModule({
             run.reportProgress(`${index} of ${handlers.length} done`)
             text = fillIn(hand_on, text, question)
           }
-          text = await answerOf(handler, text, index < handlers.length - 1, budget.run, stage)
+          const isLast = index === handlers.length - 1
+          text = await answerOf(handler, text, !isLast, forStage(budget.run, index === 0, isLast), stage)
         }
       }),
   }),
 })
 
+/** The client's choice of a tool is for the first handler, the form of the answer for the last. */
+function forStage(run: Run, isFirst: boolean, isLast: boolean): Run {
+  const { toolChoice, responseSchema, ...others } = run.requestOptions
+  return run.with({
+    requestOptions: {
+      ...others,
+      ...(isFirst && toolChoice !== undefined ? { toolChoice } : {}),
+      ...(isLast && responseSchema !== undefined ? { responseSchema } : {}),
+    },
+  })
+}
+
 async function answerOf(
   handler: TextMessageHandler,
   text: string,
   isCaptured: boolean,
-  run: Parameters<TextMessageHandler['handleText']>[1],
+  run: Run,
   stage: OutputCapture,
 ): Promise<string> {
   stage.begin(text, isCaptured)

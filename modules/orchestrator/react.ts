@@ -15,6 +15,8 @@ import {
 } from 'agent-host'
 import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget.ts'
 import { callModel } from './lib/call-model.ts'
+import { ExpectedAnswer } from './lib/expected-answer.ts'
+import { asSteps } from './lib/react-history.ts'
 import { findAnswer, goesOnByItself, type ReactStep, readInput, readStep } from './lib/react-step.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
 import { systemMessages } from './lib/system-messages.ts'
@@ -46,6 +48,7 @@ export default defineModule({
   description: 'Thought, action, observation: tools for models that cannot call any.',
   provides: [TextMessageHandler],
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  attachments: 'model',
   config: Type.Object({
     system_prompt: Type.String({ default: '', description: 'Instructions that every conversation begins with.' }),
     form_prompt: Type.String({
@@ -74,15 +77,16 @@ export default defineModule({
         const { system_prompt, form_prompt, reminder_prompt, stop, show_reasoning, max_steps, max_repeats } = config
         const tools = await Toolbox.open(providers, budget.run)
         const guard = new RepeatGuard(max_repeats)
-        const prompts = [system_prompt, fillIn(form_prompt, tools.definitions)]
-        const messages = [...systemMessages(prompts, run), ...(await history.getHistory(budget.run))]
-        for (let step = 1; step <= max_steps; step++) {
+        const expected = ExpectedAnswer.of(run)
+        const prompts = [system_prompt, fillIn(form_prompt, tools.definitions), ...promptsOf(run)]
+        const messages = [...systemMessages(prompts, run), ...asSteps(await history.getHistory(budget.run))]
+        for (let count = 1; count <= max_steps; count++) {
           budget.check()
-          const { written, taken } = await takeStep(llm, { messages, stop }, budget, response)
-          if (taken.kind === 'answer') return
+          const step = await takeStep(llm, { messages, stop }, budget, response, expected)
+          if (step === 'answered') return
+          const { written, taken } = step
           messages.push({ role: 'assistant', content: taken.kind === 'action' ? taken.text : written })
-          const observed =
-            taken.kind === 'action' ? `Observation: ${await act(taken, tools, guard, budget)}` : reminder_prompt
+          const observed = step.correction ?? (await observe(taken, tools, guard, budget, reminder_prompt))
           messages.push({ role: 'user', content: observed })
           await show(written, observed, show_reasoning, response, run)
         }
@@ -101,28 +105,64 @@ function fillIn(prompt: string, tools: readonly ToolDefinition[]): string {
     .replaceAll('{tool_names}', () => tools.map(({ name }) => name).join(', ') || '(none)')
 }
 
-/** Asks for one step. A final answer goes out as it comes. */
+/** What the client of the run asks for, in the words of the form. */
+function promptsOf({ requestOptions: { toolChoice, responseSchema } }: Run): string[] {
+  const isForced = toolChoice === 'required' || typeof toolChoice === 'object'
+  const action = typeof toolChoice === 'object' ? `the Action ${toolChoice.tool}` : 'an Action'
+  return [
+    ...(isForced ? [`Begin with ${action}.`] : []),
+    ...(toolChoice === 'none' ? ['Use no tool: write the Final Answer.'] : []),
+    ...(responseSchema ? [`The Final Answer is nothing but JSON that fits: ${JSON.stringify(responseSchema)}`] : []),
+  ]
+}
+
+interface TakenStep {
+  readonly written: string
+  readonly taken: ReactStep
+  /** Set for an answer that is not in the form that the client wants. */
+  readonly correction?: string
+}
+
+/** Asks for one step. A final answer goes out as it comes, unless it has to be checked first. */
 async function takeStep(
   llm: LLM,
   { messages, stop }: { messages: readonly Message[]; stop: readonly string[] },
   budget: Budget,
   response: Response,
-): Promise<{ written: string; taken: ReactStep }> {
+  expected: ExpectedAnswer | undefined,
+): Promise<TakenStep | 'answered'> {
   let written = ''
   let said = 0
-  await callModel(llm, { messages, ...(stop.length > 0 ? { stop } : {}) }, budget, async (piece) => {
+  const onText = async (piece: string) => {
     written += piece
     if (goesOnByItself(written)) return false
     const begin = findAnswer(written)
-    if (begin === undefined) return undefined
+    if (begin === undefined || expected) return undefined
     const answer = written.slice(begin).replace(/^\s+/, '')
     if (answer.length > said) await response.respondText(answer.slice(said))
     said = answer.length
     return undefined
-  })
+  }
+  const onReasoning = (piece: string) => response.respondReasoning(piece)
+  const request = { messages, ...(stop.length > 0 ? { stop } : {}) }
+  const { isCut } = await callModel(llm, request, budget, { onText, onReasoning })
   const taken = readStep(written)
-  if (taken.kind === 'answer' && said === 0) await response.respondText(taken.answer)
-  return { written, taken }
+  if (taken.kind !== 'answer') return { written, taken }
+  const read = expected?.read({ text: taken.answer, isCut }) ?? { text: taken.answer }
+  if ('correction' in read) return { written, taken, correction: read.correction }
+  if (said === 0) await response.respondText(read.text)
+  return 'answered'
+}
+
+async function observe(
+  taken: ReactStep,
+  tools: Toolbox,
+  guard: RepeatGuard,
+  budget: Budget,
+  reminder: string,
+): Promise<string> {
+  if (taken.kind !== 'action') return reminder
+  return `Observation: ${await act(taken, tools, guard, budget)}`
 }
 
 async function act(
@@ -142,7 +182,8 @@ async function act(
   }
   const call = { id: `call_${randomUUID()}`, name: tool, arguments: args }
   guard.check([call])
-  const observation = await tools.execute(call, run)
+  const { text, isError } = await tools.execute(call, run)
+  const observation = isError ? `Error: ${text}` : text
   guard.note(call, observation)
   return observation
 }

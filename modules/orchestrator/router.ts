@@ -39,6 +39,7 @@ export default defineModule({
     history: ConversationHistory,
     response: Response,
   },
+  attachments: 'model',
   config: Type.Object({
     handlers: Type.Array(Route, {
       minItems: 1,
@@ -106,7 +107,8 @@ async function byModel(
     { role: 'system', content: system },
     { role: 'user', content: transcribe(conversation) },
   ]
-  const { text } = await callModel(llm, { messages }, budget)
+  // The options of the client are for the answer, not for the choice of who gives it.
+  const { text } = await callModel(llm, { messages }, budget, { run: budget.run.with({ requestOptions: {} }) })
   const exact = routes.find(({ name }) => name.toLowerCase() === text.trim().toLowerCase())
   if (exact) return exact.name
   // A model that says more than the name; with two of them in it nobody knows.
@@ -114,9 +116,10 @@ async function byModel(
   return named.length === 1 ? named[0]?.name : undefined
 }
 
-/** As one message: given as a conversation, a model would go on with it. */
+/** Up to the question, as one message: given as a conversation, a model would go on with it. */
 function transcribe(conversation: readonly Message[]): string {
-  const spoken = conversation.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content !== '')
+  const asked = conversation.slice(0, conversation.findLastIndex(({ role }) => role === 'user') + 1)
+  const spoken = asked.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content !== '')
   return spoken
     .slice(-6)
     .map(({ role, content }) => `${role}: ${content}`)

@@ -49,10 +49,10 @@ export default defineModule({
   },
 })
 
-/** The conversation up to the last question, and another in its place. */
+/** The conversation with another question in the place of the last. Calls and results after it stay: the run goes on from them. */
 function askedLast(messages: readonly Message[], question: string): Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const asked = messages[last]
   if (asked?.role !== 'user') return [...messages, { role: 'user', content: question }]
-  return [...messages.slice(0, last), { ...asked, content: question }]
+  return messages.with(last, { ...asked, content: question })
 }

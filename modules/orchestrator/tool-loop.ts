@@ -2,16 +2,19 @@ import {
   ConversationHistory,
   defineModule,
   LLM,
+  type LLMRequest,
   type Message,
   many,
   Response,
+  type Run,
   TextMessageHandler,
   type ToolCall,
   ToolProvider,
   Type,
 } from 'agent-host'
 import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget.ts'
-import { callModel } from './lib/call-model.ts'
+import { type CallOptions, callModel } from './lib/call-model.ts'
+import { ExpectedAnswer } from './lib/expected-answer.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
 import { systemMessages } from './lib/system-messages.ts'
 import { Toolbox } from './lib/toolbox.ts'
@@ -21,6 +24,7 @@ export default defineModule({
   description: 'Lets a model answer, and call tools until it has what it needs.',
   provides: [TextMessageHandler],
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  attachments: 'model',
   config: Type.Object({
     system_prompt: Type.String({ default: '', description: 'Instructions that every conversation begins with.' }),
     ...stepLimits,
@@ -31,14 +35,22 @@ export default defineModule({
         const tools = await Toolbox.open(providers, budget.run)
         const guard = new RepeatGuard(max_repeats)
         const messages = [...systemMessages([system_prompt], run), ...(await history.getHistory(budget.run))]
-        const say = inParagraphs(response)
+        const expected = ExpectedAnswer.of(run)
+        const listen = listener(response, expected === undefined)
         for (let step = 1; step <= max_steps; step++) {
           budget.check()
-          const { text, calls } = await callModel(llm, { messages, tools: tools.definitions }, budget, say())
-          if (calls.length === 0) return
-          guard.check(calls)
-          messages.push({ role: 'assistant', content: text, toolCalls: calls })
-          messages.push(...(await executeAll(calls, tools, guard, budget)))
+          const request = { messages, tools: tools.definitions, ...optionsOf(run, step) }
+          const answer = await callModel(llm, request, budget, listen())
+          messages.push(answer.message)
+          if (answer.calls.length > 0) {
+            guard.check(answer.calls)
+            messages.push(...(await executeAll(answer.calls, tools, guard, budget)))
+            continue
+          }
+          const read = expected?.read(answer)
+          if (!read) return
+          if ('text' in read) return response.respondText(read.text)
+          messages.push({ role: 'user', content: read.correction })
         }
         budget.check()
         throw new BudgetSpent('max_steps', `I stopped after ${max_steps} steps without coming to an answer.`)
@@ -46,18 +58,29 @@ export default defineModule({
   }),
 })
 
+/** The client's choice of a tool is for the first step: forced in every step, a model would never answer. */
+function optionsOf({ requestOptions: { toolChoice, responseSchema } }: Run, step: number): Partial<LLMRequest> {
+  return {
+    ...(step === 1 && toolChoice !== undefined ? { toolChoice } : {}),
+    ...(responseSchema === undefined ? {} : { responseSchema }),
+  }
+}
+
 /** Text goes out as it comes. What is said before a call and after it are two paragraphs. */
-function inParagraphs(response: Response): () => (piece: string) => Promise<undefined> {
+function listener(response: Response, isTextSent: boolean): () => CallOptions {
   let last = ''
+  const onReasoning = (piece: string) => response.respondReasoning(piece)
   return () => {
+    if (!isTextSent) return { onReasoning }
     let gap = last === '' || /\s$/.test(last) ? '' : '\n\n'
-    return async (piece) => {
+    const onText = async (piece: string) => {
       last = piece
       const paragraph = gap + piece
       gap = ''
       await response.respondText(paragraph)
       return undefined
     }
+    return { onText, onReasoning }
   }
 }
 
@@ -70,9 +93,15 @@ function executeAll(
 ): Promise<Message[]> {
   return Promise.all(
     calls.map(async (call): Promise<Message> => {
-      const content = await tools.execute(call, run)
+      const { text: content, attachments, isError } = await tools.execute(call, run)
       guard.note(call, content)
-      return { role: 'tool', content, toolCallId: call.id }
+      return {
+        role: 'tool',
+        content,
+        toolCallId: call.id,
+        ...(attachments && attachments.length > 0 ? { attachments } : {}),
+        ...(isError ? { isError } : {}),
+      }
     }),
   )
 }

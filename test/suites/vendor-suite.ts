@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http'
-import type { LLM, Message, Module, ModuleContext, ToolDefinition, Usage } from 'agent-host'
+import type { LLM, LLMPart, Message, Module, ModuleContext, ToolDefinition, Usage } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
+import { Budget } from '../../modules/orchestrator/lib/budget.ts'
+import { callModel } from '../../modules/orchestrator/lib/call-model.ts'
 import { failure } from '../support/connect-model.ts'
 import { startModelServer } from '../support/fake-model-server.ts'
 import { makeContext, makeRun, says } from '../support/fake-run.ts'
@@ -58,6 +60,24 @@ export const afterTwoCalls: readonly Message[] = [
   { role: 'tool', content: 'sun', toolCallId: 'call_b' },
 ]
 
+/** The conversation after a model that plays {@link twoCalls} was asked: its message as an orchestrator sends it back. */
+export async function afterAsking(llm: LLM): Promise<Message[]> {
+  const budget = new Budget({}, makeRun())
+  const { message } = await callModel(llm, { messages: [says('Weather?')], tools: [weather] }, budget)
+  return afterTwoCalls.map((each) => (each.role === 'assistant' ? message : each))
+}
+
+/** Parts without what only their vendor understands. */
+function withoutMetadata(parts: readonly LLMPart[]): object[] {
+  return parts.flatMap((part) => {
+    const { providerMetadata: _, ...plain } = part as Extract<LLMPart, { type: 'text' }>
+    if (part.type === 'text' && part.text === '') return []
+    if (part.type !== 'tool_call') return [plain]
+    const { providerMetadata: _signature, ...call } = part.call
+    return [{ ...plain, call }]
+  })
+}
+
 /** Connects a vendor's module to fake servers, which are stopped after each test. For use inside `describe`. */
 export function connectsVendor({ module, config, environment }: VendorCase) {
   const open: Awaited<ReturnType<typeof startModelServer>>[] = []
@@ -110,7 +130,7 @@ export function describeVendor(vendor: VendorCase): void {
     expect(parts.flatMap((part) => (part.type === 'reasoning' ? part.text : [])).join('')).to.equal(
       vendor.tellsReasoning === false ? '' : 'let me see',
     )
-    expect(parts.filter(({ type }) => type !== 'reasoning')).to.deep.equal([
+    expect(withoutMetadata(parts.filter(({ type }) => type !== 'reasoning'))).to.deep.equal([
       { type: 'text', text: 'I look.' },
       { type: 'tool_call', call: { id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } } },
       { type: 'tool_call', call: { id: 'call_b', name: 'weather', arguments: { city: 'Lima' } } },

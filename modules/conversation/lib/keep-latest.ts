@@ -8,17 +8,17 @@ export interface Room {
 }
 
 /**
- * The latest messages that there is room for. Messages of the system and the question that is being handled always stay;
- * the answer of a tool goes with the call that asked for it.
+ * The latest messages that there is room for. Messages of the system, the question that is being handled and the calls and
+ * results since it always stay; a result goes with the call that asked for it.
  */
 export function keepLatest(messages: readonly Message[], room: Room): Message[] {
   const spoken = messages.filter(({ role }) => role !== 'system')
   let first = firstThatFits(messages, spoken, room)
   // The answer of a tool means nothing without the call that asked for it.
   while (spoken[first]?.role === 'tool') first++
-  const question = spoken.findLast(({ role }) => role === 'user')
-  const kept = new Set(spoken.slice(first))
-  return messages.filter((message) => message.role === 'system' || message === question || kept.has(message))
+  const question = spoken.findLastIndex(({ role }) => role === 'user')
+  const kept = new Set(spoken.slice(question === -1 ? first : Math.min(first, question)))
+  return messages.filter((message) => message.role === 'system' || kept.has(message))
 }
 
 /** Four bytes a token: about right for prose and code. Numbers and hashes have up to twice as many tokens. */

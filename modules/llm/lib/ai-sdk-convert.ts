@@ -4,13 +4,23 @@ import type {
   LanguageModelV3FinishReason,
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
+  LanguageModelV3ReasoningPart,
   LanguageModelV3StreamPart,
   LanguageModelV3ToolChoice,
+  LanguageModelV3ToolResultPart,
   LanguageModelV3Usage,
+  SharedV3ProviderMetadata,
 } from '@ai-sdk/provider'
-import type { Attachment, FinishReason, LLMPart, LLMRequest, Message, ToolDefinition } from 'agent-host'
+import type {
+  Attachment,
+  FinishReason,
+  LLMPart,
+  LLMRequest,
+  Message,
+  ProviderMetadata,
+  ToolDefinition,
+} from 'agent-host'
 import { CannotAsk } from './ai-sdk-retry.ts'
-import type { RunThoughts } from './ai-sdk-thoughts.ts'
 
 /** What a vendor's API wants otherwise than the others. */
 export interface VendorQuirks {
@@ -22,6 +32,10 @@ export interface VendorQuirks {
   readonly alwaysFinishes?: boolean
   /** Whatever the address of a picture or file is, the server may know what to do with it. */
   readonly takesAddresses?: boolean
+  /** Media types of the attachments that a tool result may have. */
+  readonly toolFiles?: RegExp
+  /** Reasoning efforts that the models know; left out: any word. */
+  readonly efforts?: readonly string[]
 }
 
 /** What the model can be sent. */
@@ -31,24 +45,26 @@ interface Abilities extends VendorQuirks {
 }
 
 /** A request in the terms of the AI SDK's language model specification, version 3. What is left out stays left out. */
-export function toCallOptions(
-  request: LLMRequest,
-  abilities: Abilities,
-  thoughts: RunThoughts,
-): LanguageModelV3CallOptions {
-  const { messages, tools = [], toolChoice, temperature, maxOutputTokens, stop, responseSchema } = request
+export function toCallOptions(request: LLMRequest, abilities: Abilities): LanguageModelV3CallOptions {
+  const { messages, tools = [], toolChoice, stop, responseSchema } = request
+  const { temperature, topP, maxOutputTokens, seed, presencePenalty, frequencyPenalty } = request
+  const plain = { temperature, topP, maxOutputTokens, seed, presencePenalty, frequencyPenalty }
   return {
-    prompt: toPrompt(messages, abilities, thoughts),
+    prompt: toPrompt(messages, abilities),
     ...(tools.length > 0
       ? { tools: tools.map((tool) => toTool(tool, abilities)), toolChoice: toToolChoice(toolChoice) }
       : {}),
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...withoutUndefined(plain),
     ...(stop === undefined ? {} : { stopSequences: [...stop] }),
     ...(responseSchema === undefined
       ? {}
       : { responseFormat: { type: 'json', schema: responseSchema, name: 'response' } }),
   }
+}
+
+/** The entries that have a value: `undefined` means left out, to the SDK too. */
+export function withoutUndefined<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }
 
 function toTool(
@@ -63,15 +79,17 @@ function toToolChoice(choice: LLMRequest['toolChoice'] = 'auto'): LanguageModelV
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
 }
 
-function toPrompt(messages: readonly Message[], abilities: Abilities, thoughts: RunThoughts): LanguageModelV3Message[] {
+function toPrompt(messages: readonly Message[], abilities: Abilities): LanguageModelV3Message[] {
   const toolNames = new Map(
     messages
       .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
       .map(({ id, name }) => [id, name]),
   )
+  const ordered = abilities.systemFirst ? systemFirst(messages) : messages
+  const question = ordered.findLastIndex(({ role }) => role === 'user')
   const prompt: LanguageModelV3Message[] = []
-  for (const message of abilities.systemFirst ? systemFirst(messages) : messages) {
-    const converted = toMessage(message, { abilities, thoughts, toolNames })
+  for (const [index, message] of ordered.entries()) {
+    const converted = toMessage(message, { abilities, toolNames, isOfTurn: index > question })
     const last = prompt.at(-1)
     // The answers to calls that were made together belong together: Gemini wants as many as there were calls.
     if (converted.role === 'tool' && last?.role === 'tool') last.content.push(...converted.content)
@@ -88,11 +106,12 @@ function systemFirst(messages: readonly Message[]): Message[] {
 
 interface Conversation {
   readonly abilities: Abilities
-  readonly thoughts: RunThoughts
   readonly toolNames: ReadonlyMap<string, string>
+  /** True for what came after the last question. */
+  readonly isOfTurn: boolean
 }
 
-function toMessage(message: Message, { abilities, thoughts, toolNames }: Conversation): LanguageModelV3Message {
+function toMessage(message: Message, { abilities, toolNames, isOfTurn }: Conversation): LanguageModelV3Message {
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content }
@@ -101,35 +120,78 @@ function toMessage(message: Message, { abilities, thoughts, toolNames }: Convers
       return { role: 'user', content: [...textOf(message), ...files] }
     }
     case 'assistant':
-      return { role: 'assistant', content: toAnswer(message, thoughts) }
+      return { role: 'assistant', content: toAnswer(message, isOfTurn) }
     case 'tool': {
-      const { toolCallId, content } = message
-      const output = { type: 'text' as const, value: content }
+      const { toolCallId } = message
+      const toolName = toolNames.get(toolCallId) ?? ''
       return {
         role: 'tool',
-        content: [{ type: 'tool-result', toolCallId, toolName: toolNames.get(toolCallId) ?? '', output }],
+        content: [{ type: 'tool-result', toolCallId, toolName, output: toOutput(message, abilities) }],
       }
     }
   }
 }
 
-/** Thoughts come first, then what was said, then the calls, each after what was thought before it. */
+type AssistantMessage = Extract<Message, { role: 'assistant' }>
+
+/** Reasoning comes first, then the text, then the calls, each with what its vendor wants to see again. */
 function toAnswer(
-  message: Extract<Message, { role: 'assistant' }>,
-  thoughts: RunThoughts,
+  message: AssistantMessage,
+  isOfTurn: boolean,
 ): Extract<LanguageModelV3Message, { role: 'assistant' }>['content'] {
-  const [first, ...others] = (message.toolCalls ?? []).map(({ id, name, arguments: input }) => {
-    const { reasoning = [], metadata } = thoughts.recall(id) ?? {}
-    const options = metadata ? { providerOptions: metadata } : {}
-    return { reasoning, call: { type: 'tool-call' as const, toolCallId: id, toolName: name, input, ...options } }
-  })
-  if (!first) return textOf(message)
-  return [
-    ...first.reasoning,
-    ...textOf(message),
-    first.call,
-    ...others.flatMap(({ reasoning, call }) => [...reasoning, call]),
-  ]
+  const { toolCalls = [], providerMetadata } = message
+  const calls = toolCalls.map(({ id, name, arguments: input, providerMetadata: ofCall }) => ({
+    type: 'tool-call' as const,
+    toolCallId: id,
+    toolName: name,
+    input,
+    ...optionsOf(ofCall),
+  }))
+  const text = textOf(message).map((part) => ({ ...part, ...optionsOf(providerMetadata) }))
+  return [...toReasoning(message, isOfTurn), ...text, ...calls]
+}
+
+/** Reasoning that no vendor has signed matters between the steps of one turn; in later ones, servers refuse it. */
+function toReasoning(
+  { reasoning = [], toolCalls }: AssistantMessage,
+  isOfTurn: boolean,
+): LanguageModelV3ReasoningPart[] {
+  const isStep = isOfTurn && toolCalls !== undefined && toolCalls.length > 0
+  return reasoning
+    .filter(({ providerMetadata }) => providerMetadata !== undefined || isStep)
+    .map(({ text, providerMetadata }) => ({ type: 'reasoning', text, ...optionsOf(providerMetadata) }))
+}
+
+function optionsOf(metadata: ProviderMetadata | undefined): { providerOptions?: SharedV3ProviderMetadata } {
+  return metadata ? { providerOptions: metadata as SharedV3ProviderMetadata } : {}
+}
+
+type ToolOutput = LanguageModelV3ToolResultPart['output']
+
+/** Attachments that the vendor takes in a result go along; the others are named. */
+function toOutput(
+  { content, attachments = [], isError }: Extract<Message, { role: 'tool' }>,
+  { toolFiles }: VendorQuirks,
+): ToolOutput {
+  const taken = isError ? [] : attachments.filter(({ mediaType }) => toolFiles?.test(mediaType))
+  const notes = attachments.filter((each) => !taken.includes(each)).map(({ mediaType }) => `[attachment: ${mediaType}]`)
+  const text = [isError ? `Error: ${content}` : content, ...notes].join('\n')
+  if (isError) return { type: 'error-text', value: text }
+  if (taken.length === 0) return { type: 'text', value: text }
+  return {
+    type: 'content',
+    value: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...taken.map(toContent)],
+  }
+}
+
+function toContent({ mediaType, data, name }: Attachment): Extract<ToolOutput, { type: 'content' }>['value'][number] {
+  const isImage = mediaType.startsWith('image/')
+  if (data instanceof URL && data.protocol !== 'data:') {
+    return isImage ? { type: 'image-url', url: data.href } : { type: 'file-url', url: data.href }
+  }
+  const base64 = Buffer.from(data instanceof URL ? bytesOf(data) : data).toString('base64')
+  if (isImage) return { type: 'image-data', data: base64, mediaType }
+  return { type: 'file-data', data: base64, mediaType, ...(name === undefined ? {} : { filename: name }) }
 }
 
 function textOf({ content }: Message): { type: 'text'; text: string }[] {
@@ -168,11 +230,20 @@ function bytesOf({ href }: URL): Uint8Array {
 export function fromStreamPart(part: LanguageModelV3StreamPart): LLMPart[] {
   switch (part.type) {
     case 'text-delta':
-      return part.delta === '' ? [] : [{ type: 'text', text: part.delta }]
+    case 'text-end':
+      return toText('delta' in part ? part.delta : '', part.providerMetadata)
+    case 'reasoning-start':
     case 'reasoning-delta':
-      return part.delta === '' ? [] : [{ type: 'reasoning', text: part.delta }]
+    case 'reasoning-end':
+      return toThinking(part)
     case 'tool-call': {
-      const call = { id: part.toolCallId, name: part.toolName, arguments: parseArguments(part.toolName, part.input) }
+      const { toolCallId: id, toolName: name, input, providerMetadata } = part
+      const call = {
+        id,
+        name,
+        arguments: parseArguments(name, input),
+        ...(providerMetadata ? { providerMetadata } : {}),
+      }
       return [{ type: 'tool_call', call }]
     }
     case 'finish':
@@ -182,6 +253,21 @@ export function fromStreamPart(part: LanguageModelV3StreamPart): LLMPart[] {
     default:
       return []
   }
+}
+
+function toText(text: string, providerMetadata: ProviderMetadata | undefined): LLMPart[] {
+  if (text === '' && !providerMetadata) return []
+  return [{ type: 'text', text, ...(providerMetadata ? { providerMetadata } : {}) }]
+}
+
+/** A signature comes at the end of a block, encrypted data with no text at all. */
+function toThinking(
+  part: Extract<LanguageModelV3StreamPart, { type: 'reasoning-start' | 'reasoning-delta' | 'reasoning-end' }>,
+): LLMPart[] {
+  const { id: blockId, providerMetadata } = part
+  const text = part.type === 'reasoning-delta' ? part.delta : ''
+  if (text === '' && !providerMetadata) return []
+  return [{ type: 'reasoning', text, blockId, ...(providerMetadata ? { providerMetadata } : {}) }]
 }
 
 const FINISH_REASONS: Readonly<Record<LanguageModelV3FinishReason['unified'], FinishReason>> = {

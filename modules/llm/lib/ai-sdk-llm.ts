@@ -4,11 +4,11 @@ import type {
   LanguageModelV3StreamPart,
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
-import type { LLM, LLMPart, LLMRequest, Log } from 'agent-host'
-import { fromStreamPart, toCallOptions, type VendorQuirks } from './ai-sdk-convert.ts'
+import type { LLM, LLMPart, LLMRequest, Log, ModelOptions, Run } from 'agent-host'
+import { fromStreamPart, toCallOptions, type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { openWithRetries, reasonOf } from './ai-sdk-retry.ts'
-import { type RunThoughts, Thoughts } from './ai-sdk-thoughts.ts'
 import { IdleTimeout } from './idle-timeout.ts'
+import { refusedOptions } from './refused-options.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how it is asked. */
 export interface AskedModel {
@@ -17,8 +17,8 @@ export interface AskedModel {
   readonly subject: string
   /** Never told, whatever the server says. */
   readonly secrets: readonly string[]
-  /** Of every request; what a request says goes first. */
-  readonly defaults: Partial<LanguageModelV3CallOptions>
+  /** Options that the config sets: below those of a request, above those that the client of the run sent. */
+  readonly defaults: { readonly [K in keyof ModelOptions]: ModelOptions[K] | undefined }
   readonly maxRetries: number
   /** Seconds without a word after which it is given up. */
   readonly timeout: number
@@ -35,31 +35,49 @@ export interface AskedModel {
 /** The one way in which every vendor's model becomes an `LLM`. */
 export function makeLLM(asked: AskedModel): LLM {
   const { model, subject, defaults, maxRetries, timeout, habits = {}, optionsFor, hints, missing, log } = asked
-  const thoughts = new Thoughts()
-  const warn = warnOnce(subject, log)
+  const tell = tellOnce(subject, log)
   const fail = makeFail(asked.secrets)
+
+  /** Leaves out what the vendor refuses, as long as it is nothing that the agent's config asks for. */
+  async function open(request: LLMRequest, dispensable: Partial<LLMRequest>, silence: IdleTimeout) {
+    const supportedUrls = await model.supportedUrls
+    let left = withKnownEffort(dispensable)
+    for (;;) {
+      const settled = { ...left, ...request }
+      const options: LanguageModelV3CallOptions = {
+        ...toCallOptions(settled, { ...habits, supportedUrls }),
+        ...(optionsFor ? { providerOptions: optionsFor(settled) } : {}),
+        abortSignal: silence.signal,
+      }
+      const ask = () => silence.limit(model.doStream(options))
+      try {
+        return await openWithRetries(ask, maxRetries, silence.signal, hints)
+      } catch (error) {
+        const refused = refusedOptions((error as Error).cause, left)
+        if (silence.signal.aborted || refused.length === 0) throw error
+        tell(`it refuses ${refused.join(' and ')}, which is left out: ${fail(reasonOf(error), error).message}`)
+        left = withoutKeys(left, refused)
+      }
+    }
+  }
+
+  function withKnownEffort(options: Partial<LLMRequest>): Partial<LLMRequest> {
+    const { reasoningEffort } = options
+    if (reasoningEffort === undefined || habits.efforts?.includes(reasoningEffort) !== false) return options
+    tell(`it knows no reasoning effort '${reasoningEffort}', which is left out`)
+    return withoutKeys(options, ['reasoningEffort'])
+  }
+
   return {
     async *generate(request, run) {
       run.signal.throwIfAborted()
       if (missing !== undefined) throw new Error(missing)
       const silence = new IdleTimeout(timeout, run.signal)
-      const seen = thoughts.of(run)
       try {
-        const supportedUrls = await model.supportedUrls
-        const options = {
-          ...defaults,
-          ...toCallOptions(request, { ...habits, supportedUrls }, seen),
-          ...(optionsFor ? { providerOptions: optionsFor(request) } : {}),
-          abortSignal: silence.signal,
-        }
-        const open = () => silence.limit(model.doStream(options))
-        yield* convert(await openWithRetries(open, maxRetries, silence.signal, hints), {
-          silence,
-          seen,
-          warn,
-          habits,
-          model: model.modelId,
-        })
+        const { responseSchema, ...own } = request
+        const dispensable = { ...clientOptions(run, defaults), ...withoutUndefined({ responseSchema }) }
+        const stream = await open({ ...withoutUndefined(defaults), ...own }, dispensable, silence)
+        yield* convert(stream, { silence, warn: (part) => warnOf(part).forEach(tell), habits, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
         throw fail(
@@ -73,9 +91,18 @@ export function makeLLM(asked: AskedModel): LLM {
   }
 }
 
+/** Options of the run's client that the config does not decide. Tools and schemas are the orchestrator's to pass on. */
+function clientOptions({ requestOptions }: Run, defaults: AskedModel['defaults']): ModelOptions {
+  const { toolChoice: _choice, responseSchema: _schema, ...options } = requestOptions
+  return withoutKeys(options, Object.keys(withoutUndefined(defaults)))
+}
+
+function withoutKeys<T extends object>(options: T, names: readonly string[]): T {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !names.includes(name))) as T
+}
+
 interface Listening {
   readonly silence: IdleTimeout
-  readonly seen: RunThoughts
   readonly warn: (part: LanguageModelV3StreamPart) => void
   readonly habits: VendorQuirks
   readonly model: string
@@ -83,16 +110,14 @@ interface Listening {
 
 async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
-  { silence, seen, warn, habits, model }: Listening,
+  { silence, warn, habits, model }: Listening,
 ): AsyncGenerator<LLMPart> {
-  const remember = seen.listen()
   let isWhole = false
   silence.begin()
   for await (const part of stream) {
     // The time that the reader of the answer takes is not the model's.
     silence.end()
     warn(part)
-    remember(part)
     isWhole = part.type === 'finish' && !(habits.alwaysFinishes && hasNoReason(part))
     if (part.type !== 'finish' || isWhole) for (const own of fromStreamPart(part)) yield nameModel(own, model)
     silence.begin()
@@ -110,17 +135,20 @@ function hasNoReason({ finishReason }: Extract<LanguageModelV3StreamPart, { type
   return finishReason.unified === 'other' && finishReason.raw === undefined
 }
 
-/** What a model does not support is told once, not with every request. */
-function warnOnce(subject: string, log: Log | undefined): (part: LanguageModelV3StreamPart) => void {
-  const told = new Set<string>()
-  return (part) => {
-    if (part.type !== 'stream-start') return
-    for (const warning of part.warnings) {
-      const text =
-        warning.type === 'other' ? warning.message : `${warning.feature}: ${warning.details ?? 'not supported'}`
-      if (!told.has(text)) log?.warn(`${subject}: ${text}`)
-      told.add(text)
-    }
+/** Warnings of the SDK about what the model does not support. */
+function warnOf(part: LanguageModelV3StreamPart): string[] {
+  if (part.type !== 'stream-start') return []
+  return part.warnings.map((warning) =>
+    warning.type === 'other' ? warning.message : `${warning.feature}: ${warning.details ?? 'not supported'}`,
+  )
+}
+
+/** Logs a warning once, not with every request. */
+function tellOnce(subject: string, log: Log | undefined): (warning: string) => void {
+  const known = new Set<string>()
+  return (warning) => {
+    if (!known.has(warning)) log?.warn(`${subject}: ${warning}`)
+    known.add(warning)
   }
 }
 

@@ -9,12 +9,43 @@ interface Property {
   readonly const?: unknown
   readonly anyOf?: readonly Property[]
   readonly default?: unknown
+  readonly properties?: Readonly<Record<string, Property>>
+  readonly required?: readonly string[]
+  readonly minItems?: number
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minimum?: number
+  readonly exclusiveMinimum?: number
+  readonly maximum?: number
 }
 
 /** Arguments for a tool, as far as they can be read out of the text. Each number and name is used once. */
 export function fillArguments(text: string, { parameters }: ToolDefinition): Record<string, unknown> {
-  const properties = (parameters.properties ?? {}) as Readonly<Record<string, Property>>
-  const required = new Set((parameters.required ?? []) as readonly string[])
+  return fillProperties(resolveReferences(parameters, parameters), text)
+}
+
+/** An answer of a JSON schema, as far as its values can be read out of the text; the others are the plainest that fit. */
+export function answerSchema(text: string, schema: Readonly<Record<string, unknown>>): unknown {
+  return fallback(resolveReferences(schema, schema), text.trim())
+}
+
+/** The schema with what its `$ref`s point at in their place; a schema that holds itself ends after a few rounds. */
+function resolveReferences(schema: unknown, root: Readonly<Record<string, unknown>>, depth = 0): Property {
+  if (depth > MOST_LEVELS || typeof schema !== 'object' || schema === null) return schema as Property
+  if (Array.isArray(schema)) return schema.map((each) => resolveReferences(each, root, depth + 1)) as Property
+  const { $ref, ...own } = schema as { $ref?: unknown }
+  const path = typeof $ref === 'string' && $ref.startsWith('#/') ? $ref.slice(2).split('/') : []
+  const target = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], root)
+  const whole = path.length > 0 ? { ...(target as object), ...own } : own
+  const { $defs: _defs, definitions: _definitions, ...used } = whole as Record<string, unknown>
+  const entries = Object.entries(used).map(([name, value]) => [name, resolveReferences(value, root, depth + 1)])
+  return Object.fromEntries(entries) as Property
+}
+
+const MOST_LEVELS = 24
+
+function fillProperties({ properties = {}, required: names = [] }: Property, text: string): Record<string, unknown> {
+  const required = new Set(names)
   const found = readText(text)
   const filled: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(properties)) {
@@ -135,11 +166,32 @@ function timeZoneIn({ text, places }: Found): string | undefined {
 /** A required argument that the text does not tell. */
 function fallback(property: Property, text: string): unknown {
   if (property.default !== undefined) return property.default
+  if (property.const !== undefined) return property.const
   const [choice] = choicesOf(property)
   if (choice !== undefined) return choice
   const type = typeOf(property)
-  if (type === 'number' || type === 'integer') return 0
+  if (type === 'number' || type === 'integer') return withinBounds(property)
   if (type === 'boolean') return false
-  if (type === 'array') return []
-  return type === 'object' ? {} : text
+  if (type === 'null') return null
+  if (type === 'array')
+    return Array.from({ length: property.minItems ?? 0 }, () => fallback(property.items ?? {}, text))
+  return type === 'object' ? fillProperties(property, text) : textFor(property, text)
+}
+
+function withinBounds({ minimum = 0, exclusiveMinimum, maximum = Number.POSITIVE_INFINITY }: Property): number {
+  const least = Math.max(minimum, exclusiveMinimum === undefined ? minimum : exclusiveMinimum + 1)
+  return Math.min(Math.ceil(least), maximum)
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  date: '2026-01-01',
+  'date-time': '2026-01-01T00:00:00Z',
+  time: '00:00:00Z',
+  email: 'someone@example.com',
+  uri: 'https://example.com',
+  uuid: '00000000-0000-4000-8000-000000000000',
+}
+
+function textFor({ format = '', minLength = 0, maxLength }: Property, text: string): string {
+  return FORMATS[format] ?? text.padEnd(minLength, '.').slice(0, maxLength)
 }

@@ -1,6 +1,6 @@
 import type { JSONObject, LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider'
 import { type LLM, type LLMRequest, type ModuleContext, type Static, Type } from 'agent-host'
-import type { VendorQuirks } from './ai-sdk-convert.ts'
+import { type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { makeLLM } from './ai-sdk-llm.ts'
 
 const requestSettings = {
@@ -48,7 +48,9 @@ export const thinkingBudget = Type.Optional(
 )
 
 /** The config of a vendor's module, as far as all have it. */
-type VendorConfig = { model: string } & Static<ReturnType<typeof Type.Object<typeof settings>>>
+type VendorConfig = { model: string; reasoning_effort?: string } & Static<
+  ReturnType<typeof Type.Object<typeof settings>>
+>
 
 /** How one vendor is asked. */
 export interface Vendor {
@@ -78,7 +80,11 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
     model,
     subject: `The model '${config.model}' of ${module} at ${address}`,
     secrets: [...secrets, ...Object.values(config.headers)],
-    defaults: { temperature: config.temperature, maxOutputTokens: config.max_output_tokens },
+    defaults: {
+      temperature: config.temperature,
+      maxOutputTokens: config.max_output_tokens,
+      reasoningEffort: config.reasoning_effort,
+    },
     maxRetries: config.max_retries,
     timeout: config.timeout,
     habits: { alwaysFinishes: true, ...habits },
@@ -89,10 +95,9 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
   })
 }
 
-/** What is `undefined` is not said. The SDK checks what is. */
-function toProviderOptions(name: string, options: Readonly<Record<string, unknown>>): SharedV3ProviderOptions {
-  const said = Object.entries(options).filter(([, value]) => value !== undefined)
-  return { [name]: Object.fromEntries(said) as JSONObject }
+/** Options under the name that the SDK looks for. What is `undefined` is not said: the SDK checks what is. */
+export function toProviderOptions(name: string, options: Readonly<Record<string, unknown>>): SharedV3ProviderOptions {
+  return { [name]: withoutUndefined(options) as JSONObject }
 }
 
 /** The first of these that says something: an empty text, as `${MY_KEY:-}` may be, says nothing. */

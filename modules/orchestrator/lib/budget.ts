@@ -66,7 +66,8 @@ export async function withinBudget(
     const spent = budget.explain(error)
     if (!spent) throw error
     run.markIncomplete(spent.reason)
-    await sayAfter(response, spent.message)
+    // A client that asked for data reads the reason, not a sentence.
+    if (!run.requestOptions.responseSchema) await sayAfter(response, spent.message)
   } finally {
     budget.close()
   }

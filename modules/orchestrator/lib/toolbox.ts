@@ -1,4 +1,4 @@
-import { messageOf, type Run, type ToolCall, type ToolDefinition, type ToolProvider } from 'agent-host'
+import { messageOf, type Run, type ToolCall, type ToolDefinition, type ToolProvider, type ToolResult } from 'agent-host'
 
 /** The tools of several providers, by name. */
 export class Toolbox {
@@ -24,18 +24,21 @@ export class Toolbox {
   }
 
   /** What went wrong is told to the model, which may find another way. Only the end of the run is not its business. */
-  async execute({ id, name, arguments: args }: ToolCall, run: Run): Promise<string> {
+  async execute({ id, name, arguments: args }: ToolCall, run: Run): Promise<ToolResult> {
     const provider = this.#providers.get(name)
     if (!provider)
-      return `Error: there is no tool '${name}'. Tools: ${[...this.#providers.keys()].join(', ') || 'none'}.`
+      return failed(`there is no tool '${name}'. Tools: ${[...this.#providers.keys()].join(', ') || 'none'}.`)
     try {
-      const { text, isError } = await provider.executeTool(name, args, run.with({ toolCallId: id }))
-      return isError ? `Error: ${text}` : text
+      return await provider.executeTool(name, args, run.with({ toolCallId: id }))
     } catch (error) {
       run.signal.throwIfAborted()
-      return `Error: ${messageOf(error)}`
+      return failed(messageOf(error))
     }
   }
+}
+
+function failed(text: string): ToolResult {
+  return { text, isError: true }
 }
 
 /** A provider does not know its id: it is told by its tools. */

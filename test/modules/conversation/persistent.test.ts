@@ -68,6 +68,17 @@ describe('conversation/persistent', () => {
     expect(await (await start())('three', 'ann')).to.equal('one|one|two|one|one|two|three')
   })
 
+  it('goes on with what is kept where a run goes on that has waited for its client', async () => {
+    const { ask } = await makeKeeper()
+    await ask('one', 'ann')
+    const continued: Message[] = [
+      says('two'),
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'look_up', arguments: {} }] },
+      { role: 'tool', content: 'found', toolCallId: 'c' },
+    ]
+    expect(await ask(continued, 'ann')).to.equal('one|one|two||found')
+  })
+
   it('keeps conversations apart: by id, by user, and by user and id', async () => {
     const { ask, files } = await makeKeeper()
     await ask('a', 'ann')

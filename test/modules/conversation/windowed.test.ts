@@ -43,6 +43,23 @@ describe('conversation/windowed', () => {
     expect(await shown([says('1'), long('2', 5000)])).to.deep.equal(['user 2...'])
   })
 
+  it('shows the calls since the question with their results, however little room there is', async () => {
+    const calls = [{ id: 'c', name: 't', arguments: {} }]
+    const messages: Message[] = [
+      says('1'),
+      { role: 'assistant', content: 'call', toolCalls: calls },
+      { role: 'tool', content: 'old', toolCallId: 'c' },
+      says('2'),
+      { role: 'assistant', content: 'call', toolCalls: calls.map((call) => ({ ...call, id: 'd' })) },
+      { role: 'tool', content: 'new', toolCallId: 'd' },
+    ]
+    const turn = ['user 2', 'assistant call', 'tool new']
+    expect(await shown(messages, { max_messages: 1 })).to.deep.equal(turn)
+    // A result goes with the call before it: there is room for one of the two.
+    expect(await shown(messages, { max_messages: 4 })).to.deep.equal(turn)
+    expect(await shown(messages, { max_tokens: 1 })).to.deep.equal(turn)
+  })
+
   it('is what the orchestrator of an agent sees', async () => {
     const agent = {
       id: 'brief',

@@ -1,7 +1,9 @@
+import type { Message } from 'agent-host'
 import { expect } from 'chai'
 import anthropic from '../../../modules/llm/anthropic.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import {
+  afterAsking,
   afterTwoCalls,
   connectsVendor,
   describeKey,
@@ -11,7 +13,7 @@ import {
   type VendorCase,
   weather,
 } from '../../suites/vendor-suite.ts'
-import { makeRun, says } from '../../support/fake-run.ts'
+import { says } from '../../support/fake-run.ts'
 import { anthropicWire } from '../../support/model-wires.ts'
 
 const vendor: VendorCase = {
@@ -89,9 +91,7 @@ describe('llm/anthropic', () => {
       model: 'claude-sonnet-4-5',
       thinking_budget: 2000,
     })
-    const run = makeRun()
-    await collect(llm, { messages: [says('Weather?')], tools: [weather] }, run)
-    await collect(llm, { messages: afterTwoCalls, tools: [weather] }, run)
+    await collect(llm, { messages: await afterAsking(llm), tools: [weather] })
     const [first = {}, second = {}]: Record<string, unknown>[] = server.requests.map(({ body }) => body)
     expect(first.thinking).to.deep.equal({ type: 'enabled', budget_tokens: 2000 })
     const [, answer] = second.messages as { content: object[] }[]
@@ -101,6 +101,23 @@ describe('llm/anthropic', () => {
       { type: 'tool_use', id: 'call_a', name: 'weather', input: { city: 'Oslo' } },
       { type: 'tool_use', id: 'call_b', name: 'weather', input: { city: 'Lima' } },
     ])
+  })
+
+  it('sends what a tool answered beside text, and says which call has failed', async () => {
+    const { server, llm } = await connect([plays(anthropicWire, twoCalls)])
+    const attachments = [picture, { mediaType: 'audio/wav', data: Uint8Array.of(1) }]
+    const results: Message[] = [
+      { role: 'tool', content: 'snow', toolCallId: 'call_a', attachments },
+      { role: 'tool', content: 'no such city', toolCallId: 'call_b', isError: true },
+    ]
+    await collect(llm, { messages: [...afterTwoCalls.slice(0, 3), ...results], tools: [weather] })
+    const messages = server.requests[0]?.body.messages as { content: { content: unknown; is_error?: boolean }[] }[]
+    const [first, second] = messages.at(-1)?.content ?? []
+    expect(first?.content).to.deep.equal([
+      { type: 'text', text: 'snow\n[attachment: audio/wav]' },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AQID' } },
+    ])
+    expect([second?.content, second?.is_error]).to.deep.equal(['Error: no such city', true])
   })
 
   it('asks for an answer of a schema, by the format of new models and a tool of old ones', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import bedrock from '../../../modules/llm/bedrock.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import {
+  afterAsking,
   afterTwoCalls,
   connectsVendor,
   describeKey,
@@ -12,7 +13,7 @@ import {
   weather,
 } from '../../suites/vendor-suite.ts'
 import { failure } from '../../support/connect-model.ts'
-import { makeRun, says } from '../../support/fake-run.ts'
+import { says } from '../../support/fake-run.ts'
 import { bedrockWire } from '../../support/model-wires.ts'
 
 const vendor: VendorCase = {
@@ -116,9 +117,7 @@ describe('llm/bedrock', () => {
       model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
       thinking_budget: 2000,
     })
-    const run = makeRun()
-    await collect(llm, { messages: [says('Weather?')], tools: [weather] }, run)
-    await collect(llm, { messages: afterTwoCalls, tools: [weather] }, run)
+    await collect(llm, { messages: await afterAsking(llm), tools: [weather] })
     const [first = {}, second = {}]: Record<string, unknown>[] = server.requests.map(({ body }) => body)
     expect(first.additionalModelRequestFields).to.deep.equal({ thinking: { type: 'enabled', budget_tokens: 2000 } })
     const [, answer] = second.messages as { content: object[] }[]

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import google from '../../../modules/llm/google.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import {
+  afterAsking,
   afterTwoCalls,
   connectsVendor,
   describeKey,
@@ -12,7 +13,7 @@ import {
   weather,
 } from '../../suites/vendor-suite.ts'
 import { failure } from '../../support/connect-model.ts'
-import { makeRun, says } from '../../support/fake-run.ts'
+import { says } from '../../support/fake-run.ts'
 import { geminiWire } from '../../support/model-wires.ts'
 
 const vendor: VendorCase = {
@@ -82,9 +83,7 @@ describe('llm/google', () => {
       model: 'gemini-3-flash-preview',
       reasoning_effort: 'low',
     })
-    const run = makeRun()
-    await collect(llm, { messages: [says('Weather?')], tools: [weather] }, run)
-    await collect(llm, { messages: afterTwoCalls, tools: [weather] }, run)
+    await collect(llm, { messages: await afterAsking(llm), tools: [weather] })
     const [first = {}, second = {}]: Record<string, unknown>[] = server.requests.map(({ body }) => body)
     expect(first.generationConfig).to.deep.equal({
       thinkingConfig: { thinkingLevel: 'low', includeThoughts: true },

@@ -26,12 +26,33 @@ describe('llm/mock', () => {
       usage: { input_tokens: 3, output_tokens: 4 },
     }
     expect(await collect(await make([reply]), ask)).to.deep.equal([
-      { type: 'reasoning', text: 'hm' },
+      { type: 'reasoning', text: 'hm', blockId: '0' },
       { type: 'text', text: 'ab' },
       { type: 'text', text: 'cd' },
       { type: 'tool_call', call: { id: 'call_1_0', name: 't', arguments: { n: 1 } } },
       { type: 'usage', usage: { inputTokens: 3, outputTokens: 4 } },
       { type: 'finish', reason: 'tool_calls' },
+    ])
+  })
+
+  it('scripts what only a vendor understands: signed blocks, ids, the end', async () => {
+    const signed = { vendor: { signature: 's' } }
+    const reply = {
+      reasoning: [{ text: 'a', provider_metadata: signed }, { text: '' }],
+      text: 'b',
+      provider_metadata: { vendor: { item: 'i' } },
+      tool_calls: [{ id: 'own', name: 't', arguments: {}, provider_metadata: signed }],
+      usage: { input_tokens: 1, output_tokens: 2, cached_input_tokens: 3, reasoning_tokens: 4 },
+      finish: 'length' as const,
+    }
+    expect(await collect(await make([reply]), ask)).to.deep.equal([
+      { type: 'reasoning', text: 'a', blockId: '0', providerMetadata: signed },
+      { type: 'reasoning', text: '', blockId: '1' },
+      { type: 'text', text: 'b' },
+      { type: 'text', text: '', providerMetadata: { vendor: { item: 'i' } } },
+      { type: 'tool_call', call: { id: 'own', name: 't', arguments: {}, providerMetadata: signed } },
+      { type: 'usage', usage: { inputTokens: 1, outputTokens: 2, cachedInputTokens: 3, reasoningTokens: 4 } },
+      { type: 'finish', reason: 'length' },
     ])
   })
 

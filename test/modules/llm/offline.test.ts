@@ -1,5 +1,6 @@
 import type { LLMPart, LLMRequest, Message, ToolDefinition } from 'agent-host'
 import { expect } from 'chai'
+import { Value } from 'typebox/value'
 import offline from '../../../modules/llm/offline.ts'
 import { collect, describeLLM, textOf } from '../../suites/llm-suite.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
@@ -106,7 +107,10 @@ describe('llm/offline', () => {
     ]
     const parts = await collect(await make(), { messages, tools: TOOLS })
     expect(textOf(parts)).to.equal('currentTime says: noon')
-    const failed: Message[] = [...messages.slice(0, 2), { role: 'tool', content: 'Error: no clock', toolCallId: 'c' }]
+    const failed: Message[] = [
+      ...messages.slice(0, 2),
+      { role: 'tool', content: 'no clock', toolCallId: 'c', isError: true },
+    ]
     expect(textOf(await collect(await make(), { messages: failed, tools: TOOLS }))).to.equal(
       'currentTime failed: no clock',
     )
@@ -129,5 +133,45 @@ describe('llm/offline', () => {
 
   it('is the same each time', async () => {
     expect(await callFor('What time is it in Tokyo?')).to.deep.equal(await callFor('What time is it in Tokyo?'))
+  })
+
+  it('answers a schema, with what it can read out of the question', async () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        city: { type: 'string' },
+        days: { type: 'integer', minimum: 1 },
+        mood: { enum: ['calm', 'wild'] },
+        on: { type: 'string', format: 'date' },
+        place: { $ref: '#/$defs/place' },
+        tags: { type: 'array', items: { type: 'string' }, minItems: 1 },
+      },
+      required: ['city', 'days', 'mood', 'on', 'place', 'tags'],
+      additionalProperties: false,
+      $defs: { place: { type: 'object', properties: { lat: { type: 'number' } }, required: ['lat'] } },
+    }
+    const parts = await collect(await make(), { messages: [says('3 days in Oslo')], responseSchema: schema })
+    const value = JSON.parse(textOf(parts))
+    expect(value).to.deep.include({ city: 'Oslo', days: 3, mood: 'calm', place: { lat: 3 } })
+    expect(Value.Check(schema, value)).to.equal(true)
+    const any = await collect(await make(), { messages: [says('x')], responseSchema: { type: 'object' } })
+    expect(textOf(any)).to.equal('{}')
+  })
+
+  it('says which attachments it got, of the question and of tools', async () => {
+    const image = { mediaType: 'image/png', data: Uint8Array.of(1, 2, 3), name: 'cat.png' }
+    const link = { mediaType: 'application/pdf', data: new URL('https://example.com/a.pdf') }
+    const asked: Message[] = [{ role: 'user', content: 'What is this?', attachments: [image, link] }]
+    expect(textOf(await collect(await make(), { messages: asked }))).to.match(
+      /^I got, and cannot look at: cat\.png, image\/png \(3 bytes\), application\/pdf \(by address\)\./,
+    )
+    const called: Message[] = [
+      says('Paint'),
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'paint', arguments: {} }] },
+      { role: 'tool', content: 'done', toolCallId: 'c', attachments: [image] },
+    ]
+    expect(textOf(await collect(await make(), { messages: called }))).to.equal(
+      'paint says: done\nI got, and cannot look at: cat.png, image/png (3 bytes).',
+    )
   })
 })

@@ -79,7 +79,7 @@ describe('llm/openai-compatible', () => {
     ]
     const { llm } = await connect([streams(deltas, 'tool_calls')])
     expect(await collect(llm, { messages: [says('hi')] })).to.deep.equal([
-      { type: 'reasoning', text: 'let me see' },
+      { type: 'reasoning', text: 'let me see', blockId: 'reasoning-0' },
       { type: 'text', text: 'ok' },
       { type: 'tool_call', call: { id: 'a', name: 'first', arguments: { x: 1 } } },
       { type: 'tool_call', call: { id: 'b', name: 'second', arguments: {} } },

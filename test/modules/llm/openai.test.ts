@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import openai from '../../../modules/llm/openai.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import {
+  afterAsking,
   afterTwoCalls,
   connectsVendor,
   describeKey,
@@ -85,15 +86,13 @@ describe('llm/openai', () => {
       })
     })
 
-    it('gives back what the model thought before its calls, within one run', async () => {
+    it('gives back what the model thought before its calls', async () => {
       const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
         model: 'gpt-5-mini',
         reasoning_effort: 'low',
         reasoning_summary: 'auto',
       })
-      const run = makeRun()
-      await collect(llm, { messages: [says('Weather?')], tools: [weather] }, run)
-      await collect(llm, { messages: afterTwoCalls, tools: [weather] }, run)
+      await collect(llm, { messages: await afterAsking(llm), tools: [weather] })
       const [first = {}, second = {}]: Record<string, unknown>[] = server.requests.map(({ body }) => body)
       expect(first).to.deep.include({
         reasoning: { effort: 'low', summary: 'auto' },

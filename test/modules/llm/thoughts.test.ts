@@ -1,4 +1,4 @@
-import { AgentHost } from 'agent-host'
+import { AgentHost, type Message } from 'agent-host'
 import { expect } from 'chai'
 import { plays, twoCalls } from '../../suites/vendor-suite.ts'
 import { startModelServer } from '../../support/fake-model-server.ts'
@@ -41,4 +41,23 @@ describe('thoughts of a model that calls tools', () => {
       }
     })
   }
+
+  it('go back to their vendor in a later turn, in another process, from the trail of the first', async () => {
+    const server = await startModelServer(plays(anthropicWire, twoCalls), plays(anthropicWire, { text: ['Snow.'] }))
+    const { dir } = await makeProject({ 'tools/weather.ts': tool })
+    const turn = async (messages: string | readonly Message[]) => {
+      const host = new AgentHost({ projectDir: dir, environment: {} })
+      await host.register(agent(server.url))
+      return host.run('thinker', messages).finally(() => host.close(0))
+    }
+    try {
+      const { trail } = await turn('Weather?')
+      await turn([...JSON.parse(JSON.stringify(trail)), { role: 'user', content: 'And now?' }])
+      const messages = server.requests.at(-1)?.body.messages as { role: string; content: object[] }[]
+      expect(messages[1]?.content[0]).to.deep.equal({ type: 'thinking', thinking: 'let me see', signature: 'signed' })
+      expect(messages.map(({ role }) => role)).to.deep.equal(['user', 'assistant', 'user', 'assistant', 'user'])
+    } finally {
+      await server.stop()
+    }
+  })
 })

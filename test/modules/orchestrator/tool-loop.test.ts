@@ -128,9 +128,9 @@ describe('orchestrator/tool-loop', () => {
       ],
       [provider],
     )
-    expect(asked[1]?.messages.slice(-2).map(({ content }) => content)).to.deep.equal([
-      'Error: out of order',
-      "Error: there is no tool 'x'. Tools: a.",
+    expect(asked[1]?.messages.slice(-2)).to.deep.equal([
+      { role: 'tool', content: 'out of order', toolCallId: 'c10', isError: true },
+      { role: 'tool', content: "there is no tool 'x'. Tools: a.", toolCallId: 'c11', isError: true },
     ])
   })
 
@@ -140,7 +140,7 @@ describe('orchestrator/tool-loop', () => {
       executeTool: async () => ({ text: 'no such city', isError: true }),
     }
     const { asked } = await answer([{ call: [['a', {}]] }, 'sorry'], [provider])
-    expect(asked[1]?.messages.at(-1)?.content).to.equal('Error: no such city')
+    expect(asked[1]?.messages.at(-1)).to.deep.include({ content: 'no such city', isError: true })
   })
 
   it('stops after max_steps with a sentence', async () => {

@@ -1,0 +1,60 @@
+import { HostError, type Run } from 'agent-host'
+import { Compile, type Validator } from 'typebox/compile'
+import type { Answer } from './call-model.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Form that the client of a run wants the answer in: JSON of a schema. It is held back until it is known to fit. */
+export class ExpectedAnswer {
+  readonly schema: Schema
+  readonly #validator: Validator
+  #isCorrected = false
+
+  private constructor(schema: Schema) {
+    this.schema = schema
+    this.#validator = Compile(schema)
+  }
+
+  /** Undefined for a run whose answer may be any text. */
+  static of({ requestOptions: { responseSchema } }: Run): ExpectedAnswer | undefined {
+    return responseSchema && new ExpectedAnswer(responseSchema)
+  }
+
+  /**
+   * Reads a finished answer: the text to send, or what the model is told to correct. An answer that a limit has cut off is
+   * sent as it is; its run is incomplete.
+   *
+   * @throws HostError `OUTPUT_INVALID` when the corrected answer does not fit either
+   */
+  read({ text: written, isCut }: Pick<Answer, 'text' | 'isCut'>): { text: string } | { correction: string } {
+    const text = withoutFence(written)
+    const problem = isCut ? undefined : this.#problemOf(text)
+    if (problem === undefined) return { text }
+    if (this.#isCorrected) {
+      throw new HostError('OUTPUT_INVALID', `The model did not answer as the requested schema says: ${problem}`)
+    }
+    this.#isCorrected = true
+    const schema = JSON.stringify(this.schema)
+    return { correction: `That does not fit: ${problem} Answer with nothing but JSON that fits this schema: ${schema}` }
+  }
+
+  #problemOf(text: string): string | undefined {
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return 'the answer is not JSON.'
+    }
+    if (this.#validator.Check(value)) return undefined
+    const problems = this.#validator.Errors(value).map(({ instancePath, message }) => {
+      return `${instancePath.slice(1).replaceAll('/', '.') || 'the answer'} ${message}`
+    })
+    return `${[...new Set(problems)].slice(0, 5).join('; ')}.`
+  }
+}
+
+/** Some models put JSON in a fence, whatever they are told. */
+function withoutFence(text: string): string {
+  const bare = text.trim()
+  return bare.startsWith('```') && bare.endsWith('```') ? bare.replace(/^```\w*|```$/g, '').trim() : bare
+}

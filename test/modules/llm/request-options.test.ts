@@ -1,0 +1,108 @@
+import type { ModelOptions } from 'agent-host'
+import { expect } from 'chai'
+import anthropic from '../../../modules/llm/anthropic.ts'
+import openai from '../../../modules/llm/openai.ts'
+import { collect, textOf } from '../../suites/llm-suite.ts'
+import { connectsVendor, plays, type VendorCase, weather } from '../../suites/vendor-suite.ts'
+import { failure } from '../../support/connect-model.ts'
+import { makeRun, says } from '../../support/fake-run.ts'
+import { anthropicWire, chatWire } from '../../support/model-wires.ts'
+
+const chat: VendorCase = {
+  reference: 'llm/openai',
+  module: openai,
+  wire: chatWire(),
+  config: (url) => ({ base_url: `${url}/v1`, api: 'chat' }),
+  environment: { OPENAI_API_KEY: 'sk-proj-secret' },
+}
+const claude: VendorCase = {
+  reference: 'llm/anthropic',
+  module: anthropic,
+  wire: anthropicWire,
+  config: (url) => ({ base_url: url }),
+  environment: { ANTHROPIC_API_KEY: 'sk-ant-secret' },
+}
+const asks = { messages: [says('hi')], tools: [weather] }
+const refuses = (message: string) => (response: import('node:http').ServerResponse) => {
+  response.writeHead(400, { 'content-type': 'application/json' })
+  response.end(JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }))
+}
+const asking = (requestOptions: ModelOptions) => makeRun({ requestOptions })
+
+describe('options of a request', () => {
+  const connect = connectsVendor(chat)
+  const connectClaude = connectsVendor(claude)
+  const ok = plays(chatWire(), { text: ['ok'] })
+
+  it('reach the model; without any, nothing is said', async () => {
+    const { server, llm } = await connect([ok])
+    const requestOptions = {
+      temperature: 0.1,
+      topP: 0.2,
+      maxOutputTokens: 30,
+      stop: ['END'],
+      seed: 7,
+      presencePenalty: 0.3,
+      frequencyPenalty: 0.4,
+      parallelToolCalls: false,
+    }
+    await collect(llm, asks, asking(requestOptions))
+    await collect(llm, asks)
+    const [first, second] = server.requests.map(({ body }) => body)
+    expect(first).to.deep.include({
+      temperature: 0.1,
+      top_p: 0.2,
+      max_tokens: 30,
+      stop: ['END'],
+      seed: 7,
+      presence_penalty: 0.3,
+      frequency_penalty: 0.4,
+      parallel_tool_calls: false,
+    })
+    expect(second).to.not.have.any.keys('temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'parallel_tool_calls')
+  })
+
+  it('rank below the config, and that below what the orchestrator asks', async () => {
+    const { server, llm } = await connect([ok], { temperature: 0.5, max_output_tokens: 99 })
+    await collect(llm, { ...asks, maxOutputTokens: 50 }, asking({ temperature: 0.1, maxOutputTokens: 30, seed: 7 }))
+    expect(server.requests[0]?.body).to.deep.include({ temperature: 0.5, max_tokens: 50, seed: 7 })
+  })
+
+  it('leave the choice of tools and the form of the answer to the orchestrator', async () => {
+    const { server, llm } = await connect([ok])
+    await collect(llm, asks, asking({ toolChoice: 'required', responseSchema: { type: 'object' } }))
+    expect(server.requests[0]?.body).to.deep.include({ tool_choice: 'auto' })
+    expect(server.requests[0]?.body).not.to.have.property('response_format')
+  })
+
+  it('are left out with a warning where the vendor refuses them, and the model is asked again', async () => {
+    const refusal = refuses("Unsupported value: 'temperature' does not support 0.1 with this model.")
+    const { server, llm, context } = await connect([refusal, ok])
+    expect(textOf(await collect(llm, asks, asking({ temperature: 0.1, seed: 7 })))).to.equal('ok')
+    expect(server.requests[1]?.body).to.deep.include({ seed: 7 })
+    expect(server.requests[1]?.body).not.to.have.property('temperature')
+    expect(context.lines.join()).to.match(/^warn .*: it refuses temperature, which is left out: /)
+  })
+
+  it('fail the request where the config asks for what the vendor refuses', async () => {
+    const { server, llm } = await connect([refuses("'temperature' is not supported.")], { temperature: 0.5 })
+    expect(await failure(collect(llm, asks, asking({ seed: 7 })))).to.contain('status 400')
+    expect(server.requests).to.have.lengthOf(1)
+  })
+
+  it('lose a schema that the server does not know: the orchestrator checks the answer anyway', async () => {
+    const { server, llm } = await connect([refuses('response_format is not available here'), ok])
+    await collect(llm, { ...asks, responseSchema: { type: 'object' } })
+    expect(server.requests.map(({ body }) => 'response_format' in body)).to.deep.equal([true, false])
+  })
+
+  it('come in the words of each vendor; an effort that it does not know is left out', async () => {
+    const { server, llm, context } = await connectClaude([plays(anthropicWire, { text: ['ok'] })])
+    await collect(llm, asks, asking({ reasoningEffort: 'minimal', parallelToolCalls: false }))
+    await collect(llm, asks, asking({ reasoningEffort: 'low' }))
+    const [first, second] = server.requests.map(({ body }) => body)
+    expect(first?.tool_choice).to.deep.equal({ type: 'auto', disable_parallel_tool_use: true })
+    expect([first, second].map((body) => JSON.stringify(body).includes('"effort":"low"'))).to.deep.equal([false, true])
+    expect(context.lines.join()).to.contain("it knows no reasoning effort 'minimal', which is left out")
+  })
+})

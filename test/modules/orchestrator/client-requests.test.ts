@@ -1,0 +1,173 @@
+import type { LLM, LLMPart, LLMRequest, Message, RunEvent } from 'agent-host'
+import { expect } from 'chai'
+import { clockTools, clockFiles as files, runAgent } from '../../support/run-agent.ts'
+
+type Reply = string | LLMPart[]
+
+/** A model that gives these replies and remembers the requests. */
+function scripted(replies: readonly Reply[]) {
+  const asked: LLMRequest[] = []
+  const llm: LLM = {
+    async *generate(request) {
+      const reply = replies[asked.length] ?? 'nothing more'
+      asked.push({ ...request, messages: [...request.messages] })
+      yield* typeof reply === 'string' ? [{ type: 'text' as const, text: reply }] : reply
+      yield { type: 'finish', reason: 'stop' }
+    },
+  }
+  return { llm, asked }
+}
+
+const call = (name: string, args: object = {}, more: object = {}): LLMPart => ({
+  type: 'tool_call',
+  call: { id: `call_${name}`, name, arguments: args as Record<string, unknown>, ...more },
+})
+const agent = (module: string) => ({
+  id: 'agent',
+  modules: [{ id: 'llm', module: 'llm/mock', config: { replies: ['x'] } }, clockTools, { id: 'loop', module }],
+})
+const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+const lookUp = { name: 'look_up', description: 'Looks up.', parameters: { type: 'object' } }
+
+async function ask(module: string, replies: Reply[], facts: object = {}, text: string | Message[] = 'When?') {
+  const { llm, asked } = scripted(replies)
+  const events: RunEvent[] = []
+  const onEvent = (event: RunEvent) => void events.push(event)
+  const run = () => runAgent(agent(module), text, { files, overrides: { llm }, onEvent, ...facts })
+  return { asked, events, outcome: await run().catch((error: Error & { code: string }) => error) }
+}
+
+const LOOP = 'orchestrator/tool-loop'
+const REACT = 'orchestrator/react'
+
+for (const isObserved of [false, true]) {
+  const facts = isObserved ? { onCall: () => {} } : {}
+  describe(`what clients ask of orchestrators${isObserved ? ', with a listener' : ''}`, () => {
+    it('a tool is forced in the first step only', async () => {
+      const replies: Reply[] = [[call('clock', { city: 'Lima' })], 'noon']
+      const { asked } = await ask(LOOP, replies, { ...facts, requestOptions: { toolChoice: { tool: 'clock' } } })
+      expect(asked.map(({ toolChoice }) => toolChoice)).to.deep.equal([{ tool: 'clock' }, undefined])
+    })
+
+    it('a step keeps its reasoning, metadata, attachments and failures, and tells the client what was thought', async () => {
+      const image = { mediaType: 'image/png', data: Uint8Array.of(1) }
+      const tools = {
+        listTools: () => [lookUp, { ...lookUp, name: 'fail' }],
+        executeTool: async (name: string) =>
+          name === 'fail' ? { text: 'no', isError: true } : { text: 'seen', attachments: [image] },
+      }
+      const step: LLMPart[] = [
+        { type: 'reasoning', text: 'I ', blockId: 'a' },
+        { type: 'reasoning', text: 'think', blockId: 'a' },
+        { type: 'reasoning', text: '', blockId: 'a', providerMetadata: { v: { signature: 's' } } },
+        { type: 'reasoning', text: '', blockId: 'b', providerMetadata: { v: { hidden: 'h' } } },
+        { type: 'text', text: 'Wait.', providerMetadata: { v: { item: 'i' } } },
+        call('look_up', {}, { providerMetadata: { v: { call: 'c' } } }),
+        call('fail'),
+      ]
+      const { llm, asked } = scripted([step, 'done'])
+      const events: RunEvent[] = []
+      const onEvent = (event: RunEvent) => void events.push(event)
+      const { trail } = await runAgent(agent(LOOP), 'hi', { files, overrides: { llm, tools }, onEvent, ...facts })
+      const added = [
+        {
+          role: 'assistant',
+          content: 'Wait.',
+          reasoning: [
+            { text: 'I think', providerMetadata: { v: { signature: 's' } } },
+            { text: '', providerMetadata: { v: { hidden: 'h' } } },
+          ],
+          toolCalls: [
+            { id: 'call_look_up', name: 'look_up', arguments: {}, providerMetadata: { v: { call: 'c' } } },
+            { id: 'call_fail', name: 'fail', arguments: {} },
+          ],
+          providerMetadata: { v: { item: 'i' } },
+        },
+        { role: 'tool', content: 'seen', toolCallId: 'call_look_up', attachments: [image] },
+        { role: 'tool', content: 'no', toolCallId: 'call_fail', isError: true },
+      ]
+      expect(asked[1]?.messages.slice(1)).to.deep.equal(added)
+      expect(trail.slice(1, 4)).to.deep.equal(added)
+      expect(events.flatMap((event) => (event.type === 'reasoning' ? [event.text] : []))).to.deep.equal(['I ', 'think'])
+    })
+
+    const forms: [module: string, (json: string) => string][] = [
+      [LOOP, (json) => json],
+      [REACT, (json) => `Thought: I know.\nFinal Answer: ${json}`],
+    ]
+    for (const [module, write] of forms) {
+      it(`${module}: an answer that does not fit the schema goes back once, and nothing of it is sent`, async () => {
+        const requestOptions = { responseSchema: schema }
+        const once = await ask(module, [write('{"n":"1"}'), write('```json\n{"n":1}\n```')], {
+          ...facts,
+          requestOptions,
+        })
+        expect(once.outcome).to.have.property('text', '{"n":1}')
+        expect(once.asked[1]?.messages.at(-1)?.content).to.match(/^That does not fit: n must be number\. Answer with/)
+        const twice = await ask(module, [write('{"n":"1"}'), write('{}'), write('{"n":1}')], {
+          ...facts,
+          requestOptions,
+        })
+        expect(twice.outcome).to.include({ code: 'OUTPUT_INVALID' })
+        expect(twice.asked).to.have.lengthOf(2)
+        expect(twice.events.filter(({ type }) => type === 'text')).to.deep.equal([])
+      })
+    }
+
+    it('what is said before a call is no part of an answer that has a schema', async () => {
+      const replies: Reply[] = [[{ type: 'text', text: 'One moment.' }, call('clock', { city: 'Lima' })], '{"n":1}']
+      const { outcome, asked } = await ask(LOOP, replies, { ...facts, requestOptions: { responseSchema: schema } })
+      expect(outcome).to.have.property('text', '{"n":1}')
+      expect(asked.map(({ responseSchema }) => responseSchema)).to.deep.equal([schema, schema])
+    })
+
+    const answered: Message[] = [
+      { role: 'user', content: 'When?' },
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'look_up', arguments: { q: 1 } }] },
+      { role: 'tool', content: 'at noon', toolCallId: 'c' },
+    ]
+    it('a conversation that ends in the results of tools goes on from them', async () => {
+      const loop = await ask(LOOP, ['Noon.'], { ...facts, clientTools: [lookUp] }, answered)
+      expect(loop.asked[0]?.messages).to.deep.equal(answered)
+      const react = await ask(REACT, ['Final Answer: Noon.'], { ...facts, clientTools: [lookUp] }, answered)
+      expect(react.asked[0]?.messages.slice(1)).to.deep.equal([
+        { role: 'user', content: 'When?' },
+        { role: 'assistant', content: 'Action: look_up\nAction Input: {"q":1}' },
+        { role: 'user', content: 'Observation: at noon' },
+      ])
+      expect([loop.outcome, react.outcome].map((outcome) => (outcome as { text: string }).text)).to.deep.equal([
+        'Noon.',
+        'Noon.',
+      ])
+    })
+
+    it('a pipeline whose handler waits for a client goes on with the result, each stage asked its own question', async () => {
+      const pipeline = {
+        id: 'agent',
+        modules: [
+          { id: 'llm', module: 'llm/mock', config: { replies: ['x'] } },
+          { id: 'stage', module: 'orchestrator/stage' },
+          { id: 'first', module: LOOP },
+          { id: 'second', module: LOOP },
+          { id: 'line', module: 'orchestrator/pipeline' },
+        ],
+        exchange: [
+          { module: '__entry__', protocol: 'TextMessageHandler', provider: 'line' },
+          { module: 'line', protocol: 'TextMessageHandler', provider: ['first', 'second'] },
+        ],
+      }
+      const requestOptions = { toolChoice: 'required' as const, responseSchema: schema }
+      const { llm, asked } = scripted(['draft', '{"n":2}'])
+      const { text } = await runAgent(pipeline, answered, { overrides: { llm }, requestOptions, ...facts })
+      expect(text).to.equal('{"n":2}')
+      expect(asked.map(({ messages }) => [messages[0]?.content, messages.at(-1)?.content])).to.deep.equal([
+        ['When?', 'at noon'],
+        ['draft', 'at noon'],
+      ])
+      expect(asked.map(({ toolChoice, responseSchema }) => [toolChoice, responseSchema])).to.deep.equal([
+        ['required', undefined],
+        [undefined, schema],
+      ])
+    })
+  })
+}
