@@ -134,7 +134,7 @@ export function describeVendor(vendor: VendorCase): void {
       { type: 'text', text: 'I look.' },
       { type: 'tool_call', call: { id: 'call_a', name: 'weather', arguments: { city: 'Oslo' } } },
       { type: 'tool_call', call: { id: 'call_b', name: 'weather', arguments: { city: 'Lima' } } },
-      { type: 'usage', usage: { ...USAGE, ...vendor.usage } },
+      { type: 'usage', usage: { ...USAGE, ...vendor.usage }, model: 'm' },
       { type: 'finish', reason: 'tool_calls' },
     ])
   })

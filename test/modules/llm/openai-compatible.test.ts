@@ -83,7 +83,11 @@ describe('llm/openai-compatible', () => {
       { type: 'text', text: 'ok' },
       { type: 'tool_call', call: { id: 'a', name: 'first', arguments: { x: 1 } } },
       { type: 'tool_call', call: { id: 'b', name: 'second', arguments: {} } },
-      { type: 'usage', usage: { inputTokens: 11, outputTokens: 7, cachedInputTokens: 5, reasoningTokens: 2 } },
+      {
+        type: 'usage',
+        usage: { inputTokens: 11, outputTokens: 7, cachedInputTokens: 5, reasoningTokens: 2 },
+        model: 'm',
+      },
       { type: 'finish', reason: 'tool_calls' },
     ])
   })
