@@ -123,4 +123,15 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     await page.reload()
     await first.getByText('quick').first().waitFor()
   })
+
+  it('calls one tool alone, by a form from its schema', async () => {
+    await ui.complete('finder', 'keys')
+    const page = await ui.open('#/agents/finder?module=near')
+    await page.getByText('look_near').first().click()
+    await page.getByLabel('what').fill('glasses')
+    await page.getByRole('button', { name: 'Call look_near' }).click()
+    await see(page, 'found glasses')
+    await page.getByRole('link', { name: 'See the run' }).click()
+    await see(page, 'look_near(glasses)')
+  })
 })

@@ -9,6 +9,7 @@ import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import { PROBLEM_FIELDS, type Problem } from '../types.ts'
+import { ToolForm } from './tool-form.tsx'
 import { WiringGraph } from './wiring-graph.tsx'
 import type { ExchangeRow, ModuleSummary } from './wiring-layout.ts'
 
@@ -61,7 +62,7 @@ const VIEWS = [
   { name: 'loads', title: 'Loads' },
 ] as const
 
-export function AgentScreen({ route }: ScreenProps) {
+export function AgentScreen({ route, server }: ScreenProps) {
   const id = route.path[1] ?? ''
   const { data, error, reload } = useQuery<{ agent_config: AgentDetails }>(QUERY, { id })
   useLive('agents', reload)
@@ -107,7 +108,12 @@ export function AgentScreen({ route }: ScreenProps) {
       <LatestProblem load={agent.loads[0]} />
       <Tabs label="Views of the agent" tabs={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
       {view === 'wiring' && (
-        <Wiring agent={agent} selected={route.query.module ?? ''} onSelect={(module) => show({ module })} />
+        <Wiring
+          agent={agent}
+          selected={route.query.module ?? ''}
+          canCall={server?.development ?? false}
+          onSelect={(module) => show({ module })}
+        />
       )}
       {view === 'definition' && <Definition text={agent.definition} />}
       {view === 'loads' && <Loads loads={agent.loads} />}
@@ -143,10 +149,11 @@ function ProblemText({ problem: { file, line, column, message, suggestions } }: 
 interface WiringProps {
   readonly agent: AgentDetails
   readonly selected: string
+  readonly canCall: boolean
   readonly onSelect: (module: string) => void
 }
 
-function Wiring({ agent, selected, onSelect }: WiringProps) {
+function Wiring({ agent, selected, canCall, onSelect }: WiringProps) {
   const module = agent.modules.find(({ id }) => id === selected)
   return (
     <div class="split">
@@ -154,7 +161,13 @@ function Wiring({ agent, selected, onSelect }: WiringProps) {
         <WiringGraph modules={agent.modules} exchange={agent.exchange} selected={selected} onSelect={onSelect} />
       </section>
       {module ? (
-        <ModulePanel module={module} exchange={agent.exchange} onClose={() => onSelect('')} />
+        <ModulePanel
+          module={module}
+          exchange={agent.exchange}
+          agentId={agent.id}
+          canCall={canCall}
+          onClose={() => onSelect('')}
+        />
       ) : (
         <aside class="panel side">
           <Empty title="Choose a module">Its config, source and tools are shown here.</Empty>
@@ -174,10 +187,12 @@ const SOURCES: Readonly<Record<string, string>> = {
 interface ModulePanelProps {
   readonly module: ModuleDetails
   readonly exchange: readonly ExchangeRow[]
+  readonly agentId: string
+  readonly canCall: boolean
   readonly onClose: () => void
 }
 
-function ModulePanel({ module, exchange, onClose }: ModulePanelProps) {
+function ModulePanel({ module, exchange, agentId, canCall, onClose }: ModulePanelProps) {
   const own = exchange.filter(({ module: id }) => id === module.id)
   return (
     <aside class="panel side" aria-label={`Module ${module.id}`}>
@@ -215,12 +230,22 @@ function ModulePanel({ module, exchange, onClose }: ModulePanelProps) {
       </dl>
       <h3>Config</h3>
       <JsonTree value={module.config} label="config" />
-      {module.provides.includes('ToolProvider') && <Tools tools={module.tools} />}
+      {module.provides.includes('ToolProvider') && (
+        <Tools agentId={agentId} moduleId={module.id} tools={module.tools} canCall={canCall} />
+      )}
     </aside>
   )
 }
 
-function Tools({ tools }: { tools: readonly Tool[] | null }) {
+interface ToolsProps {
+  readonly agentId: string
+  readonly moduleId: string
+  readonly tools: readonly Tool[] | null
+  /** Under `agent-host dev`. */
+  readonly canCall: boolean
+}
+
+function Tools({ agentId, moduleId, tools, canCall }: ToolsProps) {
   return (
     <>
       <h3>Tools</h3>
@@ -232,6 +257,7 @@ function Tools({ tools }: { tools: readonly Tool[] | null }) {
           </summary>
           <p>{description}</p>
           <JsonTree value={parameters} label={`parameters of ${name}`} />
+          {canCall && <ToolForm agentId={agentId} moduleId={moduleId} name={name} parameters={parameters} />}
         </details>
       ))}
     </>

@@ -1,7 +1,7 @@
 import { Choice } from '../components/choice.tsx'
 import { Figure } from '../components/figure.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
-import { formatCount, formatDuration, formatPercent, participantName } from '../format.ts'
+import { formatCost, formatCount, formatDuration, formatPercent, participantName } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import type { Numbers } from '../types.ts'
@@ -83,6 +83,7 @@ function Totals({ total, what }: { total: Numbers; what: string }) {
       <Figure name="First text" value={formatDuration(total.first_text_p50_ms)} />
       <Figure name="Tokens in" value={formatCount(total.input_tokens)} />
       <Figure name="Tokens out" value={formatCount(total.output_tokens)} />
+      {total.cost !== null && <Figure name="Cost" value={formatCost(total.cost)} />}
     </dl>
   )
 }
