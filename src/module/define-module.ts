@@ -73,6 +73,10 @@ interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends
   readonly attachments?: readonly string[] | 'model'
 }
 
+/** Version of the interface that modules are written for; it grows when a module of an earlier one would no longer work. */
+export const API_VERSION = 1
+
+/** Its value is the version that a module was written for. */
 const moduleMark = Symbol.for('agent-host.module')
 
 /**
@@ -95,13 +99,18 @@ export function defineModule<
     scope: 'instance' as const,
     attachments: [],
     ...facts,
-    [moduleMark]: true,
+    [moduleMark]: API_VERSION,
   })
 }
 
 /** Whether a value came out of {@link defineModule}. */
 export function isModule(value: unknown): value is Module {
   return typeof value === 'object' && value !== null && moduleMark in value
+}
+
+/** Version of the module interface that a module was written for. */
+export function apiOf(module: Module): number {
+  return Number((module as { [moduleMark]?: unknown })[moduleMark])
 }
 
 function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TObject>>): string | undefined {

@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { AgentSchema } from '../definition/definition.ts'
-import { type LoadedModule, listLibrary, listModules, ModuleLoader } from './load-module.ts'
+import { type LoadedModule, listKnownModules, ModuleLoader } from './load-module.ts'
 import { ProjectCode } from './project-code.ts'
 
 /** A JSON Schema, as far as it is looked into here. */
@@ -37,7 +36,7 @@ const MODULE_DESCRIPTIONS: Readonly<Record<string, string>> = {
  */
 export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchema> {
   const loader = new ModuleLoader(projectDir, new ProjectCode(projectDir))
-  const references = [...new Set([...listModules(join(projectDir, 'modules')), ...listLibrary()])].sort()
+  const references = listKnownModules(projectDir)
   const loaded = await Promise.all(references.map((reference) => loader.load(reference).catch(() => undefined)))
   const modules = loaded.flatMap((module) => module ?? [])
   const schema = JSON.parse(JSON.stringify(AgentSchema)) as { properties: Record<string, JsonSchema> }

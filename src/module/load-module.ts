@@ -1,14 +1,21 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Compile, type Validator } from 'typebox/compile'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { isModule, type Module } from './define-module.ts'
+import { apiOf, isModule, type Module } from './define-module.ts'
 import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
-import type { ProjectCode } from './project-code.ts'
+import { isForNode, type ProjectCode } from './project-code.ts'
+import {
+  checkApi,
+  checkPackageApi,
+  findModulePackage,
+  listModulePackages,
+  type ModulePackage,
+  packageNameOf,
+} from './project-packages.ts'
 
 /**
  * Where a module came from; `ejected` is the project's own copy of one of the library, `program` a module that was handed
@@ -71,10 +78,11 @@ export class ModuleLoader {
 
   async #load(reference: string): Promise<LoadedModule> {
     const [path = '', exportName = 'default'] = reference.split('#')
-    const found = this.#find(reference, path)
+    const found = await this.#find(reference, path)
     const { exports, files } = await this.#import(found)
-    const module = exports[exportName]
+    const module = pickExport(exports, exportName)
     if (!isModule(module)) throw notAModule(reference, exportName, exports)
+    checkApi(apiOf(module), `The module '${reference}'`)
     return {
       module,
       reference,
@@ -84,7 +92,7 @@ export class ModuleLoader {
     }
   }
 
-  #find(reference: string, path: string): Found {
+  async #find(reference: string, path: string): Promise<Found> {
     if (isFilePath(path)) return this.#findFile(reference, path)
     if (path === '' || isAbsolute(path) || path.split(/[\\/]/).some((part) => part === '..' || part === '')) {
       throw new HostError('MODULE_NOT_FOUND', `'${reference}' is not a module reference.`, {
@@ -106,26 +114,63 @@ export class ModuleLoader {
     })
   }
 
-  #findPackage(reference: string, path: string): Found {
+  async #findPackage(reference: string, path: string): Promise<Found> {
+    const name = packageNameOf(path)
+    checkPackageApi(name, this.#projectDir)
+    const declared = this.#findDeclared(name, path)
+    if (declared) return { source: 'package', target: declared }
     try {
-      const require = createRequire(join(this.#projectDir, 'package.json'))
-      return { source: 'package', target: require.resolve(path) }
+      return { source: 'package', target: await this.#code.resolve(path) }
     } catch (cause) {
-      const known = [...listModules(join(this.#projectDir, 'modules')), ...listLibrary()]
       const places = path.startsWith('@')
         ? 'among the packages of the project'
         : "in the project's modules/ or the library"
       throw new HostError('MODULE_NOT_FOUND', `The module '${reference}' was not found ${places}.`, {
-        suggestions: [...didYouMean(path, known), `Modules of the library: ${listLibrary().join(', ')}.`],
+        suggestions: [
+          ...didYouMean(path, listKnownModules(this.#projectDir)),
+          ...(path.startsWith('@') && cause instanceof HostError ? cause.suggestions : []),
+          `Modules of the library: ${listLibrary().join(', ')}.`,
+        ],
         cause,
       })
     }
   }
 
+  /** In the folder of modules that a package declares, with no need for `exports`. */
+  #findDeclared(name: string, path: string): string | undefined {
+    const folder = findModulePackage(name, this.#projectDir)?.modules
+    if (folder === undefined || path === name) return undefined
+    const stem = join(folder, path.slice(name.length + 1))
+    const file = MODULE_EXTENSIONS.map((extension) => `${stem}${extension}`).find((candidate) => existsSync(candidate))
+    if (file === undefined) return undefined
+    const real = realpathSync(file)
+    return isForNode(real) ? pathToFileURL(real).href : real
+  }
+
   async #import({ source, target }: Found): Promise<{ exports: Record<string, unknown>; files: readonly string[] }> {
     if (source === 'library') return { exports: await import(target), files: [] }
-    return this.#code.load(target)
+    return this.#code.import(target)
   }
+}
+
+/** A CommonJS package may have put its exports, or its default export, one level down. */
+function pickExport(exports: Record<string, unknown>, name: string): unknown {
+  const value = exports[name]
+  if (isModule(value)) return value
+  const inner = (exports.default as Record<string, unknown> | null | undefined)?.[name]
+  return inner === undefined ? value : inner
+}
+
+/** References of every module that a project can name without a path: its own, those of its packages, the library's. */
+export function listKnownModules(projectDir: string): string[] {
+  const ofPackages = listModulePackages(projectDir).flatMap(listPackageModules)
+  return [...new Set([...listModules(join(projectDir, 'modules')), ...ofPackages, ...listLibrary()])].sort()
+}
+
+/** References of the modules of a package. */
+export function listPackageModules({ name, modules }: ModulePackage): string[] {
+  const references = listModules(modules).filter((reference) => !/(^|\/)lib\//.test(reference))
+  return references.map((reference) => `${name}/${reference}`)
 }
 
 /** Every module of the library, as a reference names it, in alphabetical order. What is in a `lib/` is no module. */

@@ -6,6 +6,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type {
   BuildFailure,
+  BuildOptions,
   ImportKind,
   Loader,
   Message,
@@ -19,6 +20,8 @@ import { HostError, messageOf } from '../errors.ts'
 import { findStackPlace } from './find-stack-place.ts'
 import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
+import { packageNameOf } from './project-packages.ts'
+import { shareInstallation } from './share-installation.ts'
 
 /** A file of the project, loaded, with every file of the project that it consists of (absolute paths). */
 export interface LoadedFile {
@@ -59,6 +62,51 @@ export class ProjectCode {
     return this.#loads.get(file, () => this.#bundleAndImport(file))
   }
 
+  /**
+   * Finds a package as the project's code does: first in the project, then among agent-host's own.
+   *
+   * @returns a file URL for what Node loads itself, an absolute path for TypeScript and for packages that are linked
+   * @throws HostError `MODULE_NOT_FOUND`
+   */
+  async resolve(specifier: string): Promise<string> {
+    const { build } = await import('esbuild')
+    let found: OnResolveResult | undefined
+    const capture: Plugin = {
+      name: 'capture',
+      setup(context) {
+        context.onResolve({ filter: /^[^./]/ }, async ({ path, resolveDir, kind, pluginData }) => {
+          if (pluginData === MARK) return undefined
+          found = await resolvePackage(context, path, resolveDir, kind)
+          return { path, external: true }
+        })
+      },
+    }
+    const contents = `import ${JSON.stringify(specifier)}`
+    const stdin = { contents, resolveDir: this.#projectDir }
+    await build({ stdin, ...RESOLUTION, bundle: true, write: false, logLevel: 'silent', plugins: [capture] })
+    if (found?.path !== undefined) return found.path
+    const [{ text, notes } = { text: `There is no package '${specifier}'.`, notes: [] }] = found?.errors ?? []
+    const suggestions = (notes ?? []).flatMap(({ text: note }) => note ?? [])
+    throw new HostError('MODULE_NOT_FOUND', text ?? '', { suggestions })
+  }
+
+  /**
+   * Imports what {@link ProjectCode.resolve} found. A package that Node loads itself is loaded once, for everybody.
+   *
+   * @throws HostError `MODULE_INVALID`
+   */
+  async import(target: string): Promise<LoadedFile> {
+    if (!target.startsWith('file:')) return this.load(target)
+    shareInstallation()
+    const file = fileURLToPath(target)
+    try {
+      return { exports: await this.#withinTimeout(import(target), file), files: [] }
+    } catch (cause) {
+      if (cause instanceof HostError && cause.message.startsWith(this.#name(file))) throw cause
+      throw new HostError('MODULE_INVALID', `${this.#name(file)}: ${messageOf(cause)}`, { cause })
+    }
+  }
+
   /** Has everything that consists of one of these files (absolute paths) loaded anew when it is asked for again. */
   forget(changed: ReadonlySet<string>): void {
     this.#loads.forget(changed)
@@ -89,13 +137,11 @@ export class ProjectCode {
       write: false,
       metafile: true,
       format: 'esm',
-      platform: 'node',
       target: 'node20',
+      ...RESOLUTION,
       sourcemap: 'inline',
       sourcesContent: false,
       logLevel: 'silent',
-      // Without an own list esbuild adds the condition `module`, and would load other files than Node does.
-      conditions: [],
       plugins: [keepOutside(), keepImportMeta()],
     }).catch((failure: BuildFailure) => {
       throw this.#explainBuildFailure(file, failure)
@@ -113,16 +159,19 @@ export class ProjectCode {
     const importing = this.#imports.get(hash) ?? import(pathToFileURL(bundle).href)
     this.#imports.set(hash, importing)
     importing.catch(() => this.#imports.delete(hash))
-    const late = () => {
-      const seconds = this.#loadTimeoutMs / 1000
-      return new HostError('MODULE_INVALID', `${this.#name(file)} did not finish loading within ${seconds} seconds.`)
-    }
     try {
-      return await withDeadline(importing, this.#loadTimeoutMs, late)
+      return await this.#withinTimeout(importing, file)
     } catch (cause) {
       if (cause instanceof HostError && cause.message.includes(this.#name(file))) throw cause
       throw new HostError('MODULE_INVALID', `${this.#placeOf(cause, file)}: ${messageOf(cause)}`, { cause })
     }
+  }
+
+  #withinTimeout<T>(importing: Promise<T>, file: string): Promise<T> {
+    return withDeadline(importing, this.#loadTimeoutMs, () => {
+      const seconds = this.#loadTimeoutMs / 1000
+      return new HostError('MODULE_INVALID', `${this.#name(file)} did not finish loading within ${seconds} seconds.`)
+    })
   }
 
   #explainBuildFailure(file: string, failure: BuildFailure): HostError {
@@ -164,6 +213,9 @@ function stripNamespace(path: string): string {
   return path.replace(/^(file|project):/, '')
 }
 
+/** Without an own list of conditions esbuild adds `module`, and would load other files than Node does. */
+const RESOLUTION: Pick<BuildOptions, 'platform' | 'conditions'> = { platform: 'node', conditions: [] }
+
 const MARK = Symbol('already resolved here')
 
 /** Leaves npm packages where they are, under their full address: the bundle lies outside the project. */
@@ -197,17 +249,14 @@ async function resolvePackage(
   }
   if (found.errors.length > 0) {
     const text = `The package '${path}' is not installed.`
-    return { errors: [{ text, notes: [{ text: `npm install ${packageName(path)}` }] }] }
+    return { errors: [{ text, notes: [{ text: `npm install ${packageNameOf(path)}` }] }] }
   }
-  const isPackage = /[\\/]node_modules[\\/]/.test(found.path) && !/\.[cm]?tsx?$/.test(found.path)
-  return isPackage ? { path: pathToFileURL(found.path).href, external: true } : { path: found.path }
+  return isForNode(found.path) ? { path: pathToFileURL(found.path).href, external: true } : { path: found.path }
 }
 
-function packageName(specifier: string): string {
-  return specifier
-    .split('/')
-    .slice(0, specifier.startsWith('@') ? 2 : 1)
-    .join('/')
+/** Reports whether a file (absolute path) belongs to an installed package, in a form that Node loads as it is. */
+export function isForNode(path: string): boolean {
+  return /[\\/]node_modules[\\/]/.test(path) && !/\.[cm]?tsx?$/.test(path)
 }
 
 const LOADERS: Readonly<Record<string, Loader>> = { ts: 'ts', mts: 'ts', cts: 'ts', tsx: 'tsx', jsx: 'jsx' }

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { TObject } from 'typebox'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Redact } from '../trace/redact.ts'
@@ -23,6 +24,8 @@ export interface AdapterOptions {
   readonly describeFailure: (error: unknown) => string
   /** Only for the adapters that have a key of their own. */
   readonly apiKey?: string | undefined
+  /** Options of this adapter alone, checked against its `config` schema where it has one. */
+  readonly config: Readonly<Record<string, unknown>>
 }
 
 /** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
@@ -35,4 +38,8 @@ export interface Adapter {
   checkReady?(): Promise<void>
 }
 
-export type AdapterClass = new (options: AdapterOptions) => Adapter
+export interface AdapterClass {
+  new (options: AdapterOptions): Adapter
+  /** JSON Schema of the adapter's own options; defaults are filled in, and texts converted. */
+  readonly config?: TObject
+}

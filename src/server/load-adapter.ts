@@ -1,8 +1,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
 import { didYouMean } from '../definition/nearest-name.ts'
+import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError } from '../errors.ts'
 import { ProjectCode } from '../module/project-code.ts'
+import { checkPackageApi, packageNameOf } from '../module/project-packages.ts'
 import type { AdapterClass } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import type { ServerOptions } from './options.ts'
@@ -38,28 +42,83 @@ export interface LoadedAdapter {
   readonly name: string
   readonly Adapter: AdapterClass
   readonly apiKey: string | undefined
+  /** Its own options, checked. */
+  readonly config: Readonly<Record<string, unknown>>
 }
 
 /**
+ * Loads adapters with the options that are theirs alone.
+ *
+ * @throws HostError `ADAPTER_NOT_FOUND`, `MODULE_INVALID`; `OPTION_INVALID` for options that do not fit, or whose adapter is not
+ *   among them
+ */
+export async function loadAdapters(paths: Iterable<string>, options: ServerOptions): Promise<LoadedAdapter[]> {
+  const found = await Promise.all([...paths].map((path) => loadAdapter(path, options)))
+  const names = found.map(({ name }) => name)
+  const unknownName = Object.keys(options.adapterOptions).find((name) => !names.includes(name))
+  if (unknownName !== undefined) {
+    const message = `There are options for '${unknownName}', and no such adapter is served.`
+    throw new HostError('OPTION_INVALID', message, { suggestions: didYouMean(unknownName, names) })
+  }
+  return found.map((loaded) => ({ ...loaded, config: readConfig(loaded, options.adapterOptions[loaded.name] ?? {}) }))
+}
+
+function readConfig({ name, Adapter: { config: schema } }: FoundAdapter, given: Readonly<Record<string, unknown>>) {
+  if (schema === undefined) return given
+  const value = Value.Default(schema, Value.Convert(schema, structuredClone(given))) as Record<string, unknown>
+  const [problem] = findValueProblems(schema, Compile(schema), value)
+  if (problem === undefined) return value
+  throw new HostError('OPTION_INVALID', `Options of ${name}: ${problem.message}`, { suggestions: problem.suggestions })
+}
+
+type FoundAdapter = Omit<LoadedAdapter, 'config'>
+
+/**
  * The adapter that a path names: the last segment of a dotted path picks a built-in one; `adapters.slack.SlackAdapter` is
- * the export `SlackAdapter` of the project's `adapters/slack.ts`; `./path.ts#Name` names file and export.
+ * the export `SlackAdapter` of the project's `adapters/slack.ts`; `./path.ts#Name` names file and export, `@acme/slack#SlackAdapter`
+ * an npm package of the project.
  *
  * @throws HostError `ADAPTER_NOT_FOUND`; `MODULE_INVALID` when a file of the project cannot be loaded
  */
-export async function loadAdapter(path: string, options: ServerOptions): Promise<LoadedAdapter> {
+async function loadAdapter(path: string, options: ServerOptions): Promise<FoundAdapter> {
   const name = adapterName(path)
   if (!path.startsWith('./') && Object.hasOwn(BUILT_IN, name)) {
     const builtIn = BUILT_IN[name] as BuiltIn
     return { name, Adapter: await builtIn.load(), apiKey: builtIn.apiKey?.(options) }
   }
-  const { file, exportName } = locateInProject(path, options.projectDir)
-  const { exports } = await new ProjectCode(options.projectDir).load(file)
+  const { file, exportName, exports } = await importAdapter(path, options.projectDir)
   const found = exports[exportName]
   if (isAdapterClass(found))
     return { name: exportName === 'default' ? path : exportName, Adapter: found, apiKey: undefined }
   throw new HostError('ADAPTER_NOT_FOUND', `${file} has no export '${exportName}' that is an adapter.`, {
     suggestions: ['An adapter is a class with a method adapt(app).', ...didYouMean(exportName, Object.keys(exports))],
   })
+}
+
+interface ImportedAdapter {
+  readonly file: string
+  readonly exportName: string
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+async function importAdapter(path: string, projectDir: string): Promise<ImportedAdapter> {
+  const code = new ProjectCode(projectDir)
+  const isPackage = path.startsWith('@') || (path.includes('#') && !path.startsWith('./'))
+  if (!isPackage) {
+    const located = locateInProject(path, projectDir)
+    return { ...located, exports: (await code.load(located.file)).exports }
+  }
+  const [file = '', exportName = 'default'] = path.split('#')
+  checkPackageApi(packageNameOf(file), projectDir)
+  try {
+    const { exports } = await code.import(await code.resolve(file))
+    // A CommonJS package may have put its exports one level down.
+    const inner = exports[exportName] === undefined ? (exports.default as Record<string, unknown>) : undefined
+    return { file, exportName, exports: inner ?? exports }
+  } catch (error) {
+    if (!(error instanceof HostError) || error.code !== 'MODULE_NOT_FOUND') throw error
+    throw notFound(path, [error.message, ...error.suggestions])
+  }
 }
 
 function locateInProject(path: string, projectDir: string): { file: string; exportName: string } {

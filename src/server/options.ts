@@ -9,6 +9,8 @@ export interface ServerOptions extends ProjectOptions {
   /** Whether `agent-host dev` serves: the debug UI may then act (call a tool, clear traces), not only look. */
   readonly development: boolean
   readonly adapters: readonly string[]
+  /** Options of single adapters, by the adapter's name. */
+  readonly adapterOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly host: string
   readonly port: number
   readonly compatApiKey?: string | undefined
@@ -57,6 +59,14 @@ type Facts = {
 export const SERVER_OPTIONS: Facts = {
   agentDir: text('agent-dir', './agents', 'Folder of the agent files'),
   adapters: list('adapter', 'Adapter to serve, by its dotted path or ./file.ts#Name; can be given several times'),
+  adapterOptions: {
+    flag: 'adapter-option',
+    variable: 'AGENT_HOST_ADAPTER_OPTION',
+    description: 'Option of one adapter, as <Adapter>.<option>=<value>; can be given several times',
+    kind: 'list',
+    default: Object.freeze({}),
+    read: readAdapterOptions,
+  },
   host: text('host', '127.0.0.1', 'Address to bind'),
   port: number('port', 8000, 'Port; 0 takes a free one', { min: 0, max: 65_535 }),
   debug: {
@@ -215,6 +225,20 @@ function key(flag: string, variable: string, description: string): OptionSpec<st
 
 function variableOf(flag: string): string {
   return `AGENT_HOST_${flag.toUpperCase().replaceAll('-', '_')}`
+}
+
+function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw))
+    return structuredClone(raw) as Record<string, Record<string, unknown>>
+  const options: Record<string, Record<string, string>> = {}
+  for (const text of [raw].flat()) {
+    const [, adapter, name, value] = /^([\w-]+)\.([\w-]+)=(.*)$/s.exec(String(text)) ?? []
+    if (adapter === undefined || name === undefined) {
+      throw new Error(`must look like SlackAdapter.channel=general, not '${text}'`)
+    }
+    options[adapter] = { ...options[adapter], [name]: value ?? '' }
+  }
+  return options
 }
 
 function readText(raw: unknown): string {

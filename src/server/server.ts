@@ -20,7 +20,7 @@ import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorRe
 import { EventStreams } from './event-streams.ts'
 import { checkHost, isLoopback } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
-import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapter } from './load-adapter.ts'
+import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
 import { resolveServerOptions, type ServerOptions } from './options.ts'
 import { answerProbes, isProbe } from './probes.ts'
 
@@ -62,7 +62,7 @@ const LAST_FRAME_MS = 1000
 export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<AgentServer> {
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
-  const adapters = await Promise.all([...pathsOf(options)].map((path) => loadAdapter(path, options)))
+  const adapters = await loadAdapters(pathsOf(options), options)
   const redact = makeRedact(process.env)
   const log = await openLog(options, redact)
   const project = await openProject(options, { redact, log })
@@ -255,11 +255,11 @@ async function addAdapters(
   app: FastifyInstance,
   options: ServerOptions,
   loaded: readonly LoadedAdapter[],
-  shared: Omit<AdapterOptions, 'options' | 'log' | 'apiKey'>,
+  shared: Omit<AdapterOptions, 'options' | 'log' | 'apiKey' | 'config'>,
 ): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
-  for (const { name, Adapter, apiKey } of loaded) {
-    const adapter = new Adapter({ ...shared, options, log: app.log, apiKey })
+  for (const { name, Adapter, apiKey, config } of loaded) {
+    const adapter = new Adapter({ ...shared, options, log: app.log, apiKey, config })
     await app.register(async (scope) => adapter.adapt(scope))
     adapters.push({ name, adapter })
   }

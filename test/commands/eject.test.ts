@@ -204,6 +204,25 @@ describe('eject list', () => {
     for (const line of lines.filter((each) => each.startsWith('  '))) expect(line).to.match(/^ {2}\S+ {2,}\S.*\.$/)
   })
 
+  it('lists the modules of installed packages too', async () => {
+    const { dir } = await makeProject({
+      'package.json': '{ "dependencies": { "@acme/kit": "1.0.0" } }',
+      'node_modules/@acme/kit/package.json':
+        '{ "name": "@acme/kit", "type": "module", "agent-host": { "modules": "./modules", "api": 1 } }',
+      'node_modules/@acme/kit/modules/rag.js': `import { defineModule, TextMessageHandler } from 'agent-host'
+        export default defineModule({ name: 'Rag', description: 'Looks things up.', provides: [TextMessageHandler], create: () => ({ handleText() {} }) })`,
+    })
+    const { stdout } = await runCli(['eject', 'list'], { cwd: dir })
+    expect(stdout.trimEnd().split('\n').slice(-2)).to.deep.equal([
+      '@acme/kit (npm package)',
+      '  @acme/kit/rag  Looks things up.',
+    ])
+    const json = await runCli(['eject', 'list', '--json'], { cwd: dir })
+    expect((JSON.parse(json.stdout) as { installed: object[] }).installed).to.deep.equal([
+      { name: '@acme/kit/rag', description: 'Looks things up.', package: '@acme/kit' },
+    ])
+  })
+
   it('--json tells programs what was ejected and whether it was changed since', async () => {
     const project = await makeEjected('llm/offline', 'llm/mock', 'echo', 'conversation')
     await edit(project, 'modules/llm/lib/offline-choice.ts', 'export', '/* mine */ export')

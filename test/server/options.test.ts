@@ -21,6 +21,7 @@ describe('server options', () => {
       projectDir: '/project',
       agentDir: '/project/agents',
       adapters: [],
+      adapterOptions: {},
       host: '127.0.0.1',
       port: 8000,
       debug: false,

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
+import type { HostError } from 'agent-host'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { chat, closeServers, makeServer, probeSeen, readEvents } from '../support/server.ts'
@@ -310,6 +311,44 @@ export class Faulty { adapt(app) {
       'An adapter is a class with a method adapt(app).',
       "Did you mean 'More'?",
     ])
+  })
+
+  it('loads adapters from packages, with options of their own', async () => {
+    const files = {
+      'node_modules/@acme/slack/package.json':
+        '{ "name": "@acme/slack", "type": "module", "exports": "./index.js", "agent-host": { "api": 1 } }',
+      'node_modules/@acme/slack/index.js': `import { Type } from 'agent-host'
+        export class SlackAdapter {
+          static config = Type.Object({ channel: Type.String(), retries: Type.Integer({ default: 3 }), loud: Type.Boolean({ default: false }) })
+          constructor({ config }) { this.config = config }
+          adapt(app) { app.get('/slack', () => this.config) }
+        }`,
+      'node_modules/old-style/package.json': '{ "name": "old-style", "main": "index.js" }',
+      'node_modules/old-style/index.js': `module.exports = { Plain: class { adapt(app) { app.get('/plain', () => 'plain') } } }`,
+      'node_modules/later/package.json': '{ "name": "later", "exports": "./index.js", "agent-host": { "api": 9 } }',
+    }
+    const adapterOptions = ['SlackAdapter.channel=a, b', 'SlackAdapter.loud=true'] as never
+    const { app } = await makeServer(
+      { adapters: ['@acme/slack#SlackAdapter', 'old-style#Plain'], adapterOptions },
+      files,
+    )
+    expect((await app.inject('/slack')).json()).to.deep.equal({ channel: 'a, b', retries: 3, loud: true })
+    expect((await app.inject('/plain')).body).to.equal('plain')
+    const refusal = (adapters: string[], options = {}) =>
+      makeServer({ adapters, adapterOptions: options }, files).then(
+        () => 'It was built.',
+        ({ code, message }: HostError) => `${code} ${message}`,
+      )
+    expect(await refusal(['@acme/slack#SlackAdapter'])).to.equal(
+      'OPTION_INVALID Options of SlackAdapter: channel is missing.',
+    )
+    expect(await refusal(['old-style#Plain'], { Plan: { a: 1 } })).to.equal(
+      "OPTION_INVALID There are options for 'Plan', and no such adapter is served.",
+    )
+    expect(await refusal(['later#Later'])).to.match(/^MODULE_INVALID The package 'later' was written for version 9/)
+    expect(await refusal(['@acme/none#None'])).to.equal(
+      "ADAPTER_NOT_FOUND The adapter '@acme/none#None' was not found.",
+    )
   })
 
   it('refuses options that do not fit, and to be reached from elsewhere without a key when asked to', async () => {

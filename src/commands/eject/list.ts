@@ -5,11 +5,13 @@ import { packageOf } from '../../project/find-items.ts'
 import { BaseCommand } from '../base-command.ts'
 import { destFlag } from '../eject.ts'
 import type { Offer } from './choose-items.ts'
+import type { PackageItem } from './offer-items.ts'
 
 type Item = Offer & ItemState
 
 export default class EjectList extends BaseCommand {
-  static override description = 'Lists the packages and modules of the library, and which are in modules/ already.'
+  static override description =
+    'Lists the modules of the library, which are in modules/ already, and the modules of installed packages.'
   static override examples = ['<%= config.bin %> eject list', '<%= config.bin %> eject list --json']
   static override flags = {
     dest: destFlag,
@@ -20,10 +22,14 @@ export default class EjectList extends BaseCommand {
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(EjectList)
-    const { offerItems } = await import('./offer-items.ts')
-    const packages = byPackage(await offerItems(resolve(flags.dest ?? '.')))
-    if (flags.json) this.log(JSON.stringify({ packages: [...packages].map(toJson) }, null, 2))
-    else for (const line of toText(packages)) this.log(line)
+    const { listPackageItems, offerItems } = await import('./offer-items.ts')
+    const folder = resolve(flags.dest ?? '.')
+    const packages = byPackage(await offerItems(folder))
+    const installed = await listPackageItems(folder)
+    if (flags.json) {
+      const modules = installed.map(({ reference, ...item }) => ({ name: reference, ...item }))
+      this.log(JSON.stringify({ packages: [...packages].map(toJson), installed: modules }, null, 2))
+    } else for (const line of [...toText(packages), ...toInstalledText(installed)]) this.log(line)
   }
 }
 
@@ -45,6 +51,17 @@ function toText(packages: ReadonlyMap<string, readonly Item[]>): string[] {
   return [...packages].flatMap(([name, items]) => [
     name,
     ...items.map((item) => `  ${item.reference.padEnd(width)}  ${item.description}${describeState(item)}`),
+  ])
+}
+
+function toInstalledText(items: readonly PackageItem[]): string[] {
+  const width = Math.max(...items.map(({ reference }) => reference.length))
+  const names = [...new Set(items.map((item) => item.package))]
+  return names.flatMap((name) => [
+    `${name} (npm package)`,
+    ...items
+      .filter((item) => item.package === name)
+      .map(({ reference, description }) => `  ${reference.padEnd(width)}  ${description}`),
   ])
 }
 

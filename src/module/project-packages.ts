@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { HostError, messageOf } from '../errors.ts'
+import { API_VERSION } from './define-module.ts'
+
+/** What a package says of itself: `"agent-host": {"modules": "./modules", "api": 1}` in its `package.json`. */
+export interface ModulePackage {
+  readonly name: string
+  /** Absolute path of the folder with its modules. */
+  readonly modules: string
+}
+
+interface Manifest {
+  readonly 'agent-host'?: { readonly modules?: unknown; readonly api?: unknown }
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+/** Lists the packages that a project depends on and that bring modules, by name. */
+export function listModulePackages(projectDir: string): ModulePackage[] {
+  const { dependencies, devDependencies, optionalDependencies } = readManifest(projectDir) ?? {}
+  const names = Object.keys({ ...dependencies, ...devDependencies, ...optionalDependencies }).sort()
+  return names.flatMap((name) => findModulePackage(name, projectDir) ?? [])
+}
+
+/** Finds an installed package that brings modules; undefined when there is none of that name, or it brings none. */
+export function findModulePackage(name: string, projectDir: string): ModulePackage | undefined {
+  const dir = findPackage(name, projectDir)
+  const folder = dir === undefined ? undefined : readManifest(dir)?.['agent-host']?.modules
+  return dir !== undefined && typeof folder === 'string' ? { name, modules: join(dir, folder) } : undefined
+}
+
+/**
+ * Checks that a package was written for this version of agent-host, or an earlier one.
+ *
+ * @throws HostError `MODULE_INVALID`
+ */
+export function checkPackageApi(name: string, projectDir: string): void {
+  const dir = findPackage(name, projectDir)
+  const api = dir === undefined ? undefined : readManifest(dir)?.['agent-host']?.api
+  if (typeof api === 'number') checkApi(api, `The package '${name}'`)
+}
+
+/** @throws HostError `MODULE_INVALID` */
+export function checkApi(api: number, subject: string): void {
+  if (api <= API_VERSION) return
+  const message = `${subject} was written for version ${api} of the module API; this agent-host has version ${API_VERSION}.`
+  throw new HostError('MODULE_INVALID', message, {
+    suggestions: ['Update agent-host, or install an earlier version of the package.'],
+  })
+}
+
+/** `@scope/name` or `name` of a specifier that may go on with a path. */
+export function packageNameOf(specifier: string): string {
+  return specifier
+    .split('/')
+    .slice(0, specifier.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+/** As Node looks for it: in the `node_modules` of the project, and of every folder above. */
+function findPackage(name: string, from: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const dir = join(folder, 'node_modules', name)
+    if (existsSync(join(dir, 'package.json'))) return dir
+    if (dirname(folder) === folder) return undefined
+  }
+}
+
+function readManifest(dir: string): Manifest | undefined {
+  const path = join(dir, 'package.json')
+  if (!existsSync(path)) return undefined
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  } catch (cause) {
+    throw new HostError('PROJECT_INVALID', `${path} cannot be read: ${messageOf(cause)}`, { cause })
+  }
+}
