@@ -2,6 +2,7 @@
  * The front door: what modules, tools, adapters and programs that embed agent-host may import.
  * @module agent-host
  */
+import type { FastifyInstance } from 'fastify'
 import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 import type { ServerOptions } from './server/options.ts'
 import type { AgentServer } from './server/server.ts'
@@ -82,4 +83,23 @@ export async function openProject(options: Partial<ProjectOptions> = {}): Promis
     import('./server/options.ts'),
   ])
   return assembly.openProject(resolveServerOptions(options))
+}
+
+/** Options of {@link agentHost}: those of a server, and Fastify's `prefix`. */
+export interface AgentHostPluginOptions extends Partial<ServerOptions> {
+  readonly prefix?: string
+}
+
+/**
+ * A Fastify plugin that serves a project within an app: `app.register(agentHost, { prefix: '/agents', adapters: [...] })`. Hooks,
+ * parsers and the shape of errors hold for its own routes alone; it starts, drains and closes with the app.
+ *
+ * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
+ */
+export async function agentHost(
+  app: FastifyInstance,
+  { prefix: _, ...options }: AgentHostPluginOptions,
+): Promise<void> {
+  const server = await import('./server/server.ts')
+  await server.addToApp(app, options)
 }

@@ -8,14 +8,14 @@ import type { FastifyInstance } from 'fastify'
 export function trackMethods(app: FastifyInstance): (path: string) => string[] {
   const routes: { pattern: RegExp; methods: readonly string[] }[] = []
   app.addHook('onRoute', ({ url, method }) => {
+    // The route of the CORS preflight is for every path, and says nothing about it.
+    if (method === 'OPTIONS' && url.endsWith('*')) return
     routes.push({ pattern: toPattern(url), methods: Array.isArray(method) ? method : [method] })
   })
   return (path) => [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
 }
 
-/** The route of the CORS preflight is for every path, and says nothing about it. */
 function toPattern(url: string): RegExp {
-  if (url === '*') return /^\*$/
   const source = url
     .split(/(:\w+|\*)/)
     .map((part) => (part.startsWith(':') ? '[^/]+' : part === '*' ? '.*' : part.replace(/[.+?^${}()|[\]\\]/g, '\\$&')))

@@ -29,7 +29,11 @@ export const V1: Dialect = Object.freeze({ prefix: '/v1', isExtended: true, toEr
 
 /** Dialect of a path, also of one that no route is for. */
 export function dialectOf(path: string, { noV1 }: ServerOptions): Dialect {
-  return !noV1 && path.startsWith(`${V1.prefix}/`) ? V1 : COMPAT
+  if (noV1) return COMPAT
+  // Within an app of somebody else another prefix comes first.
+  const isV1 =
+    path.startsWith(`${V1.prefix}/`) || (path.includes(`${V1.prefix}/`) && !path.includes(`${COMPAT.prefix}/`))
+  return isV1 ? V1 : COMPAT
 }
 
 function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): { statusCode: number; body: object } {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import cors from '@fastify/cors'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { TSchema } from 'typebox'
@@ -37,6 +38,13 @@ export interface AgentServer {
    * @throws Error with the code `EADDRINUSE` when another has the port
    */
   listen(): Promise<string>
+  /** Picks up edits live; {@link AgentServer.listen} does it too. */
+  watch(): Promise<void>
+  /**
+   * Answers a request of another server: `createServer(server.handle)`, `app.use('/agents', server.handle)` in Express. Must come
+   * before parsers of bodies.
+   */
+  handle(request: IncomingMessage, response: ServerResponse): void
   /** Takes no new work, waits for what runs (`drainTimeout`), gives every stream its last frame, and closes. */
   close(): Promise<void>
 }
@@ -68,8 +76,11 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
   const project = await openProject(options, { redact, log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
+  logRequests(app, log)
+  answerUnknownRoutes(app, options)
   try {
-    await assemble(app, options, project, adapters, { log, describeFailure })
+    await assemble(app, options, project, adapters, describeFailure)
+    await app.ready()
   } catch (error) {
     // Adapters release what they have opened so far.
     await app.close()
@@ -79,9 +90,28 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<A
   return toServer(app, options, project)
 }
 
-interface Shared {
-  readonly log: ServerLog
-  readonly describeFailure: DescribeFailure
+/**
+ * Adds a project to an app of somebody else: its routes, with their hooks and the shape of their errors, in a scope of their own.
+ *
+ * @param app encapsulated by Fastify's `register`
+ */
+export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerOptions>): Promise<void> {
+  const options = resolveServerOptions(rawOptions)
+  const adapters = await loadAdapters(pathsOf(options), options)
+  const redact = makeRedact(process.env)
+  const project = await openProject(options, { redact, log: app.log })
+  const describeFailure = makeDescribeFailure(options.debug, redact)
+  try {
+    setRules(app, describeFailure)
+    nameRequests(app)
+    // Without a prefix unknown routes are the app's own.
+    if (app.prefix !== '') answerUnknownRoutes(app, options)
+    await assemble(app, options, project, adapters, describeFailure)
+    app.addHook('onReady', () => project.watch())
+  } catch (error) {
+    await project.close()
+    throw error
+  }
 }
 
 async function assemble(
@@ -89,7 +119,7 @@ async function assemble(
   options: ServerOptions,
   project: OpenedProject,
   loaded: readonly LoadedAdapter[],
-  { log, describeFailure }: Shared,
+  describeFailure: DescribeFailure,
 ): Promise<void> {
   const { host, agents, traces, redact } = project
   const streams = new EventStreams()
@@ -100,15 +130,12 @@ async function assemble(
   })
   answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(adapters)))
   drainOnClose(app, project, streams)
-  logRequests(app, log)
-  answerUnknownRoutes(app, options)
   if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
   await app.register(cors, CORS)
   if (options.metrics) await serveMetrics(app, options, host, streams)
   const shared = { host, agents, traces, redact, streams, describeFailure }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))
-  warnOfOpenAdapters(adapters, options, log)
-  await app.ready()
+  warnOfOpenAdapters(adapters, options, app.log)
 }
 
 async function serveMetrics(
@@ -143,6 +170,11 @@ function toServer(app: FastifyInstance, options: ServerOptions, project: OpenedP
     host: project.host,
     agents: project.agents,
     options,
+    watch: () => project.watch(),
+    handle(request, response) {
+      if (hasReadBody(request)) answerReadBody(response)
+      else app.routing(request, response)
+    },
     async listen() {
       try {
         await project.watch()
@@ -154,6 +186,16 @@ function toServer(app: FastifyInstance, options: ServerOptions, project: OpenedP
     },
     close: () => app.close(),
   }
+}
+
+/** Another framework's parser came first: what it has read cannot be read again. */
+function hasReadBody(request: IncomingMessage): boolean {
+  return request.readableDidRead && (request.headers['content-length'] ?? '0') !== '0'
+}
+
+function answerReadBody(response: ServerResponse): void {
+  const detail = 'The body was read by another parser: put agent-host before it'
+  response.writeHead(500, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify({ detail }))
 }
 
 function makeApp(
@@ -184,10 +226,15 @@ function makeApp(
       else socket.destroy()
     },
   })
+  setRules(app, describeFailure)
+  return app
+}
+
+/** How bodies are read and checked, and errors told. */
+function setRules(app: FastifyInstance, describeFailure: DescribeFailure): void {
   app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
   app.setErrorHandler(makeErrorHandler(describeFailure))
   acceptJsonOnly(app)
-  return app
 }
 
 /** Says which field is wrong and what it must be. Fields that the schema does not know are ignored, as clients expect. */
@@ -201,12 +248,16 @@ function validate(schema: TSchema) {
   }
 }
 
-/** One line a request. The query is left out: clients put secrets there. */
-function logRequests(app: FastifyInstance, log: ServerLog): void {
+function nameRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
     done()
   })
+}
+
+/** One line a request. The query is left out: clients put secrets there. */
+function logRequests(app: FastifyInstance, log: ServerLog): void {
+  nameRequests(app)
   if (!log.isLevelEnabled('info')) return
   app.addHook('onResponse', (request, reply, done) => {
     if (isProbe(request.url)) return done()
@@ -284,7 +335,7 @@ function pathsOf({ adapters, debug }: ServerOptions): Set<string> {
   return new Set(debug && !isNamed ? [...adapters, DEBUG_UI] : adapters)
 }
 
-function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOptions, log: ServerLog): void {
+function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOptions, log: FastifyBaseLogger): void {
   if (adapters.length === 0) {
     const command = `agent-host serve ${BUILT_IN_ADAPTERS.map((name) => `--adapter ${name}`).join(' ')}`
     log.warn(`No adapter is selected, so no API is served. Choose from: ${command}`)

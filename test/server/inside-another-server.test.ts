@@ -1,0 +1,112 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { agentHost, buildServer, type HostError } from 'agent-host'
+import { expect } from 'chai'
+import { execa } from 'execa'
+import fastify from 'fastify'
+import { eventually } from '../support/eventually.ts'
+import { AGENTS, chat, readEvents } from '../support/server.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const EXAMPLE = fileURLToPath(new URL('../../examples/inside-another-server/', import.meta.url))
+const OPTIONS = { adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter'], drainTimeout: 0 }
+
+const post = (url: string, payload: object) =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(payload) })
+
+describe('agentHost in a Fastify app', () => {
+  it('serves its routes under the prefix, and leaves the rest of the app alone', async () => {
+    const project = await makeProject(AGENTS)
+    const app = fastify()
+    app.get('/', () => 'own')
+    app.post('/form', (request) => ({ got: request.body }))
+    app.register(agentHost, { prefix: '/agents', projectDir: project.dir, ...OPTIONS })
+    const url = await app.listen({ port: 0 })
+    try {
+      const answer = await post(`${url}/agents/compat/chat/completions`, chat('echo', 'hi'))
+      expect(((await answer.json()) as { choices: object[] }).choices[0]).to.deep.include({ finish_reason: 'stop' })
+      const stream = await post(`${url}/agents/compat/chat/completions`, chat('echo', 'hi', { stream: true }))
+      expect(readEvents(await stream.text()).at(-1)).to.equal('[DONE]')
+      const stored = (await (await post(`${url}/agents/compat/responses`, { model: 'echo', input: 'hi' })).json()) as {
+        id: string
+        status: string
+      }
+      expect((await fetch(`${url}/agents/compat/responses/${stored.id}`)).status).to.equal(200)
+      const unknown = await post(`${url}/agents/v1/chat/completions`, chat('nobody', 'hi'))
+      expect(await unknown.json()).to.have.nested.property('error.code', 'model_not_found')
+      const nowhere = await fetch(`${url}/agents/nowhere`)
+      expect([nowhere.status, await nowhere.json()]).to.deep.equal([404, { detail: 'Not Found' }])
+      expect(await (await fetch(url)).text()).to.equal('own')
+      const text = { method: 'POST', headers: { 'content-type': 'text/plain' }, body: 'plain' }
+      expect(await (await fetch(`${url}/form`, text)).json()).to.deep.equal({ got: 'plain' })
+      expect((await (await fetch(`${url}/nowhere`)).json()) as object).to.include({ error: 'Not Found' })
+      await project.write('agents/late.yml', 'id: late\nmodules: [{ id: main, module: echo }]')
+      await eventually(async () =>
+        expect((await post(`${url}/agents/compat/chat/completions`, chat('late', 'hi'))).status).to.equal(200),
+      )
+    } finally {
+      await app.close()
+    }
+  })
+
+  it('keeps the app from starting when its options do not fit', async () => {
+    const { dir } = await makeProject(AGENTS)
+    const app = fastify()
+    app.register(agentHost, { projectDir: dir, adapters: ['Nothing'] })
+    const error = await Promise.resolve(app.ready()).catch((thrown: HostError) => thrown)
+    expect(error).to.include({ code: 'ADAPTER_NOT_FOUND' })
+    await app.close()
+  })
+})
+
+describe('handle of a server', () => {
+  it('says so when another parser has read the body before', async () => {
+    const { dir } = await makeProject(AGENTS)
+    const agents = await buildServer({ projectDir: dir, ...OPTIONS, logLevel: 'silent' })
+    const outer = createServer((request, response) => {
+      request.resume().once('end', () => agents.handle(request, response))
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => outer.once('listening', resolve))
+    try {
+      const url = `http://127.0.0.1:${(outer.address() as AddressInfo).port}`
+      const answer = await post(`${url}/compat/chat/completions`, chat('echo', 'hi'))
+      expect([answer.status, await answer.json()]).to.deep.equal([
+        500,
+        { detail: 'The body was read by another parser: put agent-host before it' },
+      ])
+      expect((await fetch(`${url}/compat/models`)).status).to.equal(200)
+    } finally {
+      outer.close()
+      await agents.close()
+    }
+  })
+})
+
+describe('examples/inside-another-server', () => {
+  for (const file of ['fastify.js', 'express.js', 'node-http.js']) {
+    it(`${file} serves the app and its agents`, async () => {
+      const options = { cwd: EXAMPLE, env: { PORT: '0' }, reject: false, timeout: 55_000 }
+      const child = execa('node', ['--conditions=agent-host-source', '--import=tsx', file], options)
+      try {
+        let output = ''
+        child.stdout?.on('data', (text: Buffer) => {
+          output += text
+        })
+        await eventually(() => expect(output).to.match(/http:\/\/[\d.]+:\d+/), 50_000)
+        const url = /http:\/\/[\d.]+:\d+/.exec(output)?.[0] ?? ''
+        expect(await (await fetch(url)).text()).to.equal('The app itself')
+        const answer = await post(`${url}/agents/compat/chat/completions`, chat('echo', 'hello'))
+        expect(((await answer.json()) as { choices: { message: object }[] }).choices[0]?.message).to.deep.equal({
+          role: 'assistant',
+          content: 'hello',
+        })
+        const listed = await post(`${url}/agents/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
+        expect(await listed.text()).to.contain('"name":"echo"')
+      } finally {
+        child.kill()
+        await child
+      }
+    }).timeout(60_000)
+  }
+})
