@@ -25,6 +25,7 @@ describe('server options', () => {
       host: '127.0.0.1',
       port: 8000,
       debug: false,
+      development: false,
       debugMaxMb: 256,
       compatApiKey: undefined,
       mcpApiKey: undefined,
