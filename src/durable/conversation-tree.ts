@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../protocols/message.ts'
+import type { PendingCall } from '../run/pending-call.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from './attachment-json.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 
 /**
@@ -15,7 +17,9 @@ export interface StoredTurn {
   readonly previous_response_id: string | null
   readonly created_at: number
   /** The turn's own messages; those of the turns before it as well when these are no longer stored. */
-  readonly conversation_data: { readonly messages: readonly Message[] }
+  readonly conversation_data: { readonly messages: readonly MessageJson[] }
+  /** Calls that the run waits for; left out where there are none. */
+  readonly pending?: readonly PendingCall[]
   /** Earlier turns of the same block, oldest first. */
   readonly block: readonly string[]
   /** The last turn of the block before, null in the first one. */
@@ -56,7 +60,8 @@ export async function loadConversation(store: RecordStore, runId: string): Promi
     turns.push(turn, ...earlier.slice(isNext ? 1 : 0).reverse())
     turn = isNext ? earlier[0] : undefined
   }
-  return { last, messages: turns.reverse().flatMap(({ conversation_data }) => conversation_data.messages) }
+  const messages = turns.reverse().flatMap(({ conversation_data }) => conversation_data.messages)
+  return { last, messages: messages.map(fromMessageJson) }
 }
 
 export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {
@@ -64,12 +69,17 @@ export async function loadTurn(store: RecordStore, runId: string): Promise<Store
   return parseTurn(runId, text)
 }
 
-/** A turn that continues a conversation, or begins one. */
+/**
+ * Creates a turn that continues a conversation, or begins one.
+ *
+ * @param pending calls of the turn before that this one answers: they stay open until it has ended well
+ */
 export function makeTurn(
   runId: string,
   createdAt: number,
   messages: readonly Message[],
   previous: StoredTurn | undefined,
+  pending: readonly PendingCall[] = [],
 ): StoredTurn {
   const isFull = previous && previous.block.length + 1 >= BLOCK
   return {
@@ -78,22 +88,36 @@ export function makeTurn(
     response_id: runId,
     previous_response_id: previous?.response_id ?? null,
     created_at: createdAt,
-    conversation_data: { messages },
+    conversation_data: { messages: messages.map(toMessageJson) },
+    ...(pending.length > 0 ? { pending } : {}),
     block: previous && !isFull ? [...previous.block, previous.response_id] : [],
     block_before: previous ? (isFull ? previous.response_id : previous.block_before) : null,
   }
 }
 
-/** The turn with the answer of the agent, which may have said nothing. */
-export function withAnswer(turn: StoredTurn, text: string): StoredTurn {
-  if (text === '') return turn
+/** Part that a run adds to its turn. */
+export interface TurnOutcome {
+  readonly messages: readonly Message[]
+  readonly pending: readonly PendingCall[]
+}
+
+/** Returns the turn with all that its run added. */
+export function withOutcome({ pending: _answered, ...turn }: StoredTurn, outcome: TurnOutcome): StoredTurn {
+  const messages = [...turn.conversation_data.messages, ...outcome.messages.map(toMessageJson)]
+  const pending = outcome.pending.length > 0 ? { pending: outcome.pending } : {}
+  return { ...turn, conversation_data: { messages }, ...pending }
+}
+
+/** Returns the turn of a run that was broken off, with the text that it had said. Behind open calls no text may stand. */
+export function withText(turn: StoredTurn, text: string): StoredTurn {
+  if (text === '' || turn.pending) return turn
   const messages = [...turn.conversation_data.messages, { role: 'assistant' as const, content: text }]
   return { ...turn, conversation_data: { messages } }
 }
 
 /** The same turn for itself alone, with the messages of all that came before it. */
 export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTurn {
-  const messages = [...earlier, ...turn.conversation_data.messages]
+  const messages = [...earlier.map(toMessageJson), ...turn.conversation_data.messages]
   return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
 }
 

@@ -3,11 +3,12 @@ import { type Deferred, deferred } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { RunEvent } from '../run/run-event.ts'
-import type { RunHandle, Turn } from '../run/turn.ts'
+import type { RunHandle, RunResult, Turn } from '../run/turn.ts'
+import type { TurnOutcome } from './conversation-tree.ts'
 import { RequestRepeated } from './idempotency.ts'
 import type { StepLog } from './read-run.ts'
 import type { Draft, PersistedRun, RunStore } from './run-store.ts'
-import { type EndStep, endUnstored, isEnd, nowSeconds, type Step } from './steps.ts'
+import { type EndStep, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
 
 export interface DurableRunOptions<Facts, Item> {
   readonly draft: Draft<Facts, Item>
@@ -15,9 +16,8 @@ export interface DurableRunOptions<Facts, Item> {
   readonly store: RunStore<Facts, Item> | undefined
   /** Stores steps as they come, and not only with the end. */
   readonly persistsSteps: boolean
-  /** Records the calls of tools as steps. */
-  readonly recordsCalls: boolean
-  readonly toText: (event: RunEvent) => string
+  /** Chooses the events that become steps. */
+  readonly keeps: (event: RunEvent) => boolean
   readonly describeFailure: (error: unknown) => string
 }
 
@@ -31,7 +31,7 @@ const MAX_AHEAD_LENGTH = 256 * 1024
 export class DurableRun<Facts, Item> implements StepLog<Facts> {
   readonly id: string
   readonly facts: Facts
-  /** The first state is stored. Fails when it cannot be. */
+  /** The first state is stored, where it is kept. Fails when it cannot be, or the request cannot be served. */
   readonly stored: Promise<void>
   /** The run has ended, and that is stored: all its steps. Fails when it cannot be. */
   readonly settled: Promise<readonly Step[]>
@@ -43,6 +43,9 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #handle: RunHandle | undefined
   #steps: Step[] = []
   #ended = false
+  #isCreating = false
+  #isRefused = false
+  #outcome: TurnOutcome | undefined
   #visible = 0
   #persisted: PersistedRun<Facts, Item> | undefined
   #batches = 0
@@ -83,21 +86,30 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
   start(host: AgentHost, name: string, turn: Omit<Turn, 'onEvent'>): void {
-    this.#handle = host.start(name, {
-      ...turn,
-      onEvent: (event) => this.#take(event),
-    })
+    const { store, persistsSteps } = this.#options
+    this.#handle = host.start(name, { ...turn, onEvent: (event) => this.#take(event) })
     this.#handle.result.then(
-      ({ usage, incompleteReason }) => {
-        const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
-        this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })
-      },
-      (error: unknown) => {
-        if (!this.#ended) this.failure = error
-        this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
-      },
+      (result) => this.#complete(result, turn.messages.length),
+      (error: unknown) => this.#fail(error),
     )
-    if (this.#options.store && this.#options.persistsSteps) void this.#save()
+    if (store && persistsSteps) void this.#save()
+    else if (!store) void nextTurn().then(() => this.#stored.resolve())
+  }
+
+  #complete(result: RunResult, given: number): void {
+    const { usage, incompleteReason, pending } = result
+    const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
+    if (this.#options.store && !this.#ended) this.#outcome = { messages: result.trail.slice(given), pending }
+    this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#ended) this.failure = error
+    const isRefused = error instanceof HostError && error.code === 'REQUEST_INVALID'
+    if (isRefused && !this.#ended) this.#stored.reject(error)
+    // Nothing is stored of a request that cannot be served.
+    this.#isRefused = isRefused && !this.#persisted && !this.#isCreating
+    this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
   }
 
   /** True once any of it is in the store. */
@@ -179,20 +191,14 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #take(event: RunEvent): void | Promise<void> {
-    if (event.type === 'tool_call') {
-      const { id: callId, name, arguments: args } = event.call
-      return this.#options.recordsCalls
-        ? this.#add({ call: { callId, name, arguments: JSON.stringify(args) } })
-        : undefined
-    }
-    const text = this.#options.toText(event)
-    if (text !== '') return this.#add(text)
+    const step = this.#options.keeps(event) ? stepOf(event) : undefined
+    if (step !== undefined) return this.#add(step)
   }
 
   #add(step: Step): void | Promise<void> {
     if (this.#ended) return
     this.#steps.push(step)
-    this.#produced += typeof step === 'string' ? step.length : 0
+    this.#produced += lengthOf(step)
     if (!this.#options.store) this.#show(this.#steps.length)
     else if (this.#options.persistsSteps) void this.#save()
     return this.#waitForRoom()
@@ -202,7 +208,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     if (this.#ended) return
     this.#ended = true
     this.#steps.push(step)
-    if (this.#options.store) void this.#save()
+    if (this.#options.store && !this.#isRefused) void this.#save()
     else this.#settle()
   }
 
@@ -213,6 +219,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
       if (this.#options.persistsSteps) await nextTurn()
+      if (this.#isRefused) return
       while (!this.#persisted || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length
         const isSaved = await this.#saveUpTo(upTo)
@@ -233,12 +240,14 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     if (!store) return true
     const steps = this.#steps.slice(0, upTo)
     if (!this.#persisted) {
-      this.#persisted = await store.create(draft, steps)
+      this.#isCreating = true
+      this.#persisted = await store.create(draft, steps, this.#outcome)
       this.#batches = steps.length > 0 ? 1 : 0
       if (this.#persisted) this.#stored.resolve()
       return this.#persisted !== undefined
     }
-    if (isEnd(steps.at(-1))) return store.finish(this.#persisted, steps, this.#batches)
+    if (isEnd(steps.at(-1)))
+      return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
     return store.append(this.id, this.#batches++, steps.slice(this.#visible))
   }
 

@@ -10,8 +10,10 @@ import {
   loadTurn,
   removeForgottenTurns,
   type StoredTurn,
+  type TurnOutcome,
   turnKey,
-  withAnswer,
+  withOutcome,
+  withText,
 } from './conversation-tree.ts'
 import { type IdempotentRequest, requestChanges, requestKey, requestKeys } from './idempotency.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
@@ -68,6 +70,16 @@ export interface PersistedRun<Facts, Item> {
   readonly turn: StoredTurn
 }
 
+/** End of a run, with all that is stored of it. */
+export interface Ending {
+  /** All of them, the end last. */
+  readonly steps: readonly Step[]
+  /** Number of batches in which they are stored so far. */
+  readonly batches?: number
+  /** Undefined for a run that was broken off. */
+  readonly outcome?: TurnOutcome | undefined
+}
+
 export interface RunStoreOptions<Facts, Item> {
   /** Reads a row of the first version, which held the record of one client protocol. */
   readonly upgradeRow: (row: Readonly<Record<string, unknown>>) => RunRow<Facts, Item>
@@ -115,13 +127,17 @@ export class RunStore<Facts, Item> {
    *
    * @returns the stored parts; undefined when another request with the same idempotency key was first
    */
-  async create(draft: Draft<Facts, Item>, steps: readonly Step[]): Promise<PersistedRun<Facts, Item> | undefined> {
+  async create(
+    draft: Draft<Facts, Item>,
+    steps: readonly Step[],
+    outcome?: TurnOutcome,
+  ): Promise<PersistedRun<Facts, Item> | undefined> {
     const { turn, earlier, idempotency } = draft
     const previous = turn.previous_response_id
     const absent = idempotency ? [requestKey(idempotency.hash)] : []
     const present = previous === null ? [] : [turnKey(previous)]
     const { row, itemRows } = describeRow(draft)
-    const create = (turn: StoredTurn) => this.#creation(draft, itemRows, { row, turn }, steps)
+    const create = (turn: StoredTurn) => this.#creation(draft, itemRows, { row, turn }, steps, outcome)
     if (await this.#records.commit(create(turn), { present, absent })) return { row, turn }
     if (previous === null || (await loadTurn(this.#records, previous))) return undefined
     // The run that this one continues was deleted meanwhile: what was said there belongs to this one now.
@@ -134,6 +150,7 @@ export class RunStore<Facts, Item> {
     itemRows: readonly Change[],
     { row, turn }: PersistedRun<Facts, Item>,
     steps: readonly Step[],
+    outcome: TurnOutcome | undefined,
   ): Change[] {
     const hasEnded = isEnd(steps.at(-1))
     return [
@@ -142,7 +159,9 @@ export class RunStore<Facts, Item> {
       ...(idempotency ? requestChanges(idempotency, id) : []),
       ...(hasEnded ? [] : [[runningKey(id), this.#mark] as const]),
       ...(hasEnded || steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]),
-      ...(hasEnded ? endChanges({ row, turn }, steps) : [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]),
+      ...(hasEnded
+        ? endChanges({ row, turn }, { steps, outcome })
+        : [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]),
     ]
   }
 
@@ -160,25 +179,23 @@ export class RunStore<Facts, Item> {
   /**
    * Ends a run of this server.
    *
-   * @param steps all of them, the end last
-   * @param batches in how many they are stored so far
    * @returns false when it is not this server's any more
    */
-  finish(run: PersistedRun<Facts, Item>, steps: readonly Step[], batches: number): Promise<boolean> {
-    return this.#finish(run, steps, batches, this.#ownedGuards(run.row.id), [changeTopic(run.row.id)])
+  finish(run: PersistedRun<Facts, Item>, ending: Ending): Promise<boolean> {
+    return this.#finish(run, ending, this.#ownedGuards(run.row.id), [changeTopic(run.row.id)])
   }
 
   #finish(
-    { row, turn }: PersistedRun<Facts, Item>,
-    steps: readonly Step[],
-    batches: number,
+    run: PersistedRun<Facts, Item>,
+    { batches = 0, ...ending }: Ending,
     guards: Guards,
     notify: readonly string[],
   ): Promise<boolean> {
-    const log = stepsLog(row.id)
-    const removals: Change[] = [[runningKey(row.id), undefined], ...removeLog(log, batches)]
+    const { id } = run.row
+    const log = stepsLog(id)
+    const removals: Change[] = [[runningKey(id), undefined], ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
-    return this.#records.commit([...endChanges({ row, turn }, steps), ...removals], { ...guards, absent }, notify)
+    return this.#records.commit([...endChanges(run, ending), ...removals], { ...guards, absent }, notify)
   }
 
   /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
@@ -242,7 +259,7 @@ export class RunStore<Facts, Item> {
       const run = { row: persisted, turn }
       const guards = { present: [runningKey(id)] }
       // Otherwise whoever runs it was quicker: look again.
-      if (await this.#finish(run, [...steps, end], batches, guards, topicsOf(id))) return this.get(id)
+      if (await this.#finish(run, { steps: [...steps, end], batches }, guards, topicsOf(id))) return this.get(id)
     }
     throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
   }
@@ -385,8 +402,9 @@ function topicsOf(id: string): string[] {
   return [changeTopic(id), outcomeTopic(id)]
 }
 
-function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, steps: readonly Step[]): Change[] {
-  return [turnChange(withAnswer(turn, textOf(steps))), rowChange({ ...row, ...packSteps(steps) })]
+function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
+  const ended = outcome ? withOutcome(turn, outcome) : withText(turn, textOf(steps))
+  return [turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
 }
 
 function turnChange(turn: StoredTurn): Change {

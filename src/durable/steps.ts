@@ -1,10 +1,33 @@
+import type { ToolCall } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
+import type { PendingCall } from '../run/pending-call.ts'
+import type { RunEvent } from '../run/run-event.ts'
+import { type AttachmentJson, toAttachmentJson } from './attachment-json.ts'
 
-/** Step of a run, in the order in which it happened: a piece of text, the call of a tool, the end. */
-export type Step = string | CallStep | EndStep
+/** Step of a run, in the order in which it happened. A text is a piece of the answer. JSON. */
+export type Step = string | ReasoningStep | AttachmentStep | CallStep | ResultStep | PendingStep | EndStep
 
+export interface ReasoningStep {
+  readonly reasoning: string
+}
+
+export interface AttachmentStep {
+  readonly attachment: AttachmentJson
+}
+
+/** Call of one of the agent's own tools. */
 export interface CallStep {
-  readonly call: { readonly callId: string; readonly name: string; readonly arguments: string }
+  readonly call: Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly moduleId: string }
+}
+
+/** Result of an own call. */
+export interface ResultStep {
+  readonly result: { readonly callId: string; readonly text: string; readonly isError: boolean }
+}
+
+/** Call that the run waits for. */
+export interface PendingStep {
+  readonly pending: PendingCall
 }
 
 /** End of a run. A run ends once; only a cancellation may follow. */
@@ -22,11 +45,42 @@ export interface EndStep {
 /** Steps as the row of an ended run holds them: all text in one piece, of each text step only its length. */
 export interface PackedSteps {
   readonly text: string
-  readonly steps: readonly (number | CallStep | EndStep)[]
+  readonly steps: readonly (number | Exclude<Step, string>)[]
 }
 
 export function isEnd(step: Step | undefined): step is EndStep {
   return typeof step === 'object' && 'end' in step
+}
+
+/** Returns the step that an event is; undefined for an event that nobody replays. */
+export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
+  switch (event.type) {
+    case 'text':
+      return event.text
+    case 'reasoning':
+      return { reasoning: event.text }
+    case 'attachment':
+      return { attachment: toAttachmentJson(event.attachment) }
+    case 'tool_call': {
+      const { id, name, arguments: args } = event.call
+      return { call: { id, name, arguments: args, moduleId: event.moduleId } }
+    }
+    case 'tool_result': {
+      const { text, isError = false } = event.result
+      return { result: { callId: event.callId, text, isError } }
+    }
+    case 'pending':
+      return { pending: event.pending }
+    default:
+      return undefined
+  }
+}
+
+/** Length of what a step adds to an answer, in characters. */
+export function lengthOf(step: Step): number {
+  if (typeof step === 'string') return step.length
+  if ('reasoning' in step) return step.reasoning.length
+  return 'attachment' in step ? (step.attachment.base64?.length ?? 0) : 0
 }
 
 /** All that an agent has said, without the calls in between. */

@@ -54,8 +54,7 @@ describe('durable runs', () => {
           draft,
           store: runs.store,
           persistsSteps: true,
-          recordsCalls: false,
-          toText: (event) => (event.type === 'text' ? event.text : ''),
+          keeps: ({ type }) => type === 'text',
           describeFailure: () => 'failed',
         },
       )

@@ -17,6 +17,7 @@ export class ManualRun {
   readonly id = 'run'
   readonly result: Promise<RunResult>
   isAborted = false
+  #said = ''
   readonly #onEvent: (part: object) => void
   #resolve: (result: RunResult) => void = () => {}
 
@@ -28,11 +29,16 @@ export class ManualRun {
   }
 
   say(text: string): void {
+    this.#said += text
     this.#onEvent({ type: 'text', text })
   }
 
   complete(): void {
-    this.#resolve({ usage: {} } as RunResult)
+    this.#resolve({
+      usage: {},
+      pending: [],
+      trail: [{ role: 'assistant', content: this.#said }],
+    } as unknown as RunResult)
   }
 
   abort(): void {

@@ -55,8 +55,14 @@ export function talkState(): { runs: number; aborted: number } {
 export type Json = any
 
 /** A server with the responses adapter, and short ways to ask it. */
-export async function makeResponses(options: Partial<ServerOptions> = {}) {
-  const server = await makeServer({ adapters: ['ResponsesCompatApiAdapter'], ...options }, RESPONSES_PROJECT)
+export async function makeResponses(
+  options: Partial<ServerOptions> = {},
+  files: Readonly<Record<string, string>> = {},
+) {
+  const server = await makeServer(
+    { adapters: ['ResponsesCompatApiAdapter'], ...options },
+    { ...RESPONSES_PROJECT, ...files },
+  )
   const inject = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: unknown, headers = {}) => {
     const reply = await server.app.inject({
       method,

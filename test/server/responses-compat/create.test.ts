@@ -75,7 +75,7 @@ describe('POST /compat/responses', () => {
       parallel_tool_calls: false,
       temperature: 0.5,
       top_p: 0.25,
-      tool_choice: { type: 'function', name: 'f' },
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'f' }] },
       truncation: 'auto',
       user: 'u1',
       metadata: { topic: 'x' },
@@ -151,11 +151,15 @@ describe('POST /compat/responses', () => {
       ],
       [
         { model: 'talk', input: [{ role: 'user', content: [{ type: 'input_image', image_url: 'x' }] }] },
-        "input: the last user message has a part of the type 'input_image'; only text can be handled",
+        'input[0].content[0].image_url must be an http(s) URL, or a data URL in base64',
+      ],
+      [
+        { model: 'talk', input: 'x', tools: [{ type: 'function', name: 'f' }], tool_choice: 'required' },
+        "tool_choice: agent 'talk' cannot call the tools of a client.",
       ],
       [
         { model: 'talk', input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'x' }] }] },
-        "input: the last user message has a part of the type 'input_file'; only text can be handled",
+        'input[0].content[0].file_id: this server keeps no files. Send the data or a URL.',
       ],
     ]
     for (const [body, detail] of cases) {
@@ -205,6 +209,7 @@ describe('POST /compat/responses', () => {
       'system: rules',
       'user: look ',
       'assistant: seen',
+      'tool: x',
       'user: history',
       'system: more rules',
     ])
@@ -268,10 +273,10 @@ describe('POST /compat/responses', () => {
     expect(plain.output.map((item: Json) => [item.type, item.status])).to.deep.equal([['message', 'completed']])
     expect(textOf(plain)).to.equal('Let me see.\n\nIt is 3.')
     const { output } = await create('1 + 2?', { model: 'tools', include: ['agent.tool_calls'] })
-    expect(output.map((item: Json) => item.type)).to.deep.equal(['message', 'function_call', 'message'])
-    expect(output[1].call_id).to.match(/^call_[\w-]+$/)
-    expect(output[1].id).to.match(new RegExp(`^fc_${UUID}$`))
-    expect(output[1]).to.deep.include({ name: 'add', arguments: '{"a":1,"b":2}', status: 'completed' })
+    expect(output.map((item: Json) => item.type)).to.deep.equal(['message', 'mcp_call', 'message'])
+    expect(output[1].id).to.match(new RegExp(`^mcp_${UUID}$`))
+    const call = { server_label: 'tools', name: 'add', arguments: '{"a":1,"b":2}', output: '3', status: 'completed' }
+    expect(output[1]).to.deep.include(call)
     expect(new Set(output.map(({ id }: Json) => id)).size).to.equal(3)
   })
 

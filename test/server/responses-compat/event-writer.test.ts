@@ -11,9 +11,25 @@ import { readEvents } from '../../support/server.ts'
 const begun = beginRecord({ input: 'hi', model: 'talk' }, new RunIds('resp_').next(), 1_800_000_000)
 
 const text: fc.Arbitrary<Step> = fc.string({ unit: 'binary', maxLength: 20 })
-const call: fc.Arbitrary<Step> = fc
-  .record({ callId: fc.string({ minLength: 1 }), name: fc.string({ minLength: 1 }), arguments: fc.json() })
-  .map((call) => ({ call }))
+const reasoning: fc.Arbitrary<Step> = fc.string({ unit: 'binary', maxLength: 20 }).map((reasoning) => ({ reasoning }))
+const id = fc.constantFrom('a', 'b', 'c')
+const args = fc
+  .dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 })
+  .map((value) => JSON.parse(JSON.stringify(value)))
+const called = fc.record({ id, name: fc.string({ minLength: 1 }), arguments: args, moduleId: fc.constant('tools') })
+const call: fc.Arbitrary<Step> = called.map((call) => ({ call }))
+const result: fc.Arbitrary<Step> = fc
+  .record({ callId: id, text: fc.string(), isError: fc.boolean() })
+  .map((result) => ({ result }))
+const pending: fc.Arbitrary<Step> = fc
+  .tuple(fc.constantFrom('client_tool' as const, 'approval' as const, 'question' as const), called)
+  .map(([kind, { id: callId, name, arguments: args }]) => ({ pending: { callId, kind, name, arguments: args } }))
+const attachment: fc.Arbitrary<Step> = fc.constantFrom<Step>(
+  { attachment: { mediaType: 'image/png', base64: 'AQID' } },
+  { attachment: { mediaType: 'image/png', url: 'https://example.test/a.png' } },
+  { attachment: { mediaType: 'text/csv', name: 'a.csv', base64: 'AQID' } },
+)
+const other = fc.oneof(reasoning, call, result, pending, attachment)
 const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 0 }
 const end: fc.Arbitrary<EndStep> = fc.constantFrom<EndStep>(
   { end: 'completed', at: 1_800_000_001, usage },
@@ -21,7 +37,7 @@ const end: fc.Arbitrary<EndStep> = fc.constantFrom<EndStep>(
   { end: 'failed', at: 1_800_000_001, error: 'Agent execution failed' },
   { end: 'cancelled', at: 1_800_000_001 },
 )
-const steps = fc.array(fc.oneof({ arbitrary: text, weight: 4 }, call), { maxLength: 30 })
+const steps = fc.array(fc.oneof({ arbitrary: text, weight: 1 }, other), { maxLength: 30 })
 /** A whole response; now and then one that was cancelled after its end. */
 const whole = fc.tuple(steps, end, fc.boolean()).map(([said, last, again]): Step[] => {
   const isAgain = again && last.end === 'completed'
@@ -77,12 +93,19 @@ describe('the events of a response', () => {
         expect(events.map((event) => event.sequence_number)).to.deep.equal(events.map((_, index) => index + 1))
         expect(events.at(-1).response).to.deep.equal(JSON.parse(JSON.stringify(recordAfter(begun, all))))
         expect(assemble(events)).to.deep.equal(
-          events.at(-1).response.output.map((item: Json) => item.content?.[0].text ?? item.arguments),
+          events
+            .at(-1)
+            .response.output.map((item: Json) => item.content?.[0].text ?? item.summary?.[0].text ?? saidBy(item)),
         )
       }),
     )
   })
 })
+
+/** Deltas of an item that is not told in pieces of text; an approval is told whole. */
+function saidBy({ type, arguments: args = '' }: Json): string {
+  return type === 'mcp_approval_request' ? '' : args
+}
 
 /** What a client that knows only the deltas has in the end, item by item; each opened before, with the same ids. */
 function assemble(events: readonly Json[]): string[] {

@@ -15,7 +15,7 @@ describe('ids of items', () => {
     fc.assert(
       fc.property(index, fc.integer({ min: 0, max: 40_000 }), (input, output) => {
         expect(findItem(inputItemId(id, input))).to.deep.equal({ responseId: id, list: 'input', index: input })
-        for (const kind of ['msg', 'fc'] as const) {
+        for (const kind of ['message', 'function_call', 'mcp_call', 'reasoning'] as const) {
           const place = { responseId: id, list: 'output', index: output }
           expect(findItem(outputItemId(kind, id, output))).to.deep.equal(place)
         }

@@ -24,6 +24,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
       { role: 'system', content: 'rules' },
       { role: 'assistant', id: 'msg_1', status: 'completed', content: 'before' },
       call,
+      { type: 'function_call_output', call_id: 'c', output: 'x' },
       { role: 'user', content: [{ type: 'input_text', text: 'say a', extra: 1 }] },
     ]
     const { id } = await create(input)
@@ -37,9 +38,10 @@ describe('GET /compat/responses/{id}/input_items', () => {
         content: [{ type: 'output_text', text: 'before', annotations: [] }],
       },
       { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c', output: 'x' },
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'say a', extra: 1 }] },
     ])
-    expect(new Set(data.map((item: Json) => item.id)).size).to.equal(4)
+    expect(new Set(data.map((item: Json) => item.id)).size).to.equal(5)
   })
 
   it('holds the own input of a response, not that of earlier turns', async () => {

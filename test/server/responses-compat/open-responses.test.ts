@@ -30,7 +30,17 @@ const FunctionCall = Type.Object({
   arguments: Type.String(),
   status: Status,
 })
-const Item = Type.Union([Message, FunctionCall])
+const McpCall = Type.Object({
+  type: Type.Literal('mcp_call'),
+  id: Type.String(),
+  server_label: Type.String(),
+  name: Type.String(),
+  arguments: Type.String(),
+  output: orNull(Type.String()),
+  error: orNull(Type.String()),
+  status: Status,
+})
+const Item = Type.Union([Message, FunctionCall, McpCall])
 
 const Tool = Type.Object({
   type: Type.Literal('function'),
@@ -110,6 +120,10 @@ const EVENTS: Readonly<Record<string, TSchema>> = Object.fromEntries(
     ofPart('response.output_text.done', { text: Type.String() }),
     ofItem('response.function_call_arguments.delta', { delta: Type.String() }),
     ofItem('response.function_call_arguments.done', { arguments: Type.String() }),
+    ofItem('response.mcp_call.in_progress', {}),
+    ofItem('response.mcp_call.completed', {}),
+    ofItem('response.mcp_call_arguments.delta', { delta: Type.String() }),
+    ofItem('response.mcp_call_arguments.done', { arguments: Type.String() }),
   ].map((schema) => [schema.properties.type.const, schema]),
 )
 
@@ -144,7 +158,7 @@ describe('Open Responses', () => {
   })
 
   it('accepts every option', async () => {
-    await expectAnswer([message('user', 'say a')], {
+    await expectAnswer([message('user', 'say {}')], {
       tools: [{ type: 'function', name: 'f', description: 'F.', parameters: { type: 'object', properties: {} } }],
       tool_choice: 'none',
       reasoning: { effort: 'low' },

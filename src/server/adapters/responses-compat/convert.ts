@@ -1,5 +1,4 @@
 import { HostError } from '../../../errors.ts'
-import type { Message } from '../../../protocols/message.ts'
 import { inputItemId } from './ids.ts'
 import { toTokenUsage } from './output.ts'
 import type { CreateRequest, InputItem, RawInputItem, ResponseRecord } from './schema.ts'
@@ -80,34 +79,4 @@ function given(fields: object): object {
 
 function textPart(role: string, text: string) {
   return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
-}
-
-/**
- * The messages among the items, in their order. What is not a message is not for the agent; a picture or a file in the
- * message that it is to handle is refused, in earlier ones it is left out.
- *
- * @throws HostError `REQUEST_INVALID`, also without a message of the user
- */
-export function toMessages(items: readonly InputItem[]): Message[] {
-  const messages = items.filter(({ type }) => type === 'message')
-  const handled = messages.findLast(({ role }) => role === 'user')
-  if (!handled) throw new HostError('REQUEST_INVALID', 'input must contain a user message')
-  const unsupportedPart = handled.content?.find(({ type }) => !isText(type))
-  if (unsupportedPart) {
-    const message = `input: the last user message has a part of the type '${unsupportedPart.type}'; only text can be handled`
-    throw new HostError('REQUEST_INVALID', message)
-  }
-  return messages.map(toMessage)
-}
-
-function toMessage({ role, content = [] }: InputItem): Message {
-  const text = content
-    .map((part) => (isText(part.type) ? String((part as { text?: unknown }).text ?? '') : ''))
-    .join('')
-  if (role === 'assistant' || role === 'user') return { role, content: text }
-  return { role: 'system', content: text }
-}
-
-function isText(type: string): boolean {
-  return type === 'input_text' || type === 'output_text' || type === 'text'
 }

@@ -1,8 +1,16 @@
-import { type CallStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
+import { type AttachmentStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
 import { COMPAT, type Dialect } from '../../dialect.ts'
 import { toExtendedRecord } from './extended-record.ts'
-import { endRecord, Output } from './output.ts'
-import type { ResponseRecord } from './schema.ts'
+import { endRecord, Output, renderAttachment } from './output.ts'
+import type {
+  ApprovalRequest,
+  FunctionCall,
+  ImageCall,
+  McpCall,
+  OutputMessage,
+  Reasoning,
+  ResponseRecord,
+} from './schema.ts'
 
 /** The line that every stream ends with. */
 export const DONE = 'data: [DONE]\n\n'
@@ -47,10 +55,7 @@ export class EventWriter {
     for (const step of steps) {
       if (typeof step === 'string') this.#text(step)
       else if (isEnd(step)) this.#end(step)
-      else {
-        if (this.#output.isOpen) this.#closeMessage()
-        this.#call(step)
-      }
+      else this.#step(step)
     }
     return this.#take()
   }
@@ -63,8 +68,29 @@ export class EventWriter {
     return `${this.#isExtended ? 'event: error\n' : ''}data: ${JSON.stringify(event)}\n\n${DONE}`
   }
 
+  #step(step: Exclude<Step, string | EndStep>): void {
+    if ('reasoning' in step) this.#reasoning(step.reasoning)
+    else if ('result' in step) this.#result(this.#output.closeCall(step.result))
+    else if ('attachment' in step) this.#attachment(step)
+    else {
+      this.#close()
+      const { index } = this.#output
+      if ('call' in step) this.#call(index, this.#output.openCall(step.call))
+      else this.#pending(index, this.#output.addPending(step.pending))
+    }
+  }
+
+  #attachment(step: AttachmentStep): void {
+    const rendered = renderAttachment(step)
+    if ('text' in rendered) this.#text(rendered.text)
+    else {
+      this.#close()
+      this.#image(this.#output.index, this.#output.addImage(rendered.image))
+    }
+  }
+
   #text(text: string): void {
-    if (!this.#output.isOpen) this.#openMessage()
+    if (this.#output.open !== 'message') this.#openMessage()
     this.#output.addText(text)
     // By hand: most events are of this kind.
     if (++this.#sequence > this.#after) {
@@ -73,45 +99,101 @@ export class EventWriter {
   }
 
   #openMessage(): void {
+    this.#close()
     const output_index = this.#output.index
-    const { id } = this.#output.message('in_progress')
+    this.#output.addText('')
+    const { id } = this.#output.current('in_progress')
     const item = { type: 'message', id, status: 'in_progress', role: 'assistant', content: [] }
     const part = { type: 'output_text', text: '', annotations: [] }
     this.#delta = `,"item_id":"${id}","output_index":${output_index},"content_index":0,"delta":`
     this.#writeFields('response.output_item.added', { output_index, item })
     this.#writeFields('response.content_part.added', { item_id: id, output_index, content_index: 0, part })
-    this.#output.addText('')
   }
 
-  #closeMessage(): void {
+  #reasoning(delta: string): void {
+    if (this.#output.open !== 'reasoning') this.#openReasoning()
+    const place = { item_id: this.#output.current('in_progress').id, output_index: this.#output.index }
+    this.#output.addReasoning(delta)
+    this.#writeFields('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta })
+  }
+
+  #openReasoning(): void {
+    this.#close()
     const output_index = this.#output.index
-    const item = this.#output.closeMessage()
-    const [part] = item.content
-    const place = { item_id: item.id, output_index, content_index: 0 }
-    this.#writeFields('response.content_part.done', { ...place, part })
-    this.#writeFields('response.output_text.done', { ...place, text: part?.text ?? '' })
+    this.#output.addReasoning('')
+    const { id } = this.#output.current('in_progress')
+    const part = { type: 'summary_text', text: '' }
+    this.#writeFields('response.output_item.added', { output_index, item: { type: 'reasoning', id, summary: [] } })
+    this.#writeFields('response.reasoning_summary_part.added', { item_id: id, output_index, summary_index: 0, part })
+  }
+
+  /** Closes the item that is under way. */
+  #close(): void {
+    if (!this.#output.open) return
+    const output_index = this.#output.index
+    const item = this.#output.close()
+    if (item.type === 'message') this.#closeMessage(output_index, item)
+    else this.#closeReasoning(output_index, item)
     this.#writeFields('response.output_item.done', { output_index, item })
   }
 
-  #call(step: CallStep): void {
-    const output_index = this.#output.index
-    const item = this.#output.addCall(step)
+  #closeMessage(output_index: number, { id, content: [part] }: OutputMessage): void {
+    const place = { item_id: id, output_index, content_index: 0 }
+    this.#writeFields('response.content_part.done', { ...place, part })
+    this.#writeFields('response.output_text.done', { ...place, text: part?.text ?? '' })
+  }
+
+  #closeReasoning(output_index: number, { id, summary: [part] }: Reasoning): void {
+    const place = { item_id: id, output_index, summary_index: 0 }
+    this.#writeFields('response.reasoning_summary_text.done', { ...place, text: part?.text ?? '' })
+    this.#writeFields('response.reasoning_summary_part.done', { ...place, part })
+  }
+
+  #pending(output_index: number, item: FunctionCall | ApprovalRequest | undefined): void {
+    if (!item) return
+    if (item.type === 'function_call') {
+      const begun = { ...item, arguments: '', status: 'in_progress' }
+      this.#writeFields('response.output_item.added', { output_index, item: begun })
+      this.#arguments('function_call', output_index, item)
+    } else this.#writeFields('response.output_item.added', { output_index, item })
+    this.#writeFields('response.output_item.done', { output_index, item })
+  }
+
+  #call(output_index: number, item: McpCall): void {
     const place = { item_id: item.id, output_index }
-    const begun = { ...item, arguments: '', status: 'in_progress' }
+    this.#writeFields('response.output_item.added', { output_index, item: { ...item, arguments: '' } })
+    this.#writeFields('response.mcp_call.in_progress', place)
+    this.#arguments('mcp_call', output_index, item)
+  }
+
+  #arguments(type: 'function_call' | 'mcp_call', output_index: number, item: FunctionCall | McpCall): void {
+    const place = { item_id: item.id, output_index }
+    const { name } = item
+    this.#writeFields(`response.${type}_arguments.delta`, { ...place, delta: item.arguments })
+    this.#writeFields(`response.${type}_arguments.done`, { ...place, name, arguments: item.arguments })
+  }
+
+  #result(closed: { item: McpCall; index: number } | undefined): void {
+    if (!closed) return
+    const { item, index: output_index } = closed
+    this.#writeFields(`response.mcp_call.${item.status}`, { item_id: item.id, output_index })
+    this.#writeFields('response.output_item.done', { output_index, item })
+  }
+
+  #image(output_index: number, item: ImageCall): void {
+    const place = { item_id: item.id, output_index }
+    const begun = { ...item, status: 'in_progress', result: null }
     this.#writeFields('response.output_item.added', { output_index, item: begun })
-    this.#writeFields('response.function_call_arguments.delta', { ...place, delta: item.arguments })
-    this.#writeFields('response.function_call_arguments.done', {
-      ...place,
-      name: item.name,
-      arguments: item.arguments,
-    })
+    this.#writeFields('response.image_generation_call.in_progress', place)
+    this.#writeFields('response.image_generation_call.completed', place)
     this.#writeFields('response.output_item.done', { output_index, item })
   }
 
   #end(step: EndStep): void {
     if (step.end === 'completed') {
-      if (!this.#output.hasMessage) this.#openMessage()
-      if (this.#output.isOpen) this.#closeMessage()
+      this.#close()
+      if (!this.#output.hasAnswer) this.#openMessage()
+      this.#close()
     }
     this.#record = endRecord(this.#record, this.#output, step)
     const record = this.#isExtended ? toExtendedRecord(this.#record) : this.#record

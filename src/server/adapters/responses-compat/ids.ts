@@ -13,14 +13,23 @@ export function inputItemId(responseId: string, index: number): string {
   return placed('msg', responseId, index + 1)
 }
 
+/** Prefixes of the ids of output items, by type. */
+export const ITEM_PREFIXES = Object.freeze({
+  message: 'msg',
+  function_call: 'fc',
+  mcp_call: 'mcp',
+  reasoning: 'rs',
+  image_generation_call: 'ig',
+})
+
 /** @param index from 0 */
-export function outputItemId(kind: 'msg' | 'fc', responseId: string, index: number): string {
-  return placed(kind, responseId, LAST_POSITION - index)
+export function outputItemId(type: keyof typeof ITEM_PREFIXES, responseId: string, index: number): string {
+  return placed(ITEM_PREFIXES[type], responseId, LAST_POSITION - index)
 }
 
 /** Place of an item: its response, and its index (from 0) in the input or output. Undefined for an id of another kind. */
 export function findItem(itemId: string): { responseId: string; list: 'input' | 'output'; index: number } | undefined {
-  const [, uuid = '', position = ''] = /^(?:msg|fc)_([0-9a-f-]{31})([0-9a-f]{5})$/.exec(itemId) ?? []
+  const [, uuid = '', position = ''] = /^(?:msg|fc|mcp|rs|ig)_([0-9a-f-]{31})([0-9a-f]{5})$/.exec(itemId) ?? []
   const responseId = `${RESPONSE_PREFIX}${uuid}00000`
   const place = Number.parseInt(position, 16)
   if (!IDS.isId(responseId) || place === 0) return undefined
@@ -28,6 +37,6 @@ export function findItem(itemId: string): { responseId: string; list: 'input' | 
   return { responseId, list: 'output', index: LAST_POSITION - place }
 }
 
-function placed(kind: string, responseId: string, position: number): string {
-  return `${kind}_${IDS.uuidOf(responseId).slice(0, -5)}${position.toString(16).padStart(5, '0')}`
+function placed(prefix: string, responseId: string, position: number): string {
+  return `${prefix}_${IDS.uuidOf(responseId).slice(0, -5)}${position.toString(16).padStart(5, '0')}`
 }

@@ -11,15 +11,17 @@ import type { Draft, StoredRun } from '../../../durable/run-store.ts'
 import { isEnd, nowSeconds } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { Message } from '../../../protocols/message.ts'
+import type { RunEvent } from '../../../run/run-event.ts'
+import type { Turn } from '../../../run/turn.ts'
 import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
 import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
-import { eventToText } from '../../event-to-text.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
-import { beginRecord, toInputItems, toMessages } from './convert.ts'
+import { continueConversation } from './continue.ts'
+import { beginRecord, toInputItems } from './convert.ts'
 import { EventWriter } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
 import { findItem, RESPONSE_PREFIX } from './ids.ts'
@@ -27,8 +29,10 @@ import { recordAfter } from './output.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
 import { readRowV1 } from './read-v1-row.ts'
+import { toClientTools, toRequestOptions } from './request-options.ts'
 import { CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
 import { sendSteps } from './send-steps.ts'
+import { readInput, withoutUnseen } from './to-messages.ts'
 
 type Run = DurableRun<ResponseRecord, InputItem>
 type Stored = StoredRun<ResponseRecord, InputItem>
@@ -109,26 +113,17 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const { draft, messages } = await this.#draft(body, idempotency)
+    const { draft, turn } = await this.#draft(body, idempotency)
     const { background, store } = draft.facts
     const isLive = background || body.stream === true
     if (background && !store) {
       throw new HostError('REQUEST_INVALID', 'background needs store: a response that is not stored cannot be fetched')
     }
-    const { instructions, user, metadata } = body
-    const turn = {
-      runId: this.#ids.uuidOf(draft.id),
-      messages,
-      instructions: instructions ?? undefined,
-      user: user ?? undefined,
-      metadata: metadata ?? undefined,
-    }
     const run = await this.#runs.start(this.#options.host, body.model, turn, {
       draft,
       store: store ? this.#runs.store : undefined,
       persistsSteps: isLive,
-      recordsCalls: body.include?.includes('agent.tool_calls') ?? false,
-      toText: eventToText,
+      keeps: chooseEvents(body),
       describeFailure: this.#options.describeFailure,
     })
     if (isLive) void logFailureOf(run, request)
@@ -146,26 +141,43 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { previous_response_id } = body
     const createdAt = nowSeconds()
     const record = beginRecord(body, this.#ids.next(), createdAt)
-    const items = toInputItems(body.input, record.id, createdAt)
-    const own = toMessages(await this.#resolveReferences(items))
+    const { id } = record
+    const items = toInputItems(body.input, id, createdAt)
+    const input = readInput(await this.#resolveReferences(items))
     const conversation =
       typeof previous_response_id === 'string' ? await this.#continue(previous_response_id) : undefined
+    const { messages, answers, pending } = continueConversation(input, conversation)
     const earlier = conversation?.messages ?? []
-    const turn = makeTurn(record.id, createdAt, own, conversation?.last)
-    const draft: Draft<ResponseRecord, InputItem> = { id: record.id, facts: record, items, turn, earlier, idempotency }
-    return { draft, messages: [...earlier, ...own] satisfies Message[] }
+    const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
+    const draft: Draft<ResponseRecord, InputItem> = { id, facts: record, items, turn: stored, earlier, idempotency }
+    return { draft, turn: { ...this.#toTurn(body, id, [...earlier, ...messages]), answers, pending } }
+  }
+
+  #toTurn(body: CreateRequest, id: string, messages: readonly Message[]): Turn {
+    const { instructions, user, metadata } = body
+    const clientTools = toClientTools(body)
+    const { agent } = this.#options.host.resolve(body.model)
+    return {
+      runId: this.#ids.uuidOf(id),
+      messages: withoutUnseen(messages, agent.attachments),
+      instructions: instructions ?? undefined,
+      user: user ?? undefined,
+      metadata: metadata ?? undefined,
+      requestOptions: toRequestOptions(body, clientTools),
+      clientTools,
+      isTrailLost: body.store === false,
+    }
   }
 
   async #continue(id: string): Promise<Conversation> {
-    if (toRecord(await this.#find(id)).status === 'in_progress') {
-      throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
-    }
+    const { steps } = await this.#find(id)
+    if (!isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
     const conversation = await this.#runs.store.conversation(id)
     if (!conversation) throw notFound()
     return conversation
   }
 
-  /** Clients name messages that are stored here instead of sending them again. What is not found is left out. */
+  /** Clients name items that are stored here instead of sending them again. What is not found is left out. */
   async #resolveReferences(items: readonly InputItem[]): Promise<InputItem[]> {
     const resolved = items.map(async (item) => {
       const { type, reference } = item as InputItem & { reference?: string }
@@ -182,7 +194,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (list === 'input') return (await this.#runs.store.items(stored, index, index + 1))[0]
     const { output, created_at } = toRecord(stored)
     const item = output[index]
-    return item?.type === 'message' ? { ...item, created_at } : undefined
+    return item && { ...item, created_at }
   }
 
   async #collect(run: Run, reply: FastifyReply): Promise<unknown> {
@@ -196,7 +208,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       throw error
     })
     if (run.failure === undefined) return recordAfter(run.facts, steps)
-    if (run.facts.store) reply.header('x-response-id', run.id)
+    if (run.isStored) reply.header('x-response-id', run.id)
     throw run.failure
   }
 
@@ -206,7 +218,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       log.leave()
       if (!survivesDisconnect(run)) void run.cancel(message).catch(() => {})
     })
-    if (run.facts.store) await run.stored
+    await run.stored
     return this.#sendSteps(log, 0, request, reply)
   }
 
@@ -304,6 +316,17 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const stored = this.#ids.isId(id) ? await this.#runs.store.get(id) : undefined
     if (!stored) throw notFound()
     return stored
+  }
+}
+
+/** Own calls and reasoning are shown to those who ask for them. */
+function chooseEvents({ include, reasoning }: CreateRequest): (event: RunEvent) => boolean {
+  const showsCalls = include?.includes('agent.tool_calls') ?? false
+  const showsReasoning = (reasoning ?? undefined) !== undefined
+  return ({ type }) => {
+    if (type === 'reasoning') return showsReasoning
+    if (type === 'tool_call' || type === 'tool_result') return showsCalls
+    return type === 'text' || type === 'attachment' || type === 'pending'
   }
 }
 

@@ -1,16 +1,21 @@
 import { ROW_VERSION } from '../../../durable/parse-row.ts'
 import type { RunRow } from '../../../durable/run-store.ts'
-import type { PackedSteps } from '../../../durable/steps.ts'
+import type { EndStep, PackedSteps } from '../../../durable/steps.ts'
 import { NO_USAGE } from './convert.ts'
 import type { InputItem, ResponseRecord } from './schema.ts'
 
 /** Row as the first version of this adapter stored it: the record as it was answered, whose output has the text. */
 interface RowV1 {
   readonly response: ResponseRecord
-  readonly steps: PackedSteps['steps']
+  readonly steps: readonly (number | CallStepV1 | EndStep)[]
   readonly inputs: number
   readonly items?: readonly InputItem[]
   readonly idempotency?: string
+}
+
+/** Call that was an item `function_call`, whoever was to run it. */
+interface CallStepV1 {
+  readonly call: { readonly callId: string; readonly name: string; readonly arguments: string }
 }
 
 /** Reads a row of the first version. */
@@ -21,7 +26,7 @@ export function readRowV1(raw: Readonly<Record<string, unknown>>): RunRow<Respon
     id: response.id,
     facts: beginningOf(response),
     text: response.output.map((item) => (item.type === 'message' ? (item.content[0]?.text ?? '') : '')).join(''),
-    steps,
+    steps: steps.map((step) => (typeof step === 'object' && 'call' in step ? toPending(step) : step)),
     inputs,
     ...(items ? { items } : {}),
     ...(idempotency === undefined ? {} : { idempotency: { hash: idempotency } }),
@@ -39,4 +44,8 @@ function beginningOf(record: ResponseRecord): ResponseRecord {
     incomplete_details: null,
     usage: NO_USAGE,
   }
+}
+
+function toPending({ call: { callId, name, arguments: text } }: CallStepV1): PackedSteps['steps'][number] {
+  return { pending: { callId, kind: 'client_tool', name, arguments: JSON.parse(text) } }
 }

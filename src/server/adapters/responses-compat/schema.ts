@@ -79,7 +79,50 @@ export const FunctionCall = Type.Object({
 })
 export type FunctionCall = Static<typeof FunctionCall>
 
-export const OutputItem = Type.Union([OutputMessage, FunctionCall])
+/** Call of one of the agent's own tools. */
+export const McpCall = Type.Object({
+  type: Type.Literal('mcp_call'),
+  id: Type.String(),
+  /** Module that provides the tool. */
+  server_label: Type.String(),
+  name: Type.String(),
+  /** JSON. */
+  arguments: Type.String(),
+  output: nullable(Type.String()),
+  error: nullable(Type.String()),
+  status: Type.Union([ItemStatus, Type.Literal('failed')]),
+  approval_request_id: Type.Null(),
+})
+export type McpCall = Static<typeof McpCall>
+
+export const Reasoning = Type.Object({
+  type: Type.Literal('reasoning'),
+  id: Type.String(),
+  summary: Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() })),
+})
+export type Reasoning = Static<typeof Reasoning>
+
+/** Image that the agent answers with. */
+export const ImageCall = Type.Object({
+  type: Type.Literal('image_generation_call'),
+  id: Type.String(),
+  status: Type.Union([Type.Literal('in_progress'), Type.Literal('completed')]),
+  /** Base64. */
+  result: nullable(Type.String()),
+})
+export type ImageCall = Static<typeof ImageCall>
+
+export const ApprovalRequest = Type.Object({
+  type: Type.Literal('mcp_approval_request'),
+  id: Type.String(),
+  server_label: Type.String(),
+  name: Type.String(),
+  /** JSON. */
+  arguments: Type.String(),
+})
+export type ApprovalRequest = Static<typeof ApprovalRequest>
+
+export const OutputItem = Type.Union([OutputMessage, FunctionCall, McpCall, Reasoning, ImageCall, ApprovalRequest])
 export type OutputItem = Static<typeof OutputItem>
 
 export const Status = Type.Union([

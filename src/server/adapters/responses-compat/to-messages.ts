@@ -1,0 +1,192 @@
+import { HostError } from '../../../errors.ts'
+import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
+import type { ToolResult } from '../../../protocols/tool-provider.ts'
+import { readAddress, readBytes } from '../../read-attachment.ts'
+import type { InputItem } from './schema.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Assistant = Extract<Message, { role: 'assistant' }>
+
+/** Output of a client's tool. */
+export interface CallOutput {
+  readonly callId: string
+  readonly result: ToolResult
+}
+
+/** Decision about a call that needs the approval of a person. */
+export interface Approval {
+  /** Id of the item that asked for it. */
+  readonly requestId: string
+  readonly isApproved: boolean
+  readonly reason: string | undefined
+}
+
+/** Input of a request as the agent sees it. */
+export interface ReadInput {
+  /** Messages in their order, calls with their outputs among them. */
+  readonly messages: readonly Message[]
+  /** Outputs of calls that are not part of the input: they answer the response that is continued. */
+  readonly outputs: readonly CallOutput[]
+  readonly approvals: readonly Approval[]
+}
+
+/**
+ * Reads the items of an input. Items that are no part of a conversation are not for the agent.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the item
+ */
+export function readInput(items: readonly InputItem[]): ReadInput {
+  const messages: Message[] = []
+  const outputs: CallOutput[] = []
+  const approvals: Approval[] = []
+  const calls = new Set<string>()
+  const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
+  for (const [index, item] of items.entries()) {
+    const at = `input[${index}]`
+    if (item.type === 'message') messages.push(toMessage(item, at, item === handled))
+    else if (item.type === 'function_call' || item.type === 'mcp_call') {
+      const call = toCall(item, at)
+      calls.add(call.id)
+      addCall(messages, call)
+      if (item.type === 'mcp_call') messages.push(toToolMessage(toOwnOutput(call.id, item)))
+    } else if (item.type === 'function_call_output') {
+      const output = toOutput(item, at)
+      if (calls.has(output.callId)) messages.push(toToolMessage(output))
+      else outputs.push(output)
+    } else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at))
+  }
+  return { messages, outputs, approvals }
+}
+
+/**
+ * Leaves out the attachments of earlier messages that the agent would not see. In the message that it is to handle they stay,
+ * and are refused.
+ *
+ * @param takes media types, such as `image/*`
+ */
+export function withoutUnseen(messages: readonly Message[], takes: readonly string[]): readonly Message[] {
+  const isTaken = ({ mediaType }: Attachment) =>
+    takes.some((type) => type === '*/*' || type === mediaType || type === `${mediaType.split('/')[0]}/*`)
+  const handled = messages.findLast(({ role }) => role === 'user')
+  return messages.map((message) => {
+    if (message.role !== 'user' || message === handled || !message.attachments) return message
+    return { ...message, attachments: message.attachments.filter(isTaken) }
+  })
+}
+
+/** The calls of one step stand in one message. */
+function addCall(messages: Message[], call: ToolCall): void {
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] })
+  else messages[messages.length - 1] = { ...last, toolCalls: [...(last.toolCalls ?? []), call] } satisfies Assistant
+}
+
+export function toToolMessage({ callId, result }: CallOutput): Message {
+  const { text, attachments = [], isError } = result
+  return {
+    role: 'tool',
+    content: text,
+    toolCallId: callId,
+    ...(attachments.length > 0 ? { attachments } : {}),
+    ...(isError ? { isError } : {}),
+  }
+}
+
+function toCall(item: InputItem, at: string): ToolCall {
+  const { id, call_id: callId = id, name, arguments: text } = item as Fields
+  if (typeof callId !== 'string' || typeof name !== 'string') {
+    throw new HostError('REQUEST_INVALID', `${at} must have call_id and name`)
+  }
+  return { id: callId, name, arguments: parseArguments(text, at) }
+}
+
+function parseArguments(text: unknown, at: string): Fields {
+  try {
+    const value: unknown = text === '' ? {} : JSON.parse(String(text))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  } catch {
+    // As for any other value.
+  }
+  throw new HostError('REQUEST_INVALID', `${at}.arguments must be a JSON object`)
+}
+
+function toOwnOutput(callId: string, item: InputItem): CallOutput {
+  const { output, error } = item as Fields
+  const isError = typeof error === 'string'
+  return { callId, result: { text: String((isError ? error : output) ?? ''), ...(isError ? { isError } : {}) } }
+}
+
+function toOutput(item: InputItem, at: string): CallOutput {
+  const { call_id: callId, output } = item as Fields
+  if (typeof callId !== 'string') throw new HostError('REQUEST_INVALID', `${at}.call_id must be a string`)
+  if (typeof output === 'string') return { callId, result: { text: output } }
+  if (!Array.isArray(output)) {
+    throw new HostError('REQUEST_INVALID', `${at}.output must be a string or an array of parts`)
+  }
+  const { text, attachments } = readParts(output as Fields[], `${at}.output`, true)
+  return { callId, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
+}
+
+function toApproval(item: InputItem, at: string): Approval {
+  const { approval_request_id: requestId, approve: isApproved, reason } = item as Fields
+  if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
+    throw new HostError('REQUEST_INVALID', `${at} must have approval_request_id and approve`)
+  }
+  return { requestId, isApproved, reason: typeof reason === 'string' ? reason : undefined }
+}
+
+/** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
+function toMessage({ role, content = [] }: InputItem, at: string, isHandled: boolean): Message {
+  const { text, attachments } = readParts(content, `${at}.content`, isHandled)
+  if (role === 'assistant') return { role, content: text }
+  if (role !== 'user') return { role: 'system', content: text }
+  return { role, content: text, ...(attachments.length > 0 ? { attachments } : {}) }
+}
+
+function readParts(
+  parts: readonly Fields[],
+  at: string,
+  isStrict: boolean,
+): { text: string; attachments: Attachment[] } {
+  let text = ''
+  const attachments: Attachment[] = []
+  for (const [index, part] of parts.entries()) {
+    if (isText(part.type)) text += String(part.text ?? '')
+    else {
+      const attachment = isStrict ? readAttachment(part, `${at}[${index}]`) : tryAttachment(part)
+      if (attachment) attachments.push(attachment)
+    }
+  }
+  return { text, attachments }
+}
+
+function tryAttachment(part: Fields): Attachment | undefined {
+  try {
+    return readAttachment(part, '')
+  } catch {
+    return undefined
+  }
+}
+
+function readAttachment(part: Fields, at: string): Attachment | undefined {
+  const { type, image_url, file_data, file_url, filename, file_id, input_audio } = part
+  const name = typeof filename === 'string' ? filename : undefined
+  if (type === 'refusal') return undefined
+  if (file_id !== undefined && file_id !== null) {
+    throw new HostError('REQUEST_INVALID', `${at}.file_id: this server keeps no files. Send the data or a URL.`)
+  }
+  if (type === 'input_image') return readAddress(image_url, `${at}.image_url`, 'image/*')
+  if (type === 'input_file') {
+    const [address, field] = (file_data ?? undefined) === undefined ? [file_url, 'file_url'] : [file_data, 'file_data']
+    return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)
+  }
+  if (type === 'input_audio') {
+    const { data, format } = (input_audio ?? {}) as Fields
+    return { mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, ...readBytes(data, `${at}.input_audio.data`) }
+  }
+  throw new HostError('REQUEST_INVALID', `${at}.type: parts of the type '${String(type)}' cannot be handled`)
+}
+
+function isText(type: unknown): boolean {
+  return type === 'input_text' || type === 'output_text' || type === 'text'
+}

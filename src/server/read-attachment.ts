@@ -1,0 +1,44 @@
+import { HostError } from '../errors.ts'
+import type { Attachment } from '../protocols/message.ts'
+
+/** Media types of files that are named by an address, by their ending. */
+const TYPES: Readonly<Record<string, string>> = {
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  csv: 'text/csv',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  mp3: 'audio/mpeg',
+  wav: 'audio/wav',
+}
+
+/**
+ * Reads an attachment from the address that a request gives: bytes from a data URL (RFC 2397), any other address as it is. It is
+ * handed on, never fetched.
+ *
+ * @param fallback media type of an address that does not tell it
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment {
+  if (typeof address !== 'string') throw new HostError('REQUEST_INVALID', `${field} must be a URL`)
+  const named = name === undefined ? {} : { name }
+  const [, mediaType, base64] = /^data:([^;,]+)(?:;[^;,]*)*;base64,(.*)$/s.exec(address) ?? []
+  if (mediaType !== undefined && base64 !== undefined) return { mediaType, ...readBytes(base64, field), ...named }
+  if (!URL.canParse(address) || !/^https?:/i.test(address)) {
+    throw new HostError('REQUEST_INVALID', `${field} must be an http(s) URL, or a data URL in base64`)
+  }
+  const data = new URL(address)
+  const ending = /\.([a-z0-9]+)$/i.exec(data.pathname)?.[1]?.toLowerCase() ?? ''
+  return { mediaType: TYPES[ending] ?? fallback, data, ...named }
+}
+
+/** @throws HostError `REQUEST_INVALID` naming the field */
+export function readBytes(base64: unknown, field: string): Pick<Attachment, 'data'> {
+  if (typeof base64 !== 'string' || base64 === '' || !/^[A-Za-z0-9+/\-_\s]+={0,2}\s*$/.test(base64)) {
+    throw new HostError('REQUEST_INVALID', `${field} must be bytes in base64`)
+  }
+  return { data: Buffer.from(base64, 'base64') }
+}
