@@ -156,10 +156,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
   #toTurn(body: CreateRequest, id: string, messages: readonly Message[]): Turn {
     const { instructions, user, metadata } = body
     const clientTools = toClientTools(body)
-    const { agent } = this.#options.host.resolve(body.model)
+    const { capabilities } = this.#options.host.resolve(body.model)
     return {
       runId: this.#ids.uuidOf(id),
-      messages: withoutUnseen(messages, agent.attachments),
+      messages: withoutUnseen(messages, capabilities.attachments),
       instructions: instructions ?? undefined,
       user: user ?? undefined,
       metadata: metadata ?? undefined,

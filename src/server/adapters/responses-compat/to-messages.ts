@@ -1,7 +1,7 @@
 import { HostError } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { ToolResult } from '../../../protocols/tool-provider.ts'
-import { readAddress, readBytes } from '../../read-attachment.ts'
+import { readAddress, readBytes } from './read-address.ts'
 import type { InputItem } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,5 +1,6 @@
-import { HostError } from '../errors.ts'
-import type { Attachment } from '../protocols/message.ts'
+import { HostError } from '../../../errors.ts'
+import type { Attachment } from '../../../protocols/message.ts'
+import { readDataUrl } from '../../data-url.ts'
 
 /** Media types of files that are named by an address, by their ending. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -25,8 +26,8 @@ const TYPES: Readonly<Record<string, string>> = {
 export function readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment {
   if (typeof address !== 'string') throw new HostError('REQUEST_INVALID', `${field} must be a URL`)
   const named = name === undefined ? {} : { name }
-  const [, mediaType, base64] = /^data:([^;,]+)(?:;[^;,]*)*;base64,(.*)$/s.exec(address) ?? []
-  if (mediaType !== undefined && base64 !== undefined) return { mediaType, ...readBytes(base64, field), ...named }
+  const bytes = readDataUrl(address)
+  if (bytes) return { ...bytes, ...named }
   if (!URL.canParse(address) || !/^https?:/i.test(address)) {
     throw new HostError('REQUEST_INVALID', `${field} must be an http(s) URL, or a data URL in base64`)
   }
@@ -37,7 +38,7 @@ export function readAddress(address: unknown, field: string, fallback: string, n
 
 /** @throws HostError `REQUEST_INVALID` naming the field */
 export function readBytes(base64: unknown, field: string): Pick<Attachment, 'data'> {
-  if (typeof base64 !== 'string' || base64 === '' || !/^[A-Za-z0-9+/\-_\s]+={0,2}\s*$/.test(base64)) {
+  if (typeof base64 !== 'string' || base64 === '') {
     throw new HostError('REQUEST_INVALID', `${field} must be bytes in base64`)
   }
   return { data: Buffer.from(base64, 'base64') }
