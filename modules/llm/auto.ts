@@ -93,6 +93,9 @@ const PROVIDERS: readonly Provider[] = [
   },
 ]
 
+/** Environments whose reader knows that the offline model answers: agents are made again with every edit. */
+const hinted = new WeakSet<object>()
+
 export default defineModule({
   name: 'AutoLLM',
   description: 'The model provider whose key or address is in the environment; otherwise the offline model.',
@@ -110,7 +113,8 @@ export default defineModule({
     const valueOf = (names: readonly string[] = []) => firstOf(...names.map((name) => environment[name]))
     const provider = PROVIDERS.find(({ keys, addresses }) => valueOf(keys) ?? valueOf(addresses))
     if (!provider) {
-      log.info('no provider key is in the environment: the offline model answers')
+      if (!hinted.has(environment)) log.info('no provider key is in the environment: the offline model answers')
+      hinted.add(environment)
       return offline.create({}, { introduce: true }, context)
     }
     const model = config.model ?? firstOf(environment.AGENT_HOST_MODEL) ?? provider.model

@@ -1,11 +1,12 @@
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentEvent } from '../run/call-event.ts'
+import { projectStack } from '../run/project-stack.ts'
 import { writePayload } from '../trace/payload.ts'
 
 const MAX_CHARS = 200
 
-/** In debug mode each call of a tool is a line of the log, with its answer. */
+/** In debug mode each call of a tool is a line of the log, with its answer; one that throws is a warning with its place in the project. */
 export function logSteps(host: AgentHost, log: Log): void {
   const calls = new Map<string, AgentEvent>()
   host.onEvent((event) => {
@@ -14,7 +15,9 @@ export function logSteps(host: AgentHost, log: Log): void {
     else {
       const call = calls.get(event.call_id)
       calls.delete(event.call_id)
-      if (call) log.info(describeStep(call, event))
+      if (!call) return
+      if (event.exception === null) log.info(describeStep(call, event))
+      else log.warn(`${describeStep(call, event)}\n${projectStack(event.exception, host.projectDir)}`)
     }
   })
 }

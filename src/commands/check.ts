@@ -1,29 +1,66 @@
-import { Flags } from '@oclif/core'
+import { existsSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { Args, Flags } from '@oclif/core'
 import { formatProblem, type Problem } from '../definition/problem.ts'
-import { HostError } from '../errors.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { SCHEMA_FILE } from '../project/schema-file.ts'
 import type { AgentInfo } from '../run/turn.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 import { openAgents } from './open-agents.ts'
 import { plural } from './plural.ts'
+import { repeatOnChange } from './repeat-on-change.ts'
+import { runAgain } from './run-again.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
 export default class Check extends BaseCommand {
   static override description =
-    'Checks every agent of this project: that its modules load, its wiring is clear and its config fits.'
-  static override examples = ['<%= config.bin %> check', '<%= config.bin %> check --json']
+    'Checks the agents of this project: modules, wiring and config. Writes the schema for editors.'
+  static override examples = [
+    '<%= config.bin %> check',
+    '<%= config.bin %> check agents/example.yml',
+    '<%= config.bin %> check --watch',
+  ]
+  static override args = {
+    files: Args.string({ description: 'Agent files to check; all when left out', multiple: true, ignoreStdin: true }),
+  }
   static override flags = {
+    watch: Flags.boolean({ description: 'Check again when a file of the project changes', exclusive: ['json'] }),
     'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
     json: Flags.boolean({ description: 'Print the result as JSON' }),
   }
 
   override async run(): Promise<void> {
-    const { flags } = await this.parse(Check)
-    const { agents, problems } = await checkProject(flags['agent-dir'] ?? fallback)
+    const { args, flags } = await this.parse(Check)
+    if (flags.watch) return repeatOnChange(() => runAgain(['check', ...this.argv.filter((word) => word !== '--watch')]))
+    const agentDir = flags['agent-dir'] ?? fallback
+    const { agents, problems } = pick(await checkProject(agentDir), this.#named(args.files ?? [], agentDir))
+    await this.#keepSchema()
     if (flags.json) this.log(JSON.stringify({ agents, problems }, null, 2))
     else this.#print(agents, problems)
     if (problems.length > 0) this.exit(1)
+  }
+
+  /** Files of the project, as problems name them. */
+  #named(files: readonly string[], agentDir: string): string[] {
+    return files.map((file) => {
+      const path = this.pathOf(file)
+      const isAgent = existsSync(path) && !relative(resolve(agentDir), path).startsWith('..')
+      if (isAgent) return relative(process.cwd(), path)
+      throw new HostError('PROJECT_INVALID', `${file} is no agent file of this project.`, {
+        suggestions: [`Agent files are in ${agentDir}.`],
+      })
+    })
+  }
+
+  /** Editors complete and check with it; a folder without agents gets nothing. */
+  async #keepSchema(): Promise<void> {
+    if (!existsSync('agents')) return
+    const { keepSchema } = await import('../project/keep-schema.ts')
+    await keepSchema(process.cwd()).catch((error: unknown) => {
+      this.warn(`Cannot write ${SCHEMA_FILE}: ${messageOf(error)}`)
+    })
   }
 
   #print(agents: readonly AgentInfo[], problems: readonly Problem[]): void {
@@ -37,6 +74,15 @@ export default class Check extends BaseCommand {
     }
     this.log(`${plural(agents.length, 'agent')}, ${plural(problems.length, 'problem')}`)
   }
+}
+
+/** What concerns certain files; everything when none is named. */
+function pick<T extends { file?: string }, P extends { file?: string }>(
+  { agents, problems }: { agents: readonly T[]; problems: readonly P[] },
+  files: readonly string[],
+) {
+  const isMeant = ({ file = '' }: { file?: string }) => files.length === 0 || files.includes(file)
+  return { agents: agents.filter(isMeant), problems: problems.filter(isMeant) }
 }
 
 async function checkProject(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {

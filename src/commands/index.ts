@@ -1,6 +1,8 @@
 import Chat from './chat.ts'
 import Check from './check.ts'
+import Completion from './completion.ts'
 import Dev from './dev.ts'
+import Doctor from './doctor.ts'
 import EjectDiff from './eject/diff.ts'
 import EjectList from './eject/list.ts'
 import EjectUpgrade from './eject/upgrade.ts'
@@ -34,6 +36,8 @@ export const COMMANDS = {
   schema: Schema,
   run: Run,
   tool: Tool,
+  doctor: Doctor,
+  completion: Completion,
   test: Test,
   eject: Eject,
   'eject:list': EjectList,

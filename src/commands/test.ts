@@ -1,27 +1,69 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { Args } from '@oclif/core'
+import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
 import { BaseCommand } from './base-command.ts'
+import { repeatOnChange } from './repeat-on-change.ts'
+import { runAgain } from './run-again.ts'
+
+const TEST_FILE = /\.test\.m?[jt]s$/
 
 export default class Test extends BaseCommand {
-  static override description = "Runs this project's tests (tests/*.test.ts) with node:test, without a build step."
-  static override examples = ['<%= config.bin %> test', '<%= config.bin %> test tests/example.test.ts']
-  static override args = { file: Args.string({ description: 'One test file instead of all' }) }
+  static override description = "Runs this project's tests (tests/**/*.test.ts) with node:test, without a build step."
+  static override examples = [
+    '<%= config.bin %> test',
+    '<%= config.bin %> test tests/example.test.ts tests/agents',
+    '<%= config.bin %> test --watch --name "the tool"',
+  ]
+  static override args = {
+    files: Args.string({
+      description: 'Test files, and folders of them; tests/ when left out',
+      multiple: true,
+      ignoreStdin: true,
+    }),
+  }
+  static override flags = {
+    name: Flags.string({ description: 'Run only tests whose name matches this pattern', helpValue: '<pattern>' }),
+    watch: Flags.boolean({ description: 'Run them again when a file of the project changes' }),
+  }
 
   override async run(): Promise<void> {
-    const { args } = await this.parse(Test)
+    const { args, flags } = await this.parse(Test)
+    const files = await findTests((args.files ?? []).map((file) => this.pathOf(file)))
+    // node:test reads its options when the process starts.
+    const options = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]
+    if (flags.watch) return repeatOnChange(() => runAgain(['test', ...files], options))
+    if (options.length > 0) this.exit(await runAgain(['test', ...files], options))
     const { ProjectCode } = await import('../module/project-code.ts')
     const code = new ProjectCode(process.cwd())
     // node:test runs what a file declares once it is loaded, prints the outcome, and sets the exit code.
-    for (const file of args.file ? [args.file] : await listTests()) await code.load(file)
+    for (const file of files) await code.load(file)
   }
 }
 
-async function listTests(): Promise<string[]> {
-  const names = existsSync('tests') ? await readdir('tests', { recursive: true }) : []
-  const files = names.filter((name) => /\.test\.m?[jt]s$/.test(name)).sort()
-  if (files.length > 0) return files.map((name) => join('tests', name))
-  throw new HostError('PROJECT_INVALID', 'There are no tests: no file tests/*.test.ts.')
+/** @throws HostError `PROJECT_INVALID` when a path is not there, or holds no test */
+async function findTests(paths: readonly string[]): Promise<string[]> {
+  if (paths.length === 0) {
+    const files = existsSync('tests') ? await testsBelow('tests') : []
+    if (files.length > 0) return files
+    throw new HostError('PROJECT_INVALID', 'There are no tests: no file tests/*.test.ts.')
+  }
+  const found: string[] = []
+  for (const path of paths) {
+    const stats = statSync(path, { throwIfNoEntry: false })
+    if (!stats) throw new HostError('PROJECT_INVALID', `There is no file ${path}.`)
+    const files = stats.isDirectory() ? await testsBelow(path) : [path]
+    if (files.length === 0) throw new HostError('PROJECT_INVALID', `There are no tests in ${path}: no file *.test.ts.`)
+    found.push(...files)
+  }
+  return [...new Set(found)]
+}
+
+async function testsBelow(folder: string): Promise<string[]> {
+  const names = await readdir(folder, { recursive: true })
+  return names
+    .filter((name) => TEST_FILE.test(name))
+    .sort()
+    .map((name) => join(folder, name))
 }

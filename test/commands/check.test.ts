@@ -1,12 +1,16 @@
 import { expect } from 'chai'
-import { runCli } from '../support/run-cli.ts'
+import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const GOOD = 'id: good\nmodules:\n  - id: echo\n    module: echo\n'
 const BAD = 'id: bad\nmodules:\n  - id: echo\n    module: ecco\n'
 const BAD_CONFIG = 'id: worse\nmodules:\n  - id: echo\n    module: echo\n    config: { prefx: hi }\n'
 
-describe('check', () => {
+describe('check', function () {
+  this.timeout(60_000)
+
+  afterEach(killRunning)
+
   it('names every agent that is fine, and where its modules come from', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD })
     expect(await runCli(['check'], { cwd: dir })).to.deep.equal({
@@ -37,6 +41,32 @@ describe('check', () => {
     expect(stderr).to.match(/^agents\/worse\.yml:5:\d+: .*prefx/m)
     expect(stderr).to.contain("Did you mean 'prefix'?")
   })
+
+  it('checks the files that are named, from where it is called', async () => {
+    const { path } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD, 'package.json': '{}' })
+    const { exitCode, stdout } = await runCli(['check', 'good.yml'], { cwd: path('agents') })
+    expect([exitCode, stdout.split('\n').at(-2)]).to.deep.equal([0, '1 agent, 0 problems'])
+    const other = await runCli(['check', '../package.json'], { cwd: path('agents') })
+    expect([other.exitCode, other.stderr.split('\n')[0]]).to.deep.equal([
+      1,
+      'Error: ../package.json is no agent file of this project.',
+    ])
+  })
+
+  it('writes the schema for editors', async () => {
+    const { dir, read } = await makeProject({ 'agents/good.yml': GOOD })
+    await runCli(['check'], { cwd: dir })
+    expect(JSON.parse(await read('.agent-host/agent.schema.json')).type).to.equal('object')
+  })
+
+  it('--watch checks again after an edit', async () => {
+    const { dir, write } = await makeProject({ 'agents/good.yml': BAD })
+    const running = startCli(['check', '--watch'], { cwd: dir })
+    await running.printed(/0 agents, 1 problem\n[\s\S]*Waiting for changes/)
+    await write('agents/good.yml', GOOD)
+    await running.printed(/1 agent, 0 problems\n/)
+    running.signal('SIGINT')
+  }).timeout(60_000)
 
   it('--json prints agents and problems for programs', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD })

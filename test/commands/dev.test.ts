@@ -85,6 +85,34 @@ describe('dev', () => {
     expect(server.output()).to.contain('Stopping: running work has 1 s to finish. A second signal stops at once.')
   })
 
+  it('logs a tool that throws with its place, and once that the offline model answers', async () => {
+    const tool = `import { defineTool, Type } from 'agent-host'
+export const lookup = defineTool({ description: 'Looks up.', parameters: Type.Object({}), execute() {
+  throw new Error('no luck')
+} })
+`
+    const looker = `id: looker
+modules:
+  - { id: llm, module: llm/auto }
+  - { id: tools, module: tools/local, config: { files: [tools/lookup.ts] } }
+  - { id: loop, module: orchestrator/tool-loop }
+`
+    const project = await makeProject({ 'agents/looker.yml': looker, 'tools/lookup.ts': tool })
+    const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
+    const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
+    const post = (model: string) =>
+      fetch(`${url}/compat/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ model, messages: [{ role: 'user', content: 'lookup' }] }),
+      })
+    await post('looker')
+    await server.printed(/"level":40.*lookup.*failed: .*no luck.*at .*tools\/lookup\.ts:3:/)
+    await project.write('agents/looker.yml', `${looker}# edited\n`)
+    await server.printed(/reloaded 'looker'|Reloaded 'looker'/)
+    expect(server.output().match(/offline model answers/g)).to.have.length(1)
+  })
+
   it('tells that .env has changed', async () => {
     const project = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'A=1\n' })
     const server = startCli(['dev', '--port', '0'], { cwd: project.dir })

@@ -20,7 +20,9 @@ describe('help and version', () => {
       expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
         'chat',
         'check',
+        'completion',
         'dev',
+        'doctor',
         'eject',
         'init',
         'mcp',

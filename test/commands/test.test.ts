@@ -1,11 +1,15 @@
 import { expect } from 'chai'
-import { runCli } from '../support/run-cli.ts'
+import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const passing = (name: string) =>
   `import { test } from 'node:test'\nconst n: number = 1\ntest('${name}', () => void n)\n`
 
-describe('test', () => {
+describe('test', function () {
+  this.timeout(60_000)
+
+  afterEach(killRunning)
+
   it('runs every test file below tests/ as it is', async () => {
     const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/deep/b.test.js': JS_TEST })
     const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
@@ -23,6 +27,36 @@ describe('test', () => {
       .to.contain('second')
       .and.to.match(/pass 1\n/)
   })
+
+  it('runs several files, and all of a folder, named from where it is called', async () => {
+    const { path } = await makeProject({
+      'agents/none.txt': '',
+      'package.json': '{}',
+      'tests/a.test.ts': passing('first'),
+      'tests/b.test.ts': passing('second'),
+      'tests/deep/c.test.ts': passing('third'),
+    })
+    const { stdout } = await runCli(['test', 'a.test.ts', 'deep'], { cwd: path('tests') })
+    expect(stdout).to.match(/first[\s\S]*third[\s\S]*pass 2\n/)
+    const { exitCode, stderr } = await runCli(['test', 'none'], { cwd: path('tests') })
+    expect([exitCode, stderr]).to.deep.equal([1, `Error: There is no file ${path('tests/none')}.\n`])
+  })
+
+  it('--name runs only tests of that name, with the exit code of the tests', async () => {
+    const failing = "import { test } from 'node:test'\ntest('breaks', () => { throw new Error('boom') })\n"
+    const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/b.test.ts': failing })
+    expect((await runCli(['test', '--name', 'first'], { cwd: dir })).exitCode).to.equal(0)
+    expect((await runCli(['test', '--name', 'breaks'], { cwd: dir })).exitCode).to.equal(1)
+  })
+
+  it('--watch runs them again after an edit', async () => {
+    const { dir, write } = await makeProject({ 'tests/a.test.ts': passing('first') })
+    const running = startCli(['test', '--watch'], { cwd: dir })
+    await running.printed(/first[\s\S]*Waiting for changes\. Ctrl-C stops\./)
+    await write('tests/a.test.ts', passing('changed'))
+    await running.printed(/changed[\s\S]*Waiting for changes/)
+    running.signal('SIGINT')
+  }).timeout(60_000)
 
   it('ends with 1 when a test fails, and points at its line', async () => {
     const failing = "import { test } from 'node:test'\n\ntest('breaks', () => {\n  throw new Error('boom')\n})\n"

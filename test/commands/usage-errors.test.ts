@@ -2,7 +2,8 @@ import { expect } from 'chai'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
-const COMMANDS = 'Commands: chat, check, dev, eject, init, mcp, new, run, runs, schema, serve, test, tool'
+const COMMANDS =
+  'Commands: chat, check, completion, dev, doctor, eject, init, mcp, new, run, runs, schema, serve, test, tool'
 const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [

@@ -1,0 +1,29 @@
+import { Flags } from '@oclif/core'
+import { BaseCommand } from './base-command.ts'
+import type { Finding } from './doctor/examine.ts'
+
+const MARKS = { ok: '✓', warning: '!', problem: '✗' } as const
+
+export default class Doctor extends BaseCommand {
+  static override description =
+    'Checks what agents need here: Node, keys, model providers, the port, the stores, Python, ejected modules.'
+  static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --port 8000 --json']
+  static override flags = {
+    port: Flags.integer({ description: 'Port that should be free', default: 9001, min: 1, max: 65_535 }),
+    json: Flags.boolean({ description: 'Print the findings as JSON' }),
+  }
+
+  override async run(): Promise<void> {
+    const { port, json } = (await this.parse(Doctor)).flags
+    const { examine } = await import('./doctor/examine.ts')
+    const findings = await examine(process.cwd(), port)
+    if (json) this.log(JSON.stringify({ findings }, null, 2))
+    else for (const finding of findings) for (const line of describe(finding)) this.log(line)
+    if (findings.some(({ state }) => state === 'problem')) this.exit(1)
+  }
+}
+
+function describe({ state, subject, message, advice }: Finding): string[] {
+  const line = `${MARKS[state]} ${subject.padEnd(10)} ${message}`
+  return advice === undefined ? [line] : [line, `  ${''.padEnd(10)} ${advice}`]
+}

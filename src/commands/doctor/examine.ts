@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { access, constants } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { PROVIDERS } from '../../project/providers.ts'
+
+/** Something that was looked at. */
+export interface Finding {
+  readonly state: 'ok' | 'warning' | 'problem'
+  readonly subject: string
+  readonly message: string
+  /** Next step. */
+  readonly advice?: string
+}
+
+const REACH_TIMEOUT_MS = 3000
+/** What answers there is not asked for anything: any HTTP status will do. */
+const HOSTS: Readonly<Record<string, string>> = {
+  openai: 'https://api.openai.com',
+  anthropic: 'https://api.anthropic.com',
+  google: 'https://generativelanguage.googleapis.com',
+  mistral: 'https://api.mistral.ai',
+  groq: 'https://api.groq.com',
+  openrouter: 'https://openrouter.ai',
+}
+
+/** Looks at everything that agents of a project need; nothing is changed, and no key leaves the machine. */
+export async function examine(projectDir: string, port: number): Promise<Finding[]> {
+  const groups = await Promise.all([
+    [examineNode(process.versions.node)],
+    [examineProject(projectDir)],
+    examineModels(process.env),
+    [await examinePort(port)],
+    [await examineStore(projectDir)],
+    [await examinePython(projectDir)],
+    examineEjected(projectDir),
+  ])
+  return groups.flat()
+}
+
+export function examineNode(version: string): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major > 20 || (major === 20 && minor >= 19)) return { state: 'ok', subject: 'Node', message: version }
+  const advice = 'Install Node 20.19 or later: https://nodejs.org'
+  return { state: 'problem', subject: 'Node', message: `${version} is too old.`, advice }
+}
+
+function examineProject(projectDir: string): Finding {
+  if (existsSync(join(projectDir, 'agents'))) return { state: 'ok', subject: 'Project', message: projectDir }
+  const message = `${projectDir} has no agents/.`
+  return { state: 'warning', subject: 'Project', message, advice: 'Create a project: agent-host init <name>' }
+}
+
+async function examineModels(environment: NodeJS.ProcessEnv): Promise<Finding[]> {
+  const present = PROVIDERS.filter(({ variable }) => environment[variable])
+  if (present.length === 0) {
+    const advice = `Set one in .env for a real model: ${PROVIDERS.map(({ variable }) => variable).join(', ')}`
+    return [{ state: 'warning', subject: 'Models', message: 'No key is set: the offline model answers.', advice }]
+  }
+  return Promise.all(
+    present.map(async ({ name, variable }): Promise<Finding> => {
+      const url = HOSTS[name] ?? (environment[variable] as string)
+      const reason = await reach(url)
+      if (reason === undefined)
+        return { state: 'ok', subject: 'Models', message: `${variable} is set, ${url} answers.` }
+      const message = `${variable} is set, but ${url} cannot be reached: ${reason}`
+      return { state: 'problem', subject: 'Models', message, advice: 'Check the network, a proxy, or the address.' }
+    }),
+  )
+}
+
+/** @returns undefined when something answers, otherwise why not */
+async function reach(url: string): Promise<string | undefined> {
+  try {
+    await fetch(url, { method: 'HEAD', signal: AbortSignal.timeout(REACH_TIMEOUT_MS) })
+    return undefined
+  } catch (error) {
+    const { cause, message } = error as Error & { cause?: { code?: string; message?: string } }
+    return cause?.code ?? cause?.message ?? message
+  }
+}
+
+function examinePort(port: number): Promise<Finding> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const message = error.code === 'EADDRINUSE' ? `${port} is in use.` : `${port} cannot be used: ${error.message}`
+      resolve({
+        state: 'warning',
+        subject: 'Port',
+        message,
+        advice: `Choose another: agent-host dev --port ${port + 1}`,
+      })
+    })
+    server.listen(port, '127.0.0.1', () => {
+      server.close(() => resolve({ state: 'ok', subject: 'Port', message: `${port} is free.` }))
+    })
+  })
+}
+
+/** Traces and responses are written below the project, into folders that are there or will be. */
+async function examineStore(projectDir: string): Promise<Finding> {
+  const folders = ['debug', 'responses'].map((name) => join(projectDir, name)).filter((folder) => existsSync(folder))
+  for (const folder of [projectDir, ...folders]) {
+    try {
+      await access(folder, constants.W_OK)
+    } catch {
+      const message = `${folder} cannot be written.`
+      return { state: 'problem', subject: 'Stores', message, advice: 'Traces and responses are stored there.' }
+    }
+  }
+  return { state: 'ok', subject: 'Stores', message: 'debug/ and responses/ can be written.' }
+}
+
+async function examinePython(projectDir: string): Promise<Finding> {
+  const { execa } = await import('execa')
+  const own = join(projectDir, '.venv/bin/python')
+  for (const command of [...(existsSync(own) ? [own] : []), 'python3', 'python']) {
+    const { failed, stdout } = await execa(command, ['--version'], { reject: false, timeout: REACH_TIMEOUT_MS })
+    if (!failed) return { state: 'ok', subject: 'Python', message: `${stdout} (${command})` }
+  }
+  const advice = 'Only tools in Python need it.'
+  return { state: 'warning', subject: 'Python', message: 'There is no Python 3 on this machine.', advice }
+}
+
+async function examineEjected(projectDir: string): Promise<Finding[]> {
+  const { offerItems } = await import('../eject/offer-items.ts')
+  const ejected = (await offerItems(projectDir)).filter((item) => item.ejected)
+  const stale = ejected.filter(({ outdated }) => outdated === true).map(({ reference }) => reference)
+  if (ejected.length === 0) return []
+  if (stale.length === 0) return [{ state: 'ok', subject: 'Ejected', message: `${ejected.length}, all up to date.` }]
+  const message = `agent-host has newer versions of ${stale.join(', ')}.`
+  return [{ state: 'warning', subject: 'Ejected', message, advice: 'Merge them: agent-host eject upgrade --dry-run' }]
+}

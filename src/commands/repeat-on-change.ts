@@ -1,0 +1,27 @@
+import { relative } from 'node:path'
+
+/** Folders that hold what the project makes or fetches. */
+const IGNORED = /(^|[\\/])(node_modules|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
+/** Saves come in groups. */
+const SETTLE_MS = 100
+
+/** Does something, and does it again whenever a file of the project has changed, until the process is stopped. */
+export async function repeatOnChange(act: () => Promise<unknown>): Promise<never> {
+  const { watch } = await import('chokidar')
+  let wake = (): void => {}
+  const projectDir = process.cwd()
+  const watcher = watch(projectDir, {
+    ignoreInitial: true,
+    ignored: (path) => IGNORED.test(relative(projectDir, path)),
+  })
+  watcher.on('all', () => wake())
+  for (;;) {
+    const changed = new Promise<void>((resolve) => {
+      wake = resolve
+    })
+    await act()
+    console.log('\nWaiting for changes. Ctrl-C stops.')
+    await changed
+    await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+  }
+}

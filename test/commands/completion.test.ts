@@ -1,0 +1,30 @@
+import { execFileSync } from 'node:child_process'
+import { expect } from 'chai'
+import { runCli } from '../support/run-cli.ts'
+
+/** What bash offers after these words. */
+async function offered(...words: string[]): Promise<string[]> {
+  const { stdout } = await runCli(['completion', 'bash'])
+  const quoted = ['agent-host', ...words].map((word) => `"${word}"`).join(' ')
+  const script = `${stdout}\nCOMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _agent_host; printf '%s\\n' "\${COMPREPLY[@]}"`
+  return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n')
+}
+
+describe('completion', () => {
+  it('bash completes commands, the commands below one, and flags', async () => {
+    expect(await offered('ch')).deep.equal(['chat', 'check'])
+    expect(await offered('runs', 's')).deep.equal(['show'])
+    expect(await offered('init', '--pa')).deep.equal(['--package-manager'])
+    expect(await offered('runs', 'show', '--m')).deep.equal(['--mermaid'])
+  })
+
+  it('zsh and fish have scripts as well; another shell is an error', async () => {
+    expect((await runCli(['completion', 'zsh'])).stdout).match(/^autoload -U \+X bashcompinit && bashcompinit\n/)
+    expect((await runCli(['completion', 'fish'])).stdout).contain(
+      "complete -c agent-host -f -n '__fish_use_subcommand' -a chat -d ",
+    )
+    const { exitCode, stderr } = await runCli(['completion', 'tcsh'])
+    expect(exitCode).equal(2)
+    expect(stderr).contain('bash, zsh, fish')
+  })
+})

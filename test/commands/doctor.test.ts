@@ -1,0 +1,84 @@
+import { createServer } from 'node:net'
+import { expect } from 'chai'
+import { examineNode } from '../../src/commands/doctor/examine.ts'
+import { edit, makeEjected } from '../support/eject.ts'
+import { runCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+interface Finding {
+  readonly state: string
+  readonly subject: string
+  readonly message: string
+}
+
+async function findingsOf(dir: string, ...args: string[]): Promise<{ exitCode: number | null; findings: Finding[] }> {
+  const { exitCode, stdout } = await runCli(['doctor', '--json', ...args], { cwd: dir })
+  return { exitCode, findings: JSON.parse(stdout).findings }
+}
+
+const of = (findings: readonly Finding[], subject: string) => findings.filter((each) => each.subject === subject)
+
+describe('doctor', function () {
+  this.timeout(60_000)
+
+  it('says that all is well, and what is missing with the next step', async () => {
+    const { dir } = await makeProject({ 'agents/none.txt': '' })
+    const { exitCode, stdout, stderr } = await runCli(['doctor', '--port', '47113'], { cwd: dir })
+    expect([exitCode, stderr]).deep.equal([0, ''])
+    expect(stdout)
+      .contain(`✓ Node       ${process.versions.node}\n`)
+      .contain(`✓ Project    ${dir}\n`)
+      .contain(
+        '! Models     No key is set: the offline model answers.\n             Set one in .env for a real model: OPENAI_API_KEY',
+      )
+      .contain('✓ Port       47113 is free.\n')
+      .contain('✓ Stores     debug/ and responses/ can be written.\n')
+  })
+
+  it('finds a provider that cannot be reached, and ends with 1; no key is shown', async () => {
+    const env = 'OLLAMA_BASE_URL=http://127.0.0.1:47199\nOTHER_API_KEY=sk-hidden\n'
+    const { dir } = await makeProject({ 'agents/none.txt': '', '.env': env })
+    const { exitCode, findings } = await findingsOf(dir)
+    expect(exitCode).equal(1)
+    expect(of(findings, 'Models')).deep.equal([
+      {
+        state: 'problem',
+        subject: 'Models',
+        message: 'OLLAMA_BASE_URL is set, but http://127.0.0.1:47199 cannot be reached: ECONNREFUSED',
+        advice: 'Check the network, a proxy, or the address.',
+      },
+    ])
+    expect(JSON.stringify(findings)).not.contain('sk-hidden')
+  })
+
+  it('finds a port that is in use', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => other.once('listening', resolve))
+    const { port } = other.address() as { port: number }
+    const { dir } = await makeProject()
+    const { findings } = await findingsOf(dir, '--port', String(port))
+    other.close()
+    expect(of(findings, 'Port')[0]?.message).equal(`${port} is in use.`)
+    expect(of(findings, 'Project')[0]?.state).equal('warning')
+  })
+
+  it('finds ejected modules that agent-host has newer', async () => {
+    const project = await makeEjected('echo')
+    expect(of((await findingsOf(project.dir)).findings, 'Ejected')[0]?.message).equal('1, all up to date.')
+    await edit(project, '.agent-host/ejected/echo.ts', 'Echo', 'Older')
+    expect(of((await findingsOf(project.dir)).findings, 'Ejected')[0]?.message).equal(
+      'agent-host has newer versions of echo.',
+    )
+  })
+
+  for (const [version, state] of [
+    ['20.18.3', 'problem'],
+    ['20.19.0', 'ok'],
+    ['18.20.0', 'problem'],
+    ['26.0.0', 'ok'],
+  ]) {
+    it(`calls Node ${version} ${state}`, () => {
+      expect(examineNode(version as string).state).equal(state)
+    })
+  }
+})
