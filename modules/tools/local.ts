@@ -1,7 +1,10 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
+import { ruleOf } from './lib/approval-rules.ts'
 import { loadCodeTools } from './lib/code-tools.ts'
 import type { LocalTool } from './lib/local-tool.ts'
 import { PythonTools } from './lib/python-tools.ts'
+
+const Rule = Type.Enum(['always', 'never'])
 
 export default defineModule({
   name: 'LocalTools',
@@ -15,6 +18,12 @@ export default defineModule({
     }),
     include: Type.Optional(Type.Array(Type.String(), { description: 'Only the tools of these names.' })),
     exclude: Type.Array(Type.String(), { default: [], description: 'All but the tools of these names.' }),
+    approval: Type.Optional(
+      Type.Union([Rule, Type.Record(Type.String(), Rule)], {
+        description:
+          'Calls that a person has to approve: always, never, or one of these by globs of tool names, of which the first that fits counts. Default: what the tools say.',
+      }),
+    ),
     timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Seconds that one call may take.' }),
     python: Type.Optional(
       Type.String({
@@ -43,6 +52,10 @@ export default defineModule({
           if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
           run.signal.throwIfAborted()
           return tool.execute(args, run)
+        },
+        needsApproval(name, args, run) {
+          const rule = ruleOf(config.approval, name)
+          return rule === undefined ? (tools.get(name)?.needsApproval(args, run) ?? false) : rule === 'always'
         },
         [Symbol.asyncDispose]: () => python.close(),
       }

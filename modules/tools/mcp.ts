@@ -1,5 +1,8 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
+import { ruleOf } from './lib/approval-rules.ts'
 import { McpServers } from './lib/mcp-servers.ts'
+
+const Rule = Type.Enum(['always', 'never', 'destructive'])
 
 const Server = Type.Object({
   name: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'What it is called in messages.' }),
@@ -36,6 +39,11 @@ export default defineModule({
   scope: 'agent',
   config: Type.Object({
     servers: Type.Array(Server, { minItems: 1, description: 'The servers.' }),
+    approval: Type.Union([Rule, Type.Record(Type.String(), Rule)], {
+      default: 'never',
+      description:
+        'Calls that a person has to approve: always, never, destructive (tools whose server calls them so), or one of these by globs of tool names, of which the first that fits counts.',
+    }),
     connect_timeout: Type.Number({
       minimum: 0.001,
       default: 10,
@@ -49,6 +57,10 @@ export default defineModule({
     return {
       listTools: () => servers.listTools(),
       executeTool: (name, args, run) => servers.executeTool(name, args, run),
+      needsApproval(name) {
+        const rule = ruleOf(config.approval, name) ?? 'never'
+        return rule === 'destructive' ? servers.isDestructive(name) : rule === 'always'
+      },
       [Symbol.asyncDispose]: () => servers.close(),
     }
   },

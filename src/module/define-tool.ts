@@ -7,7 +7,11 @@ export interface Tool<P extends TObject = TObject> {
   (args: Static<P>, run?: Run): unknown
   readonly description: string
   readonly parameters: P
+  readonly needsApproval: NeedsApproval<P>
 }
+
+/** Tells whether a person has to approve a call before it is executed, for all calls or by their arguments. */
+type NeedsApproval<P extends TObject> = boolean | ((args: Static<P>, run: Run) => boolean | Promise<boolean>)
 
 interface ToolOptions<P extends TObject> {
   /** What the tool does and when it helps: the model chooses by it. */
@@ -19,6 +23,8 @@ interface ToolOptions<P extends TObject> {
    * `run` is absent only where the tool is called by hand.
    */
   execute(args: Static<P>, run?: Run): unknown
+  /** Default: false. The `approval` of `tools/local` goes before it. */
+  readonly needsApproval?: NeedsApproval<P>
 }
 
 /**
@@ -26,13 +32,18 @@ interface ToolOptions<P extends TObject> {
  *
  * @throws HostError `MODULE_INVALID` when a fact is missing or of the wrong kind
  */
-export function defineTool<P extends TObject>({ description, parameters, execute }: ToolOptions<P>): Tool<P> {
+export function defineTool<P extends TObject>(options: ToolOptions<P>): Tool<P> {
+  const { description, parameters, execute, needsApproval = false } = options
   if (typeof description !== 'string' || description === '') throw invalid("'description' must be a non-empty string.")
   if ((parameters as { type?: unknown } | undefined)?.type !== 'object') {
     throw invalid("'parameters' must be a schema made with Type.Object.")
   }
   if (typeof execute !== 'function') throw invalid("'execute' must be a function.")
-  return Object.freeze(Object.assign((args: Static<P>, run?: Run) => execute(args, run), { description, parameters }))
+  if (typeof needsApproval !== 'boolean' && typeof needsApproval !== 'function') {
+    throw invalid("'needsApproval' must be a boolean or a function.")
+  }
+  const call = (args: Static<P>, run?: Run) => execute(args, run)
+  return Object.freeze(Object.assign(call, { description, parameters, needsApproval }))
 }
 
 function invalid(problem: string): HostError {

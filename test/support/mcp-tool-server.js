@@ -11,11 +11,15 @@ let handler
 function makeServer() {
   const server = new McpServer({ name: 'tools', version: '1.0.0' }, { capabilities: { tools: { listChanged: true } } })
   servers.add(server)
-  const tool = (name, description, inputSchema, execute) =>
-    server.registerTool(name, { description, inputSchema }, execute)
+  const tool = (name, description, inputSchema, execute, annotations) =>
+    server.registerTool(name, { description, inputSchema, annotations }, execute)
   const text = (value) => ({ content: [{ type: 'text', text: String(value) }] })
-  tool('add', 'Adds two numbers.', z.object({ a: z.number(), b: z.number() }), ({ a, b }) => text(a + b))
-  tool('env', 'Tells variables.', z.object({}), () => text(JSON.stringify(process.env)))
+  tool('add', 'Adds two numbers.', z.object({ a: z.number(), b: z.number() }), ({ a, b }) => text(a + b), {
+    readOnlyHint: true,
+  })
+  tool('env', 'Tells variables.', z.object({}), () => text(JSON.stringify(process.env)), {
+    destructiveHint: false,
+  })
   tool('where', 'Tells its folder and process.', z.object({}), () => text(`${process.cwd()} ${process.pid}`))
   tool('fail', 'Fails.', z.object({}), () => ({ ...text('out of order'), isError: true }))
   tool('dotted.name', 'Has a name with a dot.', z.object({}), () => text('dotted'))

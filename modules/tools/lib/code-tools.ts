@@ -34,8 +34,27 @@ function makeTool(name: string, tool: Tool, file: string, timeout: number): Loca
   return {
     file,
     definition: { name, description: tool.description, parameters: { ...tool.parameters } },
+    needsApproval: (args, run) => needsApproval(name, tool, validator, args, run),
     execute: (args, run) => execute(name, tool, validator, args, timeout, run),
   }
+}
+
+/** Decided by the arguments as the tool would get them; a call whose arguments do not fit is never executed. */
+async function needsApproval(
+  name: string,
+  { needsApproval: decide = false, parameters }: Partial<Tool> & Pick<Tool, 'parameters'>,
+  validator: Validator,
+  args: Readonly<Record<string, unknown>>,
+  run: Run,
+): Promise<boolean> {
+  if (typeof decide === 'boolean') return decide
+  let checked: Record<string, unknown>
+  try {
+    checked = checkArguments(name, parameters, validator, args)
+  } catch {
+    return false
+  }
+  return decide(checked, run)
 }
 
 async function execute(

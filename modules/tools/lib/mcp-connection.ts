@@ -52,6 +52,7 @@ export class McpConnection {
   #connecting: Promise<Client> | undefined
   #tools: readonly ToolDefinition[] = []
   readonly #validators = new Map<string, Validator>()
+  #destructive: ReadonlySet<string> = new Set()
   #failures = 0
   readonly #closing = new AbortController()
 
@@ -105,6 +106,10 @@ export class McpConnection {
         this.#lose(client, 'it has forgotten the session')
       }
     }
+  }
+
+  isDestructive(tool: string): boolean {
+    return this.#destructive.has(tool)
   }
 
   async close(): Promise<void> {
@@ -231,6 +236,7 @@ export class McpConnection {
       description,
       parameters: inputSchema,
     }))
+    this.#destructive = new Set(wanted.filter(isDestructive).map(({ name }) => name))
     this.#validators.clear()
     this.#onChange()
   }
@@ -268,6 +274,11 @@ export class McpConnection {
       cause: error,
     })
   }
+}
+
+/** By the protocol, a tool is destructive unless its server denies it or says that the tool only reads. */
+function isDestructive({ annotations: { readOnlyHint = false, destructiveHint = true } = {} }: Tool): boolean {
+  return !readOnlyHint && destructiveHint
 }
 
 interface Opened {

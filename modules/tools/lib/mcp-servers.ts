@@ -43,6 +43,12 @@ export class McpServers {
     return [...this.#byName().values()].map(({ definition }) => definition)
   }
 
+  /** What its server says of a tool; one that says nothing is destructive by the protocol, unless it only reads. */
+  isDestructive(name: string): boolean {
+    const tool = this.#byName().get(name)
+    return tool !== undefined && tool.connection.isDestructive(tool.remoteName)
+  }
+
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     run.signal.throwIfAborted()
     const tool = this.#byName().get(name)

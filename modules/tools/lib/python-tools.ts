@@ -15,7 +15,7 @@ interface PythonConfig {
 
 /** What the worker tells of a file. */
 interface LoadedPython {
-  readonly tools: readonly ToolDefinition[]
+  readonly tools: readonly (ToolDefinition & { readonly needs_approval: boolean })[]
   /** The files of the project that were imported with it (absolute paths). */
   readonly files: readonly string[]
 }
@@ -50,9 +50,10 @@ export class PythonTools {
         `${file} has no tool: write a function with type hints and a docstring, its name without a leading underscore.`,
       )
     }
-    return tools.map((definition) => ({
+    return tools.map(({ needs_approval, ...definition }) => ({
       definition,
       file,
+      needsApproval: () => needs_approval,
       execute: (args, run) => this.#execute(path, definition.name, args, run),
     }))
   }

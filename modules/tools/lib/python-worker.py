@@ -20,6 +20,7 @@ import re
 import sys
 import threading
 import traceback
+import types
 import typing
 
 sys.dont_write_bytecode = True
@@ -65,6 +66,20 @@ def is_own(path):
 
 def shorten(path):
     return os.path.relpath(os.path.realpath(path), project) if is_own(path) else path
+
+
+# Approvals
+
+
+def needs_approval(function):
+    """Decorator of tools whose calls a person has to approve."""
+    function.needs_approval = True
+    return function
+
+
+helpers = types.ModuleType("agent_host")
+helpers.needs_approval = needs_approval
+sys.modules["agent_host"] = helpers
 
 
 # Loading
@@ -116,7 +131,12 @@ def describe_tool(function):
             schema = {**schema, "default": parameter.default}
         properties[name] = schema
     parameters = {"type": "object", "properties": properties, "required": required}
-    return {"name": function.__name__, "description": summary or function.__name__, "parameters": parameters}
+    return {
+        "name": function.__name__,
+        "description": summary or function.__name__,
+        "parameters": parameters,
+        "needs_approval": getattr(function, "needs_approval", False) is True,
+    }
 
 
 def is_plain(value):

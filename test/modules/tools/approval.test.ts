@@ -1,0 +1,96 @@
+import { fileURLToPath } from 'node:url'
+import { AgentHost } from 'agent-host'
+import { expect } from 'chai'
+import { ruleOf } from '../../../modules/tools/lib/approval-rules.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const TS = `import { defineTool, Type } from 'agent-host'
+const parameters = Type.Object({ euros: Type.Number() })
+export const pay = defineTool({ description: 'Pays.', parameters, needsApproval: ({ euros }) => euros > 10, execute: ({ euros }) => 'paid ' + euros })
+export const look = defineTool({ description: 'Looks.', parameters: Type.Object({}), execute: () => 'seen' })
+export const choose = defineTool({ description: 'Asks.', parameters: Type.Object({}),
+  execute: async (_, run) => 'chose ' + await run.ask({ message: 'Which?', schema: { enum: ['a', 'b'] } }) })
+`
+const PY = `from agent_host import needs_approval
+
+@needs_approval
+def wipe(disk: str) -> str:
+    """Wipes a disk."""
+    return "wiped " + disk
+
+def count(n: int) -> str:
+    """Counts."""
+    return str(n)
+`
+const LOCAL = { id: 'tools', module: 'tools/local', config: { files: ['tools/a.ts', 'tools/b.py'] } }
+const mcpServer = {
+  name: 'files',
+  command: process.execPath,
+  args: [fileURLToPath(new URL('../../support/mcp-tool-server.js', import.meta.url))],
+}
+
+/** Kinds of what a run waits for when a model makes this call, or the results of the call. */
+async function calling(tools: { config: object }, config: object, name: string, args: object, listens = false) {
+  const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY })
+  const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
+  try {
+    const replies = [{ tool_calls: [{ name, arguments: args }] }, 'done']
+    const modules = [
+      { id: 'llm', module: 'llm/mock', config: { replies } },
+      { ...tools, config: { ...tools.config, ...config } },
+      { id: 'loop', module: 'orchestrator/tool-loop' },
+    ]
+    await host.register({ id: 'careful', modules })
+    if (listens) host.onEvent(() => {})
+    const { pending, trail } = await host.run('careful', 'go')
+    if (pending.length > 0) return pending.map(({ kind }) => kind)
+    return trail.flatMap((message) => (message.role === 'tool' ? [message.content] : []))
+  } finally {
+    await host.close(0)
+  }
+}
+
+describe('approvals of tools', () => {
+  it('rules go by the first glob that fits', () => {
+    const rules = { 'get_*': 'never', '*': 'always' } as const
+    expect(['get_x', 'forget_x', 'get.x'].map((name) => ruleOf(rules, name))).to.deep.equal([
+      'never',
+      'always',
+      'always',
+    ])
+    expect(ruleOf({ 'a.c': 'always' }, 'abc')).to.equal(undefined)
+    expect([ruleOf('always', 'x'), ruleOf(undefined, 'x')]).to.deep.equal(['always', undefined])
+  })
+
+  for (const listens of [false, true]) {
+    it(`tools/local: code decides by the arguments, the config goes before it${listens ? ', with a listener' : ''}`, async () => {
+      const ask = (config: object, name: string, args: object) => calling(LOCAL, config, name, args, listens)
+      expect(await ask({}, 'pay', { euros: 11 })).to.deep.equal(['approval'])
+      expect(await ask({}, 'pay', { euros: '9' })).to.deep.equal(['paid 9'])
+      expect(await ask({}, 'look', {})).to.deep.equal(['seen'])
+      expect(await ask({ approval: 'always' }, 'look', {})).to.deep.equal(['approval'])
+      expect(await ask({ approval: { 'p*': 'never' } }, 'pay', { euros: 11 })).to.deep.equal(['paid 11'])
+      expect((await ask({}, 'pay', {}))[0]).to.match(/^Wrong arguments for 'pay'/)
+    })
+  }
+
+  it('tools/local: @needs_approval of a Python file', async () => {
+    expect(await calling(LOCAL, {}, 'wipe', { disk: 'c' })).to.deep.equal(['approval'])
+    expect(await calling(LOCAL, {}, 'count', { n: 2 })).to.deep.equal(['2'])
+    expect(await calling(LOCAL, { approval: { wipe: 'never' } }, 'wipe', { disk: 'c' })).to.deep.equal(['wiped c'])
+  })
+
+  it('tools/local: a tool in TypeScript asks with run.ask', async () => {
+    expect(await calling(LOCAL, {}, 'choose', {})).to.deep.equal(['question'])
+  })
+
+  it('tools/mcp: by rules, or by what the server says of its tools', async () => {
+    const ask = (config: object, name: string, args: object = {}) =>
+      calling({ id: 'tools', module: 'tools/mcp', config: { servers: [mcpServer] } } as never, config, name, args)
+    const sum = { a: 1, b: 2 }
+    expect(await ask({}, 'dotted_name')).to.deep.equal(['dotted'])
+    expect(await ask({ approval: 'destructive' }, 'dotted_name')).to.deep.equal(['approval'])
+    expect(await ask({ approval: 'destructive' }, 'add', sum)).to.deep.equal(['3'])
+    expect(await ask({ approval: { add: 'always', '*': 'destructive' } }, 'add', sum)).to.deep.equal(['approval'])
+  })
+})
