@@ -46,7 +46,7 @@ export class McpServers {
   /** What its server says of a tool; one that says nothing is destructive by the protocol, unless it only reads. */
   isDestructive(name: string): boolean {
     const tool = this.#byName().get(name)
-    return tool !== undefined && tool.connection.isDestructive(tool.remoteName)
+    return tool?.connection.isDestructive(tool.remoteName) ?? false
   }
 
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
