@@ -38,6 +38,7 @@ export default defineConfig({
           page('Orchestrators', 'orchestrators'),
           page('Memory', 'memory'),
           page('Conversations', 'conversations'),
+          page('Approvals', 'approvals'),
           page('Writing modules', 'writing-modules'),
           page('Ejecting modules', 'eject'),
           page('Testing', 'testing'),

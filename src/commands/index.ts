@@ -1,3 +1,5 @@
+import { ApprovalsAnswer, ApprovalsApprove, ApprovalsEdit, ApprovalsReject } from './approvals/decide.ts'
+import Approvals from './approvals.ts'
 import Chat from './chat.ts'
 import Check from './check.ts'
 import Completion from './completion.ts'
@@ -43,6 +45,11 @@ export const COMMANDS = {
   'eject:list': EjectList,
   'eject:diff': EjectDiff,
   'eject:upgrade': EjectUpgrade,
+  approvals: Approvals,
+  'approvals:approve': ApprovalsApprove,
+  'approvals:reject': ApprovalsReject,
+  'approvals:edit': ApprovalsEdit,
+  'approvals:answer': ApprovalsAnswer,
   runs: Runs,
   'runs:show': RunsShow,
   'runs:tail': RunsTail,

@@ -1,7 +1,7 @@
 import { HostError } from '../errors.ts'
 import type { PendingAnswer, PendingCall } from '../run/pending-call.ts'
 import { findAnswerProblem } from '../run/settle-answers.ts'
-import type { Change, RecordStore } from '../store/record-store.ts'
+import type { Change, Entry, RecordStore } from '../store/record-store.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 import { nowSeconds } from './steps.ts'
 
@@ -43,6 +43,12 @@ export interface Decision {
   readonly at: number
 }
 
+/** Changes that say who goes on with decisions, and the records that must be as they were. */
+export interface Claim {
+  readonly changes: readonly Change[]
+  readonly equal: readonly Entry[]
+}
+
 /** Facts of a run whose approvals are opened. */
 export interface WaitingRun {
   readonly runId: string
@@ -56,6 +62,8 @@ export interface WaitingRun {
 const APPROVALS = 'approval:'
 /** Index of those that wait for a decision; the value is the time of expiry. */
 const OPEN = 'open-approval:'
+/** Runs with decisions that nobody may have gone on with yet. */
+const DECIDED = 'decided-run:'
 const PAGE = 500
 const MAX_PER_RUN = 1000
 
@@ -138,7 +146,9 @@ export class Approvals {
     const problem = findAnswerProblem(pending, whole)
     if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
     const decision = { answer: bind(whole, pending), by, at: nowSeconds() }
-    const decided = await this.#close(approval, { status: statusOf(whole), decision })
+    const decided = await this.#close(approval, { status: statusOf(whole), decision }, [
+      [DECIDED + approval.runId, JSON.stringify(null)],
+    ])
     if (!decided) throw alreadyDecided((await this.get(id)).status)
     return decided
   }
@@ -155,7 +165,7 @@ export class Approvals {
    *
    * @param approvals as they were read
    */
-  claim(approvals: readonly Approval[], continuedBy: string): { changes: Change[]; equal: [string, string][] } {
+  claim(approvals: readonly Approval[], continuedBy: string): Claim {
     return {
       changes: approvals.map(
         (approval): Change => [APPROVALS + approval.id, JSON.stringify({ ...approval, continuedBy })],
@@ -167,8 +177,19 @@ export class Approvals {
   /** Removes the approvals of a deleted run. */
   async remove(runId: string): Promise<void> {
     const ids = (await this.ofRun(runId)).map(({ id }) => id)
-    const keys = ids.flatMap((id) => [APPROVALS + id, OPEN + id])
-    if (keys.length > 0) await this.#records.commit(keys.map((key): Change => [key, undefined]))
+    const keys = [...ids.flatMap((id) => [APPROVALS + id, OPEN + id]), DECIDED + runId]
+    if (ids.length > 0) await this.#records.commit(keys.map((key): Change => [key, undefined]))
+  }
+
+  /** Runs with decisions that may still have to be carried out. */
+  async listDecided(): Promise<string[]> {
+    const keys = await this.#records.list({ prefix: DECIDED, limit: PAGE })
+    return keys.map((key) => key.slice(DECIDED.length))
+  }
+
+  /** The decisions of a run are carried out. */
+  async settle(runId: string): Promise<void> {
+    await this.#records.commit([[DECIDED + runId, undefined]])
   }
 
   /** Closes the approvals that nobody decided in time. */
@@ -187,13 +208,14 @@ export class Approvals {
   }
 
   /** Undefined when another was quicker. */
-  async #close(approval: Approval, change: Partial<Approval>): Promise<Approval | undefined> {
+  async #close(
+    approval: Approval,
+    change: Partial<Approval>,
+    further: readonly Change[] = [],
+  ): Promise<Approval | undefined> {
     const key = APPROVALS + approval.id
     const closed = { ...approval, ...change }
-    const changes: Change[] = [
-      [key, JSON.stringify(closed)],
-      [OPEN + approval.id, undefined],
-    ]
+    const changes: Change[] = [[key, JSON.stringify(closed)], [OPEN + approval.id, undefined], ...further]
     return (await this.#records.commit(changes, { equal: [[key, JSON.stringify(approval)]] })) ? closed : undefined
   }
 }

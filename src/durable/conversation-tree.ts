@@ -99,6 +99,8 @@ export function makeTurn(
 export interface TurnOutcome {
   readonly messages: readonly Message[]
   readonly pending: readonly PendingCall[]
+  /** Changes that open the approvals it waits for. */
+  readonly approvals: readonly Change[]
 }
 
 /** Returns the turn with all that its run added. */

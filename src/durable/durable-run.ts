@@ -4,6 +4,7 @@ import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { RunEvent } from '../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../run/turn.ts'
+import { openApprovals } from './approvals.ts'
 import type { TurnOutcome } from './conversation-tree.ts'
 import { RequestRepeated } from './idempotency.ts'
 import type { StepLog } from './read-run.ts'
@@ -18,6 +19,10 @@ export interface DurableRunOptions<Facts, Item> {
   readonly persistsSteps: boolean
   /** Chooses the events that become steps. */
   readonly keeps: (event: RunEvent) => boolean
+  /** Name that the agent was asked by, and the seconds after which its approvals expire. */
+  readonly agent: { readonly name: string; readonly approvalTtl: number | undefined }
+  /** Has the begin of every own call stored before it is executed: after a crash it is then known what may have happened. */
+  readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
 }
 
@@ -99,7 +104,11 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #complete(result: RunResult, given: number): void {
     const { usage, incompleteReason, pending } = result
     const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
-    if (this.#options.store && !this.#ended) this.#outcome = { messages: result.trail.slice(given), pending }
+    if (this.#options.store && !this.#ended) {
+      const { name: agent, approvalTtl: ttl } = this.#options.agent
+      const approvals = openApprovals({ runId: this.id, agent, pending, createdAt: nowSeconds(), ttl })
+      this.#outcome = { messages: result.trail.slice(given), pending, approvals }
+    }
     this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })
   }
 
@@ -192,7 +201,14 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   #take(event: RunEvent): void | Promise<void> {
     const step = this.#options.keeps(event) ? stepOf(event) : undefined
-    if (step !== undefined) return this.#add(step)
+    if (step === undefined) return undefined
+    const room = this.#add(step)
+    return event.type === 'tool_call' && this.#options.confirmsCalls ? this.#whenStored(this.#steps.length) : room
+  }
+
+  async #whenStored(count: number): Promise<void> {
+    while (this.#visible < count && !this.#ended) await this.#change.promise
+    if (this.#visible < count) throw new Error('The run has ended.')
   }
 
   #add(step: Step): void | Promise<void> {

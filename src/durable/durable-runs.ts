@@ -2,6 +2,7 @@ import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import { Approvals } from './approvals.ts'
 import { DurableRun, type DurableRunOptions } from './durable-run.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import { ResponseMaintenance } from './maintenance.ts'
@@ -22,6 +23,7 @@ export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, 
 export class DurableRuns<Facts, Item> {
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
+  readonly approvals: Approvals
   readonly #records: RecordStore
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
   readonly #maintenance: ResponseMaintenance<Facts, Item>
@@ -29,9 +31,11 @@ export class DurableRuns<Facts, Item> {
   private constructor({ records, ids, retentionDays, log, ...options }: DurableRunsOptions<Facts, Item>) {
     this.store = new RunStore(records, options)
     this.requests = new IdempotentRequests(records)
+    this.approvals = new Approvals(records)
     this.#records = records
-    const { store, requests } = this
-    this.#maintenance = new ResponseMaintenance({ records, store, requests, ids, runs: this.#runs, retentionDays, log })
+    const { store, requests, approvals } = this
+    const runs = this.#runs
+    this.#maintenance = new ResponseMaintenance({ records, store, requests, approvals, ids, runs, retentionDays, log })
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` */
@@ -54,7 +58,7 @@ export class DurableRuns<Facts, Item> {
     options: DurableRunOptions<Facts, Item>,
   ): Promise<DurableRun<Facts, Item>> {
     const run = new DurableRun(options)
-    if (options.draft.idempotency) {
+    if (options.store && (options.draft.idempotency || options.draft.claim)) {
       // A claim that has failed may have arrived: it is ended as any run that nobody runs.
       await run.claim()
       this.#runs.set(run.id, run)
@@ -85,6 +89,7 @@ export class DurableRuns<Facts, Item> {
   /** Cancels a run, wherever it goes on; one that has ended keeps its steps. Undefined when there is none. */
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
+    await this.approvals.giveUp(id, 'cancelled')
     return this.store.cancel(id)
   }
 
@@ -97,6 +102,7 @@ export class DurableRuns<Facts, Item> {
   async delete(id: string): Promise<boolean> {
     const run = this.#runs.get(id)
     if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
+    await this.approvals.remove(id)
     return this.store.delete(id)
   }
 

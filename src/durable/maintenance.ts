@@ -1,16 +1,18 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import type { Approvals } from './approvals.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { IdempotentRequests } from './idempotency.ts'
 import type { RunIds } from './run-ids.ts'
 import type { RunStore } from './run-store.ts'
-import { type EndStep, endUnstored, nowSeconds } from './steps.ts'
+import { type EndStep, endCutOff, endUnstored } from './steps.ts'
 
 export interface ResponseMaintenanceOptions<Facts, Item> {
   readonly records: RecordStore
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
+  readonly approvals: Approvals
   readonly ids: RunIds
   /** Runs of this process, by id. */
   readonly runs: ReadonlyMap<string, DurableRun<Facts, Item>>
@@ -98,7 +100,10 @@ export class ResponseMaintenance<Facts, Item> {
   async #work(ticks: number): Promise<void> {
     await this.#attempt(() => this.#endUnended())
     await this.#attempt(() => this.#adoptStoredOutcomes())
-    if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
+    if (ticks % RECOVER_EVERY === 0) {
+      await this.#attempt(() => this.recover())
+      await this.#attempt(() => this.#options.approvals.expire())
+    }
     if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
   }
 
@@ -164,10 +169,6 @@ export class ResponseMaintenance<Facts, Item> {
   #report(error: unknown): void {
     this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
   }
-}
-
-function endCutOff(): EndStep {
-  return { end: 'failed', at: nowSeconds(), error: 'The server restarted before the response was complete' }
 }
 
 async function forEachConcurrent<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {

@@ -2,6 +2,7 @@ import { HostError } from '../errors.ts'
 import type { Message } from '../protocols/message.ts'
 import { appendLog, readLog, removeLog } from '../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../store/record-store.ts'
+import type { Claim } from './approvals.ts'
 import {
   type Conversation,
   detach,
@@ -50,6 +51,8 @@ export interface Draft<Facts, Item> {
   /** Messages before this turn. */
   readonly earlier: readonly Message[]
   readonly idempotency: IdempotentRequest | undefined
+  /** Decisions with which the run goes on: it is created only where nobody else has gone on with them. */
+  readonly claim?: Claim | undefined
 }
 
 /** Run as it was read. */
@@ -132,21 +135,22 @@ export class RunStore<Facts, Item> {
     steps: readonly Step[],
     outcome?: TurnOutcome,
   ): Promise<PersistedRun<Facts, Item> | undefined> {
-    const { turn, earlier, idempotency } = draft
+    const { turn, earlier, idempotency, claim } = draft
+    const equal = claim?.equal ?? []
     const previous = turn.previous_response_id
     const absent = idempotency ? [requestKey(idempotency.hash)] : []
     const present = previous === null ? [] : [turnKey(previous)]
     const { row, itemRows } = describeRow(draft)
     const create = (turn: StoredTurn) => this.#creation(draft, itemRows, { row, turn }, steps, outcome)
-    if (await this.#records.commit(create(turn), { present, absent })) return { row, turn }
+    if (await this.#records.commit(create(turn), { present, absent, equal })) return { row, turn }
     if (previous === null || (await loadTurn(this.#records, previous))) return undefined
     // The run that this one continues was deleted meanwhile: what was said there belongs to this one now.
     const alone = detach(turn, earlier)
-    return (await this.#records.commit(create(alone), { absent })) ? { row, turn: alone } : undefined
+    return (await this.#records.commit(create(alone), { absent, equal })) ? { row, turn: alone } : undefined
   }
 
   #creation(
-    { id, idempotency }: Draft<Facts, Item>,
+    { id, idempotency, claim }: Draft<Facts, Item>,
     itemRows: readonly Change[],
     { row, turn }: PersistedRun<Facts, Item>,
     steps: readonly Step[],
@@ -157,6 +161,7 @@ export class RunStore<Facts, Item> {
       ...itemRows,
       ...linkChanges(turn),
       ...(idempotency ? requestChanges(idempotency, id) : []),
+      ...(claim?.changes ?? []),
       ...(hasEnded ? [] : [[runningKey(id), this.#mark] as const]),
       ...(hasEnded || steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]),
       ...(hasEnded
@@ -404,7 +409,7 @@ function topicsOf(id: string): string[] {
 
 function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
   const ended = outcome ? withOutcome(turn, outcome) : withText(turn, textOf(steps))
-  return [turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
+  return [...(outcome?.approvals ?? []), turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
 }
 
 function turnChange(turn: StoredTurn): Change {

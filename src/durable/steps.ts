@@ -111,3 +111,7 @@ export function endUnstored(): EndStep {
 export function nowSeconds(): number {
   return Math.floor(Date.now() / 1000)
 }
+
+export function endCutOff(): EndStep {
+  return { end: 'failed', at: nowSeconds(), error: 'The server restarted before the response was complete' }
+}

@@ -7,6 +7,7 @@ import type { AgentInfo } from './turn.ts'
 /** Public facts of an agent that is about to be opened. */
 export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
   const { definition, file } = source
+  const { approvalTtl } = definition.runPolicy
   const byId = new Map(modules.map((module) => [module.id, module]))
   const { attachments, takesClientTools } = capabilitiesOf(entryPoints.get(ENTRY) as EntryPoint, modules)
   return Object.freeze({
@@ -18,6 +19,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
     version: createHash('sha256').update(JSON.stringify(definition)).digest('hex'),
     attachments,
     takesClientTools,
+    ...(approvalTtl === undefined ? {} : { approvalTtl }),
     modules: definition.modules.map(({ id, module }) =>
       Object.freeze({
         id,

@@ -98,6 +98,8 @@ export interface AgentInfo extends ToolMetadata {
   readonly attachments: readonly string[]
   /** Whether it hands the tools of a client to its model. */
   readonly takesClientTools: boolean
+  /** Seconds after which an undecided approval expires; absent: never. */
+  readonly approvalTtl?: number
   readonly modules: readonly ModuleInfo[]
 }
 

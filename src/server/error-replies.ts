@@ -22,6 +22,7 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
     AGENT_FAILED: (error, describeFailure) => ({ detail: describeFailure(error), headers: NO_RETRY }),
     OUTPUT_INVALID: () => ({ headers: NO_RETRY }),
+    APPROVAL_DECIDED: () => ({ headers: NO_RETRY }),
     RUN_ABORTED: (error, describeFailure) => ({ statusCode: 503, detail: describeFailure(error), headers: NO_RETRY }),
     UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
     OVERLOADED: () => ({ headers: RETRY_LATER }),

@@ -55,6 +55,7 @@ describe('durable runs', () => {
           store: runs.store,
           persistsSteps: true,
           keeps: ({ type }) => type === 'text',
+          agent: { name: 'a', approvalTtl: undefined },
           describeFailure: () => 'failed',
         },
       )

@@ -20,8 +20,10 @@ import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
+import { addApprovalRoutes } from './approval-routes.ts'
 import { continueConversation } from './continue.ts'
 import { beginRecord, toInputItems } from './convert.ts'
+import { DecidedRuns } from './decided-runs.ts'
 import { EventWriter } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
 import { findItem, RESPONSE_PREFIX } from './ids.ts'
@@ -50,6 +52,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   readonly #ids = new RunIds(RESPONSE_PREFIX)
   /** Opened by {@link adapt}. */
   #runs!: DurableRuns<ResponseRecord, InputItem>
+  #decided!: DecidedRuns
 
   constructor(options: AdapterOptions) {
     this.#options = options
@@ -58,7 +61,11 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async adapt(app: FastifyInstance): Promise<void> {
     await this.#open()
-    app.addHook('preClose', () => this.#runs.settle())
+    app.addHook('onReady', async () => this.#decided.start())
+    app.addHook('preClose', async () => {
+      await this.#decided.stop()
+      await this.#runs.settle()
+    })
     app.addHook('onClose', () => this.#runs.close())
     app.addHook('onRequest', requireBearer(this.#options.apiKey))
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
@@ -79,6 +86,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     scope.delete<ById>('/responses/:id', ({ params }) => this.#delete(params.id))
     scope.post<ById>('/responses/:id/cancel', ({ params }) => this.#cancel(params.id))
     scope.get<ById>('/responses/:id/input_items', ({ params, query }) => this.#listItems(params.id, query))
+    addApprovalRoutes(scope, { approvals: () => this.#runs.approvals, goOn: (runId) => this.#decided.goOn(runId) })
     // Without a key anybody could read what everybody said.
     if (!this.isOpen) scope.get<ById>('/responses', ({ query }) => this.#list(query))
   }
@@ -92,6 +100,14 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { store, responsesDir: dir, projectDir, retentionDays } = options
     const records = await openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
     this.#runs = await DurableRuns.open({ records, ids: this.#ids, retentionDays, log, upgradeRow: readRowV1 })
+    this.#decided = new DecidedRuns({
+      runs: this.#runs,
+      ids: this.#ids,
+      host: this.#options.host,
+      log,
+      describeFailure: this.#options.describeFailure,
+      toTurn: (body, id, messages) => this.#toTurn(body, id, messages),
+    })
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -113,7 +129,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const { draft, turn } = await this.#draft(body, idempotency)
+    const { draft, turn } = await this.#draft(body, idempotency, request.ip)
     const { background, store } = draft.facts
     const isLive = background || body.stream === true
     if (background && !store) {
@@ -124,6 +140,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       store: store ? this.#runs.store : undefined,
       persistsSteps: isLive,
       keeps: chooseEvents(body),
+      agent: { name: body.model, approvalTtl: this.#options.host.resolve(body.model).agent.approvalTtl },
       describeFailure: this.#options.describeFailure,
     })
     if (isLive) void logFailureOf(run, request)
@@ -137,7 +154,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     return this.#collect(run, reply)
   }
 
-  async #draft(body: CreateRequest, idempotency: IdempotentRequest | undefined) {
+  async #draft(body: CreateRequest, idempotency: IdempotentRequest | undefined, by: string) {
     const { previous_response_id } = body
     const createdAt = nowSeconds()
     const record = beginRecord(body, this.#ids.next(), createdAt)
@@ -146,10 +163,19 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const input = readInput(await this.#resolveReferences(items))
     const conversation =
       typeof previous_response_id === 'string' ? await this.#continue(previous_response_id) : undefined
-    const { messages, answers, pending } = continueConversation(input, conversation)
+    const { messages, answers: given, pending } = continueConversation(input, conversation)
+    const { answers = given, claim } = conversation ? await this.#decided.join(conversation, given, id, by) : {}
     const earlier = conversation?.messages ?? []
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
-    const draft: Draft<ResponseRecord, InputItem> = { id, facts: record, items, turn: stored, earlier, idempotency }
+    const draft: Draft<ResponseRecord, InputItem> = {
+      id,
+      facts: record,
+      items,
+      turn: stored,
+      earlier,
+      idempotency,
+      claim,
+    }
     return { draft, turn: { ...this.#toTurn(body, id, [...earlier, ...messages]), answers, pending } }
   }
 

@@ -39,7 +39,7 @@ export function readInteger(
   throw new HostError('REQUEST_INVALID', `${name} must be a whole number from ${min} to ${max}`)
 }
 
-function readOneOf<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
+export function readOneOf<T extends string>(query: Query, name: string, values: readonly T[]): T | undefined {
   const text = readText(query, name)
   if (text === undefined) return undefined
   const value = values.find((candidate) => candidate === text)

@@ -1,0 +1,64 @@
+import { Flags } from '@oclif/core'
+import { HostError, messageOf } from '../../errors.ts'
+import { SERVER_OPTIONS } from '../../server/options.ts'
+
+/** Approval as the server shows it. */
+export interface ApprovalView {
+  readonly id: string
+  readonly kind: 'approval' | 'question'
+  readonly response_id: string
+  readonly agent: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly message: string | null
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly status: string
+  readonly continued_by: string | null
+}
+
+/** Flags of the commands that ask a running server. */
+export const serverFlags = {
+  url: Flags.string({ description: 'Server to ask', default: 'http://127.0.0.1:9001' }),
+  'api-key': Flags.string({
+    description: "API key of the server's responses adapter",
+    env: SERVER_OPTIONS.responsesApiKey.variable,
+  }),
+}
+
+/** Asks a running server for its approvals. */
+export class ApprovalsClient {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+
+  constructor({ url, 'api-key': apiKey }: { url: string; 'api-key'?: string | undefined }) {
+    this.#url = `${url.replace(/\/+$/, '')}/compat/approvals`
+    this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+  }
+
+  /** The oldest first: they have waited longest. */
+  async list(): Promise<readonly ApprovalView[]> {
+    const { data } = (await this.#request('?order=asc&limit=100')) as { data: ApprovalView[] }
+    return data
+  }
+
+  async decide(id: string, decision: object): Promise<ApprovalView> {
+    const body = JSON.stringify(decision)
+    return (await this.#request(`/${encodeURIComponent(id)}`, { method: 'POST', body })) as ApprovalView
+  }
+
+  async #request(path: string, init: RequestInit = {}): Promise<unknown> {
+    const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
+    const reply = await fetch(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
+      const reason = messageOf((cause as Error).cause ?? cause)
+      throw new HostError('OPTION_INVALID', `Cannot reach ${this.#url}: ${reason}`, {
+        suggestions: ['Start the server: agent-host dev', 'Name another one with --url.'],
+        cause,
+      })
+    })
+    const body: unknown = await reply.json().catch(() => ({}))
+    if (reply.ok) return body
+    const { detail = `status ${reply.status}` } = body as { detail?: string }
+    throw new HostError('REQUEST_INVALID', `${detail}.`)
+  }
+}

@@ -1,0 +1,103 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
+import type { Approval, Approvals } from '../../../durable/approvals.ts'
+import { HostError } from '../../../errors.ts'
+import type { PendingAnswer } from '../../../run/pending-call.ts'
+import { requireOwnOrigin } from '../../own-origin.ts'
+import { toPage } from './pages.ts'
+import { type Query, readOneOf, readPageQuery } from './read-query.ts'
+
+/** Body of `POST /approvals/{id}`. */
+const DecisionRequest = Type.Object({
+  decision: Type.Union([Type.Literal('approve'), Type.Literal('reject'), Type.Literal('edit'), Type.Literal('answer')]),
+  /** Shown to the model when a call is rejected. */
+  reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  /** Instead of the model's, with `edit`. */
+  arguments: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
+  /** To a question, with `answer`. */
+  answer: Type.Optional(Type.Unknown()),
+})
+type DecisionRequest = Static<typeof DecisionRequest>
+
+interface ById {
+  Params: { id: string }
+  Querystring: Query
+}
+
+export interface ApprovalRoutesOptions {
+  readonly approvals: () => Approvals
+  /** Goes on with the run that waited, once everything it waits for is decided; gives the id of the new response. */
+  readonly goOn: (runId: string) => Promise<string | null>
+}
+
+/** The inbox of calls that wait for a person, and the way to decide them. */
+export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn }: ApprovalRoutesOptions): void {
+  const guarded = { onRequest: requireOwnOrigin }
+  scope.get<{ Querystring: Query }>('/approvals', guarded, async ({ query }) => {
+    const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
+    const { limit, order, after } = readPageQuery(query)
+    const { approvals: found, hasMore } = await approvals().list({ onlyOpen, limit, order, after })
+    return toPage(found.map(toView), hasMore)
+  })
+  scope.get<ById>('/approvals/:id', guarded, async ({ params }) => toView(await approvals().get(params.id)))
+  scope
+    .withTypeProvider<TypeBoxTypeProvider>()
+    .post(
+      '/approvals/:id',
+      { ...guarded, schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
+      async (request) => {
+        const { id } = request.params
+        const decided = await approvals().decide(id, toAnswer(request.body), deciderOf(request))
+        request.log.info(`approval ${id}: ${decided.status} by ${decided.decision?.by}, ${decided.pending.name}`)
+        const continuedBy = await goOn(decided.runId)
+        return toView({ ...decided, continuedBy })
+      },
+    )
+}
+
+type Answer = PendingAnswer extends infer Each ? (Each extends unknown ? Omit<Each, 'callId'> : never) : never
+
+function toAnswer({ decision, reason, arguments: args, answer }: DecisionRequest): Answer {
+  if (decision === 'answer') {
+    if (answer === undefined) throw new HostError('REQUEST_INVALID', 'answer is required with the decision answer')
+    return { kind: 'question', answers: [answer] }
+  }
+  if (decision === 'edit' && !args)
+    throw new HostError('REQUEST_INVALID', 'arguments are required with the decision edit')
+  return {
+    kind: 'approval',
+    decision,
+    ...(reason ? { reason } : {}),
+    ...(decision === 'edit' && args ? { arguments: args } : {}),
+  }
+}
+
+/** Who decided, for the log and the record: what the client says of itself counts for nothing, so it is the address. */
+function deciderOf({ ip, headers }: FastifyRequest): string {
+  return headers.authorization === undefined ? ip : `${ip}, with the key`
+}
+
+/** An approval as clients see it. */
+function toView({ id, runId, agent, pending, createdAt, expiresAt, status, decision, continuedBy }: Approval) {
+  const { kind, name, arguments: args, schema = null, message = null } = pending
+  return {
+    id,
+    object: 'approval' as const,
+    kind: kind === 'question' ? ('question' as const) : ('approval' as const),
+    response_id: runId,
+    agent,
+    name,
+    arguments: args,
+    message,
+    schema,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    status,
+    decided_by: decision?.by ?? null,
+    decided_at: decision?.at ?? null,
+    reason: decision?.answer.kind === 'approval' ? (decision.answer.reason ?? null) : null,
+    edited_arguments: decision?.answer.kind === 'approval' ? (decision.answer.arguments ?? null) : null,
+    continued_by: continuedBy,
+  }
+}

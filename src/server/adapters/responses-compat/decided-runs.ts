@@ -1,0 +1,182 @@
+import type { Claim } from '../../../durable/approvals.ts'
+import { type Approval, approvalId } from '../../../durable/approvals.ts'
+import { type Conversation, makeTurn } from '../../../durable/conversation-tree.ts'
+import type { DurableRuns } from '../../../durable/durable-runs.ts'
+import { RequestRepeated } from '../../../durable/idempotency.ts'
+import type { RunIds } from '../../../durable/run-ids.ts'
+import { endCutOff, isEnd, nowSeconds } from '../../../durable/steps.ts'
+import { messageOf } from '../../../errors.ts'
+import type { Message } from '../../../protocols/message.ts'
+import type { PendingAnswer } from '../../../run/pending-call.ts'
+import type { RunEvent } from '../../../run/run-event.ts'
+import type { Turn } from '../../../run/turn.ts'
+import type { AdapterOptions } from '../../adapter.ts'
+import { beginRecord } from './convert.ts'
+import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+
+export interface DecidedRunsOptions {
+  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly ids: RunIds
+  readonly host: AdapterOptions['host']
+  readonly log: AdapterOptions['log']
+  readonly describeFailure: AdapterOptions['describeFailure']
+  readonly toTurn: (body: CreateRequest, id: string, messages: readonly Message[]) => Turn
+}
+
+const SWEEP_MS = 5000
+
+/** Waiting responses that go on when everything they wait for is decided: also after a crash between the two. */
+export class DecidedRuns {
+  readonly #options: DecidedRunsOptions
+  #timer: NodeJS.Timeout | undefined
+  #sweeping: Promise<void> = Promise.resolve()
+
+  constructor(options: DecidedRunsOptions) {
+    this.#options = options
+  }
+
+  /** Looks after decisions that a server which died did not carry out. */
+  start(): void {
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref()
+    this.#sweep()
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#sweeping
+  }
+
+  /**
+   * Decides with the answers of a request, and takes the decisions of others along.
+   *
+   * @param answers those of the request; undefined for a plain message, which gives up what is open
+   * @throws HostError `APPROVAL_DECIDED`
+   */
+  async join(
+    { last }: Conversation,
+    answers: readonly PendingAnswer[] | undefined,
+    newId: string,
+    by: string,
+  ): Promise<{ answers: readonly PendingAnswer[] | undefined; claim: Claim | undefined }> {
+    const { approvals } = this.#options.runs
+    const { response_id: runId, pending = [] } = last
+    if (pending.every(({ kind }) => kind === 'client_tool')) return { answers, claim: undefined }
+    if (!answers) {
+      await approvals.giveUp(runId, 'superseded')
+      return { answers, claim: undefined }
+    }
+    for (const { callId, ...answer } of answers) {
+      const index = pending.findIndex((call) => call.callId === callId)
+      if (answer.kind !== 'client_tool') await approvals.decide(approvalId(runId, index), answer, by)
+    }
+    const decided = (await approvals.ofRun(runId)).filter(({ decision }) => decision !== null)
+    const byOthers = answersOf(decided).filter(({ callId }) => !answers.some((answer) => answer.callId === callId))
+    // What is still open is asked for again by the response that comes.
+    await approvals.giveUp(runId, 'superseded')
+    return { answers: [...answers, ...byOthers], claim: approvals.claim(decided, newId) }
+  }
+
+  /** Goes on with a run, once everything it waits for is decided. Gives the id of the response in which it does; null until then. */
+  async goOn(runId: string): Promise<string | null> {
+    const { approvals } = this.#options.runs
+    const all = await approvals.ofRun(runId)
+    if (all.some(({ status }) => status === 'pending')) return null
+    const continuedBy = all[0]?.continuedBy ?? null
+    const state = continuedBy === null ? 'lost' : await this.#stateOf(continuedBy)
+    if (state === 'running') return continuedBy
+    if (state === 'lost') {
+      const next = await this.#start(runId, all)
+      if (next !== undefined) return next
+    }
+    await approvals.settle(runId)
+    return continuedBy
+  }
+
+  /** `lost`: cut off before it had said or called anything, so that it may begin again. */
+  async #stateOf(id: string): Promise<'running' | 'ended' | 'lost'> {
+    const stored = await this.#options.runs.store.get(id)
+    const end = stored?.steps.at(-1)
+    if (stored && !isEnd(end)) return 'running'
+    return isEnd(end) && end.error === endCutOff().error && stored?.steps.length === 1 ? 'lost' : 'ended'
+  }
+
+  /** Undefined when the run cannot go on by decisions alone: a client's tool is open, or everything was given up. */
+  async #start(runId: string, decided: readonly Approval[]): Promise<string | undefined> {
+    const { runs, ids, host, describeFailure, toTurn } = this.#options
+    const [waiting, conversation] = await Promise.all([runs.store.get(runId), runs.store.conversation(runId)])
+    const pending = conversation?.last.pending ?? []
+    const answers = answersOf(decided)
+    if (!waiting || !conversation || answers.length < pending.length) return undefined
+    const body = bodyOf(waiting.facts)
+    const id = ids.next()
+    const createdAt = nowSeconds()
+    const { messages: earlier, last } = conversation
+    const facts = beginRecord(body, id, createdAt)
+    const turn = { ...toTurn(body, id, earlier), answers, pending }
+    const claim = runs.approvals.claim(decided, id)
+    const stored = makeTurn(id, createdAt, [], last, pending)
+    try {
+      await runs.start(host, body.model, turn, {
+        draft: { id, facts, items: [], turn: stored, earlier, idempotency: undefined, claim },
+        store: runs.store,
+        persistsSteps: true,
+        confirmsCalls: true,
+        keeps: showsCalls,
+        agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
+        describeFailure,
+      })
+      return id
+    } catch (error) {
+      // Somebody else was quicker.
+      if (error instanceof RequestRepeated) return (await runs.approvals.ofRun(runId))[0]?.continuedBy ?? undefined
+      throw error
+    }
+  }
+
+  #sweep(): void {
+    this.#sweeping = this.#sweeping.then(async () => {
+      try {
+        for (const runId of await this.#options.runs.approvals.listDecided()) await this.#attempt(runId)
+      } catch (error) {
+        this.#options.log.error(`Decisions could not be looked after: ${messageOf(error)}`)
+      }
+    })
+  }
+
+  async #attempt(runId: string): Promise<void> {
+    try {
+      await this.goOn(runId)
+    } catch (error) {
+      this.#options.log.error(`The decisions about '${runId}' could not be carried out: ${messageOf(error)}`)
+    }
+  }
+}
+
+/** Decisions as answers; what expired while others were decided counts as rejected. */
+function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
+  if (approvals.every(({ decision }) => decision === null)) return []
+  return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
+    if (decision) return [decision.answer]
+    return status === 'expired'
+      ? [{ callId, kind: 'approval', decision: 'reject', reason: 'Nobody decided in time.' }]
+      : []
+  })
+}
+
+/** The request that goes on with a waiting response: what the client asked for then still holds. */
+function bodyOf({ id, model, tools, user, metadata, text }: ResponseRecord): CreateRequest {
+  return {
+    input: [],
+    model,
+    previous_response_id: id,
+    background: true,
+    tools,
+    user,
+    metadata,
+    ...((text.format as { type?: unknown } | undefined)?.type === 'text' ? {} : { text }),
+  } as CreateRequest
+}
+
+function showsCalls({ type }: RunEvent): boolean {
+  return ['text', 'attachment', 'pending', 'tool_call', 'tool_result'].includes(type)
+}

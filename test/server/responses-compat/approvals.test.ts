@@ -1,0 +1,232 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import { eventually } from '../../support/eventually.ts'
+import { type Json, makeResponses } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const PAY = `import { defineModule, ToolProvider } from 'agent-host'
+import { appendFileSync } from 'node:fs'
+const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
+export default defineModule({ name: 'Pay', provides: [ToolProvider], create: (_, __, { projectDir }) => ({
+  listTools: () => ['pay', 'refund', 'size'].map((name) => ({ name, description: name, parameters })),
+  needsApproval: (name) => name !== 'size',
+  async executeTool(name, args, run) {
+    const amount = name === 'size' ? await run.ask({ message: 'Which size?', schema: { type: 'number' } }) : args.amount
+    appendFileSync(projectDir + '/paid.txt', name + ' ' + amount + '\\n')
+    return { text: name + ' ' + amount }
+  } }) })`
+const agent = (id: string, calls: string, more = '') => `id: ${id}
+${more}
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ text: '', tool_calls: [${calls}] }, { text: Done. }] } }
+  - { id: tools, module: pay }
+  - { id: loop, module: last }`
+/** The model is asked for calls by a question, and for words by the result of a call. */
+const LAST = `import { ConversationHistory, defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Last', provides: [TextMessageHandler],
+  uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ llm, tools, history, response }) => ({ async handleText(text, run) {
+    const messages = await history.getHistory()
+    const results = messages.filter(({ role }) => role === 'tool')
+    if (results.length > 0) return void (await response.respondText('Results: ' + results.map(({ content }) => content).join(', ')))
+    const calls = []
+    for await (const part of llm.generate({ messages }, run)) if (part.type === 'tool_call') calls.push(part.call)
+    for (const { id, name, arguments: args } of calls) await tools[0].executeTool(name, args, run.with({ toolCallId: id })).catch(() => {})
+  } }) })`
+const FILES = {
+  'modules/pay.ts': PAY,
+  'modules/last.ts': LAST,
+  'agents/shop.yml': agent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+  'agents/both.yml': agent(
+    'both',
+    '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
+  ),
+  'agents/clerk.yml': agent('clerk', '{ name: size, arguments: { amount: 0 } }'),
+  'agents/hasty.yml': agent('hasty', '{ name: pay, arguments: { amount: 9 } }', 'approval_ttl: 1'),
+}
+
+describe('approvals', () => {
+  afterEach(closeServers)
+
+  async function makeShop() {
+    const { app, project, listen } = await makeResponses({}, FILES)
+    const request = async (method: 'GET' | 'POST', path: string, payload?: object, headers = {}) => {
+      const reply = await app.inject({ method, url: `/compat${path}`, headers, ...(payload ? { payload } : {}) })
+      return { status: reply.statusCode, body: reply.json(), retry: reply.headers['x-should-retry'] }
+    }
+    const create = async (model: string, more = {}) =>
+      (await request('POST', '/responses', { model, input: 'please', ...more })).body
+    const inbox = async () => (await request('GET', '/approvals?order=asc')).body.data
+    const decide = (id: string, decision: object) => request('POST', `/approvals/${id}`, decision)
+    const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
+    const ended = async (id: string) => {
+      await eventually(async () => expect((await request('GET', `/responses/${id}`)).body.status).to.equal('completed'))
+      return (await request('GET', `/responses/${id}`)).body
+    }
+    return { request, create, inbox, decide, paid, ended, listen }
+  }
+
+  it('stand in the inbox and in the output, and are carried out once when they are approved', async () => {
+    const { create, inbox, decide, paid, ended } = await makeShop()
+    const waiting = await create('shop')
+    expect(waiting.status).to.equal('completed')
+    const item = waiting.output.find(({ type }: { type: string }) => type === 'mcp_approval_request')
+    const [approval] = await inbox()
+    expect(approval).to.deep.include({
+      id: item.id,
+      object: 'approval',
+      response_id: waiting.id,
+      agent: 'shop',
+      name: 'pay',
+      arguments: { amount: 40 },
+      status: 'pending',
+      continued_by: null,
+    })
+    const { status, body } = await decide(approval.id, { decision: 'approve' })
+    expect([status, body.status]).to.deep.equal([200, 'approved'])
+    const next = await ended(body.continued_by)
+    expect(next.previous_response_id).to.equal(waiting.id)
+    expect(JSON.stringify(next.output)).to.contain('Results: pay 40')
+    expect(await paid()).to.equal('pay 40\n')
+    const again = await decide(approval.id, { decision: 'reject' })
+    expect([again.status, again.retry]).to.deep.equal([409, 'false'])
+    expect(await inbox()).to.deep.equal([])
+  })
+
+  it('are rejected with a reason, changed with arguments that fit, and answered', async () => {
+    const { create, inbox, decide, paid, ended } = await makeShop()
+    await create('shop')
+    const rejected = await decide((await inbox())[0].id, { decision: 'reject', reason: 'too much' })
+    expect(JSON.stringify((await ended(rejected.body.continued_by)).output)).to.contain('Reason: too much')
+    await create('shop')
+    const [{ id }] = await inbox()
+    expect((await decide(id, { decision: 'edit', arguments: { amount: 'lots' } })).status).to.equal(400)
+    const edited = await decide(id, { decision: 'edit', arguments: { amount: 4 } })
+    expect(JSON.stringify((await ended(edited.body.continued_by)).output)).to.contain('pay 4')
+    await create('clerk')
+    const [question] = await inbox()
+    expect([question.kind, question.message]).to.deep.equal(['question', 'Which size?'])
+    const answered = await decide(question.id, { decision: 'answer', answer: 42 })
+    expect(JSON.stringify((await ended(answered.body.continued_by)).output)).to.contain('size 42')
+    expect(await paid()).to.equal('pay 4\nsize 42\n')
+  })
+
+  it('go on when everything is decided, whoever decides', async () => {
+    const { create, inbox, decide, paid, ended } = await makeShop()
+    await create('both')
+    const [first, second] = await inbox()
+    expect((await decide(second.id, { decision: 'approve' })).body.continued_by).to.equal(null)
+    expect(await paid()).to.equal('')
+    const { body } = await decide(first.id, { decision: 'approve' })
+    await ended(body.continued_by)
+    expect(await paid()).to.equal('pay 1\nrefund 2\n')
+  })
+
+  it('are decided by input items, expire, and are superseded by a message', async () => {
+    const { request, create, inbox, paid } = await makeShop()
+    const waiting = await create('shop')
+    const [{ id }] = await inbox()
+    const answer = { type: 'mcp_approval_response', approval_request_id: id, approve: true }
+    const next = await create('shop', { input: [answer], previous_response_id: waiting.id })
+    expect(JSON.stringify(next.output)).to.contain('Results: pay 40')
+    const payload = { model: 'shop', input: [answer], previous_response_id: waiting.id }
+    expect((await request('POST', '/responses', payload)).status).to.equal(409)
+    expect(await paid()).to.equal('pay 40\n')
+    const other = await create('shop')
+    const [open] = await inbox()
+    await create('shop', { input: 'never mind', previous_response_id: other.id })
+    expect((await request('GET', `/approvals/${open.id}`)).body.status).to.equal('superseded')
+    await create('hasty')
+    const [hasty] = await inbox()
+    await new Promise((resolve) => setTimeout(resolve, 1100))
+    expect((await request('POST', `/approvals/${hasty.id}`, { decision: 'approve' })).status).to.equal(409)
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
+  it('are not for pages of other sites', async () => {
+    const { create, request } = await makeShop()
+    await create('shop')
+    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.test' }]) {
+      expect((await request('GET', '/approvals', undefined, headers)).status).to.equal(403)
+    }
+  })
+
+  it('work with the official client', async () => {
+    const { listen, paid } = await makeShop()
+    const client = new OpenAI({ baseURL: `${await listen()}/v1`, apiKey: 'none' })
+    const waiting = await client.responses.create({ model: 'shop', input: 'please' })
+    const request = waiting.output.find((item) => item.type === 'mcp_approval_request')
+    expect(request?.name).to.equal('pay')
+    const next = await client.responses.create({
+      model: 'shop',
+      previous_response_id: waiting.id,
+      input: [{ type: 'mcp_approval_response', approval_request_id: request?.id ?? '', approve: true }],
+    })
+    expect(next.output_text).to.equal('Results: pay 40')
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
+  it('are carried out once when the server is killed at any moment', async () => {
+    const project = await makeProject(FILES)
+    const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
+    const main = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
+    for (let round = 0; round < 3; round++) {
+      const first = await serve(main, project.dir)
+      const { id } = await first.post('/responses', { model: 'shop', input: 'please' })
+      const [{ id: approval }] = (await first.get('/approvals')).data
+      void first.post(`/approvals/${approval}`, { decision: 'approve' }).catch(() => {})
+      await new Promise((resolve) => setTimeout(resolve, round * 15))
+      await first.kill()
+      const second = await serve(main, project.dir)
+      // What was not claimed before the kill is claimed now; a second decision of the first is refused.
+      await second.post(`/approvals/${approval}`, { decision: 'approve' })
+      await eventually(async () => {
+        const { continued_by: next, status } = await second.get(`/approvals/${approval}`)
+        expect(status).to.equal('approved')
+        expect((await second.get(`/responses/${next}`)).status).to.not.equal('in_progress')
+      }, 20_000)
+      expect(
+        (await paid()).split('\n').filter((line) => line !== ''),
+        `round ${round}, ${id}`,
+      ).to.have.lengthOf(round + 1)
+      await second.kill()
+    }
+  }).timeout(120_000)
+})
+
+/** A server in a process of its own. */
+async function serve(main: string, cwd: string) {
+  const args = [main, 'serve', '--adapter', 'ResponsesCompatApiAdapter', '--port', '0']
+  const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  const ready = new Promise<string>((resolve) => {
+    const read = (chunk: Buffer) => {
+      output += chunk
+      const url = /listening at (http:\/\/[\d.:]+)/i.exec(output)?.[1]
+      if (url) resolve(url)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+  })
+  const url = await ready
+  const ask = async (path: string, init: RequestInit = {}) =>
+    (await (await fetch(`${url}/compat${path}`, init)).json()) as Json
+  return {
+    get: (path: string) => ask(path),
+    post: (path: string, body: object) =>
+      ask(path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    async kill() {
+      const gone = new Promise((resolve) => child.once('exit', resolve))
+      child.kill('SIGKILL')
+      await gone
+    },
+  }
+}
