@@ -18,6 +18,7 @@ describe('help and version', () => {
       const { exitCode, stdout, stderr } = await runCli(args)
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
       expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
+        'approvals',
         'chat',
         'check',
         'completion',
