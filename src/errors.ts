@@ -32,7 +32,7 @@ export const ERROR_CODES = {
 export type ErrorCode = keyof typeof ERROR_CODES
 
 export interface HostErrorOptions {
-  /** What the reader can do next, one line each. */
+  /** Next steps for the reader, one line each. */
   suggestions?: readonly string[]
   /** Path of the field of a request that is wrong, `messages[0].role`. */
   field?: string | undefined

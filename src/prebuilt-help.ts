@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** What `finish-build` wrote: the version, and the help of each command (`eject:list`); of the whole under ''. */
+/**
+ * Output of `finish-build`: the version, and the help of each command (`eject:list`); that of the whole program under
+ * ''.
+ */
 interface ReadyTexts {
   readonly version: string
   readonly help: Readonly<Record<string, string>>

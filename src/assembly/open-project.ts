@@ -16,7 +16,7 @@ export interface ProjectOptions {
   readonly projectDir: string
   /** Absolute. */
   readonly agentDir: string
-  /** Whether every call is traced into `debug/`. */
+  /** Traces every call into `debug/`. */
   readonly debug: boolean
   /** Maximum size of an agent's trace files in MiB; the oldest are deleted. */
   readonly debugMaxMb: number
@@ -26,7 +26,7 @@ export interface ProjectOptions {
   readonly drainTimeout: number
 }
 
-/** What the caller of {@link openProject} has already. */
+/** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {
   /** Default: lines on standard output. */
   readonly log?: Log | undefined
@@ -39,7 +39,7 @@ export interface OpenedProject {
   readonly host: AgentHost
   /** The files that the agents come from. */
   readonly agents: AgentFolder
-  /** What the agents have done; only in debug mode. */
+  /** Traces of the agents; only in debug mode. */
   readonly traces: Traces | undefined
   /** Puts `[redacted]` in the place of the secrets of the environment. */
   readonly redact: Redact

@@ -21,7 +21,7 @@ export interface AgentDefinition {
 export interface RunPolicy {
   /** `ignore` drops options that clients send for the model, `refuse` answers them with an error. */
   readonly requestOptions: 'allow' | 'ignore' | 'refuse'
-  /** Whether a run cut off by a crash may begin again even after it has said or done something. */
+  /** Allows a run cut off by a crash to begin again even after it has said or done something. */
   readonly isRestartSafe: boolean
   /** Seconds after which an approval that nobody decided expires; undefined: never. */
   readonly approvalTtl: number | undefined
@@ -36,7 +36,7 @@ export interface ToolMetadata {
   readonly input?: JsonObjectSchema
   /** JSON Schema (`type: object`) of the JSON that the agent answers with. */
   readonly output?: JsonObjectSchema
-  /** Whether calls may continue a conversation. */
+  /** Allows calls to continue a conversation. */
   readonly conversation?: boolean
 }
 
@@ -70,7 +70,7 @@ export interface ExchangeEntry {
   readonly module: string
   readonly protocol: string
   readonly provider: readonly string[]
-  /** Whether the provider was written as a list: only a dependency that takes many can have one. */
+  /** True when the provider was written as a list: only a dependency that takes many can have one. */
   readonly isList: boolean
   readonly fieldName?: string
 }
@@ -244,7 +244,7 @@ function findDuplicates(value: unknown): ValueProblem[] {
   })
 }
 
-/** What the schemas of an agent would fail with when they are used. */
+/** Returns a problem for each schema of an agent that would fail when it is used. */
 function findBadSchemas(value: unknown): ValueProblem[] {
   return (['input', 'output'] as const).flatMap((key): ValueProblem[] => {
     const schema = (value as Partial<RawDefinition> | null)?.[key]

@@ -3,7 +3,7 @@ import { HostError } from '../errors.ts'
 /** Keys and indexes from the root of a value to a place in it. */
 export type Path = readonly (string | number)[]
 
-/** Where something stands in a text. Both start at 1. */
+/** Position in a text. Both numbers start at 1. */
 export interface Position {
   readonly line: number
   readonly column: number

@@ -26,7 +26,7 @@ export interface DurableRunOptions<Facts, Item> {
   readonly describeFailure: (error: unknown) => string
 }
 
-/** How far an agent may be ahead of the store, and of the client that it answers. */
+/** Maximum length of answer text by which an agent may be ahead of the store, and of the client that it answers. */
 const MAX_AHEAD_LENGTH = 256 * 1024
 
 /**

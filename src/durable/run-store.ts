@@ -100,7 +100,7 @@ export interface RunRange {
 const ITEMS_PER_ROW = 50
 /** Items longer than this, together, are not in the row of the run: whoever reads that need not read them. */
 const MAX_ITEMS_LENGTH = 4096
-/** How often something is tried that others may prevent by being quicker. */
+/** Number of attempts at a write that others may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
 /** More than any run has. */
 const MAX_BATCHES = 1_000_000

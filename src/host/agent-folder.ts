@@ -9,7 +9,7 @@ import type { Log } from '../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from './host.ts'
 import { readRegularFile } from './read-regular-file.ts'
 
-/** What became of an agent file that has changed. */
+/** Outcome of a changed agent file. */
 export interface FileChange {
   /** Relative to the project. */
   readonly file: string
@@ -34,7 +34,7 @@ interface AgentFile {
   readonly name: string
   hash: string
   text: string
-  /** What was read from the text; dropped once it is in service, since it holds the whole document. */
+  /** Source that the text was parsed into; dropped once the agent is in service, since it holds the whole document. */
   source: DefinitionSource | undefined
   /** The id that the text claims; undefined while it cannot be read. */
   claimedId: string | undefined
@@ -55,11 +55,11 @@ interface Load {
   readonly finished: Promise<FileChange[]>
 }
 
-/** What the files of one update have in common. */
+/** Options shared by all files of one update. */
 interface Update {
   /** Ids in service whose file is gone; one that is taken over is struck off. */
   readonly vacatedIds: Set<string>
-  /** How long one file may hold up the others. */
+  /** Time that one file may hold up the others, in milliseconds. */
   readonly patienceMs: number
 }
 
@@ -89,12 +89,12 @@ export class AgentFolder {
     this.#log = log
   }
 
-  /** What is wrong with the files as they are now, in the order of their paths. */
+  /** Returns the problems of the files in their current state, in the order of their paths. */
   problems(): Problem[] {
     return this.#inOrder().flatMap(({ problems }) => problems)
   }
 
-  /** What became of the files since the start, latest last. Only the latest are remembered. */
+  /** Returns the loads since the start, latest last. Only the latest are remembered. */
   loads(): readonly LoadRecord[] {
     return this.#loads
   }

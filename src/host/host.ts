@@ -20,14 +20,17 @@ import { ENTRY } from '../wiring/wiring.ts'
 export interface AgentHostOptions {
   /** The project folder: modules, tools and every relative path belong to it. Default: the working directory. */
   readonly projectDir?: string
-  /** Where `${NAME}` in a config comes from. Default: `process.env`. */
+  /** Source of `${NAME}` in a config. Default: `process.env`. */
   readonly environment?: Environment
   readonly log?: Log
-  /** How many runs may be under way at once; further ones fail with `OVERLOADED`. Default: no limit. */
+  /** Maximum number of concurrent runs; further ones fail with `OVERLOADED`. Default: no limit. */
   readonly maxConcurrentRuns?: number
 }
 
-/** What agents get to dispose their modules after the last run was aborted: one that never ends must not hold up the rest. */
+/**
+ * Time that agents get to dispose their modules after the last run was aborted: one that never ends must not hold up
+ * the rest.
+ */
 const DISPOSE_TIMEOUT_MS = 1000
 
 export interface RegisterOptions {
@@ -37,7 +40,7 @@ export interface RegisterOptions {
   readonly signal?: AbortSignal
 }
 
-/** What {@link AgentHost.run} takes beside the messages. */
+/** Options of {@link AgentHost.run} beside the messages. */
 export interface RunOptions extends Omit<Turn, 'messages'> {
   /** Aborts the run. */
   readonly signal?: AbortSignal
@@ -48,11 +51,11 @@ export interface Target {
   readonly agent: AgentInfo
   /** `__entry__` for the agent itself. */
   readonly entryPoint: string
-  /** What that entry point takes beside text. */
+  /** Inputs that the entry point takes beside text. */
   readonly capabilities: Pick<AgentCapabilities, 'attachments' | 'takesClientTools' | 'takes'>
 }
 
-/** What stands between an agent and its entry point in a name. */
+/** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
 
 /**
@@ -173,7 +176,7 @@ export class AgentHost {
     return this.#agents.get(id)?.info
   }
 
-  /** How an agent is put together; undefined when there is none of that id. Its config may hold secrets. */
+  /** Describes the wiring of an agent; undefined when there is none of that id. Its config may hold secrets. */
   describe(id: string): AgentDescription | undefined {
     return this.#agents.get(id)?.describe()
   }

@@ -10,18 +10,18 @@ import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: what comes within this time is one change. */
 const SETTLE_MS = 40
-/** How long a file may be missing before its agent is removed: some editors delete a file to write it anew. */
+/** Time that a file may be missing before its agent is removed: some editors delete a file and write it anew. */
 const GRACE_MS = 150
 
 /** chokidar drops a change that comes within 50 ms of another of the same file: each is looked at once more. */
 const SECOND_LOOK_MS = 120
-/** How often a watched folder or file that is not there is looked for. */
+/** Interval at which a missing watched folder or file is looked for. */
 const PATH_POLL_MS = 200
 
-/** How long one agent may hold up the reload of others, for example by a module whose top-level code waits. */
+/** Time that one agent may hold up the reload of others, for example by a module whose top-level code waits. */
 const LOAD_PATIENCE_MS = 1000
 
-/** Where project code usually lies; files elsewhere are watched one by one. */
+/** Usual folders of project code; files elsewhere are watched one by one. */
 const CODE_FOLDERS = ['modules', 'tools']
 
 export interface Watching {
@@ -118,7 +118,10 @@ class AgentWatcher implements Watching {
     if (event === 'unlink' && this.#isElsewhere(path)) this.#awaitPath(path)
   }
 
-  /** What is not there cannot be watched, and what is made anew is another to the system: its watch went with the old one. */
+  /**
+   * Waits for a path to exist. A missing path cannot be watched, and a recreated one is another to the system: its
+   * watch went with the old one.
+   */
   #awaitPath(path: string): void {
     if (this.#awaited.has(path)) return
     this.#awaited.add(path)
@@ -221,7 +224,7 @@ class AgentWatcher implements Watching {
     return missing
   }
 
-  /** Whether a path is the agent folder, or lies in it or above it. */
+  /** Returns true for the agent folder, and for any path in it or above it. */
   #isAround(path: string): boolean {
     const { dir } = this.#folder
     return path === dir || path.startsWith(dir + sep) || dir.startsWith(path + sep)
@@ -260,7 +263,7 @@ class AgentWatcher implements Watching {
     return this.#codeFolders.some((folder) => path.startsWith(folder + sep))
   }
 
-  /** Whether a file lies in none of the watched folders. */
+  /** Returns true for a file that lies in none of the watched folders. */
   #isElsewhere(path: string): boolean {
     return !this.#folders.some((folder) => path.startsWith(folder + sep))
   }

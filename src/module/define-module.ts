@@ -6,10 +6,10 @@ import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'
 
 export type Uses = Readonly<Record<string, Dependency>>
 
-/** What `create` receives: for each field of `uses`, what the exchange found for it. */
+/** Argument of `create`: for each field of `uses`, the provider or providers that the exchange found. */
 export type Dependencies<U extends Uses> = { readonly [Field in keyof U]: Provided<U[Field]> }
 
-/** What `create` returns: an object with the methods of every protocol of `provides`. */
+/** Result of `create`: an object with the methods of every protocol of `provides`. */
 export type Instance<P extends readonly Protocol[]> = Intersection<Provided<P[number]>> & MaybeDisposable
 
 export interface MaybeDisposable {
@@ -19,7 +19,7 @@ export interface MaybeDisposable {
 
 type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void ? All : never
 
-/** Where a module finds itself. The same for every instance that one version of an agent makes. */
+/** Surroundings of a module. The same for every instance that one version of an agent creates. */
 export interface ModuleContext {
   readonly agentId: string
   readonly moduleId: string
@@ -103,7 +103,7 @@ export function defineModule<
   })
 }
 
-/** Whether a value came out of {@link defineModule}. */
+/** Returns true for a value that {@link defineModule} returned. */
 export function isModule(value: unknown): value is Module {
   return typeof value === 'object' && value !== null && moduleMark in value
 }

@@ -14,7 +14,7 @@ export interface Tool<P extends TObject = TObject> {
 type NeedsApproval<P extends TObject> = boolean | ((args: Static<P>, run: Run) => boolean | Promise<boolean>)
 
 interface ToolOptions<P extends TObject> {
-  /** What the tool does and when it helps: the model chooses by it. */
+  /** Description of the tool's effect and use: the model chooses by it. */
   readonly description: string
   /** Made with `Type.Object`; the arguments are checked against it, and its defaults filled in, before `execute`. */
   readonly parameters: P

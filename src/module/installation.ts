@@ -1,9 +1,9 @@
 // The same files run from src/ (development, through a TypeScript loader) and from dist/ (installed).
 const isSource = import.meta.url.endsWith('.ts')
 
-/** Where the running installation of agent-host has what a project may need from it. */
+/** Locations in the running installation of agent-host that a project may need. */
 export const installation = Object.freeze({
-  /** What `import 'agent-host'` means in a project. */
+  /** Module that `import 'agent-host'` resolves to in a project. */
   entry: new URL(isSource ? '../index.ts' : '../index.js', import.meta.url),
   /** The library's modules in a form that Node loads as it is. */
   library: new URL(isSource ? '../../modules/' : '../modules/', import.meta.url),

@@ -18,8 +18,7 @@ import {
 } from './project-packages.ts'
 
 /**
- * Where a module came from; `ejected` is the project's own copy of one of the library, `program` a module that was handed
- * over as an object.
+ * Origin of a module; `ejected` is the project's own copy of a library module, `program` a module passed as an object.
  */
 export type ModuleSource = 'project' | 'ejected' | 'library' | 'package' | 'program'
 
@@ -188,7 +187,7 @@ export function listModules(folder: string): string[] {
     .sort()
 }
 
-/** What a module of the library says that it is. */
+/** Returns the description of a library module. */
 export async function describeLibraryModule(reference: string): Promise<string> {
   const exports: { readonly default?: unknown } = await import(libraryFile(reference).href)
   return isModule(exports.default) ? exports.default.description : ''

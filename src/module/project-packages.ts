@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
 import { API_VERSION } from './define-module.ts'
 
-/** What a package says of itself: `"agent-host": {"modules": "./modules", "api": 1}` in its `package.json`. */
+/** Declaration of a module package in its `package.json`: `"agent-host": {"modules": "./modules", "api": 1}`. */
 export interface ModulePackage {
   readonly name: string
   /** Absolute path of the folder with its modules. */

@@ -3,7 +3,7 @@ import { isChangedHere, isChangedUpstream, listEjected } from './ejected-files.t
 import { diffTexts } from './git.ts'
 import { lineEndOf, withLineEnds } from './origin-line.ts'
 
-/** What has become of an ejected file since it was copied. */
+/** Changes of an ejected file since it was copied. */
 export interface Difference {
   /** Under `modules/`. */
   readonly path: string

@@ -8,15 +8,15 @@ import { type FileTexts, packagesOf, readItem } from './library-files.ts'
 import { addOrigin } from './origin-line.ts'
 import { type PlannedFile, writeFiles } from './write-files.ts'
 
-/** Where copies as they were made are kept, to tell later what has changed since. */
+/** Folder of the unchanged copies, kept to tell later what has changed since. */
 export const BASES = '.agent-host/ejected'
 
 export interface Ejected {
-  /** What was not there before, package markers included; relative to the folder. */
+  /** Files that were not there before, package markers included; relative to the folder. */
   readonly created: readonly string[]
-  /** What was there, and is as it was. */
+  /** Files that were there already, unchanged. */
   readonly left: readonly LeftFile[]
-  /** How many copies are kept under {@link BASES}. */
+  /** Number of copies kept under {@link BASES}. */
   readonly bases: number
   /** npm packages of agent-host that the copies import and the folder cannot see, with their ranges. */
   readonly packages: ReadonlyMap<string, string>

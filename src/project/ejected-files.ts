@@ -12,20 +12,20 @@ export interface EjectedFile {
   /** Under `modules/`. */
   readonly path: string
   readonly copy: Copy
-  /** What was copied; undefined when it was not kept. */
+  /** Text as it was copied; undefined when it was not kept. */
   readonly base: string | undefined
-  /** What the library has today; undefined when it has no such file any more. */
+  /** Current text in the library; undefined when it has no such file any more. */
   readonly upstream: string | undefined
 }
 
-/** What became of an ejected module; null where the base is missing and nobody can tell. */
+/** State of an ejected module; null where the base is missing and nobody can tell. */
 export interface ItemState {
   readonly ejected: boolean
   /** Of agent-host, that the copy came from; null when its first line is gone. */
   readonly version: string | null
-  /** Whether a file that it consists of was changed here. */
+  /** True when one of its files was changed in the project. */
   readonly changed: boolean | null
-  /** Whether a file that it consists of was changed in agent-host since. */
+  /** True when one of its files was changed in agent-host since. */
   readonly outdated: boolean | null
 }
 

@@ -47,7 +47,7 @@ export async function diffTexts(before: Version, after: Version): Promise<string
   return stdout
 }
 
-/** What the environment of a hook or of a user's habits says would change what comes out. */
+/** Environment that keeps variables of a hook or of a user's settings from changing the output of Git. */
 const ENVIRONMENT = {
   GIT_DIR: undefined,
   GIT_WORK_TREE: undefined,

@@ -11,15 +11,15 @@ interface Origin {
   readonly version: string
   /** Of the line, from 0. */
   readonly index: number
-  /** What an editor has put in front of it: a byte order mark. */
+  /** Byte order mark that an editor has put in front of it. */
   readonly lead: string
 }
 
 const LINE = /^(\xef\xbb\xbf)?(?:\/\/|#) ejected from agent-host (\S+): \S+\s*$/
-/** How far down the line is looked for: somebody may have put a licence above it. */
+/** Last line index searched for the origin: somebody may have put a licence above it. */
 const MAX_INDEX = 40
 const COMMENTS: Readonly<Record<string, string>> = { '.py': '#', '.sh': '#', '.yml': '#', '.yaml': '#', '.toml': '#' }
-/** What has no comments gets no line. */
+/** Endings of the files that get no origin line, since they have no comments. */
 const WITHOUT_COMMENTS = ['.json', '.txt', '.md']
 
 /** A file of the library as it is put into a project: `// ejected from agent-host 0.1.0: llm/auto.ts` stands above. */
@@ -44,7 +44,7 @@ export function putOrigin(path: string, { body, origin }: Copy): string {
   return linesOf(body).toSpliced(origin.index, 0, line).join('')
 }
 
-/** What most lines of a text end with. */
+/** Returns the line ending that most lines of a text have. */
 export function lineEndOf(text: string): '\n' | '\r\n' {
   const windows = text.split('\r\n').length - 1
   return windows > (text.split('\n').length - 1) / 2 ? '\r\n' : '\n'

@@ -11,11 +11,11 @@ interface Kind {
   readonly template: string
   readonly path: (name: string) => string
   readonly pattern: RegExp
-  /** What a name must be. */
+  /** Rule for valid names. */
   readonly rule: string
 }
 
-/** What `agent-host new` makes. */
+/** Kinds of files that `agent-host new` creates. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   module: {
     template: 'module.ts',

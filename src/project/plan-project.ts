@@ -18,7 +18,7 @@ export interface ProjectChoices {
   readonly python?: string | undefined
   /** Yarn gets the settings that it needs. */
   readonly packageManager?: string | undefined
-  /** What the project depends on: a version range, a tarball or a folder. Default: this version. */
+  /** Dependency of the project on agent-host: a version range, a tarball or a folder. Default: this version. */
   readonly dependency?: string | undefined
 }
 
@@ -90,7 +90,7 @@ function quote(value: string): string {
   return `${mark}${value}${mark}`
 }
 
-/** What npm accepts as a name. */
+/** Returns the name in a form that npm accepts. */
 function packageName(name: string): string {
   const plain = basename(name)
     .toLowerCase()

@@ -10,14 +10,14 @@ import { readItem } from './library-files.ts'
 import { lineEndOf, putOrigin, withLineEnds } from './origin-line.ts'
 import { type PlannedFile, writeFiles } from './write-files.ts'
 
-/** What became of a file, or would. */
+/** Outcome of an upgrade for one file, actual or planned. */
 export interface Upgrade {
   /** Under `modules/`. */
   readonly path: string
   readonly outcome: UpgradeOutcome
   /** Of agent-host, that the copy came from; undefined when its line is gone. */
   readonly from: string | undefined
-  /** What is to be written, in this order. */
+  /** Files to write, in this order. */
   readonly files: readonly PlannedFile[]
 }
 
@@ -100,7 +100,7 @@ function planFiles(path: string, content: string, upstream: string): PlannedFile
   ]
 }
 
-/** What the new versions import and the old ones did not. What was there once, and was removed here, stays away. */
+/** Plans the files that the new versions import and the old ones did not. A file that was removed here stays away. */
 async function planMissing(folder: string, ejected: readonly EjectedFile[]): Promise<Upgrade[]> {
   const followed = ejected.filter(({ base, upstream }) => base !== undefined && upstream !== undefined)
   const references = followed.map(({ path }) => path.replace(/\.ts$/, ''))

@@ -11,7 +11,7 @@ export interface ModelOptions {
   readonly frequencyPenalty?: number
   /** `minimal`, `low`, `medium`, `high` or a word of the vendor's own. */
   readonly reasoningEffort?: string
-  /** Whether one answer may hold several tool calls. */
+  /** Allows several tool calls in one answer. */
   readonly parallelToolCalls?: boolean
   /** JSON Schema that the answer's text must be an instance of; `{ type: 'object' }` for any JSON object. */
   readonly responseSchema?: Readonly<Record<string, unknown>>

@@ -3,8 +3,8 @@ import { HostError } from '../errors.ts'
 declare const shape: unique symbol
 
 /**
- * What one module promises another: a name, and the methods that a provider has. Two protocols are the same
- * when their names are: user code and the library may each have loaded their own copy of a file.
+ * Contract between modules: a name, and the methods that a provider has. Two protocols are the same when their names
+ * are: user code and the library may each have loaded their own copy of a file.
  */
 export interface Protocol<T = unknown> {
   readonly name: string
@@ -27,7 +27,7 @@ export interface Optional<T = unknown> {
 
 export type Dependency<T = unknown> = Protocol<T> | Many<T> | Optional<T>
 
-/** What a module receives for a dependency that it declares. */
+/** Value that a module receives for a declared dependency. */
 export type Provided<D> =
   D extends Many<infer T>
     ? readonly T[]

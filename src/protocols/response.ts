@@ -1,7 +1,7 @@
 import type { Attachment } from './message.ts'
 import { defineProtocol } from './protocol.ts'
 
-/** What an agent has answered so far. */
+/** Answer of an agent so far. */
 export interface CollectedResponse {
   /** Every text in the order of the calls, joined with nothing in between. */
   readonly text: string
@@ -20,7 +20,7 @@ export interface Response {
   respondImage(image: Attachment): void | Promise<void>
   respondAudio(audio: Attachment): void | Promise<void>
   respondFile(file: Attachment): void | Promise<void>
-  /** What was answered so far in this run. */
+  /** Returns the answer of this run so far. */
   getResponse(): CollectedResponse | Promise<CollectedResponse>
 }
 export const Response = defineProtocol<Response>('Response', [

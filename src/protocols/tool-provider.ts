@@ -3,9 +3,9 @@ import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
 import type { ToolDefinition } from './tool-definition.ts'
 
-/** What a tool answered. */
+/** Result of a tool call. */
 export interface ToolResult {
-  /** What the model reads. */
+  /** Text for the model. */
   readonly text: string
   /** The same as a value, where the tool returned more than a text. */
   readonly data?: unknown

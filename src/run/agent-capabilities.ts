@@ -7,7 +7,7 @@ import type { AgentRun } from './agent-run.ts'
 export class AgentCapabilities {
   /** Media types of the attachments that it takes, such as `image/*`. */
   readonly attachments: readonly string[]
-  /** Whether it hands the tools of a client to its model. */
+  /** True when it passes the tools of a client to its model. */
   readonly takesClientTools: boolean
 
   constructor(attachments: readonly string[], takesClientTools: boolean) {

@@ -28,7 +28,7 @@ export class Agent {
   readonly files: ReadonlySet<string>
   readonly #entryPoints: ReadonlyMap<string, EntryPoint>
   readonly #modules: readonly WiredModule[]
-  /** What a run has to make, by entry point. */
+  /** Modules that a run has to create, by entry point. */
   readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
   readonly #callees: ReadonlyMap<string, Callee>
   readonly #described: DescribedAgent

@@ -13,16 +13,16 @@ import type { RunConversation, RunResponse } from './run-providers.ts'
 /** Pseudo module: the provider of the tools that the client of a run brings. */
 const CLIENT_TOOLS = '__client__'
 
-/** What an exchange is opened with. */
+/** Options of a new exchange. */
 export interface ExchangeOptions {
-  /** How events name each module of the agent. */
+  /** Names of the agent's modules in events. */
   readonly callees: ReadonlyMap<string, Callee>
   /** The exchange of the agent-scoped modules; absent while that one is itself opened. */
   readonly shared?: Exchange
-  /** What the run provides; absent for the agent-scoped modules. */
+  /** Response provided by the run; absent for the agent-scoped modules. */
   readonly response?: RunResponse
   readonly conversation?: RunConversation
-  /** Whether the client of the run brings tools: dependencies on every ToolProvider then get them too. */
+  /** True when the client of the run brings tools: dependencies on every ToolProvider then get them too. */
   readonly hasClientTools?: boolean
   /** Instances to take instead of a module's own, by module id. They are neither made nor disposed here. */
   readonly overrides?: Readonly<Record<string, object>> | undefined
@@ -83,12 +83,12 @@ export class Exchange {
     return this.provideToAgent(CLIENT_TOOLS, ToolProvider, agentId)
   }
 
-  /** Whether there is an instance of this module, of the run's own or shared. */
+  /** Returns true when this module has an instance, of the run's own or shared. */
   has(id: string): boolean {
     return this.#instances.has(id) || this.#options.shared?.has(id) === true
   }
 
-  /** Whether {@link Exchange.close} has anything to do. */
+  /** True when {@link Exchange.close} has anything to do. */
   get needsClosing(): boolean {
     return this.#disposables !== undefined
   }
@@ -179,7 +179,7 @@ function record(instance: object, id: string, protocol: string): object {
   return instance
 }
 
-/** How events name the modules of an agent, and what the run provides to them. */
+/** Returns the names by which events refer to the modules of an agent and to the providers of a run. */
 export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, Callee> {
   const ofRun = Object.entries(RUN_PROVIDERS).map(([protocol, id]): [string, Callee] => [
     id,

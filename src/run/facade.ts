@@ -10,13 +10,13 @@ export interface Callee {
   readonly reference: string
 }
 
-/** Who calls. `openCalls` are the calls that the caller is itself within, oldest first. */
+/** Caller of a method. `openCalls` are the calls that the caller is itself within, oldest first. */
 export interface Caller {
   readonly id: string
   readonly openCalls: readonly string[]
 }
 
-/** Where the calls of one run, or of what is shared by all runs of an agent, are recorded. */
+/** Recorder of the calls of one run, or of the instances shared by all runs of an agent. */
 export interface Recorder {
   readonly agentId: string
   readonly run: AgentRun | undefined

@@ -50,7 +50,7 @@ export class RunResponse implements Response {
     this.#isClosing = true
   }
 
-  /** What comes after the end has nobody to go to: it is an error of the module that sends it. */
+  /** Closes the response: output after the end is an error of the module that sends it. */
   close(): void {
     this.#closed = true
   }

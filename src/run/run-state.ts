@@ -9,7 +9,10 @@ import type { Turn } from './turn.ts'
 
 const NONE = Object.freeze([])
 
-/** What all views of one run share: all that changes while it runs. Most runs never need most of it, and it is then not created. */
+/**
+ * State shared by all views of one run: all that changes while it runs. Most runs never need most of it, and it is then
+ * not created.
+ */
 export class RunState {
   readonly agentVersion: string
   readonly clientTools: readonly ToolDefinition[]
@@ -125,7 +128,7 @@ export class RunState {
     return this.#trail
   }
 
-  /** What the run has added to its conversation. Only asked for once it has ended. */
+  /** Returns the messages that the run has added to its conversation. For use after the end of the run only. */
   addedMessages(): Message[] {
     return this.#trail ? this.#trail.messages(this.attachments) : toLastMessage(this.#text, this.attachments)
   }

@@ -20,8 +20,8 @@ export interface RecordedCall {
 }
 
 /**
- * What a run adds to its conversation, as typed messages. Calls enter it when they are executed, or waited for: what a model
- * merely proposed is not part of it.
+ * Typed messages that a run adds to its conversation. Calls enter it when they are executed, or waited for: a call that
+ * a model merely proposed is not part of it.
  */
 export class Trail {
   /** Calls that models have asked for, by id. */

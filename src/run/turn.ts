@@ -96,7 +96,7 @@ export interface AgentInfo extends ToolMetadata {
   readonly version: string
   /** Media types of the attachments that its messages may have, such as `image/*`; empty for text alone. */
   readonly attachments: readonly string[]
-  /** Whether it hands the tools of a client to its model. */
+  /** True when it passes the tools of a client to its model. */
   readonly takesClientTools: boolean
   /** Seconds after which an undecided approval expires; absent: never. */
   readonly approvalTtl?: number

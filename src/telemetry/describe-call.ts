@@ -3,7 +3,7 @@ import type { LLMPart } from '../protocols/llm.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { AgentEvent } from '../run/call-event.ts'
 
-/** What the semantic conventions for generative AI have a name for. */
+/** Operation with a name in the semantic conventions for generative AI. */
 export type Operation = 'invoke_agent' | 'chat' | 'execute_tool'
 
 /** A call as a span tells it. Never with what was said: neither prompts nor answers, neither arguments nor results. */
@@ -39,7 +39,7 @@ export function describeCall(event: AgentEvent): CallDescription {
   }
 }
 
-/** What is known of a call once it has ended well. */
+/** Returns the attributes of a call that has ended well. */
 export function describeResult(operation: Operation | undefined, result: unknown): Attributes {
   if (operation === 'chat' && Array.isArray(result)) return describeAnswer(result as readonly LLMPart[])
   if (operation === 'execute_tool' && (result as { isError?: unknown } | null)?.isError === true) {

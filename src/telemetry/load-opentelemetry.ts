@@ -14,7 +14,7 @@ export interface OpenTelemetry {
 
 type Resource = NonNullable<NodeTracerConfig['resource']>
 
-/** What is used of `@opentelemetry/resources`. */
+/** Used part of `@opentelemetry/resources`. */
 interface Resources {
   defaultResource(): Resource
   resourceFromAttributes(attributes: Attributes): Resource

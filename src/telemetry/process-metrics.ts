@@ -2,7 +2,7 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Registry } from 'prom-client'
 import { addGauge } from './add-gauge.ts'
 
-/** How often the event loop is looked at. The measured delay includes it, so it is taken off. */
+/** Sampling interval of the event loop. The measured delay includes it, so it is subtracted. */
 const RESOLUTION_MS = 10
 
 /**

@@ -6,7 +6,7 @@ import { describeCall, describeResult, type Operation } from './describe-call.ts
 import { describeException } from './describe-exception.ts'
 import type { TraceIds } from './trace-ids.ts'
 
-/** What spans are made with. */
+/** Factory of spans. */
 export interface SpanMaker {
   readonly api: Pick<typeof import('@opentelemetry/api'), 'ROOT_CONTEXT' | 'SpanKind' | 'SpanStatusCode' | 'trace'>
   readonly tracer: Tracer
@@ -16,7 +16,7 @@ export interface SpanMaker {
 
 interface OpenCall {
   readonly span: Span
-  /** What its own calls are begun in. */
+  /** Context of its own calls. */
   readonly context: Context
   readonly operation: Operation | undefined
 }

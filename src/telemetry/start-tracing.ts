@@ -10,7 +10,7 @@ import { reportFailures } from './report-failures.ts'
 import { RunSpans } from './run-spans.ts'
 import { TraceIds } from './trace-ids.ts'
 
-/** What the collector gets to take the last spans. */
+/** Time that the collector gets to take the last spans. */
 const FLUSH_MS = 2000
 
 /**

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../run/call-event.ts'
 import type { CallKind, ModelUsage } from './describe-event.ts'
 
-/** What a call tree is made from: an event, with or without what was said. */
+/** Event that a call tree is built from, with or without its payload. */
 export type TraceStep = Pick<
   AgentEvent,
   | 'event_type'
@@ -64,7 +64,7 @@ export class CallTree {
   readonly #byId = new Map<string, Call>()
   #events = 0
 
-  /** How many events were added. */
+  /** Number of events added. */
   get size(): number {
     return this.#events
   }

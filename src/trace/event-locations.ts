@@ -1,4 +1,4 @@
-/** Where one line is: a file of the index, and the bytes of the line in it. */
+/** Location of one line: a file of the index, and the bytes of the line in it. */
 export interface ByteRange {
   readonly file: number
   readonly offset: number

@@ -1,4 +1,4 @@
-/** How many steps a doubling has: what is read off is within 2 % of what was put in. */
+/** Number of steps per doubling: values are read back within 2 % of those recorded. */
 const STEPS = 16
 /** In milliseconds; what is shorter counts as this. */
 const SHORTEST = 0.001

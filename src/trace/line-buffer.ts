@@ -1,6 +1,6 @@
 /** Bytes; more is taken when a turn of the event loop has more to say. */
 const CHUNK = 256 * 1024
-/** What a character may come to in UTF-8. */
+/** Maximum size of a UTF-16 code unit in UTF-8. */
 const MAX_BYTES_A_CHAR = 3
 
 /** Lines of several agents in the order in which they came, as the thread takes them over. */

@@ -16,7 +16,7 @@ export function toMermaid(tree: CallTree): string {
   return [...lines, ...steps.sort((a, b) => a.index - b.index).map(({ line }) => line), ''].join('\n')
 }
 
-/** What would end a line or begin a comment is left out. */
+/** Returns a label without the characters that would end a line or begin a comment. */
 function label(text: string): string {
   return text.replace(/[\r\n;#:]/g, ' ').trim() || '?'
 }

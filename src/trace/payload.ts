@@ -7,7 +7,7 @@ const MAX_TEXT = 10_000
 const MAX_ITEMS = 1000
 const ITEMS_AT_END = 100
 const MAX_DEPTH = 20
-/** What one payload may come to. Characters. */
+/** Maximum size of one payload, in characters. */
 const MAX_CHARS = 200_000
 /** No secret is longer: what is cut is first searched this far beyond the cut, since half a secret is not recognised. */
 const MAX_SECRET = 4096

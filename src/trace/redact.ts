@@ -10,7 +10,7 @@ const SECRET_WORDS = new Set(
   ),
 )
 
-/** Whether a name (`OPENAI_API_KEY`, `accessToken`) speaks of a secret. */
+/** Returns true for the name of a secret (`OPENAI_API_KEY`, `accessToken`). */
 export function isSecretName(name: string): boolean {
   // Every field of every traced event comes through here: most names are refused by this one search.
   return MAYBE_SECRET.test(name) && wordsOf(name).some((word) => SECRET_WORDS.has(word))

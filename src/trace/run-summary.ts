@@ -22,10 +22,10 @@ export interface RunSummary {
   calls: number
   errors: number
   events: number
-  /** What the agent was asked, and what it answered: the beginning. */
+  /** Question to the agent and its answer: the beginning of each. */
   input: string
   output: string
-  /** What went wrong: one line. */
+  /** Error of the run: one line. */
   error: string | null
   input_tokens: number
   output_tokens: number
@@ -42,7 +42,7 @@ export interface RunEndNote {
   readonly outputTokens: number
 }
 
-/** What one module did in one run. */
+/** Statistics of one module in one run. */
 export interface ModuleStats {
   calls: number
   errors: number
@@ -58,7 +58,7 @@ export interface RunRecord {
   readonly modules: Readonly<Record<string, ModuleStats>>
   /** Every `<module id>.<method>` that was called. */
   readonly steps: readonly string[]
-  /** Where its events are: see {@link EventLocations}. */
+  /** Locations of its events: see {@link EventLocations}. */
   readonly places: string
 }
 
@@ -121,7 +121,7 @@ export class RunBuilder {
     else this.#finish(event)
   }
 
-  /** What the host says of the end: it also knows of runs whose agent never returned. */
+  /** Records the end as the host reports it: the host also knows of runs whose agent never returned. */
   end({ status, durationMs, inputTokens, outputTokens }: RunEndNote): void {
     const { summary } = this
     summary.status = status
@@ -206,7 +206,7 @@ export class RunBuilder {
   }
 }
 
-/** Whether it is the call of the entry module, by the agent itself. */
+/** Returns true for the call of the entry module by the agent itself. */
 export function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
   return parent_call_id === null && caller_id.startsWith('agent:')
 }

@@ -124,7 +124,7 @@ export class RunsTable {
     return this.#all<{ places: string }>('SELECT places FROM runs WHERE run_id = ?', [runId])[0]?.places ?? ''
   }
 
-  /** What has changed after that change, oldest first. A row is written anew with every change, at the end. */
+  /** Returns the runs changed after that change, oldest first. Every change writes a row anew, at the end. */
   changes(after: number, limit: number): ChangedRun[] {
     const sql = `SELECT ${SUMMARY}, rowid AS change FROM runs WHERE rowid > ? ORDER BY rowid LIMIT ?`
     return this.#all<SummaryRow & { change: number }>(sql, [after, limit]).map((row) => ({

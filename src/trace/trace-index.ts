@@ -8,7 +8,7 @@ import { readTraceLine } from './trace-line.ts'
 
 const INDEX_FILE = 'index.db'
 const LOCK_FILE = 'index.lock'
-/** How much of a file is read in one step, between which others get their turn. */
+/** Size of the part of a file read in one step; other work gets its turn between steps. */
 export const STEP_BYTES = 2 * 1024 * 1024
 /** Runs that have ended are kept at hand for this many others: something may still come. */
 const KEPT_AT_HAND = 1000
@@ -21,8 +21,8 @@ interface IndexedFile {
 }
 
 /**
- * What is in the trace files, by run: a database beside them that can always be made anew. One process at a time keeps it
- * up to date (whoever holds the lock); others only read.
+ * Index of the trace files, by run: a database beside them that can always be rebuilt. One process at a time keeps it
+ * up to date (the one that holds the lock); others only read.
  */
 export class TraceIndex {
   readonly runs: RunsTable
@@ -46,7 +46,7 @@ export class TraceIndex {
     if (this.#lock) this.runs.interruptRunning()
   }
 
-  /** Whether this process is the one that keeps the index up to date. Asks for it when nobody does. */
+  /** True when this process keeps the index up to date. Takes the lock when nobody holds it. */
   get isWriter(): boolean {
     if (this.#lock) return true
     this.#lock = tryLock(this.#files.path(LOCK_FILE))

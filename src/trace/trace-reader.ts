@@ -4,11 +4,11 @@ import { STEP_BYTES, TraceIndex } from './trace-index.ts'
 import { readTraceLine } from './trace-line.ts'
 import type { EventsPage, EventsQuery, LogQuery } from './trace-query.ts'
 
-/** How far back the latest events of an agent are looked for. */
+/** Size of the part of the log searched for the latest events of an agent, from its end. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024
 /** Events that are read at once while those that fit are looked for. */
 const BATCH = 500
-/** How long a question waits for what older files hold that is not indexed yet. */
+/** Number of indexing steps that a query waits for when older files are not indexed yet. */
 const STEPS_BEFORE_ANSWER = 8
 /** Files that other processes write are looked at no more often than this. */
 const LOOK_AROUND_MS = 1000
@@ -129,7 +129,7 @@ interface EventFilter {
   readonly eventType?: string | undefined
 }
 
-/** What a line that fits has to contain: it spares most lines from being parsed. */
+/** Returns the texts that a matching line has to contain: they spare most lines from being parsed. */
 function textsOf({ callId, moduleId, methodName, eventType }: EventFilter): string[] {
   const wanted = { call_id: callId, module_id: moduleId, method_name: methodName, event_type: eventType }
   return Object.entries(wanted).flatMap(([name, value]) => {

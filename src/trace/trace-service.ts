@@ -4,12 +4,12 @@ import { groupByAgent } from './line-buffer.ts'
 import { TraceReader } from './trace-reader.ts'
 import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
-/** How long after a write the index follows, unless somebody asks before. */
+/** Delay of the index after a write, unless a query comes before. */
 const INDEX_AFTER_MS = 200
-/** How often somebody who watches is told of what other processes write. */
+/** Interval at which watchers receive the writes of other processes. */
 const WATCH_MS = 500
 const MAX_CHANGES = 200
-/** What may wait for a quiet moment. */
+/** Maximum size of the writes that wait for a quiet moment. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
 /** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
@@ -155,7 +155,7 @@ class TraceService {
     if (rows.length === MAX_CHANGES) this.#indexSoon(0)
   }
 
-  /** What fails here is tried again with the next write; it is told once. */
+  /** Runs an action that is repeated with the next write when it fails; the failure is reported once. */
   #attempt(act: () => void): void {
     try {
       act()

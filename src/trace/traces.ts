@@ -13,13 +13,13 @@ import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRe
 export interface TracesOptions {
   /** Absolute. */
   readonly dir: string
-  /** What the files of one agent may come to. */
+  /** Maximum size of the files of one agent. */
   readonly maxBytes: number
   readonly redact: Redact
   readonly log: Log
 }
 
-/** What became of the events so far. */
+/** Counts of the events so far, by outcome. */
 export interface TraceCounts {
   readonly written: number
   /** Lost: they came faster than they could be written, or the disk refused them. */
@@ -31,7 +31,7 @@ export interface TraceCounts {
 /** Lines are handed over together, at the latest after this. */
 const FLUSH_INTERVAL_MS = 10
 const HAND_OVER_BYTES = 256 * 1024
-/** What may wait to be written; what comes beyond is dropped and counted. */
+/** Maximum size of the events waiting to be written; more are dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const CLOSE_TIMEOUT_MS = 5000
 /** Lost events are spoken of no more often than this. */

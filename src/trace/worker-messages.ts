@@ -4,7 +4,7 @@ import type { RunEndNote, RunSummary } from './run-summary.ts'
 import type { RunsPage } from './runs-table.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
 
-/** What the thread is made with. */
+/** Start data of the worker thread. */
 export interface TraceThreadData {
   /** The service to run, as a URL. */
   readonly service: string
@@ -30,7 +30,7 @@ export interface TraceQueries {
 
 export type TraceQuery = keyof TraceQueries
 
-/** What the thread is told. */
+/** Message to the worker thread. */
 export type WorkerRequest =
   | {
       readonly kind: 'write'
@@ -41,7 +41,7 @@ export type WorkerRequest =
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'close' }
 
-/** What the thread says. */
+/** Message from the worker thread. */
 export type WorkerMessage =
   | { readonly kind: 'ready' }
   /** A `write` is done; `problem` says why its lines are lost. */

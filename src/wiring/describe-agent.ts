@@ -35,7 +35,7 @@ export interface ExchangeRow {
   readonly fieldName: string | undefined
 }
 
-/** What a description is made from; of the source only what does not hold on to its text. */
+/** Source of a description; without the parts of the definition that hold on to its text. */
 export interface DescribedAgent extends Pick<AgentBlueprint, 'modules' | 'loaded' | 'entryPoints'> {
   readonly definition: AgentDefinition
 }

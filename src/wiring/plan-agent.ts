@@ -14,7 +14,7 @@ import type { Log } from '../protocols/log.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, WiredModule } from './wiring.ts'
 
-/** What a project gives to the agents in it. */
+/** Parts of a project that its agents share. */
 export interface Project {
   /** Absolute. */
   readonly dir: string

@@ -5,7 +5,7 @@ import type { Module, ModuleContext } from '../module/define-module.ts'
 
 export const ENTRY = '__entry__'
 
-/** What a run itself provides, to whoever has no other provider in the agent: pseudo module id by protocol. */
+/** Providers of the run itself, for modules that have no other provider in the agent: pseudo module id by protocol. */
 export const RUN_PROVIDERS = Object.freeze({ Response: '__response__', ConversationHistory: '__conversation__' })
 
 /** The protocols that an entry point may handle. */
@@ -41,7 +41,7 @@ export interface EntryPoint {
   readonly handlers: Readonly<Record<string, string>>
 }
 
-/** How the modules of an agent hang together. */
+/** Wiring of an agent's modules. */
 export interface WiringPlan {
   /** Every module, each after those that it depends on. */
   readonly modules: readonly PlannedModule[]
@@ -49,7 +49,7 @@ export interface WiringPlan {
   readonly entryPoints: ReadonlyMap<string, EntryPoint>
 }
 
-/** What the plan needs to know of a module. */
+/** Part of a module that the plan needs. */
 export type ModuleSpec = Pick<Module, 'provides' | 'uses' | 'scope'>
 
 /** Takes a problem down, with its place in the definition. */
@@ -72,14 +72,14 @@ export interface DescribedModule {
   readonly fields: readonly Field[]
 }
 
-/** What every step of the planning knows. */
+/** State shared by all steps of the planning. */
 export interface Planning {
   readonly definition: AgentDefinition
   readonly modules: readonly DescribedModule[]
   readonly report: Report
 }
 
-/** What the run provides for a protocol, if it does. */
+/** Returns the run's own provider of a protocol, if it has one. */
 export function runProviderOf(protocol: string): string | undefined {
   return Object.hasOwn(RUN_PROVIDERS, protocol) ? RUN_PROVIDERS[protocol as keyof typeof RUN_PROVIDERS] : undefined
 }

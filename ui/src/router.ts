@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** Where the page is: everything that can be linked to. It stands behind `#`, so that no server has to know of it. */
+/**
+ * Location in the page: everything that can be linked to. It stands behind `#`, so that no server has to know of it.
+ */
 export interface Route {
   /** `/runs/<id>` as `['runs', '<id>']`. */
   readonly path: readonly string[]

@@ -28,7 +28,7 @@ export interface ServerFacts {
   readonly adapters: readonly string[]
   readonly adapters_with_key: readonly string[]
   readonly prices_date: string
-  /** Whether the page may act, not only look. */
+  /** True when the page may act, not only look. */
   readonly development: boolean
   readonly tracing: {
     readonly is_on: boolean

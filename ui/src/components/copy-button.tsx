@@ -3,7 +3,7 @@ import { Icon } from './icon.tsx'
 
 interface CopyButtonProps {
   readonly text: string | (() => string)
-  /** What is copied: `Copy as curl`. */
+  /** Name of the copied text: `Copy as curl`. */
   readonly label: string
   readonly isQuiet?: boolean
 }

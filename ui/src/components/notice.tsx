@@ -22,7 +22,7 @@ interface EmptyProps {
   readonly children?: ComponentChildren
 }
 
-/** What stands where there is nothing yet: what to do next. */
+/** Notice for an empty place: the next step. */
 export function Empty({ title, isPage = false, children }: EmptyProps) {
   return (
     <div class="empty">

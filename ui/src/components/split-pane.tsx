@@ -4,7 +4,7 @@ import { useKept } from '../storage.ts'
 
 const MIN_WIDTH = 280
 const STEP = 40
-/** What is beside the panel keeps this much. */
+/** Minimum width of the content beside the panel, in pixels. */
 const MIN_REST = 320
 
 interface SplitPaneProps {

@@ -16,7 +16,7 @@ interface ComposerProps {
   readonly onStop: () => void
 }
 
-/** Where a message is written: Enter sends, Shift+Enter begins a line. */
+/** Text field for a message: Enter sends, Shift+Enter begins a line. */
 export function Composer({ model, draft, hasKey, isRunning, isEditing, onDraft, onSend, onStop }: ComposerProps) {
   const canSend = draft.trim() !== '' && !isRunning
   const sendOnEnter = (event: KeyboardEvent) => {

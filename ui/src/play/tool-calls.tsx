@@ -6,7 +6,7 @@ import { useLive, useThrottled } from '../live.ts'
 
 const QUERY = `query($id: String!) { run(run_id: $id) { events(first: 400, method_name: "executeTool") {
   events { event_type call_id label arguments result exception duration_ms } } } }`
-/** How long changes of a run are collected before its tools are read again. */
+/** Delay in which changes of a run are collected before its tools are read again. */
 const REFRESH_MS = 300
 
 interface ToolEvent {

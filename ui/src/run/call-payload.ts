@@ -14,7 +14,7 @@ interface PayloadEvent {
   readonly exception: string | null
 }
 
-/** What was said in a call. */
+/** Payload of a call. */
 export interface CallPayload {
   /** Without the run, which is the same everywhere. */
   readonly args: readonly unknown[]

@@ -37,7 +37,7 @@ interface ConversationProps {
   readonly size: number
 }
 
-/** What the user saw: what was said before, the question, and the answer. */
+/** Conversation as the user saw it: the earlier messages, the question, and the answer. */
 export function ConversationView({ run, entryCall, size }: ConversationProps) {
   const [lines, setLines] = useState<readonly Line[]>()
   const [error, setError] = useState('')

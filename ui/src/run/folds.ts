@@ -2,7 +2,7 @@ import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
 
 /** Repetitions of what a module calls in turn are folded from here on. */
 const MIN_REPEATS = 4
-/** How many calls one repetition may have. */
+/** Maximum number of calls in one repetition. */
 const MAX_PERIOD = 20
 
 /** Repetitions that are not shown one by one. */
@@ -54,7 +54,7 @@ export function findFolds(tree: CallTree, unfolded: ReadonlySet<string>, selecte
   return { byFirst, hidden }
 }
 
-/** What repeats from here on, one time after the other and without a failure: as much as can be covered by one pattern. */
+/** Finds the calls that repeat from here on, back to back and without a failure: as many as one pattern covers. */
 function findRepeats(siblings: readonly Call[], start: number, signatures: Map<Call, string>): Repeats {
   let best: Repeats = { period: 1, repeats: 1 }
   for (let period = 1; period <= MAX_PERIOD && start + period * MIN_REPEATS <= siblings.length; period++) {

@@ -1,6 +1,6 @@
 import { quoteShell } from './quote-shell.ts'
 
-/** Where the server is, as clients are told: the folder of this page. */
+/** Returns the address of the server for clients: the folder of this page. */
 export function baseUrl(): string {
   return new URL('.', location.href).href.replace(/\/$/, '')
 }

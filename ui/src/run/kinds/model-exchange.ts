@@ -1,4 +1,4 @@
-/** What a model was asked and what it answered, read from a trace: nothing in it is certain. */
+/** Request to a model and its answer, read from a trace: nothing in it is certain. */
 export interface ModelExchange {
   readonly messages: readonly ModelMessage[]
   readonly tools: readonly { readonly name: string; readonly description: string; readonly parameters: unknown }[]
