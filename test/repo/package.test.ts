@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
 import fsExtra from 'fs-extra'
+import { publint } from 'publint'
 import { listLibrary } from '../../src/module/load-module.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -70,6 +71,12 @@ describe('the package', () => {
       'templates/project/env',
     ])
     expect(files.filter((file) => /\.tgz$|tsconfig\.build|__pycache__/.test(file))).to.deep.equal([])
+  })
+
+  it('resolves in every way that its package.json says: publint finds nothing', async () => {
+    const { buffer } = new Uint8Array(await readFile(tarball))
+    const { messages } = await publint({ pack: { tarball: buffer } })
+    expect(messages).to.deep.equal([])
   })
 
   it('has every module in a form that can be ejected: type-checked and loaded from the project, all at once', async function () {
