@@ -37,7 +37,7 @@ export default defineModule({
     const { max_tokens, keep_messages, prompt, heading, dir = join('conversations', agentId, moduleId) } = config
     const files = new SummaryFiles(join(projectDir, dir))
 
-    /** What is spoken, with a summary in the place of what came first. Messages of the system are no part of it. */
+    /** Returns the spoken messages, with a summary in place of the first ones. System messages are no part of it. */
     async function compact(spoken: readonly Message[], run: Run): Promise<Message[]> {
       const known = await files.find(spoken.slice(0, -1))
       const shown = known ? [summaryMessage(known.summary), ...spoken.slice(known.count)] : [...spoken]

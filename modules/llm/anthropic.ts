@@ -3,7 +3,7 @@ import { defineModule, LLM, Type } from 'agent-host'
 import { loadPackage } from './lib/optional-package.ts'
 import { effortOf, firstOf, makeVendorLLM, thinkingBudget, vendorSettings } from './lib/vendor.ts'
 
-/** What is used of `@ai-sdk/anthropic`, which need not be installed. */
+/** Used part of `@ai-sdk/anthropic`, which need not be installed. */
 interface AnthropicPackage {
   createAnthropic(settings: {
     apiKey: string

@@ -23,7 +23,7 @@ interface Provider {
   }
 }
 
-/** What the config of every vendor's module has. */
+/** Fields in the config of every vendor's module. */
 interface OwnSettings {
   readonly model: string
   readonly api_key?: string

@@ -130,7 +130,7 @@ function keyOf(request: unknown): string {
   })
 }
 
-/** What differs from the recording that differs least. */
+/** Describes the differences from the most similar recording. */
 function explain(recordings: readonly Recording[], request: unknown, file: string): string {
   const [nearest] = recordings
     .map((recording) => differences(recording.request, request))

@@ -105,7 +105,7 @@ function fillIn(prompt: string, tools: readonly ToolDefinition[]): string {
     .replaceAll('{tool_names}', () => tools.map(({ name }) => name).join(', ') || '(none)')
 }
 
-/** What the client of the run asks for, in the words of the form. */
+/** Returns the prompts for the request options of the run, in the words of the form. */
 function promptsOf({ requestOptions: { toolChoice, responseSchema } }: Run): string[] {
   const isForced = toolChoice === 'required' || typeof toolChoice === 'object'
   const action = typeof toolChoice === 'object' ? `the Action ${toolChoice.tool}` : 'an Action'

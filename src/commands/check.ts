@@ -76,7 +76,7 @@ export default class Check extends BaseCommand {
   }
 }
 
-/** What concerns certain files; everything when none is named. */
+/** Returns the agents and problems of certain files; all of them when none is named. */
 function pick<T extends { file?: string }, P extends { file?: string }>(
   { agents, problems }: { agents: readonly T[]; problems: readonly P[] },
   files: readonly string[],

@@ -74,7 +74,7 @@ export default class Eject extends BaseCommand {
   }
 }
 
-/** What the copies change, and what to do about those that change nothing. */
+/** Describes the effect of the copies, and the next step for those without one. */
 function nextSteps(modules: readonly ModuleUsers[]): string[] {
   const used = modules.filter(({ agents }) => agents.length > 0)
   const unused = modules.filter(({ agents }) => agents.length === 0)

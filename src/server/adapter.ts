@@ -7,12 +7,12 @@ import type { Traces } from '../trace/traces.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { ServerOptions } from './options.ts'
 
-/** What an adapter is built with. */
+/** Options that an adapter is built with. */
 export interface AdapterOptions {
   readonly host: AgentHost
   /** The files that the agents come from. */
   readonly agents: AgentFolder
-  /** What the agents have done; only in debug mode. */
+  /** Traces of the agents; only in debug mode. */
   readonly traces?: Traces | undefined
   /** Puts `[redacted]` in the place of the secrets of the environment. */
   readonly redact: Redact
@@ -20,7 +20,7 @@ export interface AdapterOptions {
   readonly log: FastifyBaseLogger
   /** Opens streams of server-sent events that are kept alive, bounded and drained with the server. */
   readonly streams: EventStreams
-  /** What a client is told of an agent that failed: why only in debug mode, and never a secret. */
+  /** Returns the message for clients when an agent fails: the reason only in debug mode, and never a secret. */
   readonly describeFailure: (error: unknown) => string
   /** Only for the adapters that have a key of their own. */
   readonly apiKey?: string | undefined
@@ -30,7 +30,7 @@ export interface AdapterOptions {
 
 /** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
 export interface Adapter {
-  /** Whether every request is accepted without a key; said at start. */
+  /** True when every request is accepted without a key; logged at start. */
   readonly isOpen?: boolean
   /** Adds its routes to an encapsulated Fastify instance. */
   adapt(app: FastifyInstance): void | Promise<void>

@@ -16,7 +16,7 @@ export interface ErrorReply {
 const NO_RETRY = { 'x-should-retry': 'false' }
 const RETRY_LATER = { 'retry-after': '1' }
 
-/** How an error of one of our codes is told; of any other it is the message, with the status of the code. */
+/** Replies to errors of our own codes; any other is answered with the message, and the status of the code. */
 const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: DescribeFailure) => Partial<ErrorReply>>> =
   {
     AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
@@ -30,7 +30,7 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
 
-/** What a client is told of an agent that failed. */
+/** Returns the message for clients when an agent fails. */
 export type DescribeFailure = (error: unknown) => string
 
 /** `Agent execution failed`; what the agent threw is told only in debug mode: it may hold what no client should see. */

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 
-/** What a stream that is not read may hold back. */
+/** Maximum number of bytes queued for a stream that is not read. */
 const MAX_QUEUED_BYTES = 1024 * 1024
 /** Beyond this the sender is asked to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
@@ -104,7 +104,7 @@ export class EventStream {
     else this.#raw.once('close', close)
   }
 
-  /** Whether what is sent may still arrive. */
+  /** True while data that is sent may still arrive. */
   get isOpen(): boolean {
     return !this.#ended
   }

@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { onRequestHookHandler } from 'fastify'
 import { HostError } from '../errors.ts'
 
-/** Whether an address is only reachable from this machine. */
+/** Returns true for an address that is only reachable from this machine. */
 export function isLoopback(address: string): boolean {
   const name = address.toLowerCase().replace(/^\[(.*)\]$/, '$1')
   return (

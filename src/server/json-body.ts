@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
 import { HostError, messageOf } from '../errors.ts'
 
-/** What nests deeper can be parsed and then breaks JSON.stringify. */
+/** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
 const MAX_DEPTH = 100
 
 /**

@@ -6,7 +6,7 @@ import { HostError } from '../errors.ts'
 
 /** The options of a server, complete and checked. Frozen. */
 export interface ServerOptions extends ProjectOptions {
-  /** Whether `agent-host dev` serves: the debug UI may then act (call a tool, clear traces), not only look. */
+  /** True under `agent-host dev`: the debug UI may then act (call a tool, clear traces), not only look. */
   readonly development: boolean
   readonly adapters: readonly string[]
   /** Options of single adapters, by the adapter's name. */
@@ -28,9 +28,9 @@ export interface ServerOptions extends ProjectOptions {
   readonly bodyLimit: number
   readonly allowedHosts: readonly string[]
   readonly requireAuth: boolean
-  /** Whether `GET /metrics` is there. */
+  /** Serves `GET /metrics`. */
   readonly metrics: boolean
-  /** Whether the dialect of the vendors, under `/v1`, is left out. */
+  /** Leaves out the dialect of the vendors, under `/v1`. */
   readonly noV1: boolean
 }
 

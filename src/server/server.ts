@@ -50,16 +50,16 @@ export interface AgentServer {
 }
 
 const DEBUG_UI = 'UiApiAdapter'
-/** What a request may take to arrive. Fastify turns Node's own limits off. */
+/** Time that a request has to arrive. Fastify turns Node's own limits off. */
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
-/** How often Node looks for connections that are over a limit; its default of 30 s would make them 30 s longer. */
+/** Interval at which Node looks for connections over a limit; its default of 30 s would make them 30 s longer. */
 const CONNECTIONS_CHECK_MS = 1000
 /** Node's default of 511 resets connections when thousands arrive at once. */
 const BACKLOG = 4096
-/** What an adapter gets to register its routes. */
+/** Time that an adapter has to register its routes. */
 const PLUGIN_TIMEOUT_SECONDS = 10
-/** What streams get to send their last frame after their runs have ended. */
+/** Time that streams have to send their last frame after their runs have ended. */
 const LAST_FRAME_MS = 1000
 
 /**
@@ -230,7 +230,7 @@ function makeApp(
   return app
 }
 
-/** How bodies are read and checked, and errors told. */
+/** Sets the parsing and validation of bodies, and the replies to errors. */
 function setRules(app: FastifyInstance, describeFailure: DescribeFailure): void {
   app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
   app.setErrorHandler(makeErrorHandler(describeFailure))

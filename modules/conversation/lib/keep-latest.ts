@@ -1,9 +1,9 @@
 import type { Message } from 'agent-host'
 
 export interface Room {
-  /** How many messages, beside those of the system. */
+  /** Maximum number of messages, beside those of the system. */
   readonly messages: number
-  /** How many tokens, with those of the system. */
+  /** Maximum number of tokens, with those of the system. */
   readonly tokens: number
 }
 

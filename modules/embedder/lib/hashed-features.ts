@@ -1,4 +1,4 @@
-/** How much the parts of a word weigh against the word. */
+/** Weight of the parts of a word, relative to the word. */
 const PARTS = 1.5
 
 /**

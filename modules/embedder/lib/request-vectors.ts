@@ -4,9 +4,9 @@ import { messageOf, type Run } from 'agent-host'
 export interface Endpoint {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** What every request says beside the texts. */
+  /** Fields of every request beside the texts. */
   readonly body: Readonly<Record<string, unknown>>
-  /** How errors call it. */
+  /** Name in error messages. */
   readonly subject: string
   /** Never part of an error: some servers repeat the key that they refuse. */
   readonly secrets: readonly string[]

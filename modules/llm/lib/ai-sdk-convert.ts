@@ -22,11 +22,11 @@ import type {
 } from 'agent-host'
 import { CannotAsk } from './ai-sdk-retry.ts'
 
-/** What a vendor's API wants otherwise than the others. */
+/** Requirements of a vendor's API that differ from those of the others. */
 export interface VendorQuirks {
   /** System messages stand before all others. */
   readonly systemFirst?: boolean
-  /** What tools say about strictness, where the vendor has a default that does not fit every schema. */
+  /** Strictness that tools declare, where the vendor has a default that does not fit every schema. */
   readonly strictTools?: boolean
   /** An answer without a reason why it ended was cut off. */
   readonly alwaysFinishes?: boolean
@@ -38,7 +38,7 @@ export interface VendorQuirks {
   readonly efforts?: readonly string[]
 }
 
-/** What the model can be sent. */
+/** Inputs that the model accepts. */
 interface Abilities extends VendorQuirks {
   /** Patterns of the addresses that the vendor fetches by itself, by media type. */
   readonly supportedUrls: Readonly<Record<string, readonly RegExp[]>>

@@ -13,7 +13,7 @@ import { refusedOptions } from './refused-options.ts'
 /** A model of the AI SDK (its specification, version 3), and how it is asked. */
 export interface AskedModel {
   readonly model: LanguageModelV3
-  /** What errors call it. */
+  /** Name in error messages. */
   readonly subject: string
   /** Never told, whatever the server says. */
   readonly secrets: readonly string[]

@@ -5,7 +5,7 @@ import { messageOf } from 'agent-host'
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
 
-/** What a failed request of the AI SDK tells (its APICallError), as far as it is read here. */
+/** Failed request of the AI SDK (its APICallError), as far as it is read here. */
 interface CallError {
   readonly message: string
   readonly statusCode?: number
@@ -66,7 +66,7 @@ function explain(failure: CallError, hints: Readonly<Record<number, string>>): E
   return new NotAnswered(`did not answer${status}: ${told}`, { cause: failure })
 }
 
-/** What became of a request, to be read after the name of the model. */
+/** Describes the outcome of a request, to be read after the name of the model. */
 export function reasonOf(error: unknown): string {
   if (error instanceof NotAnswered || error instanceof CannotAsk) return error.message
   // An error in the middle of a stream is what the server sent: mostly an object with a message.

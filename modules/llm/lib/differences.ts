@@ -1,4 +1,4 @@
-/** Where two JSON values differ: `messages[1].content: recorded "a", asked "b"`. */
+/** Returns the differences of two JSON values: `messages[1].content: recorded "a", asked "b"`. */
 export function differences(recorded: unknown, asked: unknown, path = ''): string[] {
   if (isContainer(recorded) && isContainer(asked) && Array.isArray(recorded) === Array.isArray(asked)) {
     const names = [...new Set([...Object.keys(recorded), ...Object.keys(asked)])]

@@ -59,7 +59,7 @@ interface Found {
   readonly text: string
   readonly numbers: number[]
   readonly quoted: string[]
-  /** What follows in, at, for, to, from: mostly a place. */
+  /** Words after in, at, for, to, from: mostly a place. */
   readonly places: string[]
 }
 

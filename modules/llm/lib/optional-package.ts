@@ -16,7 +16,7 @@ export async function loadPackage<T>(name: string, module: string, projectDir: s
   throw new Error(`${module} needs the package ${name}, which is not installed. In the project: npm install ${name}`)
 }
 
-/** Whether {@link loadPackage} would find it. */
+/** Returns true when {@link loadPackage} would find the package. */
 export function hasPackage(name: string, projectDir: string): boolean {
   return [join(projectDir, 'package.json'), import.meta.url].some((base) => resolveFrom(base, name) !== undefined)
 }

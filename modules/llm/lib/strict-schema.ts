@@ -6,8 +6,8 @@ interface Schema {
 }
 
 /**
- * Whether OpenAI takes a schema as strict: every object lists all its properties as required, and allows no others
- * (platform.openai.com/docs/guides/structured-outputs, "Supported schemas").
+ * Returns true for a schema that OpenAI accepts as strict: every object lists all its properties as required, and
+ * allows no others (platform.openai.com/docs/guides/structured-outputs, "Supported schemas").
  */
 export function isStrictSchema(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrictSchema)

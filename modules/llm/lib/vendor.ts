@@ -32,10 +32,10 @@ const settings = {
   }),
 }
 
-/** What the config of every module has that asks a model over HTTP. */
+/** Config fields of every module that requests a model over HTTP. */
 export const httpSettings: typeof requestSettings = requestSettings
 
-/** What the config of every vendor's module has, beside `model` and the access. */
+/** Config fields of every vendor's module, beside `model` and the access. */
 export const vendorSettings: typeof settings = settings
 
 /** `reasoning_effort` of a vendor that knows these levels. */
@@ -52,15 +52,15 @@ type VendorConfig = { model: string; reasoning_effort?: string } & Static<
   ReturnType<typeof Type.Object<typeof settings>>
 >
 
-/** How one vendor is asked. */
+/** Access to the models of one vendor. */
 export interface Vendor {
   /** Reference of the module: `llm/openai`. */
   readonly module: string
   readonly model: LanguageModelV3
-  /** Where it is asked, for errors. */
+  /** Address of the requests, for errors. */
   readonly address: string
   readonly secrets: readonly string[]
-  /** Where the key is set, and whether there is one. */
+  /** Names of the settings that hold the key, and whether one of them is set. */
   readonly access: { readonly names: string; readonly isThere: boolean }
   /** Name of the vendor among the options of the AI SDK. */
   readonly optionsName: string

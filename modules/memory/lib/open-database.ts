@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type ModuleContext, messageOf, Type } from 'agent-host'
 import type Database from 'libsql'
 
-/** Where a module keeps what it knows, as fields of a config. */
+/** Storage location of a module, as fields of a config. */
 export const storage = {
   persist: Type.Boolean({ default: true, description: 'Kept in a file. Otherwise gone when the agent is.' }),
   file: Type.Optional(

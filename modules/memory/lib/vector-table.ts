@@ -10,7 +10,7 @@ export class VectorTable {
   readonly #insert: Database.Statement
   readonly #delete: Database.Statement
   readonly #version: Database.Statement
-  /** What every vector in memory is numbered in the file. A replaced one gets a new number. */
+  /** Number in the file of every vector in memory. A replaced one gets a new number. */
   readonly #numbers = new Map<string, number>()
   #seen: number | undefined
 

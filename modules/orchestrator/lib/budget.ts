@@ -1,6 +1,6 @@
 import { type Response, type Run, Type } from 'agent-host'
 
-/** What an answer may cost, as fields of a config. */
+/** Limits for the cost of an answer, as fields of a config. */
 export const costLimits = {
   max_tokens: Type.Optional(
     Type.Integer({
@@ -79,7 +79,7 @@ export async function sayAfter(response: Response, sentence: string): Promise<vo
   await response.respondText(text === '' || /\s$/.test(text) ? sentence : `\n\n${sentence}`)
 }
 
-/** What is left to spend on one answer. */
+/** Remaining budget of one answer. */
 export class Budget {
   /** The run for the work itself: tokens that are reported to it are counted, and its signal ends with the time. */
   readonly run: Run

@@ -1,6 +1,6 @@
 import { defineProtocol } from 'agent-host'
 
-/** Where the handlers of a pipeline stand: it decides what they are asked, and keeps what they say. */
+/** Capture of a pipeline's output: decides the input of each handler, and keeps its output. */
 export interface OutputCapture {
   /** From here on the conversation ends with `text`, as if the user had said it. Texts are kept back when `isCaptured`. */
   begin(text: string, isCaptured: boolean): void

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from 'agent-host'
 
-/** What a model has written in one step: it wants to use a tool, or it answers, or neither can be made out. */
+/** Output of a model in one step: a use of a tool, an answer, or neither that can be made out. */
 export type ReactStep =
   | { readonly kind: 'action'; readonly tool: string; readonly input: string; readonly text: string }
   | { readonly kind: 'answer'; readonly answer: string }
@@ -12,7 +12,10 @@ const INPUT = /(?:^|\n)[ \t]*\**Action Input\**:\**[ \t]*([\s\S]*)$/i
 const OBSERVATION = /\n[ \t]*\**Observation\**:/i
 const FORM = /(?:^|\n)[ \t]*\**(?:Thought|Action|Action Input)\**:/i
 
-/** Where the final answer begins in what was written so far; undefined while there is none, or an action comes before it. */
+/**
+ * Returns the start of the final answer in the text so far; undefined while there is none, or an action comes before
+ * it.
+ */
 export function findAnswer(text: string): number | undefined {
   const answer = ANSWER.exec(text)
   if (!answer) return undefined
@@ -20,7 +23,7 @@ export function findAnswer(text: string): number | undefined {
   return action && action.index < answer.index ? undefined : answer.index + answer[0].length
 }
 
-/** Whether the model has begun to write what only a tool can tell. */
+/** Returns true when the model has begun to write what only a tool can tell. */
 export function goesOnByItself(text: string): boolean {
   return findAnswer(text) === undefined && OBSERVATION.test(text)
 }

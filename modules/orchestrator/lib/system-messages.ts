@@ -1,6 +1,6 @@
 import type { Message, Run } from 'agent-host'
 
-/** What a conversation begins with: these prompts, and the instructions of the run. */
+/** Returns the first messages of a conversation: these prompts, and the instructions of the run. */
 export function systemMessages(prompts: readonly string[], run: Run): Message[] {
   const content = [...prompts, run.instructions ?? ''].filter((text) => text !== '').join('\n\n')
   return content === '' ? [] : [{ role: 'system', content }]

@@ -23,7 +23,10 @@ export class Toolbox {
     return new Toolbox(lists.flat(), byName)
   }
 
-  /** What went wrong is told to the model, which may find another way. Only the end of the run is not its business. */
+  /**
+   * Executes a tool call. The result of a failed call describes the failure to the model, which may find another way.
+   * Only the end of the run is thrown.
+   */
   async execute({ id, name, arguments: args }: ToolCall, run: Run): Promise<ToolResult> {
     const provider = this.#providers.get(name)
     if (!provider)

@@ -2,7 +2,10 @@ import type { ModuleContext } from 'agent-host'
 
 const ALLOWED = /^(PATH|HOME|USER|LANG|LANGUAGE|LC_\w+|TZ|TMPDIR|TEMP|TMP|VIRTUAL_ENV|SystemRoot|PATHEXT)$/
 
-/** What a child process sees of the environment: what programs need to run, and what is named. Keys stay here. */
+/**
+ * Returns the environment of a child process: the variables that programs need to run, and the named ones. Keys stay
+ * here.
+ */
 export function pickEnvironment(
   environment: ModuleContext['environment'],
   named: readonly string[],

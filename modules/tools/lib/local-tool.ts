@@ -5,7 +5,7 @@ export interface LocalTool {
   readonly definition: ToolDefinition
   /** The file that it comes from, as the config names it. */
   readonly file: string
-  /** What the file says of approvals; a config goes before it. */
+  /** Approval rule of the file; a config takes precedence. */
   needsApproval(args: Readonly<Record<string, unknown>>, run: Run): boolean | Promise<boolean>
   execute(args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
 }

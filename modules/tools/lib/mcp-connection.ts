@@ -36,7 +36,7 @@ export interface McpServerConfig {
   readonly timeout: number
 }
 
-/** What a server gets to say which version it speaks. One that says nothing is old. */
+/** Time that a server has to report its protocol version. One that stays silent is old. */
 const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
 const FIRST_RETRY_MS = 500
@@ -295,7 +295,7 @@ function isSessionLost(error: unknown): boolean {
   return error instanceof SdkHttpError && error.status === 404
 }
 
-/** What `fetch` fails with has the reason of the network as its cause. */
+/** Returns true for a failure of `fetch` to reach the server: its cause is the reason of the network. */
 function isUnreachable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (/^(ECONN|ENOTFOUND|EHOST|ENET|ETIMEDOUT|EPIPE|UND_ERR_SOCKET)/.test(String((cause as { code?: unknown }).code)))

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client'
 import type { Attachment, ToolResult } from 'agent-host'
 
-/** What a tool of an MCP server answered: its texts for the model to read, everything else as attachments. */
+/** Converts the answer of an MCP server's tool: its texts for the model to read, everything else as attachments. */
 export function toToolResult({ content, structuredContent, isError }: CallToolResult): ToolResult {
   const texts = content.map(toText).filter((text) => text !== '')
   const attachments = content.flatMap((block) => toAttachment(block) ?? [])

@@ -9,7 +9,7 @@ interface NamedTool {
   readonly remoteName: string
 }
 
-/** What the common model APIs accept as the name of a tool. */
+/** Maximum length of a tool name in the common model APIs. */
 const MAX_NAME_LENGTH = 64
 
 /** The tools of several servers. Each server lives and dies by itself. */
@@ -43,7 +43,7 @@ export class McpServers {
     return [...this.#byName().values()].map(({ definition }) => definition)
   }
 
-  /** What its server says of a tool; one that says nothing is destructive by the protocol, unless it only reads. */
+  /** Returns the server's hint for a tool; without a hint it is destructive by the protocol, unless it only reads. */
   isDestructive(name: string): boolean {
     const tool = this.#byName().get(name)
     return tool?.connection.isDestructive(tool.remoteName) ?? false

@@ -13,7 +13,7 @@ interface PythonConfig {
   readonly env: readonly string[]
 }
 
-/** What the worker tells of a file. */
+/** Report of the worker about a file. */
 interface LoadedPython {
   readonly tools: readonly (ToolDefinition & { readonly needs_approval: boolean })[]
   /** The files of the project that were imported with it (absolute paths). */

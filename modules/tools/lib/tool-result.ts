@@ -1,6 +1,6 @@
 import type { Attachment, ToolResult } from 'agent-host'
 
-/** What a tool returned, as a result: a string as it is, a result as it is, anything else as JSON and value. */
+/** Converts the return value of a tool to a result: a string or a result as it is, anything else as JSON and value. */
 export function toToolResult(tool: string, value: unknown): ToolResult {
   if (typeof value === 'string') return { text: value }
   if (value === undefined) return { text: 'done' }

@@ -3,7 +3,7 @@ const BOLD = '\u001b[1m'
 const DIM = '\u001b[2m'
 const CYAN = '\u001b[36m'
 
-/** What a line begins with, while it is not clear yet whether it is a heading, a list or a fence. */
+/** Start of a line that may still become a heading, a list or a fence. */
 const UNCLEAR_START = /^(\s{0,3}(#{1,6}|`{1,2}|[-*+])?)$/
 
 /**
@@ -104,7 +104,7 @@ export class MarkdownStream {
   }
 }
 
-/** What agents say may hold anything: nothing of it moves the cursor of a terminal or colours it. */
+/** Removes characters that move the cursor of a terminal or colour it: the text of agents may hold anything. */
 function clean(text: string): string {
   return text.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
 }

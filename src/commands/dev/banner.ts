@@ -3,7 +3,7 @@ import { adapterName } from '../../server/adapter-name.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import type { AgentServer } from '../../server/server.ts'
 
-/** How many agents are listed. */
+/** Maximum number of agents listed. */
 const MAX_AGENTS = 20
 
 /** Paths of the built-in adapters, in the order in which they are listed. */

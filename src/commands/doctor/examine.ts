@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 const REACH_TIMEOUT_MS = 3000
-/** What answers there is not asked for anything: any HTTP status will do. */
+/** Hosts that are checked for an answer: any HTTP status will do. */
 const HOSTS: Readonly<Record<string, string>> = {
   openai: 'https://api.openai.com',
   anthropic: 'https://api.anthropic.com',

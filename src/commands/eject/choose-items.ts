@@ -13,7 +13,7 @@ export type Ask = (message: string, choices: readonly Choice[]) => Promise<reado
 export interface Choice {
   readonly name: string
   readonly value: string
-  /** What stands there once it was chosen. */
+  /** Text shown after the choice. */
   readonly short: string
 }
 

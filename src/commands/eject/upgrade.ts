@@ -5,7 +5,7 @@ import { VERSION } from '../../version.ts'
 import { BaseCommand } from '../base-command.ts'
 import { destFlag } from '../eject.ts'
 
-/** What stands before the path of a file; a file that is left as it is gets the reason after it. */
+/** Words before the path of a file; a file that is left as it is gets the reason after it. */
 const WORDS: Readonly<Record<UpgradeOutcome, readonly [word: string, reason?: string]>> = {
   current: ['current'],
   updated: ['updated'],
@@ -16,7 +16,7 @@ const WORDS: Readonly<Record<UpgradeOutcome, readonly [word: string, reason?: st
   unknown: ['left', 'what was copied is not in .agent-host/ejected, so the changes cannot be told apart'],
   gone: ['left', `agent-host ${VERSION} has no such file`],
 }
-/** What has to be done by hand. */
+/** Outcomes that need work by hand. */
 const UNDONE: readonly UpgradeOutcome[] = ['conflicts', 'unresolved', 'unknown']
 
 export default class EjectUpgrade extends BaseCommand {

@@ -37,7 +37,7 @@ function pad(columns: Columns): string {
   return padded.join('  ')
 }
 
-/** How a call is shown: what it was given, and what it answered. */
+/** Texts of a call: its arguments and its result. */
 export interface CallTexts {
   /** Of one call, or of several alike that follow each other. */
   arguments(calls: readonly Call[]): string
@@ -86,7 +86,10 @@ export function formatMs(ms: number | null): string {
   return `${(ms / 1000).toFixed(2)} s`
 }
 
-/** What agents say may hold anything: nothing of it moves the cursor of a terminal or colours it. */
+/**
+ * Returns a text in one line, without characters that move the cursor of a terminal or colour it: the text of agents
+ * may hold anything.
+ */
 export function oneLine(text: string): string {
   return text
     .replace(/\s+/g, ' ')

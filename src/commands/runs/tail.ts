@@ -4,7 +4,7 @@ import { BaseCommand } from '../base-command.ts'
 import { formatHeader, formatRun } from './format-run.ts'
 import { openReader } from './open-reader.ts'
 
-/** How often it looks for news. */
+/** Interval at which it looks for new events. */
 const LOOK_EVERY_MS = 250
 const MAX_CHANGES = 500
 

@@ -80,7 +80,7 @@ export class KeyDirectory {
     for (const index of indexes) await this.#keyv.set(pageKey(index), JSON.stringify([...(this.#pages[index] ?? [])]))
   }
 
-  /** How many keys come before this one. */
+  /** Returns the number of keys before this one. */
   #place(key: string): number {
     let low = 0
     let high = this.#sorted.length

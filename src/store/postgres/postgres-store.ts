@@ -16,7 +16,7 @@ import { TopicListener } from './topic-listener.ts'
 export type PostgresPackage = Pick<typeof import('pg'), 'Pool' | 'Client'>
 
 export interface PostgresLocation {
-  /** What the package `pg` connects to. */
+  /** Connection string for the package `pg`. */
   readonly url: string
   readonly schema: string
   /** Of connections that stay: notifications do not pass a pooler in transaction mode. */
@@ -108,7 +108,7 @@ export class PostgresStore implements RecordStore {
     return this.#heartbeat.isAlive(rows[0])
   }
 
-  /** What was removed is overwritten by PostgreSQL's own vacuum. */
+  /** Does nothing: PostgreSQL's own vacuum overwrites removed data. */
   async purge(): Promise<void> {}
 
   async close(): Promise<void> {

@@ -13,7 +13,7 @@ export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
 
 export interface RedisLocation {
   readonly url: string
-  /** What the keys of Redis begin with, in braces: they are in one slot of a cluster. */
+  /** Prefix of the keys, in braces: they are in one slot of a cluster. */
   readonly prefix: string
 }
 
@@ -114,7 +114,7 @@ export class RedisStore implements RecordStore {
     return this.#heartbeat.isAlive(process === undefined || ageMs === undefined ? undefined : { ageMs, process })
   }
 
-  /** What was removed leaves the file of Redis when Redis writes that anew. */
+  /** Does nothing: removed data leaves the file of Redis when Redis rewrites it. */
   async purge(): Promise<void> {}
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 import type { KeyBounds } from '../key-bounds.ts'
 
-/** What the thread that holds the database is asked. Keys and values are texts; a value of null removes. */
+/** Request to the thread that holds the database. Keys and values are texts; a value of null removes. */
 export type SqliteJob =
   | { readonly kind: 'get'; readonly keys: readonly string[] }
   | ({ readonly kind: 'list' | 'entries' } & KeyBounds)
@@ -27,7 +27,7 @@ export type SqliteJob =
 
 export type SqliteAnswer = { readonly value: unknown } | { readonly error: string; readonly code: string }
 
-/** What the thread is started with. */
+/** Start data of the thread. */
 export interface SqliteWorkerData {
   /** Absolute path of the database file. */
   readonly file: string

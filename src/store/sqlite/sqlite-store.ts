@@ -23,7 +23,7 @@ type Message =
   | { readonly answers: readonly SqliteAnswer[] }
 
 const WORKER = new URL('./sqlite-worker.js', import.meta.url)
-/** Who watches comes and goes with every run. */
+/** Delay before the watch ends: watchers come and go with every run. */
 const UNLISTEN_AFTER_MS = 1000
 /** Of `@keyv/sqlite`, whose table this is. */
 const KEY_PREFIX = 'keyv:'

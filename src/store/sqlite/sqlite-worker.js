@@ -8,13 +8,13 @@ import Database from 'libsql'
 /** @import { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts' */
 /** @typedef {Extract<SqliteJob, { kind: 'commit' }>} Commit */
 
-/** How long another process may hold the write lock before a commit fails. */
+/** Time that another process may hold the write lock before a commit fails. */
 const BUSY_TIMEOUT_MS = 3000
-/** How long a sign of life waits for it: those who read wait as long. */
+/** Time that a heartbeat waits for the lock: reads wait as long. */
 const BEAT_TIMEOUT_MS = 500
-/** How long what was removed may still be in the log. */
+/** Time that removed data may still be in the log. */
 const PURGE_AFTER_MS = 500
-/** How often commits of other processes are looked for. */
+/** Interval at which commits of other processes are looked for. */
 const WATCH_INTERVAL_MS = 20
 /** Servers that gave no sign of life for longer are forgotten. */
 const FORGET_AFTER_MS = 60 * 60 * 1000

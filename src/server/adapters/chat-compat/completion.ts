@@ -11,13 +11,13 @@ export interface Completion {
   readonly model: string
 }
 
-/** What a run has said. */
+/** Output of a run. */
 export interface Answer {
   text: string
   reasoning: string
 }
 
-/** What a completion takes from the result of its run. */
+/** Part of a run's result that a completion contains. */
 export type Ending = Pick<RunResult, 'usage' | 'incompleteReason' | 'pending'>
 
 type FinishReason = ChatCompletion['choices'][number]['finish_reason']

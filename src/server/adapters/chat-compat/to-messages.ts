@@ -76,7 +76,7 @@ function toToolCall({ id, function: { name, arguments: text } }: WireCall): Tool
   return { id, name, arguments: parseArguments(text) }
 }
 
-/** What a model wrote may be no JSON, and is history. */
+/** Parses the arguments of a tool call in the history: a model may have written text that is no JSON. */
 function parseArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)

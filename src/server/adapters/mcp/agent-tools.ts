@@ -15,7 +15,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 import { ToolCatalog, type ToolInput } from './tools.ts'
 import { type ElicitationResponse, toAnswer, WaitingCalls } from './waiting-calls.ts'
 
-/** What a tool answers (`CallToolResult` of the MCP schema). */
+/** Result of a tool (`CallToolResult` of the MCP schema). */
 export interface ToolResult {
   readonly content: readonly Content[]
   readonly structuredContent?: Readonly<Record<string, unknown>>
@@ -201,7 +201,7 @@ function withoutFence(text: string): string {
   return /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text)?.[1] ?? text
 }
 
-/** What is said is progress, each piece; of what is merely reported the latest will do. */
+/** Returns a sink that reports every piece of text as progress, and of other progress only the latest. */
 function toProgress(sink: ProgressSink): RunEventSink {
   const report = coalesceProgress(sink)
   return (event) => {

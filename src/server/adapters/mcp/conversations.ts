@@ -8,7 +8,7 @@ const MAX_CONVERSATIONS = 10_000
 export class Conversations {
   readonly #conversations = new Map<string, { readonly agentId: string; readonly messages: readonly Message[] }>()
 
-  /** What was said so far; undefined when there is no such conversation with that agent. */
+  /** Returns the messages so far; undefined when there is no such conversation with that agent. */
   read(id: string, agentId: string): readonly Message[] | undefined {
     const found = this.#conversations.get(id)
     return found?.agentId === agentId ? found.messages : undefined

@@ -17,7 +17,7 @@ import {
 import { SERVER_INFO } from './server-info.ts'
 import { negotiate } from './versions.ts'
 
-/** Who asks. */
+/** Client of a request. */
 export interface Peer {
   /** Version of MCP that it speaks. */
   readonly version: string

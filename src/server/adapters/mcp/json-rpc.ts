@@ -16,7 +16,7 @@ export const INTERNAL_ERROR = -32603
 /** Of the range for servers' own errors. */
 export const UNAUTHORIZED = -32001
 
-/** What a request is answered with instead of a result. */
+/** Error sent in reply to a request, instead of a result. */
 export class JsonRpcError extends Error {
   readonly code: number
 

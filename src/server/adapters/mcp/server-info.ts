@@ -1,4 +1,4 @@
 import { VERSION } from '../../../version.ts'
 
-/** What this server is called, and in which version. */
+/** Name and version of this server. */
 export const SERVER_INFO = { name: 'agent-host', version: VERSION }

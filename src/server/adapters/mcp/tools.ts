@@ -14,7 +14,7 @@ export interface Tool {
   readonly annotations?: ToolAnnotations
 }
 
-/** What an agent is called with. */
+/** Arguments of a call to an agent. */
 export interface ToolInput {
   readonly text: string
   /** The arguments, of an agent that declares what it takes. */

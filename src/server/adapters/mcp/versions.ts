@@ -3,7 +3,7 @@ import { isObject } from './json-rpc.ts'
 
 /** The versions of MCP with a handshake, oldest first. */
 const PLAIN_VERSIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
-/** What is spoken with clients that want something else. */
+/** Version offered to clients that ask for an unknown one. */
 const FALLBACK_VERSION = '2024-11-05'
 /** Clients of later versions name theirs in a header (Streamable HTTP transport of 2025-06-18). */
 const UNNAMED_VERSION = '2025-03-26'
@@ -22,7 +22,7 @@ export function readVersion(header: unknown): string {
   return typeof header === 'string' && PLAIN_VERSIONS.includes(header) ? header : UNNAMED_VERSION
 }
 
-/** Whether a message is of a version without a handshake, by what it says itself, or by its header. */
+/** Returns true for a message of a version without a handshake, by its own content or by its header. */
 export function isForSdk(headers: IncomingHttpHeaders, message: unknown): boolean {
   if (headers['mcp-protocol-version'] === SDK_VERSION) return true
   if (!isObject(message) || !isObject(message.params)) return false

@@ -50,7 +50,7 @@ export function toElicitation(pending: PendingCall): { message: string; requeste
   }
 }
 
-/** What a response means for the call; undefined when the person has not decided. */
+/** Returns the answer that a response stands for; undefined when the person has not decided. */
 export function toAnswer(pending: PendingCall, { action, content }: ElicitationResponse): PendingAnswer | undefined {
   const { callId, kind, digest, schema = {}, earlierAnswers = [] } = pending
   if (action === 'cancel') return undefined

@@ -73,7 +73,7 @@ function toAnswer({ decision, reason, arguments: args, answer }: DecisionRequest
   }
 }
 
-/** Who decided, for the log and the record: what the client says of itself counts for nothing, so it is the address. */
+/** Returns the origin of a decision, for the log and the record: its address, since clients may claim anything. */
 function deciderOf({ ip, headers }: FastifyRequest): string {
   return headers.authorization === undefined ? ip : `${ip}, with the key`
 }

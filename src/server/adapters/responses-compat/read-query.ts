@@ -3,7 +3,7 @@ import { HostError } from '../../../errors.ts'
 /** The query of a request: texts, or lists of them for what is given several times. */
 export type Query = Readonly<Record<string, unknown>>
 
-/** What a listing is asked for. */
+/** Query of a listing. */
 export interface PageQuery {
   readonly limit: number
   readonly order: 'asc' | 'desc'

@@ -11,7 +11,7 @@ import type { Viewer } from './graphql.ts'
 import { redactDefinition } from './redact-definition.ts'
 import { viewRun } from './run-view.ts'
 
-/** Where what is told of agents comes from. */
+/** Data sources of the views of agents. */
 export interface AgentSources {
   readonly host: AgentHost
   readonly agents: AgentFolder

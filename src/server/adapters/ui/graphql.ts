@@ -8,7 +8,7 @@ import { checkQueryLimits } from './query-limits.ts'
 /** Queries that are remembered, parsed and validated: the page sends a dozen. */
 const MAX_REMEMBERED = 200
 
-/** Who asks. */
+/** Viewer of the page. */
 export type Viewer = OperationContext & {
   /** A page of another site: it may see that something happened, not what was said. */
   readonly isCrossSite: boolean
@@ -90,7 +90,9 @@ function takesJson({ headers: { accept } }: FastifyRequest): boolean {
   return accept === undefined || accept === '*/*' || accept === 'application/json'
 }
 
-/** Whether a page of another site asks: browsers say so, and pages cannot change it. */
+/**
+ * Returns the viewer, with the mark of a page of another site: browsers set that header, and pages cannot change it.
+ */
 export function askerOf({ headers }: FastifyRequest): Viewer {
   const site = headers['sec-fetch-site']
   return { isCrossSite: site === 'cross-site', isOwnPage: site === 'same-origin' } as Viewer
@@ -100,7 +102,7 @@ function isTheirs(error: Error): boolean {
   return error instanceof GraphQLError || (error instanceof HostError && error.statusCode < 500)
 }
 
-/** What is ours may hold anything: `x-request-id` finds it in the log. */
+/** Conceals internal errors, which may hold anything: `x-request-id` finds them in the log. */
 function conceal(error: GraphQLError): GraphQLError {
   const { originalError, nodes, path } = error
   if (!originalError || isTheirs(originalError)) return error

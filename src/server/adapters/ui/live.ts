@@ -11,8 +11,8 @@ const KEEP_ALIVE_MS = 15_000
 type LiveSources = Pick<AdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
 
 /**
- * What happens, as server-sent events for the page: `runs` with those that have begun, gone on or ended, `agents` when an
- * agent or its file has changed, `tracing` when events were lost. Whoever hears it asks for what it shows.
+ * News for the page as server-sent events: `runs` with those that have begun, gone on or ended, `agents` when an agent
+ * or its file has changed, `tracing` when events were lost. Listeners then query the data that they show.
  */
 export class LiveUpdates {
   readonly #sources: LiveSources

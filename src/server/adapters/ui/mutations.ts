@@ -12,7 +12,7 @@ import { between } from './run-view.ts'
 const MAX_ENTRIES = 200
 
 export interface MutationSources extends AgentSources {
-  /** Whether `agent-host dev` serves. */
+  /** True under `agent-host dev`. */
   readonly development: boolean
 }
 

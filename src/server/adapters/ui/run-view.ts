@@ -18,7 +18,7 @@ export interface EventsArguments {
   event_type?: string | null
 }
 
-/** Where runs and what they cost come from. */
+/** Data sources of runs and their costs. */
 export interface RunSources {
   readonly traces: Traces
   readonly prices: Prices
