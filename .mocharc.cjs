@@ -6,6 +6,8 @@ module.exports = {
   require: ['./test/support/temp-project.ts'],
   spec: named.length > 0 ? named : ['test/**/*.test.ts'],
   timeout: 20000,
+  // Machines that are shared stall now and then; a test that fails three times in a row is broken.
+  retries: process.env.CI ? 2 : 0,
   'forbid-only': true,
   exit: true,
   parallel: named.length !== 1,

@@ -5,7 +5,7 @@ import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Backend } from './chat/backend.ts'
-import { canAsk } from './prompts.ts'
+import { askOne, canAsk } from './prompts.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
@@ -109,7 +109,6 @@ async function chooseAgent(backend: Backend, named: string | undefined): Promise
 }
 
 async function pickAgent(agents: Awaited<ReturnType<Backend['agents']>>): Promise<string> {
-  const { default: select } = await import('@inquirer/select')
   const choices = agents.map(({ id, description: about }) => ({ name: `${id}  ${about}`, value: id, short: id }))
-  return select({ message: 'Agent:', choices })
+  return askOne('Agent:', choices)
 }

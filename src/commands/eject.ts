@@ -8,7 +8,7 @@ import { BaseCommand } from './base-command.ts'
 import { type Choice, chooseItems } from './eject/choose-items.ts'
 import type { ModuleUsers } from './eject/users-of.ts'
 import { plural } from './plural.ts'
-import { canAsk } from './prompts.ts'
+import { askSeveral, canAsk } from './prompts.ts'
 
 export const destFlag = Flags.string({
   char: 'd',
@@ -107,8 +107,7 @@ async function ask(folder: string): Promise<string[]> {
     })
   }
   const { offerItems } = await import('./eject/offer-items.ts')
-  const { default: checkbox } = await import('@inquirer/checkbox')
-  return chooseItems(await offerItems(folder), (message, choices: readonly Choice[]) => checkbox({ message, choices }))
+  return chooseItems(await offerItems(folder), (message, choices: readonly Choice[]) => askSeveral(message, choices))
 }
 
 function misplaced(word: string): HostError {

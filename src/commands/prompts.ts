@@ -7,3 +7,46 @@ export function canAsk(): boolean {
 export function isCancelled(error: unknown): boolean {
   return error instanceof Error && error.name === 'ExitPromptError'
 }
+
+/** Entry of a list to choose from. */
+export interface PromptChoice<T> {
+  readonly name: string
+  readonly value: T
+  readonly short?: string
+  readonly checked?: boolean
+  readonly disabled?: boolean | string
+}
+
+interface TextPrompt {
+  readonly message: string
+  readonly default?: string
+  readonly validate?: (text: string) => boolean | string
+}
+
+export function askText(prompt: TextPrompt): Promise<string> {
+  return ask({ type: 'input', ...prompt })
+}
+
+/** Asks for a text that is not shown while it is typed. */
+export function askSecret(message: string): Promise<string> {
+  return ask({ type: 'password', message })
+}
+
+export function askYesNo(message: string): Promise<boolean> {
+  return ask({ type: 'confirm', message, default: true })
+}
+
+export function askOne<T>(message: string, choices: readonly PromptChoice<T>[]): Promise<T> {
+  return ask({ type: 'select', message, choices })
+}
+
+export function askSeveral<T>(message: string, choices: readonly PromptChoice<T>[]): Promise<T[]> {
+  return ask({ type: 'checkbox', message, choices })
+}
+
+/** Loaded when somebody is asked: most commands ask nothing. */
+async function ask<T>(question: object): Promise<T> {
+  const { default: inquirer } = await import('inquirer')
+  const { answer } = await inquirer.prompt([{ ...question, name: 'answer' } as never])
+  return answer as T
+}

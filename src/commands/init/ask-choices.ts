@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PROVIDERS } from '../../project/providers.ts'
 import { TEMPLATES, type TemplateName } from '../../project/templates.ts'
+import { askOne, askSecret, askText, askYesNo } from '../prompts.ts'
 
 /** Everything that `init` wants to know; what is undefined was left out. */
 export interface Answers {
@@ -32,34 +33,31 @@ export async function askChoices(
   const llm = said.llm ?? (await askProvider())
   const apiKey = said.apiKey ?? (await askKey(llm))
   const isRepository = existsSync(join(folder, '.git'))
-  const git = said.git ?? (!isRepository && (await confirm('Initialise a git repository?')))
-  const install = said.install ?? (await confirm(`Install dependencies with ${packageManager}?`))
+  const git = said.git ?? (!isRepository && (await askYesNo('Initialise a git repository?')))
+  const install = said.install ?? (await askYesNo(`Install dependencies with ${packageManager}?`))
   return { name, template, llm, apiKey, git, install }
 }
 
 async function askName(): Promise<string> {
-  const { default: input } = await import('@inquirer/input')
   const validate = (text: string) => text.trim() !== '' || 'The name must not be empty.'
-  return (await input({ message: 'Name of the project:', default: 'my-agents', validate })).trim()
+  return (await askText({ message: 'Name of the project:', default: 'my-agents', validate })).trim()
 }
 
 async function askTemplate(): Promise<TemplateName> {
-  const { default: select } = await import('@inquirer/select')
   const choices = Object.entries(TEMPLATES).map(([name, { title }]) => ({
     name: `${name.padEnd(8)} ${title}`,
     value: name as TemplateName,
     short: name,
   }))
-  return select({ message: 'Template:', choices })
+  return askOne('Template:', choices)
 }
 
 async function askProvider(): Promise<string> {
-  const { default: select } = await import('@inquirer/select')
   const choices = [
     { name: 'None yet: an offline model answers, without key or network', value: 'offline', short: 'none yet' },
     ...PROVIDERS.map(({ name, title }) => ({ name: title, value: name })),
   ]
-  return select({ message: 'Model provider:', choices })
+  return askOne('Model provider:', choices)
 }
 
 /** Hidden; the address of a provider without keys is no secret. */
@@ -68,14 +66,7 @@ async function askKey(llm: string): Promise<string> {
   if (!provider) return ''
   const { title, variable, example } = provider
   if (!variable.endsWith('_KEY')) {
-    const { default: input } = await import('@inquirer/input')
-    return input({ message: `Address of ${title}:`, default: example })
+    return askText({ message: `Address of ${title}:`, default: example })
   }
-  const { default: password } = await import('@inquirer/password')
-  return password({ message: `${variable} (hidden, saved in .env; empty to add it later):` })
-}
-
-async function confirm(message: string): Promise<boolean> {
-  const { default: ask } = await import('@inquirer/confirm')
-  return ask({ message, default: true })
+  return askSecret(`${variable} (hidden, saved in .env; empty to add it later):`)
 }
