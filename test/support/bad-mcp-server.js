@@ -4,6 +4,21 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const [, , how, file] = process.argv
+
+/** What takes for ever to check: a pattern that backtracks, and references that double 60 times. */
+const SCHEMAS = {
+  backtracks: { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } },
+  doubles: {
+    type: 'object',
+    allOf: [{ $ref: '#/$defs/d0' }],
+    $defs: Object.fromEntries(
+      Array.from({ length: 60 }, (_, n) => {
+        const next = n === 59 ? { type: 'object' } : { $ref: `#/$defs/d${n + 1}` }
+        return [`d${n}`, { allOf: [next, next] }]
+      }),
+    ),
+  },
+}
 const say = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
 
 if (how === 'banner') process.stdout.write('Welcome!\n\n{"not": "a message"}\n')
@@ -28,7 +43,7 @@ if (how !== 'silent') {
       writeFileSync(file, '')
       say({ id, error: { code: -32603, message: 'not yet' } })
     } else if (method === 'tools/list') {
-      say({ id, result: { tools: [{ name: 'add', description: 'Adds.', inputSchema: { type: 'object' } }] } })
+      say({ id, result: { tools: [{ name: 'add', description: 'Adds.', inputSchema: SCHEMAS[how] ?? { type: 'object' } }] } })
     } else if (method === 'tools/call') {
       if (how === 'flood') process.stdout.write('x'.repeat(20 * 1024 * 1024))
       else if (how === 'exits') process.exit(4)

@@ -48,7 +48,7 @@ export function readStep(written: string): ReactStep {
  * @throws Error that tells the model what to write
  */
 export function readInput(input: string, tool: ToolDefinition | undefined): Record<string, unknown> {
-  const bare = input.replace(/^```\w*\s*([\s\S]*?)\s*```$/, '$1').trim()
+  const bare = withoutFence(input).trim()
   if (bare === '' || bare.toLowerCase() === 'none') return {}
   const value = parse(bare)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
@@ -56,6 +56,12 @@ export function readInput(input: string, tool: ToolDefinition | undefined): Reco
   if (names.length === 1) return { [names[0] as string]: value ?? bare }
   const example = JSON.stringify(Object.fromEntries(names.map((name) => [name, '...'])))
   throw new Error(`Action Input must be a JSON object such as ${example}, and nothing else.`)
+}
+
+/** By hand: a pattern with a lazy middle is quadratic in what a model writes. */
+function withoutFence(text: string): string {
+  const isFenced = text.length >= 6 && text.startsWith('```') && text.endsWith('```')
+  return isFenced ? text.slice(3, -3).replace(/^\w*/, '') : text
 }
 
 function parse(text: string): unknown {

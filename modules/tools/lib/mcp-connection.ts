@@ -16,6 +16,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
 import { toToolResult } from './mcp-content.ts'
+import { isTimeLimit, runLimited } from './run-limited.ts'
 import { StdioTransport } from './stdio-transport.ts'
 import { withinTimeout } from './tool-result.ts'
 
@@ -39,6 +40,8 @@ export interface McpServerConfig {
 /** Time that a server has to report its protocol version. One that stays silent is old. */
 const PROBE_TIMEOUT_MS = 3000
 const CONNECT_TIMEOUT_MS = 15_000
+/** A server is not trusted: its schemas may take for ever. */
+const CHECK_MS = 200
 const FIRST_RETRY_MS = 500
 const LAST_RETRY_MS = 30_000
 
@@ -53,6 +56,8 @@ export class McpConnection {
   #tools: readonly ToolDefinition[] = []
   readonly #validators = new Map<string, Validator>()
   #destructive: ReadonlySet<string> = new Set()
+  /** Tools whose schemas take too long to check; the server checks for itself. */
+  readonly #unchecked = new Set<string>()
   #failures = 0
   readonly #closing = new AbortController()
 
@@ -120,7 +125,7 @@ export class McpConnection {
     await this.#connecting?.catch(() => {})
   }
 
-  #request(client: Client, name: string, args: Record<string, unknown>, run: Run): Promise<CallToolResult> {
+  #request(client: Client, name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<CallToolResult> {
     const timeout = this.#config.timeout * 1000
     return client.callTool(
       { name, arguments: args },
@@ -134,15 +139,26 @@ export class McpConnection {
     )
   }
 
-  #check(name: string, localName: string, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  #check(name: string, localName: string, args: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
     const parameters = this.#tools.find((tool) => tool.name === name)?.parameters
     if (!parameters) throw new Error(`The MCP server '${this.name}' cannot be reached, or has no tool '${name}'.`)
-    let validator = this.#validators.get(name)
-    if (!validator) {
-      validator = Compile(parameters)
-      this.#validators.set(name, validator)
+    if (this.#unchecked.has(name)) return args
+    try {
+      return runLimited(() => checkArguments(localName, parameters, this.#validatorOf(name, parameters), args), CHECK_MS)
+    } catch (error) {
+      if (!isTimeLimit(error)) throw error
+      this.#unchecked.add(name)
+      this.#context.log.warn(
+        `The MCP server '${this.name}' describes '${name}' by a schema that takes too long to check; its arguments are sent unchecked.`,
+      )
+      return args
     }
-    return checkArguments(localName, parameters, validator, args)
+  }
+
+  #validatorOf(name: string, parameters: ToolDefinition['parameters']): Validator {
+    const validator = this.#validators.get(name) ?? Compile(parameters)
+    this.#validators.set(name, validator)
+    return validator
   }
 
   #connect(): Promise<Client> {
@@ -238,6 +254,7 @@ export class McpConnection {
     }))
     this.#destructive = new Set(wanted.filter(isDestructive).map(({ name }) => name))
     this.#validators.clear()
+    this.#unchecked.clear()
     this.#onChange()
   }
 

@@ -54,6 +54,17 @@ describe('tools/mcp', () => {
     return { url: `http://127.0.0.1:${taken}`, child, port: taken }
   }
 
+  for (const how of ['backtracks', 'doubles']) {
+    it(`is not held up by a server whose schema ${how}`, async () => {
+      const { call, lines } = await make({ bad: bad(how) })
+      const startedMs = performance.now()
+      expect(await call('add', { a: `${'a'.repeat(40)}!` })).to.equal('fine')
+      expect(await call('add', { a: `${'a'.repeat(40)}!` })).to.equal('fine')
+      expect(performance.now() - startedMs).to.be.below(1500)
+      expect(lines.filter((line) => line.includes('takes too long to check'))).to.have.length(1)
+    })
+  }
+
   describe('over stdio', () => {
     describeToolProvider(async () => (await make({ good: GOOD })).provider)
 

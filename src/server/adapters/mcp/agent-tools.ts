@@ -196,9 +196,13 @@ export class AgentTools {
   }
 }
 
-/** Models like to put JSON into a fenced block. */
-function withoutFence(text: string): string {
-  return /^\s*```(?:json)?\s*\n([\s\S]*?)\n```\s*$/.exec(text)?.[1] ?? text
+/** Models like to put JSON into a fenced block. By hand: a pattern with a lazy middle is quadratic in what a model writes. */
+export function withoutFence(text: string): string {
+  const trimmed = text.trim()
+  const begin = trimmed.indexOf('\n')
+  const isFenced = trimmed.startsWith('```') && trimmed.endsWith('\n```') && begin < trimmed.length - 4
+  const language = trimmed.slice(3, begin).trim()
+  return isFenced && (language === '' || language === 'json') ? trimmed.slice(begin + 1, -4) : text
 }
 
 /** Returns a sink that reports every piece of text as progress, and of other progress only the latest. */
