@@ -30,6 +30,15 @@ const Server = Type.Object({
     default: 60,
     description: 'Seconds without a word after which a call is given up.',
   }),
+  total_timeout: Type.Number({
+    minimum: 0.001,
+    default: 600,
+    description: 'Seconds after which a call is given up, however often it reports progress.',
+  }),
+  pin: Type.Boolean({
+    default: false,
+    description: 'Refuses tools whose description or schema changes after the first listing, instead of logging it.',
+  }),
 })
 
 export default defineModule({

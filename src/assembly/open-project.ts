@@ -22,6 +22,10 @@ export interface ProjectOptions {
   readonly debugMaxMb: number
   readonly logLevel: LogLevel
   readonly maxConcurrentRuns: number
+  /** Runs that nobody waits for, beside those. */
+  readonly maxBackgroundRuns: number
+  /** Seconds; 0 for no limit. */
+  readonly runTimeout: number
   /** Seconds that running work gets to end when the project is closed. */
   readonly drainTimeout: number
 }
@@ -70,10 +74,11 @@ const TRACE_FOLDER = 'debug'
 export async function openProject(options: ProjectOptions, parts: ProjectParts = {}): Promise<OpenedProject> {
   const { redact = makeRedact(process.env) } = parts
   const { log = await openLog(options, redact) } = parts
-  const { projectDir, agentDir, maxConcurrentRuns } = options
+  const { projectDir, agentDir, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
+  const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
   try {
-    const host = new AgentHost({ projectDir, log, maxConcurrentRuns })
+    const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs })
     cleanup.add(await startTracing(host, log, redact))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
     if (traces) cleanup.add(() => traces.close())

@@ -1,5 +1,7 @@
 import { Flags, type Interfaces } from '@oclif/core'
-import { resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { adapterName } from '../server/adapter-name.ts'
+import { KEY_VARIABLES, readKey, resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
 
 type Defaults = Partial<Pick<ServerOptions, 'port' | 'adapters' | 'debug' | 'drainTimeout' | 'development'>>
 
@@ -34,5 +36,30 @@ export function fillSwitches(argv: readonly string[]): string[] {
 export function readServerFlags(flags: Readonly<Record<string, unknown>>, defaults: Defaults = {}): ServerOptions {
   const given = Object.entries(SERVER_OPTIONS).map(([name, { flag }]) => [name, flags[flag]])
   const raw = Object.fromEntries(given.filter(([, value]) => value !== undefined))
+  refuseUnusableKeys({ ...defaults, ...raw })
   return resolveServerOptions({ ...defaults, ...raw })
+}
+
+/** An adapter whose key is set, to nothing, was not meant to be open: in a script, the variable behind it is missing. */
+function refuseUnusableKeys(raw: Partial<Record<keyof ServerOptions, unknown>>): void {
+  const names = ([raw.adapters ?? []].flat() as string[]).flatMap((paths) => paths.split(',').map(adapterName))
+  for (const name of names) {
+    const variables = KEY_VARIABLES[name] ?? []
+    const option = Object.entries(SERVER_OPTIONS).find(([, { variable }]) => variable === variables[0])?.[0]
+    if (option !== undefined && raw[option as keyof ServerOptions] !== undefined) continue
+    const values = variables.map((variable) => [variable, process.env[variable]] as const)
+    const [variable, value] = values.find(([, text]) => text) ?? values.find(([, text]) => text !== undefined) ?? []
+    if (variable !== undefined) checkKey(variable, value, name)
+  }
+}
+
+function checkKey(variable: string, value: string | undefined, adapter: string): void {
+  try {
+    readKey(value)
+  } catch (cause) {
+    throw new HostError('OPTION_INVALID', `${variable} ${messageOf(cause)}.`, {
+      suggestions: [`${adapter} would be open. Set ${variable} to a key, or unset it to serve without one.`],
+      cause,
+    })
+  }
 }

@@ -3,6 +3,7 @@ import type { Message } from '../protocols/message.ts'
 import type { PendingCall } from '../run/pending-call.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from './attachment-json.ts'
+import type { HistoryBudget } from './history-budget.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 
 /**
@@ -47,21 +48,44 @@ export function branchPrefix(runId: string): string {
   return `branch:${runId}:`
 }
 
-/** Reads the conversation up to a run; undefined when there is none. */
-export async function loadConversation(store: RecordStore, runId: string): Promise<Conversation | undefined> {
-  const last = await loadTurn(store, runId)
+/**
+ * Reads the conversation up to a run; undefined when there is none.
+ *
+ * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
+ */
+export async function loadConversation(
+  store: RecordStore,
+  runId: string,
+  budget?: HistoryBudget,
+): Promise<Conversation | undefined> {
+  const [text] = await store.get([turnKey(runId)])
+  const last = parseTurn(runId, text)
   if (!last) return undefined
+  spend(budget, [last], [text])
   const turns: StoredTurn[] = []
   for (let turn: StoredTurn | undefined = last; turn; ) {
     const ids: string[] = [...(turn.block_before === null ? [] : [turn.block_before]), ...turn.block]
     const texts = await store.get(ids.map(turnKey))
     const earlier = texts.flatMap((text, index) => parseTurn(ids[index] as string, text) ?? [])
+    spend(budget, earlier, texts)
     const isNext: boolean = earlier[0]?.response_id === turn.block_before
     turns.push(turn, ...earlier.slice(isNext ? 1 : 0).reverse())
     turn = isNext ? earlier[0] : undefined
   }
   const messages = turns.reverse().flatMap(({ conversation_data }) => conversation_data.messages)
   return { last, messages: messages.map(fromMessageJson) }
+}
+
+function spend(
+  budget: HistoryBudget | undefined,
+  turns: readonly StoredTurn[],
+  texts: readonly (string | undefined)[],
+): void {
+  budget?.addItems(
+    0,
+    texts.reduce((bytes, text) => bytes + (text?.length ?? 0), 0),
+  )
+  for (const { conversation_data } of turns) budget?.addTurn(conversation_data.messages.length, 0)
 }
 
 export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {

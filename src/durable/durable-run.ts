@@ -194,6 +194,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   #describe(error: unknown): string {
     if (error instanceof HostError && error.code === 'RUN_ABORTED') {
+      const { cause } = error
+      if (cause instanceof HostError && cause.code === 'RUN_TIMEOUT') return cause.message
       return 'The server shut down before the response was complete'
     }
     return this.#options.describeFailure(error)

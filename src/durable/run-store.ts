@@ -16,6 +16,7 @@ import {
   withOutcome,
   withText,
 } from './conversation-tree.ts'
+import type { HistoryBudget } from './history-budget.ts'
 import { type IdempotentRequest, requestChanges, requestKey, requestKeys } from './idempotency.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 import {
@@ -121,8 +122,8 @@ export class RunStore<Facts, Item> {
     this.#options = options
   }
 
-  conversation(id: string): Promise<Conversation | undefined> {
-    return loadConversation(this.#records, id)
+  conversation(id: string, budget?: HistoryBudget): Promise<Conversation | undefined> {
+    return loadConversation(this.#records, id, budget)
   }
 
   /**

@@ -25,7 +25,14 @@ export interface AgentHostOptions {
   readonly log?: Log
   /** Maximum number of concurrent runs; further ones fail with `OVERLOADED`. Default: no limit. */
   readonly maxConcurrentRuns?: number
+  /** Maximum number of concurrent background runs, beside those. Default: no limit. */
+  readonly maxBackgroundRuns?: number
+  /** Time after which a run is aborted. Default: no limit. */
+  readonly runTimeoutMs?: number | undefined
 }
+
+/** Interval at which runs are compared with their limit: a timer for each would cost every run, and few reach it. */
+const TIMEOUT_CHECK_MS = 500
 
 /**
  * Time that agents get to dispose their modules after the last run was aborted: one that never ends must not hold up
@@ -55,6 +62,14 @@ export interface Target {
   readonly capabilities: Pick<AgentCapabilities, 'attachments' | 'takesClientTools' | 'takes'>
 }
 
+/** Runs of one kind and their limit. */
+interface RunSlots {
+  readonly limit: number
+  /** Runs whose code has not ended: also those that ignore their abort. */
+  occupied: number
+  readonly observer: RunObserver
+}
+
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
 
@@ -68,23 +83,16 @@ export class AgentHost {
   readonly #log: Log
   readonly #agents = new Map<string, Agent>()
   readonly #listeners: EventListeners
-  readonly #maxConcurrentRuns: number
-  /** Runs without an outcome yet. */
-  readonly #running = new Set<RunHandle>()
-  /** Runs whose code has not ended: also those that ignore their abort. */
-  #occupied = 0
+  /** Runs without an outcome yet, with the time of their start, in that order. */
+  readonly #running = new Map<RunHandle, number>()
+  readonly #slots: RunSlots
+  /** Of their own, so that background runs lock nobody out who waits for an answer. */
+  readonly #backgroundSlots: RunSlots
+  readonly #runTimeoutMs: number
+  #timeoutClock: NodeJS.Timeout | undefined
   readonly #closings = new Set<Promise<void>>()
   readonly #changeListeners = new Set<() => void>()
   readonly #endListeners = new Set<(end: RunEnd) => void>()
-  readonly #observer: RunObserver = {
-    onSettled: (handle, describe) => {
-      this.#running.delete(handle)
-      if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
-    },
-    onFinished: () => {
-      this.#occupied--
-    },
-  }
   #closed = false
 
   constructor({
@@ -92,6 +100,8 @@ export class AgentHost {
     environment = process.env,
     log = silentLog,
     maxConcurrentRuns = Number.POSITIVE_INFINITY,
+    maxBackgroundRuns = Number.POSITIVE_INFINITY,
+    runTimeoutMs = Number.POSITIVE_INFINITY,
   }: AgentHostOptions = {}) {
     this.projectDir = resolve(projectDir)
     const code = new ProjectCode(this.projectDir)
@@ -99,7 +109,9 @@ export class AgentHost {
     this.#project = { dir: this.projectDir, environment, loader, code, log }
     this.#log = log
     this.#listeners = new EventListeners(log)
-    this.#maxConcurrentRuns = maxConcurrentRuns
+    this.#slots = this.#makeSlots(maxConcurrentRuns)
+    this.#backgroundSlots = this.#makeSlots(maxBackgroundRuns)
+    this.#runTimeoutMs = runTimeoutMs
   }
 
   /**
@@ -240,7 +252,8 @@ export class AgentHost {
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#find(name, separator)
-    return this.#begin(() => agent.start(entryPoint, turn, this.#observer))
+    const slots = turn.background ? this.#backgroundSlots : this.#slots
+    return this.#begin(slots, (observer) => agent.start(entryPoint, turn, observer))
   }
 
   /**
@@ -263,13 +276,13 @@ export class AgentHost {
     const act = async (provider: T, run: Run) => {
       value = await call.act(provider, run)
     }
-    await this.#begin(() => agent.startCall({ moduleId, protocol, act }, this.#observer)).result
+    await this.#begin(this.#slots, (observer) => agent.startCall({ moduleId, protocol, act }, observer)).result
     return value
   }
 
   /** Aborts a run under way. False when there is none of that id. */
   abort(runId: string, reason?: unknown): boolean {
-    const handle = [...this.#running].find(({ id }) => id === runId)
+    const handle = [...this.#running.keys()].find(({ id }) => id === runId)
     handle?.abort(reason)
     return handle !== undefined
   }
@@ -306,7 +319,7 @@ export class AgentHost {
 
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */
   get runningCount(): number {
-    return this.#occupied
+    return this.#slots.occupied + this.#backgroundSlots.occupied
   }
 
   /**
@@ -332,21 +345,57 @@ export class AgentHost {
     return { agent, entryPoint }
   }
 
-  #begin(start: () => RunHandle): RunHandle {
+  #begin(slots: RunSlots, start: (observer: RunObserver) => RunHandle): RunHandle {
     this.#refuseWhenClosed()
-    if (this.#occupied >= this.#maxConcurrentRuns) {
-      throw new HostError('OVERLOADED', `${this.#maxConcurrentRuns} runs are under way, which is the limit.`)
+    if (slots.occupied >= slots.limit) {
+      const kind = slots === this.#backgroundSlots ? 'background runs' : 'runs'
+      throw new HostError('OVERLOADED', `${slots.limit} ${kind} are under way, which is the limit.`)
     }
-    const handle = start()
-    this.#running.add(handle)
-    this.#occupied++
+    const handle = start(slots.observer)
+    this.#running.set(handle, Date.now())
+    slots.occupied++
+    this.#watchTimeouts()
     return handle
   }
 
+  #makeSlots(limit: number): RunSlots {
+    const slots: RunSlots = {
+      limit,
+      occupied: 0,
+      observer: {
+        onSettled: (handle, describe) => {
+          this.#running.delete(handle)
+          if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
+        },
+        onFinished: () => {
+          slots.occupied--
+        },
+      },
+    }
+    return slots
+  }
+
+  /** One clock, which stops when nothing runs. */
+  #watchTimeouts(): void {
+    if (this.#timeoutClock || this.#runTimeoutMs === Number.POSITIVE_INFINITY) return
+    this.#timeoutClock = setInterval(() => this.#abortLate(), TIMEOUT_CHECK_MS).unref()
+  }
+
+  #abortLate(): void {
+    const lastMs = Date.now() - this.#runTimeoutMs
+    for (const [run, startedMs] of this.#running) {
+      if (startedMs > lastMs) break
+      run.abort(new HostError('RUN_TIMEOUT', `The run took longer than ${this.#runTimeoutMs / 1000} s.`))
+    }
+    if (this.#running.size > 0) return
+    clearInterval(this.#timeoutClock)
+    this.#timeoutClock = undefined
+  }
+
   async #drain(timeoutMs: number): Promise<void> {
-    const results = [...this.#running].map(({ result }) => result)
+    const results = [...this.#running.keys()].map(({ result }) => result)
     if (await settlesWithin(Promise.allSettled(results), timeoutMs)) return
-    for (const run of this.#running) run.abort(new HostError('SHUTTING_DOWN', 'The server shuts down.'))
+    for (const run of this.#running.keys()) run.abort(new HostError('SHUTTING_DOWN', 'The server shuts down.'))
   }
 
   #tellChange(): void {

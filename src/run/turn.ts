@@ -24,6 +24,8 @@ export interface Turn {
   readonly instructions?: string | undefined
   readonly user?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /** Nobody waits for it: it takes a slot of those for background runs. */
+  readonly background?: boolean | undefined
   /** Arguments of an agent that is called by its own `input` schema. */
   readonly input?: Readonly<Record<string, unknown>> | undefined
   /** Options that the client sent for the model. */

@@ -1,4 +1,4 @@
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
@@ -22,6 +22,8 @@ export interface AdapterOptions {
   readonly streams: EventStreams
   /** Returns the message for clients when an agent fails: the reason only in debug mode, and never a secret. */
   readonly describeFailure: (error: unknown) => string
+  /** Takes note of a wrong key; only where wrong keys are limited. */
+  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
   /** Only for the adapters that have a key of their own. */
   readonly apiKey?: string | undefined
   /** Options of this adapter alone, checked against its `config` schema where it has one. */

@@ -6,12 +6,20 @@ import { HostError } from '../errors.ts'
  * A hook that lets a request through when it carries the key as bearer credentials (RFC 6750, section 2.1). Without a key
  * every request passes. It runs before the body is read.
  *
+ * @param onWrongKey takes note of each request that is refused
  * @throws HostError `UNAUTHORIZED`: `Missing Authorization header`, also for another scheme, or `Invalid API key`
  */
-export function requireBearer(apiKey: string | undefined): onRequestHookHandler {
+export function requireBearer(
+  apiKey: string | undefined,
+  onWrongKey?: (request: FastifyRequest) => void,
+): onRequestHookHandler {
   if (apiKey === undefined) return (_request, _reply, done) => done()
   const matches = keyMatcher(apiKey)
-  return (request, _reply, done) => done(checkCredentials(request, matches))
+  return (request, _reply, done) => {
+    const problem = checkCredentials(request, matches)
+    if (problem) onWrongKey?.(request)
+    done(problem)
+  }
 }
 
 /** Compares keys in a time that tells nothing of where they differ. */

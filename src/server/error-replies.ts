@@ -23,9 +23,14 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     AGENT_FAILED: (error, describeFailure) => ({ detail: describeFailure(error), headers: NO_RETRY }),
     OUTPUT_INVALID: () => ({ headers: NO_RETRY }),
     APPROVAL_DECIDED: () => ({ headers: NO_RETRY }),
-    RUN_ABORTED: (error, describeFailure) => ({ statusCode: 503, detail: describeFailure(error), headers: NO_RETRY }),
+    RUN_ABORTED: (error, describeFailure) => ({
+      statusCode: isTimeout(error.cause) ? error.cause.statusCode : 503,
+      detail: describeFailure(error),
+      headers: NO_RETRY,
+    }),
     UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
     OVERLOADED: () => ({ headers: RETRY_LATER }),
+    TOO_MANY_ATTEMPTS: () => ({ headers: { 'retry-after': '60' } }),
     STORE_UNAVAILABLE: () => ({ detail: 'The store of responses cannot be reached', headers: RETRY_LATER }),
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
@@ -37,12 +42,18 @@ export type DescribeFailure = (error: unknown) => string
 export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFailure {
   return (error) => {
     if (error instanceof HostError) {
-      if (error.code === 'RUN_ABORTED') return 'The run was aborted.'
+      if (error.code === 'RUN_ABORTED') {
+        return isTimeout(error.cause) ? error.cause.message : 'The run was aborted.'
+      }
       // Faults of the request, not secrets of the agent.
       if (error.code === 'OUTPUT_INVALID' || error.code === 'REQUEST_INVALID') return error.message
     }
     return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
   }
+}
+
+function isTimeout(cause: unknown): cause is HostError {
+  return cause instanceof HostError && cause.code === 'RUN_TIMEOUT'
 }
 
 /** Answers every error in the words of a dialect, and logs what is our fault or the agent's. */
@@ -75,7 +86,7 @@ const TOLD: ReadonlySet<string> = new Set(['AGENT_FAILED', 'OUTPUT_INVALID'])
 /** A 500 never shows a message: it may hold anything. `x-request-id` finds it in the log. */
 const INTERNAL = 'Internal Server Error'
 
-const DETAILS: Readonly<Record<number, string>> = {
+export const DETAILS: Readonly<Record<number, string>> = {
   413: 'The body is too large',
   415: 'The body must be JSON, with the header Content-Type: application/json',
 }

@@ -1,13 +1,28 @@
-import { isIPv4 } from 'node:net'
+import type { IncomingMessage } from 'node:http'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { onRequestHookHandler } from 'fastify'
 import { HostError } from '../errors.ts'
 
-/** Returns true for an address that is only reachable from this machine. */
+/** Reports whether an address is only reachable from this machine, however it is written: `127.1`, `::ffff:127.0.0.1`. */
 export function isLoopback(address: string): boolean {
-  const name = address.toLowerCase().replace(/^\[(.*)\]$/, '$1')
+  const name = canonicalHost(address)
   return (
-    name === 'localhost' || name.endsWith('.localhost') || name === '::1' || (isIPv4(name) && name.startsWith('127.'))
+    name === 'localhost' ||
+    name.endsWith('.localhost') ||
+    name === '::1' ||
+    name.startsWith('::ffff:7f') ||
+    (isIPv4(name) && name.startsWith('127.'))
   )
+}
+
+/** A host as the URL standard writes it, without brackets, and without the dot at the end of an absolute name. */
+function canonicalHost(address: string): string {
+  const name = address
+    .toLowerCase()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\.$/, '')
+  const url = isIPv6(name) ? `http://[${name}]` : /^[\da-fx.]+$/.test(name) ? `http://${name}` : ''
+  return URL.canParse(url) ? new URL(url).hostname.replace(/^\[(.*)\]$/, '$1') : name
 }
 
 /**
@@ -28,6 +43,26 @@ export function checkHost(allowedHosts: readonly string[]): onRequestHookHandler
     lastGood = host
     done()
   }
+}
+
+/**
+ * A hook that refuses requests that name two hosts, by a second `Host` header or by a target in absolute form (RFC 9112,
+ * sections 3.2 and 3.2.2): a proxy in front may have checked the other one.
+ */
+export const refuseTwoHosts: onRequestHookHandler = (request, _reply, done) => {
+  done(
+    namesTwoHosts(request.raw) ? new HostError('REQUEST_INVALID', 'The request names more than one host') : undefined,
+  )
+}
+
+function namesTwoHosts({ rawHeaders, url = '', headers }: IncomingMessage): boolean {
+  let hosts = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] as string
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++
+  }
+  if (hosts > 1) return true
+  return url[0] !== '/' && URL.canParse(url) && new URL(url).host !== headers.host?.toLowerCase()
 }
 
 /** The `Host` header without its port (RFC 9110, section 7.2). */

@@ -11,6 +11,7 @@ const MAX_DEPTH = 100
  */
 export function acceptJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.addHook('onRequest', ({ headers }, _reply, done) => done(findCharsetProblem(headers['content-type'])))
   app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
     if (text.trim() === '') return done(null, undefined)
     try {
@@ -19,6 +20,14 @@ export function acceptJsonOnly(app: FastifyInstance): void {
       done(new HostError('REQUEST_INVALID', `The body is not valid JSON: ${messageOf(error)}`))
     }
   })
+}
+
+/** JSON between systems is UTF-8 (RFC 8259, section 8.1); read as that, other characters would be others. */
+function findCharsetProblem(type: string | undefined): Error | undefined {
+  if (type === undefined || type === 'application/json') return undefined
+  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1]
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return undefined
+  return Object.assign(new Error('The body must be UTF-8'), { statusCode: 415 })
 }
 
 /** @throws Error also for what is nested too deep, or has keys that change the prototypes of objects (`__proto__`) */

@@ -27,6 +27,23 @@ export interface ServerOptions extends ProjectOptions {
   /** Bytes. */
   readonly bodyLimit: number
   readonly allowedHosts: readonly string[]
+  /** Origins that pages may ask from; empty allows every one. */
+  readonly corsOrigins: readonly string[]
+  /** Messages of one conversation. */
+  readonly maxHistoryItems: number
+  /** Of one conversation, in MiB. */
+  readonly maxHistoryMb: number
+  /** Turns of one conversation. */
+  readonly maxHistoryTurns: number
+  /** 0 for no limit, as for the next. */
+  readonly maxConnections: number
+  readonly maxConnectionsPerAddress: number
+  /** Seconds. */
+  readonly writeTimeout: number
+  /** Of all connections together, in MiB. */
+  readonly maxUnsentMb: number
+  /** Wrong keys of one address in a minute; 0 for no limit. */
+  readonly authRateLimit: number
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
@@ -113,6 +130,13 @@ export const SERVER_OPTIONS: Facts = {
     read: readBytes,
   },
   allowedHosts: list('allowed-host', 'Host name to serve beside those of this machine; can be given several times'),
+  corsOrigins: {
+    ...list(
+      'cors-origin',
+      'Origin whose pages may use the server; every origin may by default; can be given several times',
+    ),
+    read: readOrigins,
+  },
   logLevel: {
     flag: 'log-level',
     variable: 'AGENT_HOST_LOG_LEVEL',
@@ -125,10 +149,64 @@ export const SERVER_OPTIONS: Facts = {
     min: 1,
     max: 1_000_000,
   }),
+  maxBackgroundRuns: number('max-background-runs', 1000, 'Background responses at once, beside --max-concurrent-runs', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  runTimeout: number('run-timeout', 3600, 'Seconds after which a run is aborted; 0 for no limit', {
+    min: 0,
+    max: 31_536_000,
+  }),
   drainTimeout: number('drain-timeout', 10, 'Seconds that running work gets to end when the server stops', {
     min: 0,
     max: 3600,
   }),
+  maxHistoryItems: number('max-history-items', 10_000, 'Messages that one conversation may have', {
+    min: 1,
+    max: 1_000_000,
+  }),
+  maxHistoryMb: number('max-history-mb', 32, 'Size that one conversation may have, in MiB', { min: 1, max: 1024 }),
+  maxHistoryTurns: number('max-history-turns', 1000, 'Turns that one conversation may have', {
+    min: 1,
+    max: 100_000,
+  }),
+  maxConnections: number('max-connections', 20_000, 'Open connections; 0 for no limit', { min: 0, max: 1_000_000 }),
+  maxConnectionsPerAddress: number(
+    'max-connections-per-address',
+    0,
+    'Open connections of one address; 0 for no limit',
+    {
+      min: 0,
+      max: 1_000_000,
+    },
+  ),
+  writeTimeout: number(
+    'write-timeout',
+    30,
+    'Seconds without progress after which a client that does not read is cut off',
+    {
+      min: 1,
+      max: 3600,
+    },
+  ),
+  maxUnsentMb: number(
+    'max-unsent-mb',
+    256,
+    'Answers that wait for clients to read them, in MiB; the largest are cut off',
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
+  authRateLimit: number(
+    'auth-rate-limit',
+    0,
+    'Wrong keys of one address in a minute, above which it gets 429; 0 for no limit',
+    {
+      min: 0,
+      max: 1_000_000,
+    },
+  ),
   requireAuth: {
     flag: 'require-auth',
     variable: 'AGENT_HOST_REQUIRE_AUTH',
@@ -153,6 +231,13 @@ export const SERVER_OPTIONS: Facts = {
     default: false,
     read: readBoolean,
   },
+}
+
+/** The variables that may hold the key of each adapter; the first is that of its option. */
+export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  ChatCompatApiAdapter: ['CUSTOM_COMPAT_API_KEY', 'COMPAT_API_KEY'],
+  ResponsesCompatApiAdapter: ['RESPONSES_API_KEY'],
+  McpApiAdapter: ['MCP_API_KEY'],
 }
 
 /**
@@ -218,9 +303,18 @@ function list(flag: string, description: string): OptionSpec<readonly string[]> 
   return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read }
 }
 
-/** An empty key is a mistake (an unset variable in a script), and must not mean "no key". */
 function key(flag: string, variable: string, description: string): OptionSpec<string | undefined> {
-  return { flag, variable, description, kind: 'text', default: undefined, read: readText }
+  return { flag, variable, description, kind: 'text', default: undefined, read: readKey }
+}
+
+/**
+ * Reads a key that clients can send in a header. An empty one is a mistake (an unset variable in a script), and must not
+ * mean "no key". The message does not repeat it.
+ */
+export function readKey(raw: unknown): string {
+  if (typeof raw !== 'string' || raw.trim() === '') throw new Error('must not be empty')
+  if (/^[\x21-\x7e]+$/.test(raw)) return raw
+  throw new Error('must consist of visible ASCII characters, without spaces')
 }
 
 function variableOf(flag: string): string {
@@ -269,6 +363,16 @@ function readStore(raw: unknown): string {
   // What follows may hold a password.
   const shown = text.replace(/(:\/\/).*/, '$1...')
   throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${shown}'`)
+}
+
+function readOrigins(raw: unknown): readonly string[] {
+  const items = (Array.isArray(raw) ? raw : String(raw).split(',')).map((item) => String(item).trim())
+  const origins = items.filter((item) => item !== '')
+  for (const item of origins) {
+    if (URL.canParse(item) && new URL(item).origin === item.toLowerCase()) continue
+    throw new Error(`must be an origin such as https://app.example, not '${item}'`)
+  }
+  return Object.freeze(origins.map((item) => item.toLowerCase()))
 }
 
 function readLogLevel(raw: unknown): LogLevel {

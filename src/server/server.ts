@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import cors from '@fastify/cors'
+import type { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
@@ -16,14 +16,17 @@ import type { Adapter, AdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { trackMethods } from './allowed-methods.ts'
+import { addCors } from './cors.ts'
 import { dialectOf } from './dialect.ts'
 import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
 import { EventStreams } from './event-streams.ts'
-import { checkHost, isLoopback } from './host-check.ts'
+import { checkHost, isLoopback, refuseTwoHosts } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
+import { limitSockets } from './limit-sockets.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
-import { resolveServerOptions, type ServerOptions } from './options.ts'
+import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
 import { answerProbes, isProbe } from './probes.ts'
+import { limitWrongKeys } from './wrong-keys.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
 export interface AgentServer {
@@ -55,6 +58,8 @@ const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
 /** Interval at which Node looks for connections over a limit; its default of 30 s would make them 30 s longer. */
 const CONNECTIONS_CHECK_MS = 1000
+/** Time that a client gets to read the answer to a request that could not be read. */
+const LINGER_MS = 1000
 /** Node's default of 511 resets connections when thousands arrive at once. */
 const BACKLOG = 4096
 /** Time that an adapter has to register its routes. */
@@ -130,10 +135,13 @@ async function assemble(
   })
   answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(adapters)))
   drainOnClose(app, project, streams)
-  if (isLoopback(options.host)) app.addHook('onRequest', checkHost(options.allowedHosts))
-  await app.register(cors, CORS)
+  app.addHook('onRequest', refuseTwoHosts)
+  const { allowedHosts } = options
+  if (isLoopback(options.host) || allowedHosts.length > 0) app.addHook('onRequest', checkHost(allowedHosts))
+  await addCors(app, options.corsOrigins)
+  const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   if (options.metrics) await serveMetrics(app, options, host, streams)
-  const shared = { host, agents, traces, redact, streams, describeFailure }
+  const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))
   warnOfOpenAdapters(adapters, options, app.log)
 }
@@ -199,7 +207,7 @@ function answerReadBody(response: ServerResponse): void {
 }
 
 function makeApp(
-  { bodyLimit, drainTimeout }: ServerOptions,
+  { bodyLimit, drainTimeout, ...limits }: ServerOptions,
   log: ServerLog,
   describeFailure: DescribeFailure,
 ): FastifyInstance {
@@ -221,12 +229,15 @@ function makeApp(
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
     frameworkErrors: makeErrorHandler(describeFailure) as FastifyServerOptions['frameworkErrors'],
-    clientErrorHandler: (error, socket) => {
-      if (socket.writable && error.code !== 'ECONNRESET') socket.end(rawErrorReply(error))
-      else socket.destroy()
-    },
+    clientErrorHandler: answerAndClose,
   })
   setRules(app, describeFailure)
+  limitSockets(app.server, {
+    maxConnections: limits.maxConnections,
+    maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
+    writeTimeoutMs: limits.writeTimeout * 1000,
+    maxUnsentBytes: limits.maxUnsentMb * 1024 * 1024,
+  })
   return app
 }
 
@@ -235,6 +246,13 @@ function setRules(app: FastifyInstance, describeFailure: DescribeFailure): void 
   app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
   app.setErrorHandler(makeErrorHandler(describeFailure))
   acceptJsonOnly(app)
+}
+
+/** The client gets a moment to read why; a socket that it keeps open must not stay. */
+function answerAndClose(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  socket.end(rawErrorReply(error))
+  setTimeout(() => socket.destroy(), LINGER_MS).unref()
 }
 
 /** Says which field is wrong and what it must be. Fields that the schema does not know are ignored, as clients expect. */
@@ -248,9 +266,17 @@ function validate(schema: TSchema) {
   }
 }
 
+/** No browser guesses types of answers, keeps them, or embeds them into other sites. Routes may say otherwise. */
+const GUARDS = [
+  ['x-content-type-options', 'nosniff'],
+  ['cache-control', 'no-store'],
+  ['cross-origin-resource-policy', 'same-origin'],
+] as const
+
 function nameRequests(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    for (const [name, value] of GUARDS) reply.header(name, value)
     done()
   })
 }
@@ -277,24 +303,6 @@ function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions): void
     const [statusCode, detail] = methods.length === 0 ? [404, 'Not Found'] : [405, 'Method Not Allowed']
     return reply.code(statusCode).send(dialectOf(path, options).toErrorReply({ statusCode, detail }).body)
   })
-}
-
-/** All origins, methods and headers, with credentials: the origin is then named, since `*` would not do. */
-const CORS = {
-  // Clients that are no browsers name no origin, and need none of these headers: they cost more than small answers do.
-  origin: (origin: string | undefined, done: (error: null, isAllowed: boolean) => void) =>
-    done(null, origin !== undefined),
-  credentials: true,
-  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
-  exposedHeaders: [
-    'x-request-id',
-    'x-response-id',
-    'x-should-retry',
-    'idempotent-replayed',
-    'retry-after',
-    'mcp-session-id',
-  ],
-  strictPreflight: false,
 }
 
 interface NamedAdapter {
@@ -345,5 +353,12 @@ function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOp
   if (open.length === 0 || isLoopback(options.host)) return
   const message = `${options.host} can be reached from other machines, and ${open.join(', ')} accept every request without a key`
   if (options.requireAuth) throw new HostError('OPTION_INVALID', `${message}: --require-auth refuses that.`)
-  log.warn(`${message}. Set a key, or bind 127.0.0.1.`)
+  log.warn(`${message}. ${howToClose(open)}`)
+}
+
+/** Command to type. */
+function howToClose(open: readonly string[]): string {
+  const variables = open.flatMap((name) => KEY_VARIABLES[name]?.slice(0, 1) ?? [])
+  const keys = variables.map((name) => `${name}=$(openssl rand -hex 32)`).join(' ')
+  return `Close it with ${keys === '' ? '' : `${keys} agent-host serve ..., or with `}agent-host serve --host 127.0.0.1 ...`
 }

@@ -48,4 +48,20 @@ describe('findFirstProblem', () => {
   for (const [title, value, message] of cases) {
     it(`tells of ${title}`, () => expect(findFirstProblem(schema, value)?.message).to.equal(message))
   }
+
+  it('is quick for bodies of any size', () => {
+    const many = (last: object) => [...Array.from({ length: 250_000 }, () => ({ role: 'user', content: 'x' })), last]
+    const parts = [...Array.from({ length: 250_000 }, () => ({ type: 'text', text: 'x' })), { type: 'text' }]
+    const values = [
+      { input: many({ role: 5 }) },
+      { input: many({ role: 'user' }), limit: 0 },
+      { input: [{ content: parts }] },
+      { ...Object.fromEntries(Array.from({ length: 100_000 }, (_, n) => [`k${n}`, [n]])), input: 5 },
+    ]
+    for (const value of values) {
+      const startedMs = performance.now()
+      expect(findFirstProblem(schema, value)?.message).to.match(/^(input|limit)/)
+      expect(performance.now() - startedMs).to.be.below(1000)
+    }
+  })
 })

@@ -13,11 +13,12 @@ import {
 } from '@modelcontextprotocol/client'
 import { type ModuleContext, messageOf, type Run, type ToolDefinition, type ToolResult, VERSION } from 'agent-host'
 import { Compile, type Validator } from 'typebox/compile'
+import { boundedFetch } from './bounded-fetch.ts'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
 import { toToolResult } from './mcp-content.ts'
 import { isTimeLimit, runLimited } from './run-limited.ts'
-import { StdioTransport } from './stdio-transport.ts'
+import { MAX_MESSAGE_BYTES, StdioTransport } from './stdio-transport.ts'
 import { withinTimeout } from './tool-result.ts'
 
 export interface McpServerConfig {
@@ -35,6 +36,9 @@ export interface McpServerConfig {
   readonly exclude: readonly string[]
   /** Seconds. */
   readonly timeout: number
+  /** Seconds. */
+  readonly total_timeout: number
+  readonly pin: boolean
 }
 
 /** Time that a server has to report its protocol version. One that stays silent is old. */
@@ -58,6 +62,8 @@ export class McpConnection {
   #destructive: ReadonlySet<string> = new Set()
   /** Tools whose schemas take too long to check; the server checks for itself. */
   readonly #unchecked = new Set<string>()
+  /** Description of each tool at the first listing, as JSON. */
+  readonly #described = new Map<string, string>()
   #failures = 0
   readonly #closing = new AbortController()
 
@@ -133,6 +139,7 @@ export class McpConnection {
         signal: run.signal,
         timeout,
         resetTimeoutOnProgress: true,
+        maxTotalTimeout: this.#config.total_timeout * 1000,
         onprogress: ({ progress, total, message }) =>
           run.reportProgress(message ?? (total === undefined ? String(progress) : `${progress} of ${total}`)),
       },
@@ -144,7 +151,10 @@ export class McpConnection {
     if (!parameters) throw new Error(`The MCP server '${this.name}' cannot be reached, or has no tool '${name}'.`)
     if (this.#unchecked.has(name)) return args
     try {
-      return runLimited(() => checkArguments(localName, parameters, this.#validatorOf(name, parameters), args), CHECK_MS)
+      return runLimited(
+        () => checkArguments(localName, parameters, this.#validatorOf(name, parameters), args),
+        CHECK_MS,
+      )
     } catch (error) {
       if (!isTimeLimit(error)) throw error
       this.#unchecked.add(name)
@@ -240,13 +250,16 @@ export class McpConnection {
       return new StdioTransport({ command, args, cwd: resolve(projectDir, cwd), env: seen, log })
     }
     const requestInit = { headers: bearer === undefined ? headers : { ...headers, authorization: `Bearer ${bearer}` } }
-    if (transport === 'sse') return new SSEClientTransport(new URL(url), { requestInit })
-    return new StreamableHTTPClientTransport(new URL(url), { requestInit })
+    const fetch = boundedFetch(MAX_MESSAGE_BYTES)
+    if (transport === 'sse') return new SSEClientTransport(new URL(url), { requestInit, fetch })
+    return new StreamableHTTPClientTransport(new URL(url), { requestInit, fetch })
   }
 
   #take(tools: readonly Tool[]): void {
     const { include, exclude } = this.#config
-    const wanted = tools.filter(({ name }) => (include?.includes(name) ?? true) && !exclude.includes(name))
+    const wanted = tools.filter(
+      (tool) => (include?.includes(tool.name) ?? true) && !exclude.includes(tool.name) && this.#accepts(tool),
+    )
     this.#tools = wanted.map(({ name, description = '', inputSchema }) => ({
       name,
       description,
@@ -256,6 +269,19 @@ export class McpConnection {
     this.#validators.clear()
     this.#unchecked.clear()
     this.#onChange()
+  }
+
+  /** A server may turn harmless tools into others once they are trusted: the change is logged, and refused when pinned. */
+  #accepts({ name, description, inputSchema }: Tool): boolean {
+    const described = JSON.stringify([description, inputSchema])
+    const before = this.#described.get(name)
+    if (before === described) return true
+    const { pin } = this.#config
+    if (before === undefined || !pin) this.#described.set(name, described)
+    if (before === undefined) return true
+    const consequence = pin ? ' It is pinned, and refused.' : ''
+    this.#context.log.warn(`The MCP server '${this.name}' has changed the description of '${name}'.${consequence}`)
+    return !pin
   }
 
   /** Its tools stay: perhaps it is back before they are needed. */
@@ -285,7 +311,9 @@ export class McpConnection {
 
   #explain(error: unknown, tool: string): Error {
     if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
-      return new Error(`The tool '${tool}' said nothing for ${this.#config.timeout} seconds.`, { cause: error })
+      const { timeout, total_timeout } = this.#config
+      const limit = isTotal(error) ? `took longer than ${total_timeout}` : `said nothing for ${timeout}`
+      return new Error(`The tool '${tool}' ${limit} seconds.`, { cause: error })
     }
     return new Error(`The tool '${tool}' of the MCP server '${this.name}' failed: ${messageOf(error)}`, {
       cause: error,
@@ -305,6 +333,11 @@ interface Opened {
 
 function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
+}
+
+/** The SDK tells a call that was prolonged too often apart from a silent one only by what comes with the error. */
+function isTotal({ data }: SdkError): boolean {
+  return typeof data === 'object' && data !== null && 'totalElapsed' in data
 }
 
 /** Streamable HTTP: a server answers 404 to a session that it does not know (any more). */

@@ -19,7 +19,7 @@ export function runLimited<T>(work: () => T, limitMs: number): T {
   }
 }
 
-/** Whether {@link runLimited} stopped the function. */
+/** Reports whether {@link runLimited} stopped the function. */
 export function isTimeLimit(error: unknown): boolean {
   return (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }

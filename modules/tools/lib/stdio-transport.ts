@@ -1,8 +1,8 @@
 import { deserializeMessage, type JSONRPCMessage, type Transport } from '@modelcontextprotocol/client'
 import { LineChild, type LineChildOptions } from './line-child.ts'
 
-/** Longest message of a server. */
-const MAX_MESSAGE_CHARS = 10 * 1024 * 1024
+/** Largest message of a server. */
+export const MAX_MESSAGE_BYTES = 10 * 1024 * 1024
 
 /** MCP over the standard input and output of a program that is started here, and ended with everything that it has started. */
 export class StdioTransport implements Transport {
@@ -20,7 +20,7 @@ export class StdioTransport implements Transport {
   async start(): Promise<void> {
     this.#child = new LineChild({
       ...this.#options,
-      maxLineChars: MAX_MESSAGE_CHARS,
+      maxLineChars: MAX_MESSAGE_BYTES,
       onLine: (line) => this.#receive(line),
       onExit: (reason) => {
         this.#exitReason = reason

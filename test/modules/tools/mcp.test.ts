@@ -232,6 +232,11 @@ describe('tools/mcp', () => {
     expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 0.3 seconds.")
   })
 
+  it('gives up a call that reports progress for ever', async () => {
+    const { call } = await make({ good: { ...GOOD, timeout: 0.5, total_timeout: 0.6 } })
+    expect(await call('work', { ms: 400 })).to.equal("! The tool 'work' took longer than 0.6 seconds.")
+  })
+
   it('tells the server when the run is aborted', async () => {
     const { call, lines } = await make({ good: GOOD })
     const run = makeRun()
@@ -302,6 +307,52 @@ describe('tools/mcp', () => {
         expect(gone).to.have.length(time)
       }
     }).timeout(30_000)
+
+    it('answers more than 10 MiB over HTTP: the call fails, and no more is read', async () => {
+      let sent = 0
+      const web = createHttpServer(async (incoming, outgoing) => {
+        const chunks: Buffer[] = []
+        for await (const chunk of incoming) chunks.push(chunk as Buffer)
+        if (incoming.method !== 'POST') return outgoing.writeHead(405).end()
+        const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString())
+        const answer = (result: object) => outgoing.end(JSON.stringify({ jsonrpc: '2.0', id, result }))
+        outgoing.setHeader('content-type', 'application/json')
+        if (id === undefined) return outgoing.writeHead(202).end()
+        if (method === 'initialize') {
+          const { protocolVersion } = params
+          return answer({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'x', version: '1' } })
+        }
+        if (method === 'tools/list') {
+          return answer({ tools: [{ name: 'add', description: 'Adds.', inputSchema: { type: 'object' } }] })
+        }
+        if (method !== 'tools/call') return outgoing.writeHead(400).end()
+        const flood = setInterval(() => {
+          for (let n = 0; n < 16 && !outgoing.writableNeedDrain; n++) {
+            sent++
+            outgoing.write('x'.repeat(1024 * 1024))
+          }
+        }, 1)
+        outgoing.once('close', () => clearInterval(flood))
+      }).listen(0, '127.0.0.1')
+      await once(web, 'listening')
+      const { port } = web.address() as { port: number }
+      const { call } = await make({ bad: { url: `http://127.0.0.1:${port}/mcp`, timeout: 5 } })
+      expect(await call('add')).to.contain('the server answered more than 10 MiB')
+      expect(sent).to.be.below(60)
+      web.closeAllConnections()
+      web.close()
+    })
+
+    it('changes what it says of a tool: that is logged, and refused where it is pinned', async () => {
+      const open = await make({ bad: bad('changes') })
+      expect(await open.call('add')).to.equal('changed')
+      await eventually(() => expect(open.lines.join()).to.contain("has changed the description of 'add'."))
+      expect(await open.names()).to.deep.equal(['add'])
+      const pinned = await make({ bad: { ...bad('changes'), pin: true } })
+      expect(await pinned.call('add')).to.equal('changed')
+      await eventually(async () => expect(await pinned.names()).to.deep.equal([]))
+      expect(pinned.lines.join()).to.contain('It is pinned, and refused.')
+    })
 
     it('is not ready at first: is asked again', async () => {
       const { path } = await makeProject()

@@ -24,12 +24,14 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #options: AdapterOptions['options']
   readonly #streams: AdapterOptions['streams']
   readonly #describeFailure: AdapterOptions['describeFailure']
+  readonly #onWrongKey: AdapterOptions['onWrongKey']
 
   constructor({
     host,
     options,
     streams,
     describeFailure,
+    onWrongKey,
     apiKey = process.env.COMPAT_API_KEY || undefined,
   }: AdapterOptions) {
     this.isOpen = apiKey === undefined
@@ -38,10 +40,11 @@ export class ChatCompatApiAdapter implements Adapter {
     this.#options = options
     this.#streams = streams
     this.#describeFailure = describeFailure
+    this.#onWrongKey = onWrongKey
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    app.addHook('onRequest', requireBearer(this.#apiKey))
+    app.addHook('onRequest', requireBearer(this.#apiKey, this.#onWrongKey))
     const [options, describeFailure] = [this.#options, this.#describeFailure]
     await serveDialects(app, { options, describeFailure }, (scope, dialect) => this.#addRoutes(scope, dialect))
   }

@@ -4,7 +4,9 @@ import {
   INVALID_PARAMS,
   INVALID_REQUEST,
   idOf,
+  isNotification,
   isObject,
+  isSameId,
   JsonRpcError,
   METHOD_NOT_FOUND,
   NOTHING,
@@ -21,8 +23,8 @@ import { negotiate } from './versions.ts'
 export interface Peer {
   /** Version of MCP that it speaks. */
   readonly version: string
-  /** Tells its requests apart from those of others: ids alone do not. */
-  readonly key: string
+  /** Name of its session, which nobody else knows; undefined when it has none, and so cannot cancel. */
+  readonly key: string | undefined
   /** Of its HTTP request. */
   readonly requestId: string
 }
@@ -104,7 +106,7 @@ export class HandshakeProtocol {
       this.#hear(message, peer)
       return NOTHING
     } catch (error) {
-      return explain(idOf(value), error)
+      return isNotification(value) ? NOTHING : explain(idOf(value), error)
     }
   }
 
@@ -146,10 +148,12 @@ export class HandshakeProtocol {
 
   /** Of all notifications only one asks for something. */
   #hear({ method, params }: Request, peer: Peer): void {
-    if (method !== 'notifications/cancelled') return
+    if (method !== 'notifications/cancelled' || peer.key === undefined) return
     const { requestId, reason } = params
     // An id may be a number or a text: 1 is not "1".
-    const [call, another] = [...this.#pending].filter((other) => other.id === requestId && other.peer.key === peer.key)
+    const [call, another] = [...this.#pending].filter(
+      (other) => isSameId(other.id, requestId) && other.peer.key === peer.key,
+    )
     // Two of the same name: better that both go on than that the wrong one ends.
     if (call && !another) call.abort(typeof reason === 'string' ? reason : 'The client has cancelled the request.')
   }

@@ -1,12 +1,25 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { HostError } from '../../../errors.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { keyMatcher } from '../../bearer-auth.ts'
+import { DETAILS } from '../../error-replies.ts'
 import { parseJson } from '../../json-body.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
 import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
-import { failure, INTERNAL_ERROR, isObject, JsonRpcError, NOTHING, PARSE_ERROR, UNAUTHORIZED } from './json-rpc.ts'
+import {
+  failure,
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  isObject,
+  JsonRpcError,
+  NOTHING,
+  PARSE_ERROR,
+  UNAUTHORIZED,
+  withExactId,
+} from './json-rpc.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
@@ -28,11 +41,21 @@ export class McpApiAdapter implements Adapter {
   }
 
   adapt(app: FastifyInstance): void {
-    if (this.#options.apiKey !== undefined) app.addHook('onRequest', requireKey(this.#options.apiKey))
+    if (this.#options.apiKey !== undefined)
+      app.addHook('onRequest', requireKey(this.#options.apiKey, this.#options.onWrongKey))
     app.removeContentTypeParser('application/json')
     // What is not JSON is answered in terms of JSON-RPC, not of HTTP.
-    app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
-      done(null, readBody(text))
+    app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, ({ headers }, text, done) => {
+      done(null, readBody(text, headers))
+    })
+    const answerError = app.errorHandler
+    app.setErrorHandler((error: FastifyError, request, reply) => {
+      const detail = DETAILS[error.statusCode ?? 500]
+      if (detail === undefined || error instanceof HostError) return answerError(error, request, reply)
+      return sendJson(
+        reply.code(error.statusCode as number),
+        failure(null, INVALID_REQUEST, `Invalid Request: ${detail}`),
+      )
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
     app.post('/mcp', (request, reply) => this.#answer(request, reply))
@@ -86,12 +109,15 @@ export class McpApiAdapter implements Adapter {
 }
 
 /** The failures of the key, in their order, each as an answer of JSON-RPC, before the body is read. */
-function requireKey(apiKey: string) {
+function requireKey(apiKey: string, onWrongKey: AdapterOptions['onWrongKey']) {
   const matches = keyMatcher(apiKey)
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
     const problem = findKeyProblem(request.headers.authorization, matches)
     if (problem === undefined) done()
-    else sendJson(reply, failure(null, UNAUTHORIZED, problem))
+    else {
+      onWrongKey?.(request)
+      sendJson(reply, failure(null, UNAUTHORIZED, problem))
+    }
   }
 }
 
@@ -101,17 +127,18 @@ function findKeyProblem(header: string | undefined, matches: (key: string) => bo
   return matches(header.slice('Bearer '.length)) ? undefined : 'Invalid API key'
 }
 
-function readBody(text: string): unknown {
+function readBody(text: string, headers: IncomingHttpHeaders): unknown {
   try {
-    return parseJson(text)
+    const body = parseJson(text)
+    return isForSdk(headers, body) ? body : withExactId(body, text)
   } catch (error) {
     return new JsonRpcError(PARSE_ERROR, `Parse error: ${(error as Error).message}`)
   }
 }
 
-function describePeer({ id: requestId, headers, raw }: FastifyRequest): Peer {
+function describePeer({ id: requestId, headers }: FastifyRequest): Peer {
   const session = headers['mcp-session-id']
-  const key = session === undefined ? `${raw.socket.remoteAddress} ${headers['user-agent']}` : String(session)
+  const key = session === undefined ? undefined : String(session)
   return { version: readVersion(headers['mcp-protocol-version']), key, requestId }
 }
 

@@ -1,5 +1,5 @@
-/** An id of a request; it comes back in the answer as it was sent, with its type. */
-export type RequestId = string | number
+/** An id of a request; it comes back in the answer as it was sent, with its type. A number beyond 2^53 is a bigint. */
+export type RequestId = string | number | bigint
 
 /** A request, or a notification when it has no id (JSON-RPC 2.0, section 4). */
 export interface Request {
@@ -30,11 +30,15 @@ export class JsonRpcError extends Error {
 export const NOTHING = ''
 
 export function success(id: RequestId, result: unknown): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`
+  return `{"jsonrpc":"2.0","id":${writeId(id)},"result":${JSON.stringify(result)}}`
 }
 
 export function failure(id: RequestId | null, code: number, message: string): string {
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })
+  return `{"jsonrpc":"2.0","id":${writeId(id)},"error":${JSON.stringify({ code, message })}}`
+}
+
+function writeId(id: RequestId | null): string {
+  return typeof id === 'bigint' ? String(id) : JSON.stringify(id)
 }
 
 export function notification(method: string, params: object): string {
@@ -49,7 +53,8 @@ export function notification(method: string, params: object): string {
  */
 export function readMessage(value: unknown): Request | undefined {
   if (!isObject(value)) throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: a message must be an object')
-  const { jsonrpc, id, method, params = {} } = value
+  const { jsonrpc, id, method } = value
+  const params = value.params ?? {}
   if (jsonrpc !== '2.0') throw new JsonRpcError(INVALID_REQUEST, 'Invalid Request: jsonrpc must be "2.0"')
   if (method === undefined && ('result' in value || 'error' in value)) return undefined
   if (typeof method !== 'string' || method === '') {
@@ -67,10 +72,30 @@ export function idOf(value: unknown): RequestId | null {
   return isObject(value) && isId(value.id) ? value.id : null
 }
 
+/** Reports whether a message, however wrong, is a notification: those are never answered (JSON-RPC 2.0, section 4.1). */
+export function isNotification(value: unknown): boolean {
+  return isObject(value) && value.jsonrpc === '2.0' && typeof value.method === 'string' && !('id' in value)
+}
+
+/** The parsed message with its id as it was written: JavaScript rounds whole numbers beyond 2^53. */
+export function withExactId(message: unknown, text: string): unknown {
+  if (!isObject(message) || typeof message.id !== 'number' || !Number.isInteger(message.id)) return message
+  if (Number.isSafeInteger(message.id)) return message
+  const written = [...text.matchAll(/"id"\s*:\s*(-?\d+)\b/g)].map(([, digits]) => digits as string)
+  const fitting = new Set(written.filter((digits) => Number(digits) === message.id))
+  const [digits] = fitting
+  return fitting.size === 1 && digits !== undefined ? { ...message, id: BigInt(digits) } : message
+}
+
+/** Compares an id with one that stands where only plain JSON numbers are read. */
+export function isSameId(id: RequestId, other: unknown): boolean {
+  return id === other || (typeof id === 'bigint' && Number(id) === other)
+}
+
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isId(value: unknown): value is RequestId {
-  return typeof value === 'string' || (typeof value === 'number' && Number.isFinite(value))
+  return typeof value === 'string' || typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))
 }

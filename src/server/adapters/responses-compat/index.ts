@@ -4,6 +4,7 @@ import type { Conversation } from '../../../durable/conversation-tree.ts'
 import { makeTurn } from '../../../durable/conversation-tree.ts'
 import type { DurableRun } from '../../../durable/durable-run.ts'
 import { DurableRuns } from '../../../durable/durable-runs.ts'
+import { HistoryBudget } from '../../../durable/history-budget.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
 import type { StepLog } from '../../../durable/read-run.ts'
 import { RunIds } from '../../../durable/run-ids.ts'
@@ -26,7 +27,8 @@ import { beginRecord, toInputItems } from './convert.ts'
 import { DecidedRuns } from './decided-runs.ts'
 import { EventWriter } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
-import { findItem, RESPONSE_PREFIX } from './ids.ts'
+import { RESPONSE_PREFIX } from './ids.ts'
+import { ItemReferences } from './item-references.ts'
 import { recordAfter } from './output.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
@@ -67,7 +69,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       await this.#runs.settle()
     })
     app.addHook('onClose', () => this.#runs.close())
-    app.addHook('onRequest', requireBearer(this.#options.apiKey))
+    app.addHook('onRequest', requireBearer(this.#options.apiKey, this.#options.onWrongKey))
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 
@@ -160,9 +162,10 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const record = beginRecord(body, this.#ids.next(), createdAt)
     const { id } = record
     const items = toInputItems(body.input, id, createdAt)
-    const input = readInput(await this.#resolveReferences(items))
+    const budget = new HistoryBudget(this.#options.options)
+    const input = readInput(await this.#resolveReferences(items, budget))
     const conversation =
-      typeof previous_response_id === 'string' ? await this.#continue(previous_response_id) : undefined
+      typeof previous_response_id === 'string' ? await this.#continue(previous_response_id, budget) : undefined
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const { answers = given, claim } = conversation ? await this.#decided.join(conversation, given, id, by) : {}
     const earlier = conversation?.messages ?? []
@@ -189,38 +192,32 @@ export class ResponsesCompatApiAdapter implements Adapter {
       instructions: instructions ?? undefined,
       user: user ?? undefined,
       metadata: metadata ?? undefined,
+      background: body.background === true,
       requestOptions: toRequestOptions(body, clientTools),
       clientTools,
       isTrailLost: body.store === false,
     }
   }
 
-  async #continue(id: string): Promise<Conversation> {
+  async #continue(id: string, budget: HistoryBudget): Promise<Conversation> {
     const { steps } = await this.#find(id)
     if (!isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
-    const conversation = await this.#runs.store.conversation(id)
+    const conversation = await this.#runs.store.conversation(id, budget)
     if (!conversation) throw notFound()
     return conversation
   }
 
   /** Clients name items that are stored here instead of sending them again. What is not found is left out. */
-  async #resolveReferences(items: readonly InputItem[]): Promise<InputItem[]> {
-    const resolved = items.map(async (item) => {
+  async #resolveReferences(items: readonly InputItem[], budget: HistoryBudget): Promise<InputItem[]> {
+    const references = new ItemReferences(this.#runs.store, budget)
+    const resolved: InputItem[] = []
+    for (const item of items) {
       const { type, reference } = item as InputItem & { reference?: string }
-      return type === 'item_reference' && reference !== undefined ? await this.#findItem(reference) : item
-    })
-    return (await Promise.all(resolved)).filter((item) => item !== undefined)
-  }
-
-  async #findItem(itemId: string): Promise<InputItem | undefined> {
-    const place = findItem(itemId)
-    const stored = place && (await this.#runs.store.get(place.responseId))
-    if (!stored) return undefined
-    const { list, index } = place
-    if (list === 'input') return (await this.#runs.store.items(stored, index, index + 1))[0]
-    const { output, created_at } = toRecord(stored)
-    const item = output[index]
-    return item && { ...item, created_at }
+      const found = type === 'item_reference' && reference !== undefined ? await references.find(reference) : item
+      if (found) resolved.push(found)
+    }
+    budget.addItems(resolved.length, 0)
+    return resolved
   }
 
   async #collect(run: Run, reply: FastifyReply): Promise<unknown> {

@@ -1,0 +1,85 @@
+import { expect } from 'chai'
+import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { closeServers, makeServer } from '../support/server.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const ECHO = { 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]' }
+
+describe('keys of adapters', () => {
+  afterEach(closeServers)
+  afterEach(killRunning)
+
+  const ADAPTERS = [
+    ['MCP_API_KEY', 'McpApiAdapter'],
+    ['CUSTOM_COMPAT_API_KEY', 'ChatCompatApiAdapter'],
+    ['COMPAT_API_KEY', 'ChatCompatApiAdapter'],
+    ['RESPONSES_API_KEY', 'ResponsesCompatApiAdapter'],
+  ] as const
+  for (const [variable, adapter] of ADAPTERS) {
+    it(`are not missing by mistake: ${variable} set to nothing is a usage error`, async () => {
+      const { dir } = await makeProject({
+        ...ECHO,
+        'empty/.env': `${variable}=\n`,
+        'empty/agents/echo.yml': ECHO['agents/echo.yml'],
+      })
+      const args = ['serve', '--adapter', adapter, '--port', '0']
+      const fromEnvironment = await runCli(args, { cwd: dir, env: { [variable]: '' } })
+      const fromFile = await runCli(args, { cwd: `${dir}/empty` })
+      for (const { exitCode, stderr } of [fromEnvironment, fromFile]) {
+        expect([exitCode, stderr]).to.deep.equal([
+          2,
+          `Error: ${variable} must not be empty.\n  ${adapter} would be open. Set ${variable} to a key, or unset it to serve without one.\n`,
+        ])
+      }
+    }).timeout(30_000)
+  }
+
+  it('may be empty where another source has one, or no adapter asks', async () => {
+    const { dir } = await makeProject(ECHO)
+    for (const [args, env] of [
+      [['--adapter', 'McpApiAdapter', '--mcp-api-key', 'k-1'], { MCP_API_KEY: '' }],
+      [['--adapter', 'ChatCompatApiAdapter'], { MCP_API_KEY: '', CUSTOM_COMPAT_API_KEY: '', COMPAT_API_KEY: 'k-1' }],
+    ] as const) {
+      const server = startCli(['serve', '--port', '0', ...args], { cwd: dir, env })
+      await server.printed(/listening at/)
+      expect(server.output()).to.not.contain('has no key')
+      await server.stop()
+    }
+  }).timeout(30_000)
+
+  it('are refused when no client could send them', async () => {
+    const { dir } = await makeProject(ECHO)
+    for (const key of ['  ', 'a b', 'schlüssel', 'tab\tkey', 'line\nkey']) {
+      const { exitCode, stderr } = await runCli(['serve', '--adapter', 'McpApiAdapter', '--port', '0'], {
+        cwd: dir,
+        env: { MCP_API_KEY: key },
+      })
+      expect(exitCode, key).to.equal(2)
+      expect(stderr).to.match(/^Error: .*MCP_API_KEY.* must /)
+      if (key.trim() !== '') expect(stderr).to.not.contain(key)
+    }
+  }).timeout(60_000)
+
+  it('may be tried a limited number of times', async () => {
+    const { app } = await makeServer({
+      adapters: ['ChatCompatApiAdapter', 'McpApiAdapter'],
+      compatApiKey: 'right',
+      mcpApiKey: 'right',
+      authRateLimit: 3,
+    })
+    const ask = (key: string, remoteAddress: string, url = '/compat/models') =>
+      app.inject({
+        method: url === '/mcp' ? 'POST' : 'GET',
+        url,
+        remoteAddress,
+        headers: { authorization: `Bearer ${key}` },
+      })
+    const attempts = []
+    for (const url of ['/compat/models', '/mcp', '/compat/models', '/compat/models', '/mcp']) {
+      attempts.push((await ask('wrong', '10.0.0.1', url)).statusCode)
+    }
+    expect(attempts).to.deep.equal([401, 200, 401, 429, 429])
+    expect((await ask('right', '10.0.0.1')).headers['retry-after']).to.equal('60')
+    expect((await ask('right', '10.0.0.2')).statusCode).to.equal(200)
+  })
+})

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { eventually } from '../support/eventually.ts'
+import { connectRaw, rawPost } from '../support/raw-http.ts'
+import { chat, closeServers, makeServer } from '../support/server.ts'
+
+const COMPLETIONS = '/compat/chat/completions'
+/** A plain answer of this many KiB. */
+const much = (kib: number) => rawPost(COMPLETIONS, chat('probe', `burst ${kib}`))
+
+describe('connections of a server', () => {
+  afterEach(closeServers)
+
+  async function open(options: Parameters<typeof makeServer>[0] = {}) {
+    const server = await makeServer(options)
+    let connections = 0
+    server.app.server.on('connection', () => connections++)
+    const url = await server.listen()
+    const count = () =>
+      new Promise<number>((resolve) => server.app.server.getConnections((_error, open) => resolve(open)))
+    return { url, count, accepted: () => connections }
+  }
+
+  it('are cut when a client takes nothing of a plain answer for a while', async () => {
+    const { url, count } = await open({ writeTimeout: 1 })
+    const deaf = await connectRaw(url, much(20_000), { reads: false })
+    await eventually(async () => expect(await count()).to.equal(1))
+    await eventually(async () => expect(await count()).to.equal(0), 6000)
+    deaf.socket.destroy()
+  })
+
+  it('stay while a client reads, however slowly, and while it waits for an agent', async () => {
+    const { url } = await open({ writeTimeout: 1 })
+    const slow = await connectRaw(url, much(20_000), { reads: false })
+    const waiting = await connectRaw(url, rawPost(COMPLETIONS, chat('probe', 'wait 2500')))
+    let bytes = 0
+    slow.socket.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+      slow.socket.pause()
+    })
+    const reading = setInterval(() => slow.socket.resume(), 5)
+    await eventually(() => expect(bytes).to.be.above(20_000 * 1024), 20_000)
+    clearInterval(reading)
+    await eventually(() => expect(waiting.received()).to.contain('waited'))
+    for (const { socket } of [slow, waiting]) socket.destroy()
+  }).timeout(40_000)
+
+  it('hold a bounded amount that nobody reads: the largest are cut', async () => {
+    const { url, count, accepted } = await open({ maxUnsentMb: 16 })
+    const deaf = await Promise.all(Array.from({ length: 8 }, () => connectRaw(url, much(15_000), { reads: false })))
+    await eventually(() => expect(accepted()).to.equal(8), 10_000)
+    await eventually(async () => expect(await count()).to.be.below(4), 10_000)
+    for (const { socket } of deaf) socket.destroy()
+  })
+
+  it('are closed for good after the answer to what is no request, or comes too slowly', async () => {
+    const { url, count } = await open()
+    const malformed = await connectRaw(url, 'NONSENSE\r\n\r\n')
+    await eventually(() => expect(malformed.received()).to.match(/^HTTP\/1.1 400 /))
+    await eventually(async () => expect(await count()).to.equal(0))
+    const slow = await connectRaw(url, 'GET /compat/models HTTP/1.1\r\nHost: localhost\r\nX-')
+    await eventually(() => expect(slow.received()).to.match(/^HTTP\/1.1 408 /), 15_000)
+    await eventually(async () => expect(await count()).to.equal(0))
+    for (const { socket } of [malformed, slow]) socket.destroy()
+  }).timeout(30_000)
+
+  it('are limited in number, and for each address', async () => {
+    for (const limit of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {
+      const { url, count } = await open(limit)
+      const sockets = await Promise.all(
+        Array.from({ length: 5 }, async () => {
+          const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+          await once(socket, 'connect')
+          return socket
+        }),
+      )
+      await eventually(async () => expect(await count()).to.equal(2))
+      for (const socket of sockets) socket.destroy()
+      await eventually(async () => expect(await count()).to.equal(0))
+      await wait(10)
+      expect((await fetch(`${url}/compat/models`)).status).to.equal(200)
+    }
+  })
+})

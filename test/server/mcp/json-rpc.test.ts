@@ -1,0 +1,72 @@
+import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
+import { actState, makeMcp } from '../../support/mcp.ts'
+import { closeServers } from '../../support/server.ts'
+
+describe('JSON-RPC over HTTP', () => {
+  afterEach(closeServers)
+
+  it('answers in its own terms also what HTTP refuses', async () => {
+    const { post } = await makeMcp({ bodyLimit: 1000 })
+    const tooLarge = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(2000) }))
+    expect([tooLarge.statusCode, tooLarge.json()]).to.deep.equal([
+      413,
+      { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'Invalid Request: The body is too large' } },
+    ])
+    for (const type of ['text/plain', 'application/json; charset=latin1', 'application/json;charset="utf-16"']) {
+      const other = await post('{}', { 'content-type': type })
+      expect([other.statusCode, other.json().error.code], type).to.deep.equal([415, -32600])
+    }
+    for (const type of ['application/json; charset=utf-8', 'application/json;charset="UTF8"']) {
+      expect((await post('{"jsonrpc":"2.0","id":1,"method":"ping"}', { 'content-type': type })).statusCode).to.equal(
+        200,
+      )
+    }
+  })
+
+  it('never answers a notification, however wrong it is', async () => {
+    const { post } = await makeMcp()
+    for (const message of [
+      { jsonrpc: '2.0', method: 'notifications/initialized', params: 5 },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: [] },
+      { jsonrpc: '2.0', method: 'no/such' },
+      { jsonrpc: '2.0', method: '' },
+    ]) {
+      const { statusCode, body } = await post(JSON.stringify(message))
+      expect([statusCode, body], JSON.stringify(message)).to.deep.equal([202, ''])
+    }
+  })
+
+  it('takes params of null for none, and returns ids digit by digit', async () => {
+    const { post } = await makeMcp()
+    for (const id of ['12345678901234567890', '9007199254740993', '-9007199254740995', '7', '"12345678901234567890"']) {
+      const { body } = await post(`{"jsonrpc":"2.0","id": ${id},"method":"ping","params":null}`)
+      expect(body).to.equal(`{"jsonrpc":"2.0","id":${id},"result":{}}`)
+    }
+    expect((await post('{"jsonrpc":"2.0","id":9007199254740993,"method":"no"}')).body).to.contain(
+      '"id":9007199254740993,',
+    )
+  })
+
+  it('lets nobody cancel the call of another: without a session there is nobody who could', async () => {
+    const { call, post } = await makeMcp()
+    actState().aborted.length = 0
+    const cancel = (headers: Record<string, string>) =>
+      post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}', headers)
+    const headers = { 'user-agent': 'same' }
+    const calling = call('act', { message: 'hang mine' }, headers)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await cancel(headers)
+    await cancel({ ...headers, 'mcp-session-id': 'guessed' })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(actState().aborted).to.deep.equal([])
+    const session = { ...headers, 'mcp-session-id': 's-1' }
+    const own = call('act', { message: 'hang own' }, session)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}', session)
+    await eventually(() => expect(actState().aborted).to.deep.equal(['own']))
+    await own
+    await closeServers()
+    await calling
+  })
+})

@@ -1,0 +1,83 @@
+import { expect } from 'chai'
+import { makeResponses, textOf } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+
+/** Longest time that the event loop stood still while something was done, in milliseconds. */
+async function longestPause(work: () => Promise<unknown>): Promise<number> {
+  let lastMs = performance.now()
+  let longestMs = 0
+  const look = () => {
+    longestMs = Math.max(longestMs, performance.now() - lastMs)
+    lastMs = performance.now()
+  }
+  const clock = setInterval(look, 5)
+  await work()
+  look()
+  clearInterval(clock)
+  return longestMs
+}
+
+describe('the history of a response', () => {
+  afterEach(closeServers)
+
+  it('is bounded in bytes: 5,000 references to one large item hold up nobody', async () => {
+    const { create, get, inject } = await makeResponses()
+    const first = await create(`say ${'x'.repeat(2_000_000)}`)
+    const { first_id } = await get(`${first.id}/input_items`)
+    const references = Array.from({ length: 5000 }, () => ({ type: 'item_reference', id: first_id }))
+    const input = [...references, { role: 'user', content: 'say b' }]
+    let answer: Awaited<ReturnType<typeof inject>> | undefined
+    const pausedMs = await longestPause(async () => {
+      answer = await inject('POST', '', { model: 'talk', input })
+    })
+    expect([answer?.statusCode, answer?.json()]).to.deep.equal([
+      400,
+      { detail: 'The conversation has more than 32 MiB, the limit of --max-history-mb' },
+    ])
+    expect(pausedMs).to.be.below(2000)
+    expect(textOf(await create('say c'))).to.equal('c ')
+  }).timeout(60_000)
+
+  it('is bounded in messages and turns, and the limit is named', async () => {
+    const { create, inject } = await makeResponses({ maxHistoryItems: 6, maxHistoryTurns: 2 })
+    const many = Array.from({ length: 7 }, () => ({ role: 'user', content: 'say a' }))
+    expect((await inject('POST', '', { model: 'talk', input: many })).json()).to.deep.equal({
+      detail: 'The conversation has more than 6 messages, the limit of --max-history-items',
+    })
+    const first = await create('say a')
+    const second = await create('say b', { previous_response_id: first.id })
+    const third = await create('history', { previous_response_id: second.id })
+    expect(JSON.parse(textOf(third))).to.have.length(5)
+    const reply = await inject('POST', '', { model: 'talk', input: 'say d', previous_response_id: third.id })
+    expect([reply.statusCode, reply.json().detail]).to.deep.equal([
+      400,
+      'The conversation has more than 2 turns, the limit of --max-history-turns',
+    ])
+  })
+
+  it('is read once for each response that it refers to, and for few of them', async () => {
+    const { create, inject } = await makeResponses()
+    const ids: string[] = []
+    for (let n = 0; n < 101; n++) ids.push((await create('say a')).output[0].id)
+    const asked = (used: string[]) =>
+      inject('POST', '', {
+        model: 'talk',
+        input: [...used.map((id) => ({ id })), { role: 'user', content: 'history' }],
+      })
+    const good = (await asked([...ids.slice(0, 100), ids[0] as string])).json()
+    expect(JSON.parse(textOf(good))).to.have.length(102)
+    expect((await asked(ids)).json()).to.deep.equal({ detail: 'input refers to items of more than 100 responses' })
+  }).timeout(30_000)
+
+  it('leaves slots for those who wait when background responses fill theirs', async () => {
+    const { create, inject } = await makeResponses({ maxConcurrentRuns: 1, maxBackgroundRuns: 1, runTimeout: 2 })
+    const endless = await create('hang', { background: true })
+    expect(endless.status).to.equal('in_progress')
+    const refused = await inject('POST', '', { model: 'talk', input: 'hang', background: true })
+    expect([refused.statusCode, refused.headers['retry-after']]).to.deep.equal([503, '1'])
+    expect(textOf(await create('say a'))).to.equal('a ')
+    await new Promise((resolve) => setTimeout(resolve, 3000))
+    const ended = (await inject('GET', `/${endless.id}`)).json()
+    expect([ended.status, ended.error.message]).to.deep.equal(['failed', 'The run took longer than 2 s.'])
+  })
+})
