@@ -81,7 +81,7 @@ function toSvg(steps) {
 <style>
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;white-space:pre}
 .command{fill:#f4f4f5}.output{fill:#a1a1aa}
-${texts.map(({ name, keyframes }) => keyframes).join('\n')}
+${texts.map(({ keyframes }) => keyframes).join('\n')}
 @media (prefers-reduced-motion:no-preference){
 ${texts.map(({ name }) => `.${name}{animation:${name} ${totalMs}ms step-end infinite}`).join('\n')}
 }

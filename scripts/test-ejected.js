@@ -1,4 +1,5 @@
-// Ejects every module of the library, and runs the tests of the modules against the copies. After `npm run build`.
+// Ejects every module of the library, and runs the tests of the modules against the copies, every run observed. After
+// `npm run build`.
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -19,7 +20,14 @@ for (const name of ['src', 'node_modules', 'dist', 'bin', 'docs', 'templates']) 
   symlinkSync(join(root, name), join(folder, name))
 }
 const settings = createRequire(import.meta.url)('../.mocharc.cjs')
-writeFileSync(join(folder, '.mocharc.json'), JSON.stringify({ ...settings, spec: ['test/modules/**/*.test.ts'] }))
+writeFileSync(
+  join(folder, '.mocharc.json'),
+  JSON.stringify({
+    ...settings,
+    require: [...settings.require, './test/support/observe-all.ts'],
+    spec: ['test/modules/**/*.test.ts'],
+  }),
+)
 run(join(root, 'node_modules/mocha/bin/mocha.js'), [])
 
 function run(file, args) {
