@@ -199,7 +199,7 @@ describe('what else a request asks of the agent', () => {
     const reply = await inject('POST', '', { model: 'helper', input: 'hi', text: { format } })
     expect([reply.statusCode, reply.json().detail]).to.deep.equal([
       500,
-      "Agent 'helper' did not answer as the requested schema says: the answer is not JSON.",
+      'The model did not answer as the requested schema says: the answer is not JSON.',
     ])
   })
 
