@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { AgentsScreen } from './agents/agents-screen.tsx'
 import { useQuery } from './api.ts'
+import { useInbox, useInboxUpdates } from './approvals/inbox.ts'
 import { CommandMenu } from './command-menu.tsx'
 import { Icon, type IconName } from './components/icon.tsx'
 import { Empty, Notice } from './components/notice.tsx'
@@ -27,6 +28,10 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   play: { title: 'Playground', load: async () => (await import('./play/play-screen.tsx')).PlayScreen },
   runs: { title: 'Runs', component: RunsScreen },
   run: { title: 'Run', load: async () => (await import('./run/run-screen.tsx')).RunScreen },
+  approvals: {
+    title: 'Approvals',
+    load: async () => (await import('./approvals/approvals-screen.tsx')).ApprovalsScreen,
+  },
   metrics: { title: 'Metrics', load: async () => (await import('./metrics/metrics-screen.tsx')).MetricsScreen },
 }
 
@@ -66,7 +71,7 @@ export function App() {
       </button>
       <CommandMenu />
       <ShortcutHelp />
-      <Sidebar current={route.path[0] ?? 'agents'} version={data?.server.version} />
+      <Sidebar current={route.path[0] ?? 'agents'} server={data?.server} />
       <main id="main" ref={main} tabIndex={-1}>
         {error && !data && (
           <Notice kind="bad" title="No answer from the server">
@@ -100,8 +105,9 @@ function ScreenOf({ screen, ...props }: { screen: Screen } & ScreenProps) {
   return Component ? <Component {...props} /> : null
 }
 
-function Sidebar({ current, version }: { current: string; version: string | undefined }) {
+function Sidebar({ current, server }: { current: string; server: ServerFacts | undefined }) {
   const isLive = useIsLive()
+  useInboxUpdates(server)
   return (
     <header class="sidebar">
       <a class="brand" href={href(['agents'])}>
@@ -115,6 +121,7 @@ function Sidebar({ current, version }: { current: string; version: string | unde
             <span>{title}</span>
           </a>
         ))}
+        <InboxLink isCurrent={current === 'approvals'} />
       </nav>
       <div class="sidebar-end">
         <span class="live" data-live={isLive} role="status">
@@ -122,9 +129,27 @@ function Sidebar({ current, version }: { current: string; version: string | unde
           <span class="live-text">{isLive ? 'Live' : 'Connecting…'}</span>
         </span>
         <ThemeButton />
-        {version && <span class="version">v{version}</span>}
+        {server && <span class="version">v{server.version}</span>}
       </div>
     </header>
+  )
+}
+
+/** Way to the inbox, with how many wait; there is none where the server offers no inbox. */
+function InboxLink({ isCurrent }: { isCurrent: boolean }) {
+  const { isOffered, open, hasMore } = useInbox()
+  if (!isOffered) return null
+  return (
+    <a href={href(['approvals'])} aria-current={isCurrent ? 'page' : undefined}>
+      <Icon name="approvals" />
+      <span>Approvals</span>
+      {open.length > 0 && (
+        <span class="badge warn nav-count">
+          {open.length}
+          {hasMore && '+'}
+        </span>
+      )}
+    </a>
   )
 }
 

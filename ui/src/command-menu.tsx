@@ -14,6 +14,7 @@ const SCREENS: readonly Command[] = [
   { title: 'Playground', kind: 'screen', address: href(['play']) },
   { title: 'Runs', kind: 'screen', address: href(['runs']) },
   { title: 'Failed runs', kind: 'screen', address: href(['runs'], { status: 'failed' }) },
+  { title: 'Approvals', kind: 'screen', address: href(['approvals']) },
   { title: 'Metrics', kind: 'screen', address: href(['metrics']) },
 ]
 const QUERY =

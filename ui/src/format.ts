@@ -15,7 +15,6 @@ const clock = new Intl.DateTimeFormat(undefined, {
   second: '2-digit',
   hourCycle: 'h23',
 })
-const shortClock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
 const dayOfYear = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', year: 'numeric' })
 
@@ -26,16 +25,6 @@ export function formatTime(time: number): string {
   if (date.toDateString() === now.toDateString()) return clock.format(date)
   const isThisYear = date.getFullYear() === now.getFullYear()
   return `${(isThisYear ? day : dayOfYear).format(date)}, ${clock.format(date)}`
-}
-
-/** Ticks of a time axis: the clock, or days where the ticks are a day or more apart. @param times Unix seconds */
-export function formatTicks(times: readonly number[]): string[] {
-  const step = (times[1] ?? 0) - (times[0] ?? 0)
-  return times.map((time) => {
-    const date = new Date(time * 1000)
-    if (step >= 86_400) return day.format(date)
-    return step < 60 ? clock.format(date) : shortClock.format(date)
-  })
 }
 
 /** `now`, `5 min ago`. @param time Unix seconds */

@@ -8,6 +8,7 @@ import './styles/screens.css'
 import './styles/play.css'
 import './styles/run.css'
 import './styles/runs.css'
+import './styles/approvals.css'
 
 applyTheme()
 const root = document.getElementById('app')

@@ -9,6 +9,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['Enter', 'Open; send a message'],
   ['Esc', 'Close the panel'],
   ['[ ]', 'Previous and next run'],
+  ['a e r', 'Approve, edit or reject what waits'],
   ['?', 'These keys'],
 ]
 

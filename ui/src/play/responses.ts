@@ -1,6 +1,6 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 
-const PATH = 'compat/responses'
+const PATH = 'compat'
 const KEY = 'agent-host.responses-key'
 
 /** Part of the events of a response that the page reads. */
@@ -33,17 +33,17 @@ interface Question {
  */
 export async function askAgent({ model, input, previousId }: Question): Promise<string> {
   const body = { model, input, background: true, ...(previousId ? { previous_response_id: previousId } : {}) }
-  const response = await request('', { method: 'POST', body: JSON.stringify(body) })
+  const response = await requestCompat('/responses', { method: 'POST', body: JSON.stringify(body) })
   return ((await response.json()) as { id: string }).id
 }
 
 export async function cancelResponse(id: string): Promise<void> {
-  await request(`/${id}/cancel`, { method: 'POST', body: '{}' })
+  await requestCompat(`/responses/${id}/cancel`, { method: 'POST', body: '{}' })
 }
 
 /** Reads the events of a response after one of them: those that were, and then those that come. */
 export async function* readEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<ResponseEvent> {
-  const { body } = await request(`/${id}?stream=true&starting_after=${after}`, { signal })
+  const { body } = await requestCompat(`/responses/${id}?stream=true&starting_after=${after}`, { signal })
   if (!body) return
   const texts = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
   const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
@@ -59,8 +59,22 @@ export function runIdOf(responseId: string): string {
   return responseId.replace(/^resp_/, '')
 }
 
-/** @throws Error that says what the server answered */
-async function request(path: string, init: RequestInit): Promise<Response> {
+/** Answer of the server that is none. */
+export class RefusedRequest extends Error {
+  readonly status: number
+
+  constructor(status: number, detail: string | undefined) {
+    super(detail ?? `The server answered ${status}.`)
+    this.status = status
+  }
+}
+
+/**
+ * Sends a request to the responses adapter, with its key.
+ *
+ * @throws RefusedRequest that says what the server answered
+ */
+export async function requestCompat(path: string, init: RequestInit = {}): Promise<Response> {
   const key = readKey()
   const headers = {
     ...(init.body ? { 'content-type': 'application/json' } : {}),
@@ -69,5 +83,5 @@ async function request(path: string, init: RequestInit): Promise<Response> {
   const response = await fetch(PATH + path, { ...init, headers })
   if (response.ok) return response
   const { detail } = (await response.json().catch(() => ({}))) as { detail?: string }
-  throw new Error(detail ?? `The server answered ${response.status}.`)
+  throw new RefusedRequest(response.status, detail)
 }

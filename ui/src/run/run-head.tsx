@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { useInbox } from '../approvals/inbox.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
@@ -6,6 +7,7 @@ import { Notice } from '../components/notice.tsx'
 import { Status } from '../components/status.tsx'
 import { formatCost, formatDuration, formatTime, formatTokens, plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
+import { runIdOf } from '../play/responses.ts'
 import { go, href } from '../router.ts'
 import type { ModelUsage, RunSummary } from '../types.ts'
 import { writeIssueReport } from './issue-report.ts'
@@ -36,9 +38,24 @@ export function RunHead({ loaded, version }: { loaded: LoadedRun; version: strin
       </div>
       <Exchange run={run} />
       <Facts run={run} />
+      {run.status === 'waiting' && <WaitingFor runId={run.run_id} />}
       {run.error && run.status === 'failed' && <Notice kind="bad" title={run.error} />}
       {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
     </>
+  )
+}
+
+function WaitingFor({ runId }: { runId: string }) {
+  const waiting = useInbox().open.filter(({ response_id }) => runIdOf(response_id) === runId)
+  if (waiting.length === 0) return null
+  return (
+    <Notice kind="warn" title="Waits for a person">
+      {waiting.map(({ id, kind, name, message }) => (
+        <div key={id}>
+          <a href={href(['approvals'], { id })}>{kind === 'question' ? message : `May it call ${name}?`}</a>
+        </div>
+      ))}
+    </Notice>
   )
 }
 

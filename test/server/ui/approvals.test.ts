@@ -1,0 +1,115 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { findBarriers, isTooWide } from '../../support/browser.ts'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+
+const PAY = `import { defineModule, ToolProvider } from 'agent-host'
+const parameters = { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } }, required: ['amount'] }
+export default defineModule({ name: 'Pay', provides: [ToolProvider], create: () => ({
+  listTools: () => ['pay', 'refund', 'size'].map((name) => ({ name, description: name, parameters })),
+  needsApproval: (name) => name !== 'size',
+  async executeTool(name, args, run) {
+    const asked = name === 'size' ? await run.ask({ message: 'Which size?', schema: { type: 'number' } }) : ''
+    return { text: [name, asked || args.amount, args.to].join(' ') }
+  } }) })`
+/** Executes the calls of its config, and tells their results. */
+const CASHIER = `import { ConversationHistory, defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Cashier', provides: [TextMessageHandler],
+  uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ llm, tools, history, response }) => ({ async handleText(text, run) {
+    const messages = await history.getHistory()
+    const results = messages.filter(({ role }) => role === 'tool')
+    if (results.length > 0) return void (await response.respondText('Results: ' + results.map(({ content }) => content).join(', ')))
+    const calls = []
+    for await (const part of llm.generate({ messages }, run)) if (part.type === 'tool_call') calls.push(part.call)
+    for (const { id, name, arguments: args } of calls) await tools[0].executeTool(name, args, run.with({ toolCallId: id })).catch(() => {})
+  } }) })`
+const agentOf = (id: string, calls: string) => `id: ${id}
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ text: '', tool_calls: [${calls}] }] } }
+  - { id: tools, module: pay }
+  - { id: cashier, module: cashier }`
+
+describe('the inbox of the debug UI', function () {
+  this.timeout(60_000)
+  const ui = DebugUi.forSuite()
+
+  beforeEach(async () => {
+    await ui.project.write('modules/pay.ts', PAY)
+    await ui.project.write('modules/cashier.ts', CASHIER)
+    const calls =
+      '{ name: pay, arguments: { amount: 40, to: Ann } }, { name: refund, arguments: { amount: 2, to: Bob } }'
+    await ui.project.write('agents/shop.yml', agentOf('shop', calls))
+    await ui.project.write('agents/clerk.yml', agentOf('clerk', '{ name: size, arguments: { amount: 0 } }'))
+    await ui.server.agents.scan()
+  })
+
+  async function ask(model: string): Promise<string> {
+    const payload = { model, input: 'please' }
+    return (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json().id
+  }
+
+  const countOf = (page: Page) => page.locator('.nav-count').textContent()
+
+  it('decides by keyboard alone: approved, edited, answered, and followed to the run that goes on', async () => {
+    const waiting = (await ask('shop')).replace('resp_', '')
+    const page = await ui.open('#/approvals')
+    await see(page, 'May shop call pay?')
+    expect(await countOf(page)).to.equal('2')
+    expect(await findBarriers(page)).to.deep.equal([])
+    await page.keyboard.press('a')
+    await see(page, 'approved')
+    await see(page, 'It goes on once everything')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('e')
+    await page.getByLabel('amount').waitFor()
+    expect(await findBarriers(page)).to.deep.equal([])
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('lots')
+    await page.keyboard.press('Enter')
+    await see(page, 'amount must be number, written as JSON.')
+    await page.keyboard.press('ControlOrMeta+a')
+    await page.keyboard.type('7')
+    await page.keyboard.press('Enter')
+    const next = page.getByRole('link', { name: 'See how it went on' })
+    await next.waitFor()
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    await see(page, /Results: pay 40 Ann,[^]*refund 7 Bob/)
+    expect(page.url()).not.to.contain(waiting)
+  })
+
+  it('rejects with a reason, answers questions, and tells of what another page has decided', async () => {
+    await ask('clerk')
+    await ask('shop')
+    const page = await ui.open('#/approvals', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
+    await see(page, 'Which size?')
+    expect(await isTooWide(page)).to.equal(false)
+    expect(await findBarriers(page)).to.deep.equal([])
+    const other = await ui.open('#/approvals')
+    await page.keyboard.press('a')
+    await page.keyboard.type('42')
+    await page.keyboard.press('Enter')
+    await see(page, 'answered')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('r')
+    await page.getByLabel('Reason').waitFor()
+    await page.keyboard.press('Escape')
+    expect(await page.getByLabel('Reason').count()).to.equal(0)
+    await page.keyboard.press('r')
+    await page.keyboard.type('too much')
+    await page.keyboard.press('Enter')
+    await see(page, 'rejected')
+    await other.getByText('1 decision to make').waitFor()
+    expect(await countOf(other)).to.equal('1')
+    expect(await findBarriers(page)).to.deep.equal([])
+  })
+
+  it('is led to by the page of a run that waits', async () => {
+    const waiting = (await ask('clerk')).replace('resp_', '')
+    const page = await ui.open(`#/runs/${waiting}`)
+    await see(page, 'Waits for a person')
+    await page.getByRole('link', { name: 'Which size?' }).click()
+    await see(page, 'size of clerk asks')
+  })
+})

@@ -1,0 +1,116 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Empty } from '../components/notice.tsx'
+import { plural } from '../format.ts'
+import { useShortcuts } from '../keyboard.ts'
+import type { ScreenProps } from '../screen.ts'
+import { ApprovalRow, type OpenForm } from './approval-row.tsx'
+import { type Approval, type Decision, decide, useInbox } from './inbox.ts'
+
+/** Inbox of the calls and questions that wait for a person. */
+export function ApprovalsScreen({ route }: ScreenProps) {
+  const { isOffered, open } = useInbox()
+  const [decided, setDecided] = useState<ReadonlyMap<string, Approval>>(new Map())
+  const [problem, setProblem] = useState<{ id: string; text: string }>()
+  const list = useRef<HTMLUListElement>(null)
+  const rows = [...open.filter(({ id }) => !decided.has(id)), ...decided.values()].sort(byAge)
+  const { current, form, setCurrent, setForm } = useRowKeys(rows, list, route.query.id, (id) =>
+    send(id, { decision: 'approve' }),
+  )
+  const send = async (id: string, decision: Decision) => {
+    setProblem(undefined)
+    try {
+      const approval = await decide(id, decision)
+      setDecided((before) => new Map(before).set(id, approval))
+      setForm(undefined)
+      focusRow(list.current, id)
+    } catch (failure) {
+      setProblem({ id, text: (failure as Error).message })
+    }
+  }
+  if (rows.length === 0) return <NothingWaits isOffered={isOffered} />
+  return (
+    <div class="screen">
+      <div class="screen-head">
+        <h1>Approvals</h1>
+        <span class="muted" role="status">
+          {open.length === 0 ? 'Nothing waits' : `${plural(open.length, 'decision')} to make`}
+        </span>
+      </div>
+      <ul class="approvals" ref={list} aria-label="Approvals">
+        {rows.map((approval) => (
+          <ApprovalRow
+            key={approval.id}
+            approval={approval}
+            isCurrent={approval.id === current}
+            form={form?.id === approval.id ? form.kind : undefined}
+            problem={problem?.id === approval.id ? problem.text : ''}
+            onCurrent={() => setCurrent(approval.id)}
+            onForm={(kind) => setForm(kind && { id: approval.id, kind })}
+            onDecide={(decision) => send(approval.id, decision)}
+          />
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function NothingWaits({ isOffered }: { isOffered: boolean }) {
+  return (
+    <Empty isPage title={isOffered ? 'Nothing waits for you' : 'No inbox'}>
+      {isOffered
+        ? 'Calls of tools that need an approval, and questions of tools, stand here until somebody decides them.'
+        : 'It is part of the responses adapter. Where that has a key, the playground asks for it.'}
+    </Empty>
+  )
+}
+
+/** Row that the keys act on, and its form. It changes only by what the person does, never by what arrives. */
+function useRowKeys(
+  rows: readonly Approval[],
+  list: { readonly current: HTMLElement | null },
+  first: string | undefined,
+  approve: (id: string) => void,
+) {
+  const [current, setCurrent] = useState(first)
+  const [form, setForm] = useState<{ id: string; kind: OpenForm }>()
+  useEffect(() => {
+    if (current === undefined && rows[0]) setCurrent(rows[0].id)
+  }, [rows.length])
+  const at = rows.findIndex(({ id }) => id === current)
+  const move = (step: number) => {
+    const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))]
+    if (next) focusRow(list.current, next.id)
+  }
+  const act = (kind: OpenForm | 'approve') => (event: KeyboardEvent) => {
+    const row = rows[at]
+    if (event.repeat || row?.status !== 'pending') return
+    if (row.kind === 'question') focusField(list.current, row.id)
+    else if (kind === 'approve') approve(row.id)
+    else setForm({ id: row.id, kind })
+  }
+  const close = () => {
+    setForm(undefined)
+    if (current) focusRow(list.current, current)
+  }
+  useShortcuts({
+    ArrowDown: () => move(1),
+    ArrowUp: () => move(-1),
+    a: act('approve'),
+    e: act('edit'),
+    r: act('reject'),
+    Escape: close,
+  })
+  return { current, form, setCurrent, setForm }
+}
+
+function focusRow(list: HTMLElement | null, id: string): void {
+  list?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] .approval-name`)?.focus()
+}
+
+function focusField(list: HTMLElement | null, id: string): void {
+  list?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] :is(input, select)`)?.focus()
+}
+
+function byAge(one: Approval, other: Approval): number {
+  return one.created_at - other.created_at || one.id.localeCompare(other.id)
+}

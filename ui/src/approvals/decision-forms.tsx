@@ -1,0 +1,124 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Notice } from '../components/notice.tsx'
+import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
+import type { Approval, Decision } from './inbox.ts'
+
+interface DecisionFormProps {
+  readonly onDecide: (decision: Decision) => void
+}
+
+interface ClosableFormProps extends DecisionFormProps {
+  readonly onClose: () => void
+}
+
+/** Form of the arguments that the call is to have instead. */
+export function EditForm({ approval, onDecide, onClose }: ClosableFormProps & { approval: Approval }) {
+  const args = approval.arguments
+  const schema = withTypesOf(args, approval.schema ?? {})
+  const [texts, setTexts] = useState<Texts>(() => mapValues(args, writeText))
+  const read = (): Decision => ({ decision: 'edit', arguments: readEdited(args, schema, texts) })
+  return (
+    <Form label="Approve as edited" read={read} onDecide={onDecide} onClose={onClose}>
+      <SchemaFields schema={schema} texts={texts} onTexts={setTexts} />
+    </Form>
+  )
+}
+
+/** Form of the reason that the model is told. */
+export function RejectForm({ onDecide, onClose }: ClosableFormProps) {
+  const [reason, setReason] = useState('')
+  return (
+    <Form label="Reject" read={() => ({ decision: 'reject', reason })} onDecide={onDecide} onClose={onClose}>
+      <label class="tool-field">
+        <span>Reason, for the model</span>
+        <input value={reason} onInput={({ currentTarget }) => setReason(currentTarget.value)} />
+      </label>
+    </Form>
+  )
+}
+
+/** Form of the answer to a question, from its schema. */
+export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approval: Approval }) {
+  const schema = (approval.schema ?? {}) as Schema
+  const isObject = schema.properties !== undefined
+  const whole = isObject ? schema : { properties: { answer: schema }, required: ['answer'] }
+  const [texts, setTexts] = useState<Texts>({})
+  const read = (): Decision => {
+    const values = readFields(whole, texts)
+    return { decision: 'answer', answer: isObject ? values : (values.answer ?? '') }
+  }
+  return (
+    <Form label="Answer" read={read} onDecide={onDecide}>
+      <SchemaFields schema={whole} texts={texts} onTexts={setTexts} />
+    </Form>
+  )
+}
+
+interface FormProps extends DecisionFormProps {
+  readonly label: string
+  /** @throws Error naming the field that cannot be read */
+  readonly read: () => Decision
+  /** Of a form that was opened, and takes the focus. */
+  readonly onClose?: () => void
+  readonly children: ComponentChildren
+}
+
+function Form({ label, read, onDecide, onClose, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null)
+  const [problem, setProblem] = useState('')
+  useEffect(() => {
+    if (onClose) form.current?.querySelector<HTMLElement>('input, select')?.focus()
+  }, [])
+  const submit = (event: Event) => {
+    event.preventDefault()
+    setProblem('')
+    try {
+      onDecide(read())
+    } catch (failure) {
+      setProblem((failure as Error).message)
+    }
+  }
+  return (
+    <form ref={form} class="tool-form" aria-label={label} onSubmit={submit}>
+      {children}
+      {problem && <Notice kind="bad" title={problem} />}
+      <div class="approval-actions">
+        <button type="submit" class="button primary">
+          {label}
+        </button>
+        {onClose && (
+          <button type="button" class="button" onClick={onClose}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+/** Schema in which every argument has a field, and a type to be read by. */
+function withTypesOf(args: Approval['arguments'], schema: Schema): Schema {
+  const typed = mapValues(args, (value) => ({ type: typeof value === 'string' ? 'string' : 'a value' }))
+  const named = mapValues(schema.properties ?? {}, (each, name) => ({ ...typed[name], ...each }))
+  return { ...schema, properties: { ...typed, ...named } }
+}
+
+/** Arguments with the changed fields; what nobody touched stays as the model wrote it. */
+function readEdited(args: Approval['arguments'], schema: Schema, texts: Texts): Record<string, unknown> {
+  const isChanged = (name: string) => texts[name] !== undefined && texts[name] !== writeText(args[name])
+  const changed = Object.fromEntries(Object.entries(texts).filter(([name]) => isChanged(name)))
+  const kept = Object.fromEntries(Object.entries(args).filter(([name]) => !isChanged(name)))
+  return { ...kept, ...readFields(schema, changed) }
+}
+
+function writeText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+function mapValues<T, Result>(
+  values: Readonly<Record<string, T>>,
+  map: (value: T, name: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value, name)]))
+}

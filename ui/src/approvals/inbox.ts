@@ -1,0 +1,109 @@
+import { useEffect, useState } from 'preact/hooks'
+import { useLive, useThrottled } from '../live.ts'
+import { RefusedRequest, readKey, requestCompat } from '../play/responses.ts'
+import type { ServerFacts } from '../types.ts'
+
+const ADAPTER = 'ResponsesCompatApiAdapter'
+const REFRESH_MS = 4000
+
+/** Call or question that a person decides. */
+export interface Approval {
+  readonly id: string
+  readonly kind: 'approval' | 'question'
+  readonly response_id: string
+  readonly agent: string
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  readonly message: string | null
+  readonly schema: object | null
+  readonly created_at: number
+  readonly expires_at: number | null
+  readonly status: string
+  readonly decided_by: string | null
+  readonly decided_at: number | null
+  readonly reason: string | null
+  readonly edited_arguments: Readonly<Record<string, unknown>> | null
+  readonly continued_by: string | null
+}
+
+export type Decision =
+  | { readonly decision: 'approve' }
+  | { readonly decision: 'reject'; readonly reason: string }
+  | { readonly decision: 'edit'; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly decision: 'answer'; readonly answer: unknown }
+
+interface Inbox {
+  /** True where the server has an inbox, and lets the page see it. */
+  readonly isOffered: boolean
+  /** The oldest first. */
+  readonly open: readonly Approval[]
+  readonly hasMore: boolean
+}
+
+const NO_INBOX: Inbox = { isOffered: false, open: [], hasMore: false }
+let inbox = NO_INBOX
+const watchers = new Set<(inbox: Inbox) => void>()
+
+/** Inbox as it was read last; `useInboxUpdates` reads it. */
+export function useInbox(): Inbox {
+  const [state, setState] = useState(inbox)
+  useEffect(() => {
+    setState(inbox)
+    watchers.add(setState)
+    return () => watchers.delete(setState)
+  }, [])
+  return state
+}
+
+/** Reads the inbox, and again every few seconds while the page is seen. */
+export function useInboxUpdates(server: ServerFacts | undefined): void {
+  const mayAsk = () =>
+    server?.adapters.includes(ADAPTER) && (!server.adapters_with_key.includes(ADAPTER) || readKey() !== '')
+  const refresh = () => void (mayAsk() && refreshInbox())
+  const refreshSoon = useThrottled(refresh, 150)
+  useLive('runs', (runs) => runs.some(({ status }) => status === 'waiting') && refreshSoon())
+  useEffect(() => {
+    const refreshSeen = () => void (!document.hidden && refresh())
+    refreshSeen()
+    const timer = setInterval(refreshSeen, REFRESH_MS)
+    document.addEventListener('visibilitychange', refreshSeen)
+    return () => {
+      clearInterval(timer)
+      document.removeEventListener('visibilitychange', refreshSeen)
+    }
+  }, [server])
+}
+
+async function refreshInbox(): Promise<void> {
+  try {
+    const response = await requestCompat('/approvals?order=asc&limit=100')
+    const { data, has_more } = (await response.json()) as { data: Approval[]; has_more: boolean }
+    publish({ isOffered: true, open: data, hasMore: has_more })
+  } catch (failure) {
+    // Where the server is away for a while, what was read last stays.
+    if (failure instanceof RefusedRequest && [401, 403, 404].includes(failure.status)) publish(NO_INBOX)
+  }
+}
+
+function publish(next: Inbox): void {
+  inbox = next
+  for (const watcher of watchers) watcher(next)
+}
+
+/**
+ * Decides an approval. Of one that was decided before it tells how.
+ *
+ * @throws Error that says why the decision does not fit
+ */
+export async function decide(id: string, decision: Decision): Promise<Approval> {
+  const path = `/approvals/${encodeURIComponent(id)}`
+  const response = await requestCompat(path, { method: 'POST', body: JSON.stringify(decision) }).catch(
+    (failure: unknown) => {
+      if (failure instanceof RefusedRequest && failure.status === 409) return requestCompat(path)
+      throw failure
+    },
+  )
+  const decided = (await response.json()) as Approval
+  void refreshInbox()
+  return decided
+}
