@@ -21,7 +21,7 @@ export default defineModule({
       default: 6,
       description: 'The latest messages, which are kept as they are.',
     }),
-    prompt: Type.String({ default: PROMPT, description: 'What the model is told to do.' }),
+    prompt: Type.String({ default: PROMPT, description: 'Instruction for the model.' }),
     heading: Type.String({
       default: 'Summary of the conversation so far:',
       description: 'Written above the summary where the conversation shows it.',

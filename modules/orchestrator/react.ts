@@ -58,7 +58,7 @@ export default defineModule({
     }),
     reminder_prompt: Type.String({
       default: REMINDER,
-      description: 'What the model is told when it has kept to no form.',
+      description: 'Reminder to the model when its answer has no valid form.',
     }),
     stop: Type.Array(Type.String({ minLength: 1 }), {
       default: ['\nObservation:'],

@@ -59,7 +59,7 @@ class AgentWatcher implements Watching {
   readonly #codeFolders: readonly string[]
   readonly #folders: readonly string[]
   readonly #timers = new Set<NodeJS.Timeout>()
-  /** Of the project's code: a file that was only touched is no change. */
+  /** Of the project's code: touching a file without changing it has no effect. */
   readonly #hashes = new Map<string, string>()
   readonly #watchedFiles = new Set<string>()
   readonly #awaited = new Set<string>()

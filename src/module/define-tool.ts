@@ -19,7 +19,7 @@ interface ToolOptions<P extends TObject> {
   /** Made with `Type.Object`; the arguments are checked against it, and its defaults filled in, before `execute`. */
   readonly parameters: P
   /**
-   * Does the work. A string is told to the model as it is, any other value as JSON. What it throws is told to the model.
+   * Does the work. Strings are passed to the model verbatim, other values as JSON, errors by their message.
    * `run` is absent only where the tool is called by hand.
    */
   execute(args: Static<P>, run?: Run): unknown

@@ -92,7 +92,7 @@ export function planCopy([path, text]: readonly [path: string, text: string]): P
 }
 
 const ROOT_MARKER = new URL('../../templates/project/modules/index.ts', import.meta.url)
-const MARKER = '// A file with the path of a library module is used instead of it.\nexport {}\n'
+const MARKER = '// A project file with the same path overrides the library module.\nexport {}\n'
 
 /** An `index.ts` for `modules/` and every folder below that has a file. */
 export async function planMarkers(paths: readonly string[]): Promise<PlannedFile[]> {

@@ -58,7 +58,7 @@ export class Agent {
   /**
    * Makes the agent-scoped modules.
    *
-   * @throws AgentError `AGENT_INVALID` naming the module that cannot be made; those made before are disposed
+   * @throws AgentError `AGENT_INVALID` naming the module that failed to load; those created before are disposed
    */
   static async open(blueprint: AgentBlueprint, events: EventListeners, log: Log): Promise<Agent> {
     const { definition, problemAt } = blueprint.source
@@ -70,7 +70,7 @@ export class Agent {
       } catch (cause) {
         await shared.close((message) => log.warn(`${definition.id}: ${message}`))
         const index = definition.modules.findIndex(({ id }) => id === module.id)
-        const subject = `module '${module.id}' (${module.reference}) cannot be made`
+        const subject = `module '${module.id}' (${module.reference}) failed to load`
         const problem = explainFailure(problemAt, ['modules', index], subject, cause)
         throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, cause })
       }

@@ -94,13 +94,13 @@ export const SERVER_OPTIONS: Facts = {
     default: false,
     read: readBoolean,
   },
-  debugMaxMb: number('debug-max-mb', 256, 'What the trace files of one agent may come to, in MiB; the oldest go', {
+  debugMaxMb: number('debug-max-mb', 256, "Maximum size of an agent's trace files in MiB; the oldest are deleted", {
     min: 1,
     max: 1_000_000,
   }),
-  compatApiKey: key('compat-api-key', 'CUSTOM_COMPAT_API_KEY', 'Key that the chat adapter asks for'),
-  mcpApiKey: key('mcp-api-key', 'MCP_API_KEY', 'Key that the MCP adapter asks for'),
-  responsesApiKey: key('responses-api-key', 'RESPONSES_API_KEY', 'Key that the responses adapter asks for'),
+  compatApiKey: key('compat-api-key', 'CUSTOM_COMPAT_API_KEY', 'API key required by the chat adapter'),
+  mcpApiKey: key('mcp-api-key', 'MCP_API_KEY', 'API key required by the MCP adapter'),
+  responsesApiKey: key('responses-api-key', 'RESPONSES_API_KEY', 'API key required by the responses adapter'),
   responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
   store: {
     flag: 'store',

@@ -11,7 +11,7 @@ import { makeProject } from '../support/temp-project.ts'
 
 const read = (file: string) => readFileSync(new URL(`../../${file}`, import.meta.url), 'latin1')
 const { version } = JSON.parse(read('package.json'))
-const MARKER = '// A file with the path of a library module is used instead of it.\nexport {}\n'
+const MARKER = '// A project file with the same path overrides the library module.\nexport {}\n'
 const OFFLINE = ['llm/lib/offline-arguments.ts', 'llm/lib/offline-choice.ts', 'llm/offline.ts']
 
 describe('eject', () => {

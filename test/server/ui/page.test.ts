@@ -93,7 +93,7 @@ describe('the debug UI in a browser', function () {
       'agents/echo.yml',
       'id: echo\ndescription: Says it again\nmodules: [{ id: main, module: ecco }]',
     )
-    await see(page, /The file as it is now is not served/)
+    await see(page, /The current file has errors/)
     await see(page, 'agents/echo.yml:3')
     await page.goto(`${ui.url}/#/`)
     await see(page, 'last good version')

@@ -126,7 +126,7 @@ function LatestProblem({ load }: { load: Load | undefined }) {
   return (
     <Notice
       kind="bad"
-      title={`The file as it is now is not served (${formatTime(load.time)}): the last good version is`}
+      title={`The current file has errors (${formatTime(load.time)}); still serving the last good version`}
     >
       {load.problems.map((problem) => (
         <ProblemText problem={problem} />
