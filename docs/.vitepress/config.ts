@@ -68,6 +68,7 @@ export default defineConfig({
           page('Architecture', 'architecture'),
           page('Live reload', 'hot-reload'),
           page('Benchmarks', 'benchmarks'),
+          page('Proofs', 'proofs'),
         ],
       },
       { text: 'Decisions', collapsed: true, items: decisions },

@@ -134,7 +134,7 @@ describe('a watched agent folder', () => {
         await setTimeout(1)
       }
     })()
-    for (let save = 1; save <= 300; save++) {
+    for (let save = 1; save <= 90; save++) {
       if (save % 3 === 0) await project.remove('agents/a.yml')
       if (save % 3 === 1) {
         await project.write('agents/.a.yml.tmp', agent('a', `${save}`))
@@ -142,7 +142,7 @@ describe('a watched agent folder', () => {
       } else await project.write('agents/a.yml', agent('a', `${save}`))
       await setTimeout(save % 10)
     }
-    await answers('a', '300x')
+    await answers('a', '90x')
     await project.move('agents/a.yml', 'agents/b.yml')
     await eventually(() => expect(host.get('a')?.file).to.equal('agents/b.yml'))
     watching = false

@@ -4,77 +4,24 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import Database from 'libsql'
 import { eventually } from '../../support/eventually.ts'
-import { type Json, makeResponses, openStream, RESPONSES, RESPONSES_PROJECT, textOf } from '../../support/responses.ts'
-import { killRunning, type RunningCli, startCli } from '../../support/run-cli.ts'
+import { proveKills } from '../../support/kill-under-load.ts'
+import { type Json, makeResponses, openStream, RESPONSES, RESPONSES_PROJECT } from '../../support/responses.ts'
+import { type Ask, HEADERS, startResponses } from '../../support/responses-process.ts'
+import { killRunning } from '../../support/run-cli.ts'
 import { closeServers } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
-
-const KEY = 'key-1234'
-const HEADERS = { 'content-type': 'application/json', authorization: `Bearer ${KEY}` }
-const ADAPTERS = ['--adapter', 'ResponsesCompatApiAdapter,ChatCompatApiAdapter', '--port', '0']
 
 describe('what responses survive', () => {
   afterEach(killRunning)
   afterEach(closeServers)
 
-  async function start(cwd: string): Promise<RunningCli & { url: string; ask: Ask }> {
-    const server = startCli(['serve', ...ADAPTERS, '--responses-api-key', KEY], { cwd })
-    const [, address] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
-    const url = `${address}${RESPONSES}`
-    const ask: Ask = async (path, body, method = body ? 'POST' : 'GET') => {
-      const init = body ? { body: JSON.stringify(body) } : {}
-      const reply = await fetch(url + path, { method, headers: HEADERS, ...init })
-      return { status: reply.status, headers: reply.headers, json: (await reply.json()) as Json }
-    }
-    return { ...server, url, ask }
-  }
-
-  it('kill -9 under load: all that was acknowledged is there, whole, and nothing is left in progress', async () => {
-    const { dir } = await makeProject(RESPONSES_PROJECT)
-    const acknowledged: Acknowledged = { records: [], chains: [], backgrounds: [], streams: [] }
-    for (let round = 0; round < 10; round++) {
-      const server = await start(dir)
-      const before = count(acknowledged)
-      const lanes = Array.from({ length: 16 }, (_, lane) => keepAsking(server, lane, acknowledged))
-      await eventually(() => expect(count(acknowledged) - before).to.be.greaterThan(200), 20_000)
-      await server.stop('SIGKILL')
-      await Promise.all(lanes)
-    }
-    expect(count(acknowledged)).to.be.greaterThan(2000)
-    const { ask, url } = await start(dir)
-
-    for (const record of acknowledged.records) expect((await ask(`/${record.id}`)).json).to.deep.equal(record)
-    for (const { last, said } of acknowledged.chains) {
-      const { json } = await ask('', { model: 'talk', input: 'history', previous_response_id: last })
-      expect(JSON.parse(textOf(json)).slice(0, -1)).to.deep.equal(said)
-    }
-    for (const id of acknowledged.backgrounds) expect((await ask(`/${id}`)).json.id).to.equal(id)
-    for (const seen of acknowledged.streams) {
-      const stream = await openStream(`${url}/${seen[0].response.id}?stream=true`, undefined, HEADERS)
-      await stream.done
-      expect(stream.events().slice(0, seen.length)).to.deep.equal(seen)
-    }
-
-    const statuses = new Map<string, number>()
-    const messages = new Set<string>()
-    for (let after = '', more = true; more; ) {
-      const { json: page } = await ask(`?limit=100${after}`)
-      for (const { id, status, error } of page.data) {
-        statuses.set(status, (statuses.get(status) ?? 0) + 1)
-        if (error) messages.add(error.message)
-        expect((await ask(`/${id}/input_items`)).json.data).to.have.length(1)
-      }
-      after = `&after=${page.last_id}`
-      more = page.has_more
-    }
-    expect([...statuses.keys()].sort()).to.deep.equal(['completed', 'failed'])
-    expect([...messages]).to.deep.equal(['The server restarted before the response was complete'])
-  }).timeout(120_000)
+  it('kill -9 under load: all that was acknowledged is there, whole, and nothing is left in progress', () =>
+    proveKills(2)).timeout(60_000)
 
   it('a disk that is full: no false answer, what is there can be read, chat goes on, and it recovers', async function () {
     if (!hasLimits()) this.skip() // prlimit is of Linux.
     const { dir } = await makeProject(RESPONSES_PROJECT)
-    const { ask, pid, url } = await start(dir)
+    const { ask, pid, url } = await startResponses(dir)
     const { json: first } = await ask('', { model: 'talk', input: 'say a' })
     const limit = (bytes: string) => execFileSync('prlimit', ['--pid', String(pid), `--fsize=${bytes}`])
     limit('300000:unlimited')
@@ -171,50 +118,6 @@ describe('what responses survive', () => {
     expect(await last.get(young.id)).to.deep.equal(young)
   })
 })
-
-type Ask = (path: string, body?: object, method?: string) => Promise<{ status: number; headers: Headers; json: Json }>
-
-interface Acknowledged {
-  readonly records: Json[]
-  /** What was said up to a response. */
-  readonly chains: { last: string; said: string[] }[]
-  readonly backgrounds: string[]
-  /** The events that arrived. */
-  readonly streams: Json[][]
-}
-
-function count({ records, backgrounds, streams }: Acknowledged): number {
-  return records.length + backgrounds.length + streams.length
-}
-
-/** Asks one thing after the other until the server is gone, and notes what it has said. */
-async function keepAsking(server: { url: string; ask: Ask }, lane: number, acknowledged: Acknowledged): Promise<void> {
-  const { ask, url } = server
-  const chain = { last: '', said: [] as string[] }
-  try {
-    for (let n = lane; ; n++) {
-      if (n % 4 === 0) {
-        const { status, json } = await ask('', { model: 'talk', input: 'count 3', background: true })
-        if (status === 200) acknowledged.backgrounds.push(json.id)
-      } else if (n % 4 === 1) {
-        const stream = await openStream(url, { model: 'talk', input: `say ${lane} ${n}`, stream: true }, HEADERS)
-        await stream.done
-        if (stream.events().length > 0) acknowledged.streams.push(stream.events())
-      } else {
-        const input = `say ${lane} ${n}`
-        const previous = chain.last === '' ? {} : { previous_response_id: chain.last }
-        const { status, json } = await ask('', { model: 'talk', input, ...previous })
-        if (status !== 200) continue
-        acknowledged.records.push(json)
-        chain.last = json.id
-        chain.said.push(`user: ${input}`, `assistant: ${textOf(json)}`)
-      }
-    }
-  } catch {
-    // It was killed.
-    if (chain.last !== '') acknowledged.chains.push(chain)
-  }
-}
 
 function hasLimits(): boolean {
   try {

@@ -1,0 +1,67 @@
+// Runs the long proofs, test/prove/*.prove.ts, and records their results in docs/proofs.md. `npm run prove` lists them,
+// `npm run prove fuzz` builds and runs one, `npm run prove all` runs them all.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** Tests have limits of their own; this one ends a proof that hangs outside of them. */
+const LIMIT_MS = 15 * 60_000
+const ENDING = '.prove.ts'
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = join(root, 'test/prove')
+const page = join(root, 'docs/proofs.md')
+const [chosen] = process.argv.slice(2)
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith(ENDING))
+  .map((file) => file.slice(0, -ENDING.length))
+
+if (chosen === undefined) for (const name of names) console.log(`${name.padEnd(12)}${describeProof(name)}`)
+else if (chosen === 'all' || names.includes(chosen)) {
+  execFileSync('npm', ['run', 'build', '--silent'], { cwd: root, stdio: 'inherit' })
+  for (const name of chosen === 'all' ? names : [chosen]) prove(name)
+} else fail(`There is no proof '${chosen}'. Choose one of: ${names.join(', ')}, all.`)
+
+/** The first line of a proof is a comment that says what it proves. */
+function describeProof(name) {
+  return readFileSync(join(folder, name + ENDING), 'utf8')
+    .split('\n', 1)[0]
+    .replace(/^\/\/ /, '')
+}
+
+function prove(name) {
+  const startedMs = Date.now()
+  const { status, error } = spawnSync(process.execPath, mochaArguments(name), {
+    cwd: root,
+    stdio: 'inherit',
+    timeout: LIMIT_MS,
+  })
+  const result = status === 0 ? 'passed' : error ? 'timed out' : 'failed'
+  const seconds = Math.round((Date.now() - startedMs) / 1000)
+  record(name, [name, describeProof(name), result, new Date().toISOString().slice(0, 10), commit(), `${seconds} s`])
+  if (result !== 'passed') fail(`The proof '${name}' ${result}.`)
+}
+
+function mochaArguments(name) {
+  const mocha = join(root, 'node_modules/mocha/bin/mocha.js')
+  return [mocha, '--config', 'test/prove/mocharc.cjs', '--spec', `test/prove/${name}${ENDING}`]
+}
+
+/** Replaces the row of a proof, or adds it. */
+function record(name, cells) {
+  const lines = readFileSync(page, 'utf8').trimEnd().split('\n')
+  const rows = lines.filter((line) => line.startsWith('| ') && !line.startsWith(`| ${name} |`)).slice(2)
+  const head = lines.slice(0, lines.findIndex((line) => line.startsWith('| ---')) + 1)
+  writeFileSync(page, `${[...head, ...[...rows, `| ${cells.join(' | ')} |`].sort()].join('\n')}\n`)
+}
+
+function commit() {
+  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
+  const isChanged = git('status', '--porcelain', '--', '.', ':!docs/proofs.md') !== ''
+  return git('rev-parse', '--short', 'HEAD') + (isChanged ? ', with changes' : '')
+}
+
+function fail(message) {
+  console.error(message)
+  process.exitCode = 1
+}

@@ -1,0 +1,161 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { execa } from 'execa'
+import fsExtra from 'fs-extra'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const quiet = { env: { npm_config_loglevel: 'error', npm_config_fund: 'false', npm_config_audit: 'false' } }
+
+/** The package as npm packs it, installed in a folder that holds nothing else. After `npm run build`. */
+export class InstalledPackage implements AsyncDisposable {
+  readonly tarball: string
+  readonly files: readonly string[]
+  readonly dir: string
+  readonly command: string
+  readonly #folder: string
+
+  private constructor(folder: string, tarball: string, files: readonly string[]) {
+    this.#folder = folder
+    this.tarball = tarball
+    this.files = files
+    this.dir = join(folder, 'user')
+    this.command = join(this.dir, 'node_modules/.bin/agent-host')
+  }
+
+  static async create(): Promise<InstalledPackage> {
+    const folder = await mkdtemp(join(tmpdir(), 'agent-host-pack-'))
+    const { stdout } = await execa('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+      cwd: ROOT,
+      ...quiet,
+    })
+    const [packed] = JSON.parse(stdout.slice(stdout.indexOf('[')))
+    const files = packed.files.map(({ path }: { path: string }) => path)
+    const created = new InstalledPackage(folder, join(folder, packed.filename), files)
+    await created.#install()
+    return created
+  }
+
+  async #install(): Promise<void> {
+    const { dir, tarball } = this
+    await mkdir(dir)
+    await execa('npm', ['init', '-y'], { cwd: dir, ...quiet })
+    const { all } = await execa('npm', ['install', tarball], { cwd: dir, all: true, ...quiet })
+    expect(all).not.to.match(/EBADENGINE|deprecated/)
+    await fsExtra.ensureSymlink(join(ROOT, 'node_modules/@types'), join(dir, 'node_modules/@types'))
+  }
+
+  /** Ejects each module into a project of its own, checks its agent, and type-checks them all. */
+  async ejectEachAlone(references: readonly string[]): ReturnType<typeof checkTypes> {
+    const all = join(this.dir, 'each')
+    await execa(this.command, ['init', 'each', '--yes'], { cwd: this.dir })
+    const left = [...references]
+    const takeTurns = async () => {
+      for (let reference = left.shift(); reference; reference = left.shift()) await this.#ejectAlone(reference, all)
+    }
+    await Promise.all([takeTurns(), takeTurns(), takeTurns()])
+    return checkTypes(all)
+  }
+
+  async #ejectAlone(reference: string, all: string): Promise<void> {
+    const { command, dir } = this
+    const project = join(all, 'modules', reference.replace('/', '.'))
+    await fsExtra.copy(join(all, 'tools'), join(project, 'tools'))
+    await writeAgent(project, reference)
+    await execa(command, ['eject', '-m', reference, '-d', project], { cwd: dir })
+    const { agents, problems } = await check(command, project)
+    expect(problems, reference).to.deep.equal([])
+    expect(agents[0]?.modules.find(({ module }) => module === reference)?.source).to.equal('ejected')
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+const LOOP = '  - { id: loop, module: orchestrator/tool-loop }\n'
+const OFFLINE = '  - { id: llm, module: llm/offline }\n'
+const MEMORY =
+  '  - { id: embedder, module: embedder/local }\n  - { id: index, module: memory/exact-index }\n' +
+  '  - { id: memory, module: memory/vector-memory }\n  - { id: tools, module: tools/memory }\n'
+
+/** A handler over two others. */
+function chained(reference: string, more: string): string {
+  const handlers =
+    '  - { id: one, module: echo }\n  - { id: two, module: echo }\n  - { id: stage, module: orchestrator/stage }\n'
+  const links = `exchange:\n  - { module: it, protocol: TextMessageHandler, provider: [one, two] }\n  - { module: __entry__, protocol: TextMessageHandler, provider: it }\n`
+  return `${handlers}  - { id: it, module: ${reference}${more} }\n${OFFLINE}${links}`
+}
+
+/** A model over others. */
+function wrapping(reference: string, provider: string, more = ''): string {
+  const other = '  - { id: other, module: llm/mock, config: { replies: [{ text: hi }] } }\n'
+  const links = `exchange:\n  - { module: it, protocol: LLM, provider: ${provider} }\n  - { module: loop, protocol: LLM, provider: it }\n`
+  return `  - { id: it, module: ${reference}${more} }\n${OFFLINE}${other}${LOOP}${links}`
+}
+
+/** Agents that use a module, by its reference. */
+export const AGENTS: Readonly<Record<string, string>> = {
+  'chunker/token': `${MEMORY}  - { id: it, module: chunker/token }\n${OFFLINE}${LOOP}`,
+  'embedder/local': `${MEMORY}${OFFLINE}${LOOP}`,
+  'embedder/openai': `${MEMORY.replace('embedder/local', 'embedder/openai')}${OFFLINE}${LOOP}`,
+  'memory/exact-index': `${MEMORY}${OFFLINE}${LOOP}`,
+  'memory/vector-memory': `${MEMORY}${OFFLINE}${LOOP}`,
+  'tools/memory': `${MEMORY}${OFFLINE}${LOOP}`,
+  'conversation/windowed': `  - { id: it, module: conversation/windowed }\n${OFFLINE}${LOOP}`,
+  'conversation/summarizing': `  - { id: it, module: conversation/summarizing }\n${OFFLINE}${LOOP}`,
+  'conversation/persistent': `  - { id: it, module: conversation/persistent }\n${OFFLINE}${LOOP}`,
+  'orchestrator/react': `${OFFLINE}  - { id: it, module: orchestrator/react }\n`,
+  'orchestrator/router': chained(
+    'orchestrator/router',
+    ', config: { handlers: [{ name: one, description: x }, { name: two, description: y }] }',
+  ),
+  'orchestrator/pipeline': chained('orchestrator/pipeline', ''),
+  'orchestrator/stage': chained('orchestrator/pipeline', ''),
+  'conversation/history': `  - { id: it, module: conversation/history }\n${OFFLINE}${LOOP}`,
+  echo: '  - { id: it, module: echo }\n',
+  // Their packages are not there: they are made when a run needs them, and not before.
+  'llm/anthropic': `  - { id: it, module: llm/anthropic, scope: instance, config: { model: m } }\n${LOOP}`,
+  'llm/google': `  - { id: it, module: llm/google, scope: instance, config: { model: m } }\n${LOOP}`,
+  'llm/bedrock': `  - { id: it, module: llm/bedrock, scope: instance, config: { model: m, region: us-west-2 } }\n${LOOP}`,
+  'llm/openai': `  - { id: it, module: llm/openai, config: { model: m } }\n${LOOP}`,
+  'llm/ollama': `  - { id: it, module: llm/ollama, config: { model: m } }\n${LOOP}`,
+  'llm/fallback': wrapping('llm/fallback', '[llm, other]'),
+  'llm/combinator': wrapping('llm/combinator', '[llm, other]'),
+  'llm/cassette': wrapping('llm/cassette', 'llm', ', config: { file: tape.jsonl }'),
+  'llm/auto': `  - { id: it, module: llm/auto }\n${LOOP}`,
+  'llm/mock': `  - { id: it, module: llm/mock, scope: agent, config: { replies: [{ text: hi }] } }\n${LOOP}`,
+  'llm/offline': `  - { id: it, module: llm/offline }\n${LOOP}`,
+  'llm/openai-compatible': `  - { id: it, module: llm/openai-compatible, scope: agent, config: { base_url: 'http://127.0.0.1:1/v1', model: m } }\n${LOOP}`,
+  'orchestrator/tool-loop': `${OFFLINE}  - { id: it, module: orchestrator/tool-loop }\n`,
+  'response/collector': `  - { id: it, module: response/collector }\n${OFFLINE}${LOOP}`,
+  'tools/local': `  - { id: it, module: tools/local, config: { files: [tools/example.ts, tools/example.py] } }\n${OFFLINE}${LOOP}`,
+  'tools/mcp': `  - { id: it, module: tools/mcp, config: { connect_timeout: 1, servers: [{ name: none, command: node, args: ['-e', '0'] }] } }\n${OFFLINE}${LOOP}`,
+}
+
+export async function writeAgent(project: string, reference: string): Promise<void> {
+  const id = reference.replace('/', '.')
+  await fsExtra.outputFile(join(project, `agents/${id}.yml`), `id: ${id}\nmodules:\n${AGENTS[reference]}`)
+}
+
+interface Checked {
+  readonly agents: readonly { modules: readonly { module: string; source: string }[] }[]
+  readonly problems: readonly unknown[]
+}
+
+export async function check(command: string, project: string): Promise<Checked> {
+  const { stdout } = await execa(command, ['check', '--json'], { cwd: project, reject: false })
+  return JSON.parse(stdout)
+}
+
+/** How the compiler ends with the sources of a project, and what it says. */
+export async function checkTypes(project: string): Promise<[exitCode: number | undefined, said: string]> {
+  const { stdout, exitCode } = await execa(
+    process.execPath,
+    [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project],
+    { reject: false },
+  )
+  return [exitCode, stdout]
+}
