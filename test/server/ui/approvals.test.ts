@@ -75,7 +75,7 @@ describe('the inbox of the debug UI', function () {
     await next.waitFor()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
-    await see(page, /Results: pay 40 Ann,[^]*refund 7 Bob/)
+    await see(page, /Results: pay 40 Ann,[\s\S]*refund 7 Bob/)
     expect(page.url()).not.to.contain(waiting)
   })
 
