@@ -24,6 +24,7 @@ describe('readDefinition', () => {
       modules: [{ id: 'm', module: 'echo', config: {} }],
       exchange: [],
       toolMetadata: {},
+      runPolicy: { requestOptions: 'allow', isRestartSafe: false, approvalTtl: undefined },
     })
   })
 
@@ -78,6 +79,7 @@ describe('readDefinition', () => {
         { module: 'm', protocol: 'LLM', provider: ['p', 'q'], isList: true, fieldName: 'two' },
       ],
       toolMetadata: {},
+      runPolicy: { requestOptions: 'allow', isRestartSafe: false, approvalTtl: undefined },
     })
   })
 
