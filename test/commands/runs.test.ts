@@ -36,8 +36,8 @@ describe('runs', () => {
       stderr: '',
       stdout: `RUN       STARTED                 AGENT             STATUS          TIME      CALLS  INPUT OR ERROR
 cccc-3    11/14/23, 10:16:40 PM   other             failed        1.50 s          1  Error: no luck
-aabb-2    11/14/23, 10:15:00 PM   other             completed     500 ms          2  second \ufffd[31mquestion
-aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms          2  first question
+aabb-2    11/14/23, 10:15:00 PM   other             completed     500 ms          1  second \ufffd[31mquestion
+aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms          1  first question
 `,
     })
   })
@@ -59,7 +59,7 @@ aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms        
       exitCode: 0,
       stderr: '',
       stdout: `echo  aaaa-1
-completed  500 ms, first text after 250 ms  2 calls, 0 errors
+completed  500 ms, first text after 250 ms  1 call, 0 errors
 input   first question
 output  first question
 

@@ -9,7 +9,6 @@ export function eventOf(facts: Partial<AgentEvent> & Pick<AgentEvent, 'event_typ
     module_id,
     module_class,
     method_name,
-    protocol: null,
     time: 1_700_000_000,
     caller_id: facts.parent_call_id == null ? `agent:${agent_id}` : 'main',
     arguments: null,
@@ -20,7 +19,7 @@ export function eventOf(facts: Partial<AgentEvent> & Pick<AgentEvent, 'event_typ
     entry_point: '__entry__',
     duration_ms: null,
     ...facts,
-  }
+  } as AgentEvent
 }
 
 /** A run of an agent that says what it is told: four events. */
