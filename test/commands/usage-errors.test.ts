@@ -3,7 +3,7 @@ import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const COMMANDS =
-  'Commands: chat, check, completion, dev, doctor, eject, init, mcp, new, run, runs, schema, serve, test, tool'
+  'Commands: approvals, chat, check, completion, dev, doctor, eject, init, mcp, new, run, runs, schema, serve, test, tool'
 const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
@@ -70,7 +70,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['runs', '--limit', '0'], ['Error: --limit must be from 1 to 10000, not 0.']],
   [
     ['runs', '--status', 'odd'],
-    ["Error: --status must be one of running, completed, failed, cancelled, interrupted, not 'odd'."],
+    ["Error: --status must be one of running, completed, waiting, failed, cancelled, interrupted, not 'odd'."],
   ],
   [
     ['eject'],
