@@ -223,7 +223,7 @@ export class Approvals {
 type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
 
 function parseApproval(id: string, text: string): Approval {
-  return parseRow(id, text) as unknown as Approval
+  return parseRow<Approval>(id, text)
 }
 
 function isApprovalId(text: string): boolean {

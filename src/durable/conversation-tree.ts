@@ -176,5 +176,5 @@ export async function removeForgottenTurns(
 }
 
 function parseTurn(id: string, text: string | undefined): StoredTurn | undefined {
-  return text === undefined ? undefined : (parseRow(id, text) as unknown as StoredTurn)
+  return text === undefined ? undefined : parseRow<StoredTurn>(id, text)
 }

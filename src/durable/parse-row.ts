@@ -4,15 +4,16 @@ import { HostError } from '../errors.ts'
 export const ROW_VERSION = 2
 
 /**
- * Parses a row of any version up to this one.
+ * Parses a row of any version up to this one. The version is checked, the fields are not: nobody else writes rows.
  *
+ * @typeParam Row shape of the rows under this key
  * @param id of the run that the row belongs to
  * @throws HostError `RECORD_UNREADABLE` for a row of a newer version, or one that is damaged
  */
-export function parseRow(id: string, text: string): Readonly<Record<string, unknown>> & { readonly version: number } {
+export function parseRow<Row>(id: string, text: string): Row & { readonly version: number } {
   const row = parseObject(id, text)
   const { version = 1 } = row
-  if (typeof version === 'number' && version <= ROW_VERSION) return { ...row, version }
+  if (typeof version === 'number' && version <= ROW_VERSION) return { ...(row as Row), version }
   throw new HostError(
     'RECORD_UNREADABLE',
     `The stored response '${id}' was written by a newer version of agent-host.`,

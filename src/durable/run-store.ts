@@ -86,7 +86,7 @@ export interface Ending {
 
 export interface RunStoreOptions<Facts, Item> {
   /** Reads a row of the first version, which held the record of one client protocol. */
-  readonly upgradeRow: (row: Readonly<Record<string, unknown>>) => RunRow<Facts, Item>
+  readonly upgradeRow: (row: unknown) => RunRow<Facts, Item>
 }
 
 export interface RunRange {
@@ -356,8 +356,8 @@ export class RunStore<Facts, Item> {
   async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
     const [text] = await this.#records.get([rowKey(id)])
     if (text === undefined) return undefined
-    const row = parseRow(id, text)
-    return row.version === 1 ? this.#options.upgradeRow(row) : (row as unknown as RunRow<Facts, Item>)
+    const row = parseRow<RunRow<Facts, Item>>(id, text)
+    return row.version === 1 ? this.#options.upgradeRow(row) : row
   }
 }
 

@@ -19,8 +19,8 @@ interface CallStepV1 {
 }
 
 /** Reads a row of the first version. */
-export function readRowV1(raw: Readonly<Record<string, unknown>>): RunRow<ResponseRecord, InputItem> {
-  const { response, steps, inputs, items, idempotency } = raw as unknown as RowV1
+export function readRowV1(raw: unknown): RunRow<ResponseRecord, InputItem> {
+  const { response, steps, inputs, items, idempotency } = raw as RowV1
   return {
     version: ROW_VERSION,
     id: response.id,
