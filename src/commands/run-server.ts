@@ -16,7 +16,7 @@ export interface ServerProcess {
 
 /** Builds a server, listens, and stays until a signal stops it. */
 export async function runServer(options: ServerOptions, onReady: OnReady = () => {}): Promise<ServerProcess> {
-  const { listAgentFiles } = await import('../host/agent-folder.ts')
+  const { listAgentFiles } = await import('../host/list-agent-files.ts')
   // Nothing is written before the folder is known to be there.
   await listAgentFiles(options.agentDir)
   // Before the agents' code is loaded: it may throw late while the server is still being built.

@@ -1,30 +1,13 @@
-import { createHash } from 'node:crypto'
-import { readdir } from 'node:fs/promises'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { settlesWithin } from '../async.ts'
 import { type DefinitionSource, readDefinition } from '../definition/definition.ts'
 import { AgentError, formatProblem, type Problem } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from './host.ts'
-import { readRegularFile } from './read-regular-file.ts'
-
-/** Outcome of a changed agent file. */
-export interface FileChange {
-  /** Relative to the project. */
-  readonly file: string
-  readonly kind: 'registered' | 'reloaded' | 'removed' | 'rejected'
-  /** Of the agent that is, or stays, in service; of the one that is gone for `removed`. */
-  readonly id?: string
-}
-
-/** A load as it is remembered. */
-export interface LoadRecord extends FileChange {
-  /** Unix time in seconds. */
-  readonly time: number
-  /** Why the file was rejected. */
-  readonly problems: readonly Problem[]
-}
+import { listAgentFiles } from './list-agent-files.ts'
+import { type FileChange, LoadHistory } from './load-history.ts'
+import { type AgentText, readAgentText, readClaim } from './read-agent-file.ts'
 
 /** One agent file as it was last read. */
 interface AgentFile {
@@ -64,8 +47,6 @@ interface Update {
 }
 
 const READS_AT_ONCE = 32
-/** Loads that are remembered, of all files together. */
-const MAX_LOADS = 1000
 
 /**
  * The agent files of a folder, kept in step with a host. Of several files that claim an id, the one in service keeps it;
@@ -76,11 +57,10 @@ const MAX_LOADS = 1000
 export class AgentFolder {
   /** Absolute. */
   readonly dir: string
+  readonly history = new LoadHistory()
   readonly #host: AgentHost
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
-  readonly #loads: LoadRecord[] = []
-  readonly #loadListeners = new Set<() => void>()
   readonly #lateListeners = new Set<(changes: FileChange[]) => void>()
 
   constructor(host: AgentHost, dir: string, log: Log) {
@@ -94,24 +74,9 @@ export class AgentFolder {
     return this.#inOrder().flatMap(({ problems }) => problems)
   }
 
-  /** Returns the loads since the start, latest last. Only the latest are remembered. */
-  loads(): readonly LoadRecord[] {
-    return this.#loads
-  }
-
   /** The text of the version of an agent that is in service; undefined for one that came from no file. */
   textOf(id: string): string | undefined {
     return [...this.#files.values()].find(({ servedId }) => servedId === id)?.servedText
-  }
-
-  /**
-   * Hears that a file was loaded, rejected or removed.
-   *
-   * @returns a function that ends it
-   */
-  onLoad(listener: () => void): () => void {
-    this.#loadListeners.add(listener)
-    return () => this.#loadListeners.delete(listener)
   }
 
   /**
@@ -165,7 +130,7 @@ export class AgentFolder {
     const sorted = [...new Set(paths)].sort()
     for (let first = 0; first < sorted.length; first += READS_AT_ONCE) {
       const batch = sorted.slice(first, first + READS_AT_ONCE)
-      const reads = await Promise.all(batch.map(readText))
+      const reads = await Promise.all(batch.map(readAgentText))
       batch.forEach((path, index) => {
         const read = reads[index]
         if (read) this.#note(path, read, changed)
@@ -179,7 +144,7 @@ export class AgentFolder {
     for (const file of changed) changes.push(...(await this.#load(file, update)))
     for (const id of vacatedIds) changes.push(...(await this.#reassignId(id, patienceMs)))
     const removed = gone.map(({ name, servedId }): FileChange => ({ file: name, kind: 'removed', ...named(servedId) }))
-    for (const change of removed) this.#remember(change)
+    for (const change of removed) this.history.add(change)
     return [...changes, ...removed]
   }
 
@@ -210,25 +175,11 @@ export class AgentFolder {
   }
 
   /** Takes down what was read, if it is news. */
-  #note(path: string, read: ReadText, changed: AgentFile[]): void {
+  #note(path: string, read: AgentText, changed: AgentFile[]): void {
     const known = this.#files.get(path)
-    const hash = createHash('sha256').update(read.text).update(read.problem).digest('base64')
-    if (known?.hash === hash) return
-    const name = relative(this.#host.projectDir, path)
-    const file: AgentFile = known ?? {
-      path,
-      name,
-      hash,
-      text: '',
-      source: undefined,
-      claimedId: undefined,
-      servedId: undefined,
-      servedText: '',
-      problems: [],
-      filesOfRejected: [],
-      load: undefined,
-    }
-    Object.assign(file, { hash, text: read.text, ...readClaim(name, read) })
+    if (known?.hash === read.hash) return
+    const file = known ?? newFile(path, relative(this.#host.projectDir, path))
+    Object.assign(file, { hash: read.hash, text: read.text, ...readClaim(file.name, read) })
     this.#files.set(path, file)
     changed.push(file)
   }
@@ -280,7 +231,7 @@ export class AgentFolder {
       const served = { source: undefined, servedId: id, servedText: file.text, problems: [], filesOfRejected: [] }
       Object.assign(file, served)
       const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
-      this.#remember(change)
+      this.history.add(change)
       return servedId === undefined || servedId === id
         ? [change]
         : [change, ...(await this.#reassignId(servedId, patienceMs))]
@@ -325,14 +276,24 @@ export class AgentFolder {
     const stays = file.servedId === undefined ? '' : `\n  The last good version of '${file.servedId}' stays in service.`
     this.#log.warn(`${problems.map(formatProblem).join('\n')}${advice.join('')}${stays}`)
     const change: FileChange = { file: file.name, kind: 'rejected', ...named(file.servedId) }
-    this.#remember(change, problems)
+    this.history.add(change, problems)
     return change
   }
+}
 
-  #remember(change: FileChange, problems: readonly Problem[] = []): void {
-    this.#loads.push({ ...change, time: Date.now() / 1000, problems })
-    if (this.#loads.length > MAX_LOADS) this.#loads.shift()
-    for (const listener of this.#loadListeners) listener()
+function newFile(path: string, name: string): AgentFile {
+  return {
+    path,
+    name,
+    hash: '',
+    text: '',
+    source: undefined,
+    claimedId: undefined,
+    servedId: undefined,
+    servedText: '',
+    problems: [],
+    filesOfRejected: [],
+    load: undefined,
   }
 }
 
@@ -344,65 +305,4 @@ async function finishes(work: Promise<unknown>, timeoutMs: number): Promise<bool
 
 function named(id: string | undefined): { id?: string } {
   return id === undefined ? {} : { id }
-}
-
-function readClaim(name: string, read: ReadText): Pick<AgentFile, 'source' | 'claimedId' | 'problems'> {
-  const refuse = (problems: readonly Problem[]) => ({ source: undefined, claimedId: undefined, problems })
-  if (read.problem !== '') return refuse([{ file: name, message: read.problem, suggestions: [] }])
-  try {
-    const source = readDefinition(read.text, name)
-    return { source, claimedId: source.definition.id, problems: [] }
-  } catch (error) {
-    if (error instanceof AgentError) return refuse(error.problems)
-    return refuse([{ file: name, message: `The file cannot be read: ${messageOf(error)}`, suggestions: [] }])
-  }
-}
-
-/** The agent files below a folder (absolute paths). Hidden ones, and those of installed packages, are none. */
-export async function listAgentFiles(dir: string): Promise<string[]> {
-  try {
-    const entries = await readdir(dir, { recursive: true, withFileTypes: true })
-    const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
-    return paths.filter((path) => isAgentFile(relative(dir, path))).sort()
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
-    const missing = code === 'ENOENT'
-    const message = missing
-      ? 'is not there'
-      : code === 'ENOTDIR'
-        ? 'is not a folder'
-        : `cannot be read: ${messageOf(cause)}`
-    const suggestions = missing ? ['`agent-host init <name>` makes a project; --agent-dir names another folder.'] : []
-    throw new HostError('PROJECT_INVALID', `The agent folder ${dir} ${message}.`, { cause, suggestions })
-  }
-}
-
-/** @param path relative to the agent folder */
-export function isAgentFile(path: string): boolean {
-  return /\.ya?ml$/.test(path) && !/(^|[\\/])(\.|node_modules[\\/])/.test(path)
-}
-
-interface ReadText {
-  readonly text: string
-  /** Why there is no text; otherwise empty. */
-  readonly problem: string
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-/** `undefined` for a file that is not there. */
-async function readText(path: string): Promise<ReadText | undefined> {
-  let bytes: Buffer
-  try {
-    bytes = await readRegularFile(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
-    return { text: '', problem: `The file cannot be read: ${messageOf(error)}` }
-  }
-  try {
-    return { text: utf8.decode(bytes), problem: '' }
-  } catch {
-    return { text: '', problem: 'The file is not UTF-8 text.' }
-  }
 }

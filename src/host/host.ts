@@ -16,6 +16,7 @@ import type { AgentInfo, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
+import { type RunKind, RunningRuns } from './running-runs.ts'
 
 export interface AgentHostOptions {
   /** The project folder: modules, tools and every relative path belong to it. Default: the working directory. */
@@ -30,9 +31,6 @@ export interface AgentHostOptions {
   /** Time after which a run is aborted. Default: no limit. */
   readonly runTimeoutMs?: number | undefined
 }
-
-/** Interval at which runs are compared with their limit: a timer for each would cost every run, and few reach it. */
-const TIMEOUT_CHECK_MS = 500
 
 /**
  * Time that agents get to dispose their modules after the last run was aborted: one that never ends must not hold up
@@ -62,14 +60,6 @@ export interface Target {
   readonly capabilities: Pick<AgentCapabilities, 'attachments' | 'takesClientTools' | 'takes'>
 }
 
-/** Runs of one kind and their limit. */
-interface RunSlots {
-  readonly limit: number
-  /** Runs whose code has not ended: also those that ignore their abort. */
-  occupied: number
-  readonly observer: RunObserver
-}
-
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
 
@@ -83,13 +73,7 @@ export class AgentHost {
   readonly #log: Log
   readonly #agents = new Map<string, Agent>()
   readonly #listeners: EventListeners
-  /** Runs without an outcome yet, with the time of their start, in that order. */
-  readonly #running = new Map<RunHandle, number>()
-  readonly #slots: RunSlots
-  /** Of their own, so that background runs lock nobody out who waits for an answer. */
-  readonly #backgroundSlots: RunSlots
-  readonly #runTimeoutMs: number
-  #timeoutClock: NodeJS.Timeout | undefined
+  readonly #running: RunningRuns
   readonly #closings = new Set<Promise<void>>()
   readonly #changeListeners = new Set<() => void>()
   readonly #endListeners = new Set<(end: RunEnd) => void>()
@@ -109,9 +93,11 @@ export class AgentHost {
     this.#project = { dir: this.projectDir, environment, loader, code, log }
     this.#log = log
     this.#listeners = new EventListeners(log)
-    this.#slots = this.#makeSlots(maxConcurrentRuns)
-    this.#backgroundSlots = this.#makeSlots(maxBackgroundRuns)
-    this.#runTimeoutMs = runTimeoutMs
+    this.#running = new RunningRuns({
+      limits: { runs: maxConcurrentRuns, 'background runs': maxBackgroundRuns },
+      timeoutMs: runTimeoutMs,
+      onSettled: (describe) => this.#tellRunEnd(describe),
+    })
   }
 
   /**
@@ -252,8 +238,8 @@ export class AgentHost {
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#find(name, separator)
-    const slots = turn.background ? this.#backgroundSlots : this.#slots
-    return this.#begin(slots, (observer) => agent.start(entryPoint, turn, observer))
+    const kind = turn.background ? 'background runs' : 'runs'
+    return this.#begin(kind, (observer) => agent.start(entryPoint, turn, observer))
   }
 
   /**
@@ -276,15 +262,13 @@ export class AgentHost {
     const act = async (provider: T, run: Run) => {
       value = await call.act(provider, run)
     }
-    await this.#begin(this.#slots, (observer) => agent.startCall({ moduleId, protocol, act }, observer)).result
+    await this.#begin('runs', (observer) => agent.startCall({ moduleId, protocol, act }, observer)).result
     return value
   }
 
   /** Aborts a run under way. False when there is none of that id. */
   abort(runId: string, reason?: unknown): boolean {
-    const handle = [...this.#running.keys()].find(({ id }) => id === runId)
-    handle?.abort(reason)
-    return handle !== undefined
+    return this.#running.abort(runId, reason)
   }
 
   /**
@@ -319,7 +303,7 @@ export class AgentHost {
 
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */
   get runningCount(): number {
-    return this.#slots.occupied + this.#backgroundSlots.occupied
+    return this.#running.count
   }
 
   /**
@@ -329,7 +313,7 @@ export class AgentHost {
    */
   async close(drainTimeoutMs = 10_000): Promise<void> {
     this.#closed = true
-    await this.#drain(drainTimeoutMs)
+    await this.#running.drain(drainTimeoutMs)
     for (const agent of this.#agents.values()) this.#retire(agent)
     this.#agents.clear()
     await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
@@ -345,57 +329,13 @@ export class AgentHost {
     return { agent, entryPoint }
   }
 
-  #begin(slots: RunSlots, start: (observer: RunObserver) => RunHandle): RunHandle {
+  #begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
     this.#refuseWhenClosed()
-    if (slots.occupied >= slots.limit) {
-      const kind = slots === this.#backgroundSlots ? 'background runs' : 'runs'
-      throw new HostError('OVERLOADED', `${slots.limit} ${kind} are under way, which is the limit.`)
-    }
-    const handle = start(slots.observer)
-    this.#running.set(handle, Date.now())
-    slots.occupied++
-    this.#watchTimeouts()
-    return handle
+    return this.#running.begin(kind, start)
   }
 
-  #makeSlots(limit: number): RunSlots {
-    const slots: RunSlots = {
-      limit,
-      occupied: 0,
-      observer: {
-        onSettled: (handle, describe) => {
-          this.#running.delete(handle)
-          if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
-        },
-        onFinished: () => {
-          slots.occupied--
-        },
-      },
-    }
-    return slots
-  }
-
-  /** One clock, which stops when nothing runs. */
-  #watchTimeouts(): void {
-    if (this.#timeoutClock || this.#runTimeoutMs === Number.POSITIVE_INFINITY) return
-    this.#timeoutClock = setInterval(() => this.#abortLate(), TIMEOUT_CHECK_MS).unref()
-  }
-
-  #abortLate(): void {
-    const lastMs = Date.now() - this.#runTimeoutMs
-    for (const [run, startedMs] of this.#running) {
-      if (startedMs > lastMs) break
-      run.abort(new HostError('RUN_TIMEOUT', `The run took longer than ${this.#runTimeoutMs / 1000} s.`))
-    }
-    if (this.#running.size > 0) return
-    clearInterval(this.#timeoutClock)
-    this.#timeoutClock = undefined
-  }
-
-  async #drain(timeoutMs: number): Promise<void> {
-    const results = [...this.#running.keys()].map(({ result }) => result)
-    if (await settlesWithin(Promise.allSettled(results), timeoutMs)) return
-    for (const run of this.#running.keys()) run.abort(new HostError('SHUTTING_DOWN', 'The server shuts down.'))
+  #tellRunEnd(describe: () => RunEnd): void {
+    if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
   }
 
   #tellChange(): void {

@@ -4,8 +4,10 @@ import { join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
-import { type AgentFolder, type FileChange, isAgentFile } from './agent-folder.ts'
+import type { AgentFolder } from './agent-folder.ts'
 import type { AgentHost } from './host.ts'
+import { isAgentFile } from './list-agent-files.ts'
+import type { FileChange } from './load-history.ts'
 import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: what comes within this time is one change. */

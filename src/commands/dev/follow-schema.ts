@@ -15,5 +15,5 @@ export function followSchema({ agents, options, app }: AgentServer): void {
   }
   const timer = setTimeout(keep, SCHEMA_AFTER_MS).unref()
   // Each save begins the wait anew.
-  agents.onLoad(() => void timer.refresh())
+  agents.history.onLoad(() => void timer.refresh())
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { readDefinition } from '../../definition/definition.ts'
-import { listAgentFiles } from '../../host/agent-folder.ts'
+import { listAgentFiles } from '../../host/list-agent-files.ts'
 import { listLibrary } from '../../module/load-module.ts'
 import { readItem } from '../../project/library-files.ts'
 

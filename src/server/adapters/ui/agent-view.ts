@@ -1,5 +1,6 @@
-import type { AgentFolder, LoadRecord } from '../../../host/agent-folder.ts'
+import type { AgentFolder } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
+import type { LoadRecord } from '../../../host/load-history.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { writePayload } from '../../../trace/payload.ts'
 import type { Prices } from '../../../trace/prices.ts'
@@ -64,7 +65,7 @@ export class AgentView {
 
   loads(): LoadRecord[] {
     const { file } = this.#info
-    const loads = this.#sources.agents.loads().filter((load) => load.id === this.id || load.file === file)
+    const loads = this.#sources.agents.history.records.filter((load) => load.id === this.id || load.file === file)
     return [...loads].reverse()
   }
 

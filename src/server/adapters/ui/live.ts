@@ -45,7 +45,7 @@ export class LiveUpdates {
   #listen(): void {
     const { host, agents, traces } = this.#sources
     const tellAgents = () => this.#send('agents', () => ({}))
-    this.#stop = [host.onChange(tellAgents), agents.onLoad(tellAgents)]
+    this.#stop = [host.onChange(tellAgents), agents.history.onLoad(tellAgents)]
     if (traces) this.#stop.push(traces.watch((runs) => this.#tellRuns(runs, traces)))
   }
 
