@@ -9,18 +9,33 @@ import type { AgentServer } from './server/server.ts'
 
 export { type Static, Type } from 'typebox'
 export type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
-export { AgentError, type Problem } from './definition/problem.ts'
+export type { LogLevel } from './assembly/project-log.ts'
+export type { JsonObjectSchema, ToolAnnotations, ToolMetadata } from './definition/definition.ts'
+export type { Environment } from './definition/interpolate.ts'
+export { AgentError, type Position, type Problem } from './definition/problem.ts'
 export type { Scope } from './definition/scope.ts'
-export { ERROR_CODES, type ErrorCode, HostError, messageOf } from './errors.ts'
-export { AgentHost, type AgentHostOptions, type RegisterOptions, type RunOptions, type Target } from './host/host.ts'
+export { ERROR_CODES, type ErrorCode, HostError, type HostErrorOptions, messageOf } from './errors.ts'
+export {
+  AgentHost,
+  type AgentHostOptions,
+  type NameSeparator,
+  type RegisterOptions,
+  type RunOptions,
+  type Target,
+} from './host/host.ts'
 export {
   type Dependencies,
   defineModule,
   type Instance,
+  type Intersection,
+  type MaybeDisposable,
   type Module,
   type ModuleContext,
+  type ModuleOptions,
+  type Uses,
 } from './module/define-module.ts'
-export { defineTool, type Tool } from './module/define-tool.ts'
+export { defineTool, type NeedsApproval, type Tool, type ToolOptions } from './module/define-tool.ts'
+export type { ModuleSource } from './module/load-module.ts'
 export { Chunker } from './protocols/chunker.ts'
 export { ConversationHistory } from './protocols/conversation-history.ts'
 export { Embedder } from './protocols/embedder.ts'
@@ -39,26 +54,30 @@ export {
   type Dependency,
   defineProtocol,
   type Many,
+  type MethodName,
   many,
   type Optional,
   optional,
   type Protocol,
+  type Provided,
 } from './protocols/protocol.ts'
 export { type CollectedResponse, Response } from './protocols/response.ts'
 export type { Question, Run, RunOverrides, Usage } from './protocols/run.ts'
 export type { ToolDefinition } from './protocols/tool-definition.ts'
 export { ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
+export type { ModuleCall } from './run/agent.ts'
 export type { AgentEvent, AgentEventListener } from './run/call-event.ts'
 export type { PendingAnswer, PendingCall } from './run/pending-call.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
-export type { AgentInfo, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
+export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
 export type { EventStream, EventStreamOptions, EventStreams } from './server/event-streams.ts'
 export type { ServerOptions } from './server/options.ts'
 export type { AgentServer } from './server/server.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
+export type { AgentDescription, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 
 /**
  * Assembles a server from options; those that are left out have the defaults of `agent-host serve`. The web server is

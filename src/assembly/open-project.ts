@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
+import type { Problem } from '../definition/problem.ts'
 import { AgentFolder } from '../host/agent-folder.ts'
 import { AgentHost } from '../host/host.ts'
 import type { FileChange } from '../host/load-history.ts'
@@ -42,13 +43,11 @@ export interface ProjectParts {
 /** A project with its agents in service. */
 export interface OpenedProject {
   readonly host: AgentHost
-  /** The files that the agents come from. */
-  readonly agents: AgentFolder
-  /** Traces of the agents; only in debug mode. */
-  readonly traces: Traces | undefined
   /** Puts `[redacted]` in the place of the secrets of the environment. */
   readonly redact: Redact
   readonly log: Log
+  /** Problems of the agent files in their current state, in the order of their paths. */
+  problems(): readonly Problem[]
   /**
    * Picks up edits of agent files and project code live, until the project is closed.
    *
@@ -70,9 +69,9 @@ const TRACE_FOLDER = 'debug'
  * nothing behind.
  *
  * @throws HostError `PROJECT_INVALID` without an agent folder, `STORE_UNAVAILABLE` when traces cannot be kept,
- *   `OPTION_INVALID` for telemetry that cannot be started. An invalid agent file is logged, and a problem of `agents`.
+ *   `OPTION_INVALID` for telemetry that cannot be started. An invalid agent file is logged, and one of its `problems`.
  */
-export async function openProject(options: ProjectOptions, parts: ProjectParts = {}): Promise<OpenedProject> {
+export async function openProject(options: ProjectOptions, parts: ProjectParts = {}): Promise<AssembledProject> {
   const { redact = makeRedact(process.env) } = parts
   const { log = await openLog(options, redact) } = parts
   const { projectDir, agentDir, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
@@ -86,7 +85,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
-    return new Project({ host, agents, traces, redact, log }, options, cleanup)
+    return new AssembledProject({ host, agents, traces, redact, log }, options, cleanup)
   } catch (error) {
     await cleanup.run()
     throw error
@@ -105,9 +104,12 @@ async function openTraces(
   return traces
 }
 
-class Project implements OpenedProject {
+/** An opened project with the parts that the server and the commands need beside the public ones. */
+export class AssembledProject implements OpenedProject {
   readonly host: AgentHost
+  /** The files that the agents come from. */
   readonly agents: AgentFolder
+  /** Traces of the agents; only in debug mode. */
   readonly traces: Traces | undefined
   readonly redact: Redact
   readonly log: Log
@@ -116,7 +118,7 @@ class Project implements OpenedProject {
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
-    { host, agents, traces, redact, log }: Pick<OpenedProject, 'host' | 'agents' | 'traces' | 'redact' | 'log'>,
+    { host, agents, traces, redact, log }: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log'>,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
   ) {
@@ -127,6 +129,10 @@ class Project implements OpenedProject {
     this.log = log
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup
+  }
+
+  problems(): readonly Problem[] {
+    return this.agents.problems()
   }
 
   async watch(): Promise<void> {

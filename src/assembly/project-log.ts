@@ -3,8 +3,8 @@ import { type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
 /** A pino logger, which also is what modules and the host write to. */
 export type ServerLog = Logger & Log

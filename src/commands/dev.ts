@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core'
 import { messageOf } from '../errors.ts'
 import { BUILT_IN_ADAPTERS } from '../server/load-adapter.ts'
 import type { ServerOptions } from '../server/options.ts'
-import type { AgentServer } from '../server/server.ts'
+import type { BuiltServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
 import { describeServer, mcpSnippets } from './dev/banner.ts'
 import { followSchema } from './dev/follow-schema.ts'
@@ -53,7 +53,7 @@ export default class Dev extends BaseCommand {
     return readServerFlags((await this.parse(Dev)).flags, DEFAULTS)
   }
 
-  #onReady(server: AgentServer, url: string): void {
+  #onReady(server: BuiltServer, url: string): void {
     this.#server = { options: server.options, url }
     this.#print(describeServer(server, url))
     followSchema(server)

@@ -2,10 +2,10 @@ import { Console } from 'node:console'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { ServerOptions } from '../server/options.ts'
-import type { AgentServer } from '../server/server.ts'
+import type { BuiltServer } from '../server/server.ts'
 
 /** Called with the address whenever requests are answered. */
-export type OnReady = (server: AgentServer, url: string) => void
+export type OnReady = (server: BuiltServer, url: string) => void
 
 /** A server that lives as long as this process. */
 export interface ServerProcess {
@@ -42,7 +42,7 @@ export async function runServer(options: ServerOptions, onReady: OnReady = () =>
   }
 }
 
-async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ server: AgentServer; port: number }> {
+async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ server: BuiltServer; port: number }> {
   const { buildServer } = await import('../server/server.ts')
   const server = await buildServer(options)
   const url = await server.listen()

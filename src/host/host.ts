@@ -9,10 +9,9 @@ import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import { Agent, type ModuleCall } from '../run/agent.ts'
-import type { AgentCapabilities } from '../run/agent-capabilities.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
-import type { AgentInfo, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
+import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
@@ -57,7 +56,7 @@ export interface Target {
   /** `__entry__` for the agent itself. */
   readonly entryPoint: string
   /** Inputs that the entry point takes beside text. */
-  readonly capabilities: Pick<AgentCapabilities, 'attachments' | 'takesClientTools' | 'takes'>
+  readonly capabilities: Capabilities
 }
 
 /** Separator between an agent and its entry point in a name. */

@@ -17,7 +17,9 @@ export interface MaybeDisposable {
   [Symbol.asyncDispose]?(): PromiseLike<void>
 }
 
-type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void ? All : never
+export type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void
+  ? All
+  : never
 
 /** Surroundings of a module. The same for every instance that one version of an agent creates. */
 export interface ModuleContext {
@@ -64,7 +66,7 @@ export interface Module<
   create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
 }
 
-interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
+export interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
   extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments'> {
   readonly description?: string
   readonly uses?: U

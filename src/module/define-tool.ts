@@ -11,9 +11,9 @@ export interface Tool<P extends TObject = TObject> {
 }
 
 /** Tells whether a person has to approve a call before it is executed, for all calls or by their arguments. */
-type NeedsApproval<P extends TObject> = boolean | ((args: Static<P>, run: Run) => boolean | Promise<boolean>)
+export type NeedsApproval<P extends TObject> = boolean | ((args: Static<P>, run: Run) => boolean | Promise<boolean>)
 
-interface ToolOptions<P extends TObject> {
+export interface ToolOptions<P extends TObject> {
   /** Description of the tool's effect and use: the model chooses by it. */
   readonly description: string
   /** Made with `Type.Object`; the arguments are checked against it, and its defaults filled in, before `execute`. */

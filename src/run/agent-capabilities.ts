@@ -2,12 +2,11 @@ import type { Message } from '../protocols/message.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
+import type { Capabilities } from './turn.ts'
 
-/** Abilities of an agent at one of its entry points, beyond text. */
-export class AgentCapabilities {
-  /** Media types of the attachments that it takes, such as `image/*`. */
+/** Checks requests against what an agent takes at one of its entry points. */
+export class AgentCapabilities implements Capabilities {
   readonly attachments: readonly string[]
-  /** True when it passes the tools of a client to its model. */
   readonly takesClientTools: boolean
 
   constructor(attachments: readonly string[], takesClientTools: boolean) {

@@ -105,6 +105,16 @@ export interface AgentInfo extends ToolMetadata {
   readonly modules: readonly ModuleInfo[]
 }
 
+/** Inputs that an agent takes at one of its entry points, beside text. */
+export interface Capabilities {
+  /** Media types of the attachments that it takes, such as `image/*`. */
+  readonly attachments: readonly string[]
+  /** True when it passes the tools of a client to its model. */
+  readonly takesClientTools: boolean
+  /** Tells whether attachments of a media type are among them. */
+  takes(mediaType: string): boolean
+}
+
 export interface ModuleInfo {
   readonly id: string
   /** The module reference. */

@@ -10,10 +10,6 @@ import type { ServerOptions } from './options.ts'
 /** Options that an adapter is built with. */
 export interface AdapterOptions {
   readonly host: AgentHost
-  /** The files that the agents come from. */
-  readonly agents: AgentFolder
-  /** Traces of the agents; only in debug mode. */
-  readonly traces?: Traces | undefined
   /** Puts `[redacted]` in the place of the secrets of the environment. */
   readonly redact: Redact
   readonly options: ServerOptions
@@ -30,6 +26,14 @@ export interface AdapterOptions {
   readonly config: Readonly<Record<string, unknown>>
 }
 
+/** Options of the debug UI, which looks behind the scenes. */
+export interface DebugAdapterOptions extends AdapterOptions {
+  /** The files that the agents come from. */
+  readonly agents: AgentFolder
+  /** Traces of the agents; only in debug mode. */
+  readonly traces?: Traces | undefined
+}
+
 /** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
 export interface Adapter {
   /** True when every request is accepted without a key; logged at start. */
@@ -40,8 +44,8 @@ export interface Adapter {
   checkReady?(): Promise<void>
 }
 
-export interface AdapterClass {
-  new (options: AdapterOptions): Adapter
+export interface AdapterClass<Options = AdapterOptions> {
+  new (options: Options): Adapter
   /** JSON Schema of the adapter's own options; defaults are filled in, and texts converted. */
   readonly config?: TObject
 }

@@ -7,13 +7,16 @@ import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError } from '../errors.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { checkPackageApi, packageNameOf } from '../module/project-packages.ts'
-import type { AdapterClass } from './adapter.ts'
+import type { AdapterClass, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import type { ServerOptions } from './options.ts'
 
+/** Adapters may look behind the scenes; those of other people are not told that they can. */
+type AnyAdapterClass = AdapterClass<DebugAdapterOptions>
+
 /** A built-in adapter: loaded only when it is named. */
 interface BuiltIn {
-  readonly load: () => Promise<AdapterClass>
+  readonly load: () => Promise<AnyAdapterClass>
   /** The key that the options hold for it. */
   readonly apiKey?: (options: ServerOptions) => string | undefined
 }
@@ -40,7 +43,7 @@ export const BUILT_IN_ADAPTERS: readonly string[] = Object.keys(BUILT_IN)
 
 export interface LoadedAdapter {
   readonly name: string
-  readonly Adapter: AdapterClass
+  readonly Adapter: AnyAdapterClass
   readonly apiKey: string | undefined
   /** Its own options, checked. */
   readonly config: Readonly<Record<string, unknown>>
@@ -144,6 +147,6 @@ function notFound(path: string, suggestions: string[]): HostError {
   return new HostError('ADAPTER_NOT_FOUND', `The adapter '${path}' was not found.`, { suggestions })
 }
 
-function isAdapterClass(value: unknown): value is AdapterClass {
+function isAdapterClass(value: unknown): value is AnyAdapterClass {
   return typeof value === 'function' && typeof value.prototype?.adapt === 'function'
 }

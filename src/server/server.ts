@@ -4,15 +4,16 @@ import type { Socket } from 'node:net'
 import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { type OpenedProject, openProject } from '../assembly/open-project.ts'
+import { type AssembledProject, openProject } from '../assembly/open-project.ts'
 import { openLog, type ServerLog } from '../assembly/project-log.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
+import type { Problem } from '../definition/problem.ts'
 import { formatPath } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { makeRedact } from '../trace/redact.ts'
-import type { Adapter, AdapterOptions } from './adapter.ts'
+import type { Adapter, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { trackMethods } from './allowed-methods.ts'
@@ -32,8 +33,9 @@ import { limitWrongKeys } from './wrong-keys.ts'
 export interface AgentServer {
   readonly app: FastifyInstance
   readonly host: AgentHost
-  readonly agents: AgentFolder
   readonly options: ServerOptions
+  /** Problems of the agent files in their current state, in the order of their paths. */
+  problems(): readonly Problem[]
   /**
    * Starts to listen, and to pick up edits live. When that fails, the server is closed.
    *
@@ -50,6 +52,12 @@ export interface AgentServer {
   handle(request: IncomingMessage, response: ServerResponse): void
   /** Takes no new work, waits for what runs (`drainTimeout`), gives every stream its last frame, and closes. */
   close(): Promise<void>
+}
+
+/** A server with the part that `dev` needs beside the public ones. */
+export interface BuiltServer extends AgentServer {
+  /** The files that the agents come from. */
+  readonly agents: AgentFolder
 }
 
 const DEBUG_UI = 'UiApiAdapter'
@@ -72,7 +80,7 @@ const LAST_FRAME_MS = 1000
  *
  * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
  */
-export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<AgentServer> {
+export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<BuiltServer> {
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
@@ -122,7 +130,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 async function assemble(
   app: FastifyInstance,
   options: ServerOptions,
-  project: OpenedProject,
+  project: AssembledProject,
   loaded: readonly LoadedAdapter[],
   describeFailure: DescribeFailure,
 ): Promise<void> {
@@ -159,7 +167,7 @@ async function serveMetrics(
 }
 
 /** New requests are refused, running work ends or is aborted, and every stream gets its last frame before it is cut. */
-function drainOnClose(app: FastifyInstance, project: OpenedProject, streams: EventStreams): void {
+function drainOnClose(app: FastifyInstance, project: AssembledProject, streams: EventStreams): void {
   let isDraining = false
   app.addHook('onRequest', (_request, _reply, done) => {
     done(isDraining ? new HostError('SHUTTING_DOWN', 'The server shuts down.') : undefined)
@@ -172,10 +180,11 @@ function drainOnClose(app: FastifyInstance, project: OpenedProject, streams: Eve
   })
 }
 
-function toServer(app: FastifyInstance, options: ServerOptions, project: OpenedProject): AgentServer {
+function toServer(app: FastifyInstance, options: ServerOptions, project: AssembledProject): BuiltServer {
   return {
     app,
     host: project.host,
+    problems: () => project.problems(),
     agents: project.agents,
     options,
     watch: () => project.watch(),
@@ -314,7 +323,7 @@ async function addAdapters(
   app: FastifyInstance,
   options: ServerOptions,
   loaded: readonly LoadedAdapter[],
-  shared: Omit<AdapterOptions, 'options' | 'log' | 'apiKey' | 'config'>,
+  shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'apiKey' | 'config'>,
 ): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
   for (const { name, Adapter, apiKey, config } of loaded) {

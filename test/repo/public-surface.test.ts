@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { type Declaration, type ExportNamedDeclaration, parseSync } from '@swc/core'
+import { type Declaration, type ExportNamedDeclaration, type ModuleItem, parseSync } from '@swc/core'
 import { expect } from 'chai'
 
 const LIST = new URL('public-surface.txt', import.meta.url)
@@ -20,6 +20,12 @@ describe('the public surface', () => {
     expect(listExports(INDEX)).to.deep.equal(listed)
   })
 
+  it('is whole: no exported declaration names a type that cannot be imported', () => {
+    const exported = new Set(listed.map((line) => line.split(':')[0] ?? ''))
+    const hidden = [...exportsByFile(INDEX)].flatMap(([file, names]) => hiddenIn(file, names, exported))
+    expect(hidden).to.deep.equal([])
+  })
+
   it('is at run time the values of that list', async () => {
     const values = listed.filter((line) => VALUE.test(line) && !line.includes(': type of '))
     const exported = await import(new URL('index.js', INDEX).href)
@@ -37,8 +43,7 @@ function listExports(file: URL): string[] {
 }
 
 function exportsOf(file: URL): Export[] {
-  const { body } = parseSync(readFileSync(file, 'utf8'), { syntax: 'typescript', target: 'es2022' })
-  return body.flatMap((item) => {
+  return bodyOf(file).flatMap((item) => {
     if (item.type === 'ExportDeclaration') return declarationsOf(item.declaration)
     if (item.type === 'ExportNamedDeclaration') return reexportsOf(item, file)
     if (item.type.startsWith('Export')) throw new Error(`${file}: ${item.type} cannot be listed`)
@@ -53,7 +58,7 @@ function reexportsOf({ specifiers, source, typeOnly }: ExportNamedDeclaration, f
     const name = (exported ?? orig).value
     const isType = typeOnly || isTypeOnly
     if (!source.value.startsWith('.')) return [name, `${isType ? 'type' : 'value'} of ${source.value}`]
-    const kinds = kindsOf(orig.value, new URL(source.value.replace(/\.[jt]s$/, '.d.ts'), file))
+    const kinds = kindsOf(orig.value, toDeclaration(source.value, file))
     return [name, isType && VALUE.test(kinds) ? `type of ${kinds}` : kinds]
   })
 }
@@ -71,4 +76,60 @@ function declarationsOf(declaration: Declaration): Export[] {
     return declaration.declarations.map(({ id }) => [id.type === 'Identifier' ? id.value : id.type, kind])
   const { value } = 'identifier' in declaration ? declaration.identifier : declaration.id
   return [[value, kind]]
+}
+
+/** Names that the index exports, by the declaration file that holds them. */
+function exportsByFile(index: URL): Map<string, string[]> {
+  const files = new Map<string, string[]>()
+  for (const item of bodyOf(index)) {
+    if (item.type === 'ExportDeclaration') files.set(index.href, [...(files.get(index.href) ?? []), ...ownNames(item)])
+    if (item.type !== 'ExportNamedDeclaration' || !item.source?.value.startsWith('.')) continue
+    const { href } = toDeclaration(item.source.value, index)
+    const names = item.specifiers.flatMap((specifier) => ('orig' in specifier ? [specifier.orig?.value ?? ''] : []))
+    files.set(href, [...(files.get(href) ?? []), ...names])
+  }
+  return files
+}
+
+/** Types of this project that exported declarations of a file name, and that are not exported: `Agent in host.d.ts`. */
+function hiddenIn(file: string, names: readonly string[], exported: ReadonlySet<string>): string[] {
+  const body = bodyOf(new URL(file))
+  const own = body.flatMap(ownNames)
+  const declarations = body.filter(
+    (item) => item.type === 'ExportDeclaration' && ownNames(item).some((name) => names.includes(name)),
+  )
+  const hidden = new Set(declarations.flatMap(namedTypes).filter((name) => own.includes(name) && !exported.has(name)))
+  return [...hidden].map((name) => `${name} in ${file.split('/').at(-1)}`)
+}
+
+/** Names that a file declares, or imports from this project. */
+function ownNames(item: ModuleItem): string[] {
+  if (item.type === 'ImportDeclaration')
+    return item.source.value.startsWith('.') ? item.specifiers.map(({ local }) => local.value) : []
+  if (item.type === 'ExportDeclaration') return declarationsOf(item.declaration).map(([name]) => name)
+  return 'id' in item && item.id && 'value' in item.id ? [item.id.value] : []
+}
+
+/** First words of the type references, type queries and heritage clauses below a node. */
+function namedTypes(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return []
+  const below = Object.values(node).flatMap(namedTypes)
+  const { type, typeName, expression, exprName } = node as Record<string, unknown>
+  if (type === 'TsTypeReference') return [firstWord(typeName), ...below]
+  if (type === 'TsExpressionWithTypeArguments') return [firstWord(expression), ...below]
+  if (type === 'TsTypeQuery') return [firstWord(exprName), ...below]
+  return below
+}
+
+function firstWord(name: unknown): string {
+  const { left, value } = name as { left?: unknown; value?: string }
+  return left === undefined ? (value ?? '') : firstWord(left)
+}
+
+function bodyOf(file: URL): ModuleItem[] {
+  return parseSync(readFileSync(file, 'utf8'), { syntax: 'typescript', target: 'es2022' }).body
+}
+
+function toDeclaration(source: string, from: URL): URL {
+  return new URL(source.replace(/\.[jt]s$/, '.d.ts'), from)
 }

@@ -1,6 +1,6 @@
-import { type AgentServer, buildServer } from 'agent-host'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { chromiumPath, launchBrowser, NO_BROWSER, openPage, type WatchedPage } from './browser.ts'
 import { chat } from './server.ts'
 import { makeProject, type TempProject } from './temp-project.ts'
@@ -53,7 +53,7 @@ export default defineModule({ name: 'Planner', provides: [TextMessageHandler], u
 /** A server in debug mode and a browser for the tests of a suite: anew for each test, but for the browser. */
 export class DebugUi {
   project!: TempProject
-  server!: AgentServer
+  server!: BuiltServer
   /** Where pages look for it; a test may put something in between. */
   url = ''
   #browser: Browser | undefined

@@ -1,4 +1,5 @@
-import { type AgentServer, buildServer, type ServerOptions } from 'agent-host'
+import type { ServerOptions } from 'agent-host'
+import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { makeProject, type TempProject } from './temp-project.ts'
 
 export const AGENTS = {
@@ -39,13 +40,13 @@ export function probeSeen(): string[] {
   return globals.probeSeen
 }
 
-const open: AgentServer[] = []
+const open: BuiltServer[] = []
 
 /** A server with the chat adapter over a temporary project; closed by {@link closeServers}. */
 export async function makeServer(
   options: Partial<ServerOptions> = {},
   files: Readonly<Record<string, string>> = {},
-): Promise<AgentServer & { project: TempProject }> {
+): Promise<BuiltServer & { project: TempProject }> {
   const project = await makeProject({ ...AGENTS, ...files })
   const server = await buildServer({
     projectDir: project.dir,

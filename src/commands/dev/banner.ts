@@ -15,14 +15,14 @@ const ENDPOINTS = [
 ]
 
 /** Lines that `dev` prints when it is ready: addresses, agents, and a request to try. */
-export function describeServer({ options, host, agents: folder }: AgentServer, url: string): string[] {
+export function describeServer({ options, host, problems }: AgentServer, url: string): string[] {
   const agents = host.list()
   return [
     '',
     `agent-host is ready at ${url}`,
     ...listEndpoints(options, url),
     '',
-    ...describeAgents(agents, folder.problems().length),
+    ...describeAgents(agents, problems().length),
     ...listEjected(agents),
     '',
     'Edits in agents/, modules/ and tools/ are live; .env is read at start.',

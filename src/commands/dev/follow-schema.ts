@@ -1,12 +1,12 @@
 import { messageOf } from '../../errors.ts'
 import { SCHEMA_FILE } from '../../project/schema-file.ts'
-import type { AgentServer } from '../../server/server.ts'
+import type { BuiltServer } from '../../server/server.ts'
 
 /** Saves come in groups. */
 const SCHEMA_AFTER_MS = 300
 
 /** Keeps what editors know of agent files in step with the modules that there are. */
-export function followSchema({ agents, options, app }: AgentServer): void {
+export function followSchema({ agents, options, app }: BuiltServer): void {
   const keep = async () => {
     const { keepSchema } = await import('../../project/keep-schema.ts')
     await keepSchema(options.projectDir).catch((error: unknown) => {

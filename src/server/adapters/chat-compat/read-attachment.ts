@@ -1,10 +1,7 @@
 import { HostError } from '../../../errors.ts'
-import type { Target } from '../../../host/host.ts'
 import type { Attachment } from '../../../protocols/message.ts'
 import { readDataUrl } from '../../data-url.ts'
 import type { ContentPart } from './schema.ts'
-
-export type Capabilities = Target['capabilities']
 
 /** Reads the attachment of a part; undefined for a type that is not known. */
 export function readAttachment(part: ContentPart, path: string): Attachment | undefined {

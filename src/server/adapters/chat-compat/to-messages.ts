@@ -1,6 +1,7 @@
 import { HostError } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
-import { type Capabilities, readAttachment } from './read-attachment.ts'
+import type { Capabilities } from '../../../run/turn.ts'
+import { readAttachment } from './read-attachment.ts'
 import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from './schema.ts'
 
 /**

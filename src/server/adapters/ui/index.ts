@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Prices } from '../../../trace/prices.ts'
-import type { Adapter, AdapterOptions } from '../../adapter.ts'
+import type { Adapter, DebugAdapterOptions } from '../../adapter.ts'
 import { adapterName } from '../../adapter-name.ts'
 import { logFailure } from '../../error-replies.ts'
 import { makeGraphqlRoute } from './graphql.ts'
@@ -15,9 +15,9 @@ const MAX_QUERY_BYTES = 64 * 1024
 /** The debug UI: a page, and the GraphQL API that it asks. */
 export class UiApiAdapter implements Adapter {
   readonly isOpen = true
-  readonly #options: AdapterOptions
+  readonly #options: DebugAdapterOptions
 
-  constructor(options: AdapterOptions) {
+  constructor(options: DebugAdapterOptions) {
     this.#options = options
   }
 

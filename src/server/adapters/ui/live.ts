@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
-import type { AdapterOptions } from '../../adapter.ts'
+import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { askerOf } from './graphql.ts'
 
 const KEEP_ALIVE_MS = 15_000
 
-type LiveSources = Pick<AdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
+type LiveSources = Pick<DebugAdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
 
 /**
  * News for the page as server-sent events: `runs` with those that have begun, gone on or ended, `agents` when an agent
