@@ -59,6 +59,7 @@ export default defineConfig({
           page('Chat completions', 'chat'),
           page('Responses API', 'responses'),
           page('MCP', 'mcp'),
+          page('OpenAPI', 'openapi'),
           page('Errors', 'errors'),
         ],
       },

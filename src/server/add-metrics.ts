@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
+import { Type } from 'typebox'
 import type { AgentHost } from '../host/host.ts'
 import { addGauge } from '../telemetry/add-gauge.ts'
 import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import { RunMetrics } from '../telemetry/run-metrics.ts'
 import type { EventStreams } from './event-streams.ts'
+import { makeDescribe } from './openapi/describe-route.ts'
 
 /**
  * Adds `GET /metrics` in the text format of Prometheus.
@@ -20,7 +22,7 @@ export async function addMetrics(app: FastifyInstance, host: AgentHost, streams:
   // Not before: a server that cannot be built would leave it behind.
   app.addHook('onReady', async () => void delay.enable())
   const stopListening = host.onRunEnd((end) => runs.add(end))
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', describe(METRICS), async (_request, reply) => {
     runs.forgetRemovedAgents()
     return reply.type(registry.contentType).send(await registry.metrics())
   })
@@ -28,6 +30,14 @@ export async function addMetrics(app: FastifyInstance, host: AgentHost, streams:
     stopListening()
     delay.disable()
   }
+}
+
+const describe = makeDescribe({ tag: 'Server', errors: [] })
+
+const METRICS = {
+  operationId: 'getMetrics',
+  summary: 'Metrics in the text format of Prometheus',
+  answers: { 200: { description: 'The metrics.', content: { 'text/plain': Type.String() } } },
 }
 
 function addServerMetrics(

@@ -25,6 +25,7 @@ import { checkHost, isLoopback, refuseTwoHosts } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
 import { limitSockets } from './limit-sockets.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
+import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
 import { answerProbes, isProbe } from './probes.ts'
 import { limitWrongKeys } from './wrong-keys.ts'
@@ -148,6 +149,7 @@ async function assemble(
   if (isLoopback(options.host) || allowedHosts.length > 0) app.addHook('onRequest', checkHost(allowedHosts))
   await addCors(app, options.corsOrigins)
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
+  await serveOpenapi(app)
   if (options.metrics) await serveMetrics(app, options, host, streams)
   const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))

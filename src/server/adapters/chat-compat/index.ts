@@ -11,6 +11,7 @@ import { serveDialects } from '../../serve-dialects.ts'
 import { startTurn, streamAnswer } from '../../serve-turn.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { type Answer, type Completion, toCompletion } from './completion.ts'
+import { describeChat } from './describe-chat.ts'
 import { eventToContent } from './event-to-content.ts'
 import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
 import { ChatCompletion, ChatRequest, DescribedModelList, ModelList } from './schema.ts'
@@ -51,10 +52,12 @@ export class ChatCompatApiAdapter implements Adapter {
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
     const routes = scope.withTypeProvider<TypeBoxTypeProvider>()
-    this.#addModels(scope, dialect)
+    const describe = describeChat(dialect, !this.isOpen)
+    this.#addModels(scope, dialect, describe)
     routes.post(
       '/chat/completions',
       {
+        ...describe('createChatCompletion'),
         schema: { body: ChatRequest, response: { 200: ChatCompletion } },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
@@ -62,11 +65,11 @@ export class ChatCompatApiAdapter implements Adapter {
     )
   }
 
-  #addModels(scope: FastifyInstance, { isExtended }: Dialect): void {
+  #addModels(scope: FastifyInstance, { isExtended }: Dialect, describe: ReturnType<typeof describeChat>): void {
     const schema = { response: { 200: isExtended ? DescribedModelList : ModelList } }
     const list = isExtended ? listDescribedModels : listModels
-    scope.get('/models', { schema }, () => ({ object: 'list', data: list(this.#host) }))
-    scope.get<{ Params: { '*': string } }>('/models/*', ({ params: { '*': name } }, reply) => {
+    scope.get('/models', { ...describe('listModels'), schema }, () => ({ object: 'list', data: list(this.#host) }))
+    scope.get<{ Params: { '*': string } }>('/models/*', describe('getModel'), ({ params: { '*': name } }, reply) => {
       if (isExtended) return describeModel(this.#host, name)
       return this.#host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
     })

@@ -132,6 +132,33 @@ export const ChatCompletion = Type.Object({
 })
 export type ChatCompletion = Static<typeof ChatCompletion>
 
+/** Data of one event of a streamed completion. */
+export const ChatCompletionChunk = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('chat.completion.chunk'),
+  created: Type.Integer(),
+  model: Type.String(),
+  /** Empty in the chunk of the usage. */
+  choices: Type.Array(
+    Type.Object({
+      index: Type.Integer(),
+      delta: Type.Object({
+        role: Type.Optional(Type.Literal('assistant')),
+        content: Type.Optional(Type.String()),
+        reasoning_content: Type.Optional(Type.String()),
+        tool_calls: Type.Optional(Type.Array(Type.Object({ index: Type.Integer(), ...AnsweredCall.properties }))),
+      }),
+      finish_reason: Type.Union([FinishReason, Type.Null()]),
+    }),
+  ),
+  usage: Type.Optional(ChatCompletion.properties.usage),
+})
+
+/** Last event but `[DONE]` of a stream that fails. */
+export const StreamError = Type.Object({
+  error: Type.Object({ message: Type.String(), type: Type.String(), code: Type.String() }),
+})
+
 export const ModelEntry = Type.Object({
   id: Type.String(),
   object: Type.Literal('model'),
@@ -141,7 +168,7 @@ export const ModelEntry = Type.Object({
 export type ModelEntry = Static<typeof ModelEntry>
 
 /** Entry under `/v1`: what the agent is for, and what it takes beside text. */
-const DescribedModel = Type.Object({
+export const DescribedModel = Type.Object({
   ...ModelEntry.properties,
   description: Type.String(),
   capabilities: Type.Object({

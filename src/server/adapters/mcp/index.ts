@@ -8,6 +8,7 @@ import { DETAILS } from '../../error-replies.ts'
 import { parseJson } from '../../json-body.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
+import { describeMcp } from './describe-mcp.ts'
 import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
 import {
   failure,
@@ -58,7 +59,7 @@ export class McpApiAdapter implements Adapter {
       )
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
-    app.post('/mcp', (request, reply) => this.#answer(request, reply))
+    app.post('/mcp', describeMcp(!this.isOpen), (request, reply) => this.#answer(request, reply))
   }
 
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {

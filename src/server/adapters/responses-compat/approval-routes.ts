@@ -5,6 +5,7 @@ import type { Approval, Approvals } from '../../../durable/approvals.ts'
 import { HostError } from '../../../errors.ts'
 import type { PendingAnswer } from '../../../run/pending-call.ts'
 import { requireOwnOrigin } from '../../own-origin.ts'
+import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
 import { type Query, readOneOf, readPageQuery } from './read-query.ts'
 
@@ -29,23 +30,26 @@ export interface ApprovalRoutesOptions {
   readonly approvals: () => Approvals
   /** Goes on with the run that waited, once everything it waits for is decided; gives the id of the new response. */
   readonly goOn: (runId: string) => Promise<string | null>
+  readonly describe: Describe
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn }: ApprovalRoutesOptions): void {
-  const guarded = { onRequest: requireOwnOrigin }
-  scope.get<{ Querystring: Query }>('/approvals', guarded, async ({ query }) => {
+export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, describe }: ApprovalRoutesOptions): void {
+  const guarded = (operation: Parameters<Describe>[0]) => ({ ...describe(operation), onRequest: requireOwnOrigin })
+  scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async ({ query }) => {
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)
     const { approvals: found, hasMore } = await approvals().list({ onlyOpen, limit, order, after })
     return toPage(found.map(toView), hasMore)
   })
-  scope.get<ById>('/approvals/:id', guarded, async ({ params }) => toView(await approvals().get(params.id)))
+  scope.get<ById>('/approvals/:id', guarded('getApproval'), async ({ params }) =>
+    toView(await approvals().get(params.id)),
+  )
   scope
     .withTypeProvider<TypeBoxTypeProvider>()
     .post(
       '/approvals/:id',
-      { ...guarded, schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
+      { ...guarded('decideApproval'), schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
       async (request) => {
         const { id } = request.params
         const decided = await approvals().decide(id, toAnswer(request.body), deciderOf(request))

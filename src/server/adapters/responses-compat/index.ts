@@ -25,6 +25,7 @@ import { addApprovalRoutes } from './approval-routes.ts'
 import { continueConversation } from './continue.ts'
 import { beginRecord, toInputItems } from './convert.ts'
 import { DecidedRuns } from './decided-runs.ts'
+import { describeResponses } from './describe-responses.ts'
 import { EventWriter } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
 import { RESPONSE_PREFIX } from './ids.ts'
@@ -73,24 +74,33 @@ export class ResponsesCompatApiAdapter implements Adapter {
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 
-  #addRoutes(scope: FastifyInstance, { isExtended }: Dialect): void {
-    if (isExtended) {
+  #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
+    const describe = describeResponses(dialect, !this.isOpen)
+    if (dialect.isExtended) {
       scope.addHook('preSerialization', (_request, _reply, payload, done) => done(null, toExtendedPayload(payload)))
     }
-    scope
-      .withTypeProvider<TypeBoxTypeProvider>()
-      .post(
-        '/responses',
-        { schema: { body: CreateRequest }, preValidation: (request, _reply, done) => done(findMissing(request.body)) },
-        (request, reply) => this.#create(request.body, request, reply),
-      )
-    scope.get<ById>('/responses/:id', (request, reply) => this.#get(request, reply))
-    scope.delete<ById>('/responses/:id', ({ params }) => this.#delete(params.id))
-    scope.post<ById>('/responses/:id/cancel', ({ params }) => this.#cancel(params.id))
-    scope.get<ById>('/responses/:id/input_items', ({ params, query }) => this.#listItems(params.id, query))
-    addApprovalRoutes(scope, { approvals: () => this.#runs.approvals, goOn: (runId) => this.#decided.goOn(runId) })
+    scope.withTypeProvider<TypeBoxTypeProvider>().post(
+      '/responses',
+      {
+        ...describe('createResponse'),
+        schema: { body: CreateRequest },
+        preValidation: (request, _reply, done) => done(findMissing(request.body)),
+      },
+      (request, reply) => this.#create(request.body, request, reply),
+    )
+    scope.get<ById>('/responses/:id', describe('getResponse'), (request, reply) => this.#get(request, reply))
+    scope.delete<ById>('/responses/:id', describe('deleteResponse'), ({ params }) => this.#delete(params.id))
+    scope.post<ById>('/responses/:id/cancel', describe('cancelResponse'), ({ params }) => this.#cancel(params.id))
+    scope.get<ById>('/responses/:id/input_items', describe('listInputItems'), ({ params, query }) =>
+      this.#listItems(params.id, query),
+    )
+    addApprovalRoutes(scope, {
+      approvals: () => this.#runs.approvals,
+      goOn: (runId) => this.#decided.goOn(runId),
+      describe,
+    })
     // Without a key anybody could read what everybody said.
-    if (!this.isOpen) scope.get<ById>('/responses', ({ query }) => this.#list(query))
+    if (!this.isOpen) scope.get<ById>('/responses', describe('listResponses'), ({ query }) => this.#list(query))
   }
 
   async checkReady(): Promise<void> {

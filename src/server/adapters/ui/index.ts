@@ -3,6 +3,7 @@ import { Prices } from '../../../trace/prices.ts'
 import type { Adapter, DebugAdapterOptions } from '../../adapter.ts'
 import { adapterName } from '../../adapter-name.ts'
 import { logFailure } from '../../error-replies.ts'
+import { describeUi } from './describe-ui.ts'
 import { makeGraphqlRoute } from './graphql.ts'
 import { LiveUpdates } from './live.ts'
 import { makeMutations } from './mutations.ts'
@@ -28,8 +29,12 @@ export class UiApiAdapter implements Adapter {
     const sources = { host, agents, traces, redact, prices, development, adapters: this.#adapters() }
     const root = { ...makeQueries(sources), ...makeMutations(sources) }
     const live = new LiveUpdates({ host, agents, traces, streams, prices })
-    app.post('/api/ui/graphql', { bodyLimit: MAX_QUERY_BYTES }, makeGraphqlRoute(root, logFailure))
-    app.get('/api/ui/live', (request, reply) => live.open(request, reply))
+    app.post(
+      '/api/ui/graphql',
+      { ...describeUi('queryGraphql'), bodyLimit: MAX_QUERY_BYTES },
+      makeGraphqlRoute(root, logFailure),
+    )
+    app.get('/api/ui/live', describeUi('followLive'), (request, reply) => live.open(request, reply))
     await servePage(app)
   }
 

@@ -1,0 +1,126 @@
+import swagger, { type FastifyDynamicSwaggerOptions, type SwaggerTransform } from '@fastify/swagger'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import type { TSchema } from 'typebox'
+import { VERSION } from '../../version.ts'
+import { type DescribedRoute, json, type KeyOwner, makeDescribe, type RouteDescription, ref } from './describe-route.ts'
+import { AnyObject, CompatError, VendorError } from './schemas.ts'
+
+const PATH = '/openapi.json'
+/** Not the usual name: an app around this one may have a document of its own. */
+const DECORATOR = 'agentHostOpenapi'
+
+const KEYS: Readonly<Record<KeyOwner, string>> = {
+  chat: 'Key of the chat adapter: `--compat-api-key`.',
+  responses: 'Key of the responses adapter: `--responses-api-key`.',
+  mcp: 'Key of the MCP adapter: `--mcp-api-key`.',
+}
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: 'The request is wrong: the message names the field, and what it must be.',
+  401: 'The key is missing or wrong.',
+  403: 'The host, or the origin of a page, is not allowed.',
+  404: 'There is no such thing.',
+  409: 'It is in a state that does not allow this.',
+  413: 'The body is too large.',
+  415: 'The body is not JSON.',
+  429: 'Too many wrong keys came from this address.',
+  500: 'The agent failed.',
+  503: 'The server is overloaded, shuts down, or cannot reach its store.',
+  504: 'The run took too long.',
+}
+
+/**
+ * Serves `GET /openapi.json`, which describes the routes that are added after this call: those of users' adapters by their Fastify
+ * schemas alone. The document is made when it is first asked for.
+ */
+export async function serveOpenapi(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    decorator: DECORATOR as 'swagger',
+    // Constants stay what they are, and paths whole.
+    convertConstToEnum: false,
+    stripBasePath: false,
+    openapi: beginDocument(),
+    transform: describe,
+  })
+  const read = makeReader(app)
+  app.get(PATH, ofServer(DOCUMENT), (_request, reply) => reply.type('application/json; charset=utf-8').send(read()))
+}
+
+function beginDocument(): NonNullable<FastifyDynamicSwaggerOptions['openapi']> {
+  const schemas = { Error: VendorError, CompatError } as Record<string, object>
+  const securitySchemes = Object.fromEntries(
+    Object.entries(KEYS).map(([owner, description]) => [
+      keyName(owner),
+      { type: 'http', scheme: 'bearer', description } as const,
+    ]),
+  )
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'agent-host',
+      version: VERSION,
+      description: 'Agents, served over the protocols that clients speak.',
+    },
+    servers: [{ url: '/' }],
+    components: { schemas, securitySchemes },
+  }
+}
+
+const describe: SwaggerTransform = ({ schema, url, route, ...rest }) => {
+  const described = (route.config as Partial<DescribedRoute> | undefined)?.openapi
+  if (described === undefined || !('openapiObject' in rest)) return { schema, url }
+  Object.assign(rest.openapiObject.components?.schemas ?? {}, described.group.schemas)
+  return { schema: { ...schema, ...toSchema(described) }, url: url.replace('*', `:${described.wildcard}`) }
+}
+
+const ofServer = makeDescribe({ tag: 'Server', errors: [] })
+
+const DOCUMENT: RouteDescription = {
+  operationId: 'getOpenapi',
+  summary: 'This document',
+  answers: { 200: json('The document.', AnyObject) },
+}
+
+/** The document as text, made once. */
+function makeReader(app: FastifyInstance): () => string {
+  let text: string | undefined
+  return () => {
+    text ??= JSON.stringify((app as unknown as Record<typeof DECORATOR, () => object>)[DECORATOR]())
+    return text
+  }
+}
+
+function toSchema({ group, ...route }: DescribedRoute['openapi']): FastifySchema {
+  const { operationId, answers, errors = [], wildcard: _, ...rest } = route
+  const { dialect, keyOf, tag } = group
+  const isCompat = dialect !== undefined && !dialect.isExtended
+  const error = ref(dialect?.isExtended ? 'Error' : 'CompatError')
+  const refusals = [...new Set([...group.errors, ...errors])].map((status) => [
+    status,
+    json(ERRORS[status] ?? '', error),
+  ])
+  return {
+    ...rest,
+    operationId: isCompat ? `compat${operationId[0]?.toUpperCase()}${operationId.slice(1)}` : operationId,
+    tags: [isCompat ? `${tag} (compat)` : tag],
+    security: keyOf === undefined ? [] : [{ [keyName(keyOf)]: [] }],
+    response: toResponses({ ...Object.fromEntries(refusals), ...answers }),
+  }
+}
+
+function toResponses(answers: RouteDescription['answers']): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, { description, content }]) => [
+      status,
+      content === undefined ? { description, type: 'null' } : { description, content: toContent(content) },
+    ]),
+  )
+}
+
+function toContent(content: Readonly<Record<string, TSchema>>): object {
+  return Object.fromEntries(Object.entries(content).map(([mediaType, schema]) => [mediaType, { schema }]))
+}
+
+function keyName(owner: string): string {
+  return `${owner}Key`
+}
