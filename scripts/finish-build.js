@@ -1,10 +1,11 @@
-// After the compiler: what it does not copy, the compressed page, the manifest of the commands, and the ready texts of
+// After the compiler: what it does not copy, the bundle of typebox, the compressed page, the manifest of the commands, and the ready texts of
 // bin/run.js.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { Config } from '@oclif/core'
+import { bundleTypebox } from './bundle-typebox.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pjson = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
@@ -17,6 +18,7 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
 cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
 cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
 compressPage(`${root}dist/ui`)
+await bundleTypebox(`${root}dist`)
 
 const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)

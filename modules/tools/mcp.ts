@@ -1,6 +1,5 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
 import { ruleOf } from './lib/approval-rules.ts'
-import { McpServers } from './lib/mcp-servers.ts'
 
 const Rule = Type.Enum(['always', 'never', 'destructive'])
 
@@ -61,6 +60,8 @@ export default defineModule({
     }),
   }),
   create: async (_, config, context) => {
+    // The client of MCP is the largest thing in the library: agents without it do not wait for it.
+    const { McpServers } = await import('./lib/mcp-servers.ts')
     const servers = new McpServers(config.servers, context)
     await servers.connect(config.connect_timeout)
     return {
