@@ -68,11 +68,6 @@ describe('the package', () => {
     expect(agents.flatMap(({ modules }) => modules).filter(({ source }) => source !== 'ejected')).to.deep.equal([])
   })
 
-  it('has with a module everything that it needs when it is ejected alone', async function () {
-    this.timeout(120_000)
-    expect(await installed.ejectEachAlone(['tools/local', 'memory/vector-memory'])).to.deep.equal([0, ''])
-  })
-
   it('does its main job from an empty folder: makes a project, tests it, checks its types, and answers', async function () {
     this.timeout(180_000)
     const { dir, command } = installed
