@@ -8,8 +8,8 @@ const Server = Type.Object({
   command: Type.Optional(
     Type.String({ minLength: 1, description: 'Program that is started and spoken to over stdio.' }),
   ),
-  args: Type.Array(Type.String(), { default: [], description: 'Its arguments.' }),
-  env: Type.Record(Type.String(), Type.String(), {
+  args: Type.Array(Type.String({ secret: true }), { default: [], description: 'Its arguments.' }),
+  env: Type.Record(Type.String(), Type.String({ secret: true }), {
     default: {},
     description: 'Variables that it sees, beside PATH, HOME and the like; best as ${NAME}.',
   }),
@@ -19,8 +19,13 @@ const Server = Type.Object({
     default: 'http',
     description: '`sse` for servers of 2024-11-05 that know no other.',
   }),
-  headers: Type.Record(Type.String(), Type.String(), { default: {}, description: 'Headers of every request.' }),
-  bearer: Type.Optional(Type.String({ description: 'Token for the header Authorization; best as ${NAME}.' })),
+  headers: Type.Record(Type.String(), Type.String({ secret: true }), {
+    default: {},
+    description: 'Headers of every request.',
+  }),
+  bearer: Type.Optional(
+    Type.String({ secret: true, description: 'Token for the header Authorization; best as ${NAME}.' }),
+  ),
   prefix: Type.String({ default: '', description: 'What the names of its tools begin with here.' }),
   include: Type.Optional(Type.Array(Type.String(), { description: 'Only its tools of these names.' })),
   exclude: Type.Array(Type.String(), { default: [], description: 'All but its tools of these names.' }),

@@ -173,7 +173,7 @@ export class AgentHost {
     return this.#agents.get(id)?.info
   }
 
-  /** Describes the wiring of an agent; undefined when there is none of that id. Its config may hold secrets. */
+  /** Returns the modules and wiring of an agent; undefined when there is none of that id. */
   describe(id: string): AgentDescription | undefined {
     return this.#agents.get(id)?.describe()
   }

@@ -12,7 +12,7 @@ import { formatPath } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
-import { makeRedact } from '../trace/redact.ts'
+import { makeRedact, type Redact } from '../trace/redact.ts'
 import type { Adapter, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
@@ -85,7 +85,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
-  const redact = makeRedact(process.env)
+  const redact = redactOf(options)
   const log = await openLog(options, redact)
   const project = await openProject(options, { redact, log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
@@ -112,7 +112,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
 export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerOptions>): Promise<void> {
   const options = resolveServerOptions(rawOptions)
   const adapters = await loadAdapters(pathsOf(options), options)
-  const redact = makeRedact(process.env)
+  const redact = redactOf(options)
   const project = await openProject(options, { redact, log: app.log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   try {
@@ -126,6 +126,11 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
     await project.close()
     throw error
   }
+}
+
+/** Keys may be given by flag: they are secrets as those of the environment are. */
+function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, store }: ServerOptions): Redact {
+  return makeRedact({ ...process.env, compatApiKey, mcpApiKey, responsesApiKey, store })
 }
 
 async function assemble(

@@ -1,5 +1,7 @@
+import { isReference } from '../definition/interpolate.ts'
+import { REDACTED } from '../definition/redacted.ts'
 import { messageOf } from '../errors.ts'
-import { isSecretName, REDACTED, type Redact } from './redact.ts'
+import { isSecretName, type Redact } from './redact.ts'
 
 /** Longer texts are cut. Characters. */
 const MAX_TEXT = 10_000
@@ -34,7 +36,7 @@ class Copy {
   of(value: unknown, secret = false): unknown {
     switch (typeof value) {
       case 'string':
-        return secret ? REDACTED : this.#text(value)
+        return secret && !isReference(value) ? REDACTED : this.#text(value)
       case 'number':
         return Number.isFinite(value) ? value : String(value)
       case 'bigint':

@@ -1,14 +1,18 @@
+import { REDACTED } from '../definition/redacted.ts'
+
 /** Puts `[redacted]` in the place of every secret in a text. */
 export type Redact = (text: string) => string
 
-export const REDACTED = '[redacted]'
 /** Shorter values would stand in texts by chance. */
 const MIN_CHARS = 8
 const SECRET_WORDS = new Set(
-  'key keys apikey token tokens secret secrets password passwords passwd credential credentials authorization'.split(
-    ' ',
-  ),
+  (
+    'key keys apikey token tokens secret secrets password passwords passwd pgpassword pass pwd passphrase pat ' +
+    'credential credentials authorization cookie cookies dsn'
+  ).split(' '),
 )
+/** Folders of the shell, not passwords. */
+const HARMLESS_VARIABLES = new Set(['PWD', 'OLDPWD'])
 
 /** Returns true for the name of a secret (`OPENAI_API_KEY`, `accessToken`). */
 export function isSecretName(name: string): boolean {
@@ -16,7 +20,7 @@ export function isSecretName(name: string): boolean {
   return MAYBE_SECRET.test(name) && wordsOf(name).some((word) => SECRET_WORDS.has(word))
 }
 
-const MAYBE_SECRET = /key|token|secret|passw|credential|authorization/i
+const MAYBE_SECRET = /key|token|secret|pass|pwd|pat|credential|authorization|cookie|dsn/i
 
 function wordsOf(name: string): string[] {
   return name
@@ -26,16 +30,72 @@ function wordsOf(name: string): string[] {
 }
 
 /**
- * Knows the secrets of an environment: the values of variables whose names speak of one. They are found in plain text and
- * as JSON writes them.
+ * Returns what finds secrets in plain text and as JSON writes them: the values of variables of the environment whose names
+ * speak of one, and passwords of URLs among the others; user information in URLs, `Bearer` tokens, keys of well-known formats,
+ * and values of flags and query parameters whose names speak of a secret.
  */
 export function makeRedact(environment: Readonly<Record<string, string | undefined>>): Redact {
-  const values = Object.entries(environment).flatMap(([name, value = '']) => {
-    return value.length >= MIN_CHARS && isSecretName(name) ? [value, JSON.stringify(value).slice(1, -1)] : []
+  const secrets = Object.entries(environment).flatMap(([name, value = '']) => {
+    return isSecretName(name) && !HARMLESS_VARIABLES.has(name) ? [value, ...passwordsOf(value)] : passwordsOf(value)
   })
-  if (values.length === 0) return (text) => text
+  const values = secrets.filter(({ length }) => length >= MIN_CHARS)
+  if (values.length === 0) return redactFormats
   // The longest first: one secret may begin with another.
-  const sorted = [...new Set(values)].sort((a, b) => b.length - a.length)
+  const written = new Set(values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]))
+  const sorted = [...written].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
-  return (text) => text.replace(pattern, REDACTED)
+  return (text) => redactFormats(text.replace(pattern, REDACTED))
+}
+
+/** Returns the password of a URL, as written and decoded: drivers name it without its URL. */
+function passwordsOf(value: string): string[] {
+  if (!value.includes('://') || !URL.canParse(value)) return []
+  const { password } = new URL(value)
+  return [password, decodeOr(password)]
+}
+
+function decodeOr(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+// Each pattern reads a text in linear time: what it begins with cannot stand within its own repetition. Repetitions are bounded:
+// a text of megabytes would use up the stack of the engine.
+const USER_INFORMATION = /:\/\/[^\s/?#"'\\<>]{1,4096}@/g
+const BEARER = /\b(bearer) (?=[\w.~+/=-]{0,4096}\d|[\w.~+/=-]{20})[\w.~+/=-]{8,4096}/gi
+const KEY_FORMATS = new RegExp(
+  `(?<![\\w-])(?:${[
+    'sk-[\\w-]{20,4096}',
+    '[rs]k_(?:live|test)_\\w{16,4096}',
+    'gh[oprsu]_\\w{20,4096}',
+    'github_pat_\\w{20,4096}',
+    'glpat-[\\w-]{16,4096}',
+    'xox[a-z]-[\\w-]{10,4096}',
+    'A(?:KIA|SIA)[A-Z\\d]{16}',
+    'AIza[\\w-]{30,4096}',
+    'hf_\\w{20,4096}',
+    'npm_\\w{30,4096}',
+    'eyJ[\\w-]{10,4096}\\.eyJ[\\w-]{10,4096}\\.[\\w-]{1,4096}',
+  ].join('|')})`,
+  'g',
+)
+const PRIVATE_KEY = /-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----(?:[^-]|-(?!-{4}END)){0,16384}/g
+/** `--api-key value`, `--api-key=value`, `"--api-key","value"`, `?api_key=value`. A word alone is prose. */
+const NAMED = /((?<![\w-])--?|[?&])([A-Za-z][\w-]{0,63})(=| |\\?", ?\\?")(?!-)([^\s"'\\&]{4,4096})/g
+
+/** Every traced event comes through here: a search for a few characters costs a tenth of a pattern. */
+function redactFormats(text: string): string {
+  let shown = text.replace(BEARER, `$1 ${REDACTED}`).replace(KEY_FORMATS, REDACTED)
+  if (shown.includes('@')) shown = shown.replace(USER_INFORMATION, `://${REDACTED}@`)
+  if (shown.includes('-----BEGIN')) shown = shown.replace(PRIVATE_KEY, `-----BEGIN $1-----${REDACTED}`)
+  if (shown.includes('=') || shown.includes(' -') || shown.includes('"-')) shown = shown.replace(NAMED, hideNamed)
+  return shown
+}
+
+function hideNamed(match: string, sign: string, name: string, separator: string, value: string): string {
+  const isProse = separator === ' ' && !/\d|.{20}/.test(value)
+  return isSecretName(name) && !isProse ? `${sign}${name}${separator}${REDACTED}` : match
 }

@@ -1,7 +1,9 @@
 import type { AgentDefinition } from '../definition/definition.ts'
+import type { Path } from '../definition/problem.ts'
 import type { Scope } from '../definition/scope.ts'
 import type { ModuleSource } from '../module/load-module.ts'
 import type { AgentBlueprint } from './plan-agent.ts'
+import { shownConfig } from './shown-config.ts'
 import { ENTRY } from './wiring.ts'
 
 /** An agent as it is put together: what `agent_config` of the debug UI tells. */
@@ -19,8 +21,10 @@ export interface ModuleDescription {
   readonly description: string
   readonly source: ModuleSource
   readonly scope: Scope
-  /** With variables filled in and defaults added: it may hold secrets. */
+  /** With defaults added, variables as written, and `[redacted]` for what the schema marks as secret. */
   readonly config: Readonly<Record<string, unknown>>
+  /** Places of secrets, from the root of the agent's file. */
+  readonly secretPaths: readonly Path[]
   /** Names of protocols. */
   readonly provides: readonly string[]
   readonly uses: readonly string[]
@@ -43,11 +47,12 @@ export interface DescribedAgent extends Pick<AgentBlueprint, 'modules' | 'loaded
 /** In the order of the agent's file. */
 export function describeAgent({ definition, modules, loaded, entryPoints }: DescribedAgent): AgentDescription {
   const byId = new Map(modules.map((module) => [module.id, module]))
-  const described = definition.modules.flatMap(({ id, provides }): ModuleDescription[] => {
+  const described = definition.modules.flatMap(({ id, provides, config: written }, index): ModuleDescription[] => {
     const wired = byId.get(id)
     const from = loaded.get(id)
     if (!wired || !from) return []
     const { module, reference, scope, config, links } = wired
+    const shown = shownConfig(module.config, config, written)
     return [
       {
         id,
@@ -56,7 +61,8 @@ export function describeAgent({ definition, modules, loaded, entryPoints }: Desc
         description: module.description,
         source: from.source,
         scope,
-        config,
+        config: shown.config,
+        secretPaths: shown.secretPaths.map((path) => ['modules', index, 'config', ...path]),
         provides: module.provides.map(({ name }) => name).filter((name) => provides?.includes(name) ?? true),
         uses: [...new Set(links.map(({ protocol }) => protocol))],
       },

@@ -14,6 +14,61 @@ describe('makeRedact', () => {
     )
   })
 
+  it('knows secrets by their form', () => {
+    const redact = makeRedact({})
+    for (const [text, shown] of [
+      ['postgres://ada:hunter2@db.example/app', 'postgres://[redacted]@db.example/app'],
+      ['authorization: Bearer abcdef123', 'authorization: Bearer [redacted]'],
+      [`a sk-${'a1'.repeat(12)}.`, 'a [redacted].'],
+      [`ghp_${'a1'.repeat(18)} AKIA${'A1'.repeat(8)}`, '[redacted] [redacted]'],
+      ['start --api-key=abcd --token x1y2 --name ada', 'start --api-key=[redacted] --token [redacted] --name ada'],
+      ['["--password","hunter2"]', '["--password","[redacted]"]'],
+      ['http://h/?q=a&access_token=abcd&b=c', 'http://h/?q=a&access_token=[redacted]&b=c'],
+      [
+        '-----BEGIN RSA PRIVATE KEY-----\\nDEK-Info: AES-128\\nMIIE\\n-----END',
+        '-----BEGIN RSA PRIVATE KEY-----[redacted]-----END',
+      ],
+    ])
+      expect(redact(text as string)).to.equal(shown)
+  })
+
+  it('takes out the password of a URL of any variable, also where a driver names it alone', () => {
+    const redact = makeRedact({ DATABASE_URL: 'postgres://ada:hunter%2F2222@db/app', SITE: 'https://example.org' })
+    expect(redact('wrong password hunter/2222 or hunter%2F2222 at https://example.org')).to.equal(
+      'wrong password [redacted] or [redacted] at https://example.org',
+    )
+  })
+
+  it('takes a time that grows with the text, not with its square', () => {
+    const redact = makeRedact({})
+    const startedMs = performance.now()
+    for (const piece of [
+      '://a',
+      'Bearer a',
+      'sk-',
+      'eyJaaaaaaaaaaaa.',
+      '-----BEGIN PRIVATE KEY-----',
+      '--key ',
+      '?a',
+      '-',
+    ])
+      redact(piece.repeat(1_000_000 / piece.length))
+    // Repetitions without a bound would use up the stack.
+    expect(redact(`Bearer ${'a'.repeat(10_000_000)}`)).to.match(/^Bearer \[redacted\]a/)
+    expect(performance.now() - startedMs).to.be.lessThan(2000)
+  })
+
+  it('leaves prose, addresses and folders alone', () => {
+    const redact = makeRedact({ PWD: '/home/ada/project' })
+    for (const text of [
+      'Bearer authentication is required',
+      'Choose another with --api-key or --token <token>',
+      'http://localhost:9001/ui ada@example.org',
+      '/home/ada/project/agents',
+    ])
+      expect(redact(text)).to.equal(text)
+  })
+
   it('leaves short values alone', () => {
     expect(makeRedact({ API_KEY: 'short' })('a short text')).to.equal('a short text')
   })
@@ -21,9 +76,22 @@ describe('makeRedact', () => {
 
 describe('isSecretName', () => {
   it('reads whole words', () => {
-    for (const name of ['API_KEY', 'accessToken', 'client-secret', 'PASSWORD', 'aws_credentials', 'apikey'])
+    for (const name of [
+      'API_KEY',
+      'accessToken',
+      'client-secret',
+      'PASSWORD',
+      'aws_credentials',
+      'apikey',
+      'GITHUB_PAT',
+      'DB_PASS',
+      'MYSQL_PWD',
+      'PASSPHRASE',
+      'sessionCookie',
+      'SENTRY_DSN',
+    ])
       expect([name, isSecretName(name)]).to.deep.equal([name, true])
-    for (const name of ['keyboard', 'MONKEY', 'secretary', 'tokenizer', 'HOME'])
+    for (const name of ['keyboard', 'MONKEY', 'secretary', 'tokenizer', 'HOME', 'PATH', 'bypass', 'pattern'])
       expect([name, isSecretName(name)]).to.deep.equal([name, false])
   })
 })

@@ -285,12 +285,55 @@ describe('GraphQL of the debug UI', () => {
     expect(JSON.stringify(data)).not.contain('canary-').not.contain('literal-secret')
     expect(data.agent_config.modules[0]?.config).deep.equal({
       api_key: '[redacted]',
-      token: '[redacted]',
-      note: '[redacted]!',
+      token: '${UI_TEST_KEY}',
+      note: '${UI_TEST_KEY}!',
       city: 'Lima',
     })
     expect(data.agent_config.definition).contain('api_key: [redacted], token: "${UI_TEST_KEY}"')
     expect(JSON.stringify(data)).contain('the key is [redacted]').contain('Error: [redacted] broke')
+  })
+
+  it('shows no field that a schema marks as secret', async () => {
+    const servers = `- name: files
+          command: no-such-program
+          args: &args [--root, arg-canary]
+          env: { CITY: env-canary, NAME: "\${UI_TEST_KEY}" }
+        - { name: web, url: "http://ada:url-canary@127.0.0.1:1/mcp", headers: { x-a: header-canary }, bearer: bearer-canary }
+        - { name: again, command: no-such-program, args: *args }`
+    const server = await makeServer(
+      { debug: true },
+      {
+        'agents/mcp.yml': `id: mcp
+description: Has servers
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [ok] } }
+  - id: tools
+    module: tools/mcp
+    config:
+      servers:
+        ${servers}
+  - { id: loop, module: orchestrator/tool-loop }`,
+      },
+    )
+    const query = '{ agent_config(agent_id: "mcp") { definition modules { id config } } }'
+    const data = await ask<{ agent_config: { definition: string; modules: { config: unknown }[] } }>(server, query)
+    expect(JSON.stringify(data)).not.contain('canary')
+    expect(data.agent_config.modules[1]?.config)
+      .property('servers')
+      .property('0')
+      .include({ name: 'files' })
+      .deep.include({ args: ['[redacted]', '[redacted]'], env: { CITY: '[redacted]', NAME: '${UI_TEST_KEY}' } })
+    expect(data.agent_config.definition).contain('args: &args [[redacted], [redacted]]')
+  })
+
+  it('shows no key that was given by flag', async () => {
+    const server = await makeServer({ debug: true, mcpApiKey: 'canary-flag-0123' })
+    await complete(server, 'echo', 'the key is canary-flag-0123')
+    const data = await ask(
+      server,
+      '{ runs { runs { input output } } debug_log(agent_id: "echo") { events { arguments } } }',
+    )
+    expect(JSON.stringify(data)).contain('the key is [redacted]').not.contain('canary')
   })
 
   it('tells a page of another site that something happened, not what was said', async () => {

@@ -60,7 +60,9 @@ export class AgentView {
 
   definition(_: unknown, { isCrossSite }: Viewer): string | null {
     const text = this.#sources.agents.textOf(this.id)
-    return text === undefined || isCrossSite ? null : redactDefinition(text, this.#sources.redact)
+    if (text === undefined || isCrossSite) return null
+    const secretPaths = this.#describe().modules.flatMap((module) => module.secretPaths)
+    return redactDefinition(text, secretPaths, this.#sources.redact)
   }
 
   loads(): LoadRecord[] {

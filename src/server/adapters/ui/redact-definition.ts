@@ -1,17 +1,45 @@
-import { isScalar, parseDocument, visit } from 'yaml'
-import { isSecretName, REDACTED, type Redact } from '../../../trace/redact.ts'
+import { isAlias, isCollection, isNode, isScalar, type Node, parseDocument, type Scalar, visit } from 'yaml'
+import { isReference } from '../../../definition/interpolate.ts'
+import type { Path } from '../../../definition/problem.ts'
+import { REDACTED } from '../../../definition/redacted.ts'
+import { isSecretName, type Redact } from '../../../trace/redact.ts'
 
-/** The text of an agent file without the values of keys whose names speak of a secret; `${NAME}` may stay. */
-export function redactDefinition(text: string, redact: Redact): string {
-  const ranges: [number, number][] = []
-  visit(parseDocument(text), {
+/**
+ * Returns the text of an agent file without its secrets; `${NAME}` stays.
+ *
+ * @param secretPaths places of values that a schema marks as secret; keys whose names speak of a secret need no mention
+ */
+export function redactDefinition(text: string, secretPaths: readonly Path[], redact: Redact): string {
+  const document = parseDocument(text)
+  const hidden = new Map<number, number>()
+  const hide = ({ value, range }: Scalar) => {
+    if (range && value !== null && !isReference(value)) hidden.set(range[0], range[1])
+  }
+  visit(document, {
     Pair(_, { key, value }) {
-      if (!isScalar(key) || !isScalar(value) || !isSecretName(String(key.value))) return
-      const isHidden = typeof value.value === 'string' && !/^\$\{[^}]*\}$/.test(value.value)
-      if (isHidden && value.range) ranges.push([value.range[0], value.range[1]])
+      if (isScalar(key) && isScalar(value) && typeof value.value === 'string' && isSecretName(String(key.value)))
+        hide(value)
     },
   })
-  let shown = text
-  for (const [start, end] of ranges.reverse()) shown = shown.slice(0, start) + REDACTED + shown.slice(end)
-  return redact(shown)
+  const resolve = (node: unknown) => (isAlias(node) ? node.resolve(document) : node)
+  for (const path of secretPaths) {
+    const node = path.reduce<unknown>((at, key) => childOf(resolve(at), key), document.contents)
+    forEachValue(resolve(node), hide)
+  }
+  return redact(cut(text, hidden))
+}
+
+function childOf(node: unknown, key: string | number): unknown {
+  return isCollection(node) ? node.get(key, true) : undefined
+}
+
+function forEachValue(node: unknown, take: (scalar: Scalar) => void): void {
+  if (!isNode(node)) return
+  visit(node as Node, { Scalar: (key, scalar) => (key === 'key' ? undefined : take(scalar)) })
+}
+
+/** @param ranges ends of what is hidden, by where it starts */
+function cut(text: string, ranges: ReadonlyMap<number, number>): string {
+  const lastFirst = [...ranges].sort(([a], [b]) => b - a)
+  return lastFirst.reduce((shown, [start, end]) => shown.slice(0, start) + REDACTED + shown.slice(end), text)
 }

@@ -1,0 +1,2 @@
+/** Stands in the place of a secret, whoever took it out. */
+export const REDACTED = '[redacted]'

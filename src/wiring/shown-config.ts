@@ -1,0 +1,39 @@
+import type { TSchema } from 'typebox'
+import { isReference } from '../definition/interpolate.ts'
+import type { Path } from '../definition/problem.ts'
+import { REDACTED } from '../definition/redacted.ts'
+import { schemasAt } from '../definition/schema-problems.ts'
+
+/** Config of a module for those who look at it, and the places of its secrets. */
+export interface ShownConfig {
+  readonly config: Readonly<Record<string, unknown>>
+  /** Paths within the config. */
+  readonly secretPaths: readonly Path[]
+}
+
+/**
+ * Returns a config without the values of fields that the schema marks with `secret: true`, and with `${NAME}` as written.
+ *
+ * @param written the same config before variables and defaults were filled in
+ */
+export function shownConfig(schema: TSchema, config: unknown, written: unknown): ShownConfig {
+  const secretPaths: Path[] = []
+  return { config: show(config, written, []) as Record<string, unknown>, secretPaths }
+
+  function show(value: unknown, source: unknown, path: Path): unknown {
+    if (schemasAt(schema, path).some(({ secret }) => secret === true)) {
+      secretPaths.push(path)
+      return isReference(source) ? source : REDACTED
+    }
+    if (typeof source === 'string' && source.includes('${')) return source
+    if (Array.isArray(value)) return value.map((item, index) => show(item, childOf(source, index), [...path, index]))
+    if (typeof value !== 'object' || value === null) return value
+    const fields = Object.entries(value)
+    return Object.fromEntries(fields.map(([key, field]) => [key, show(field, childOf(source, key), [...path, key])]))
+  }
+}
+
+function childOf(parent: unknown, key: string | number): unknown {
+  if (typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, key)) return undefined
+  return (parent as Record<string | number, unknown>)[key]
+}
