@@ -15,6 +15,7 @@ const floors = [
   'definition',
   'protocols',
   'async',
+  'process-identity',
   'errors',
 ]
 // Floors that stand beside others: they may not know these, though they come further down.

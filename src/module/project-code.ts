@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readFile, stat, writeFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
-import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type {
@@ -17,6 +16,7 @@ import type {
 } from 'esbuild'
 import { withDeadline } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { sweepBundleFolders, withBundleFolder } from './bundle-folder.ts'
 import { findStackPlace } from './find-stack-place.ts'
 import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
@@ -46,6 +46,7 @@ export class ProjectCode {
   readonly #loads = new LoadCache<LoadedFile>()
   /** By hash of the code: unchanged code keeps its state. */
   readonly #imports = new Map<string, Promise<Record<string, unknown>>>()
+  #sweeping: Promise<void> | undefined
 
   /** @param loadTimeoutMs how long top-level code may take */
   constructor(projectDir: string, loadTimeoutMs = LOAD_TIMEOUT_MS) {
@@ -116,13 +117,10 @@ export class ProjectCode {
     const stats = await stat(file).catch(() => undefined)
     // A pipe would be read for ever.
     if (stats && !stats.isFile()) throw new HostError('MODULE_INVALID', `${this.#name(file)} is not a regular file.`)
-    // Private to this process, and gone once Node has read the code: cleaners of temporary files find nothing to break.
-    const dir = await mkdtemp(join(tmpdir(), 'agent-host-'))
-    try {
-      return await this.#bundle(file, dir)
-    } finally {
-      await rm(dir, { recursive: true, force: true })
-    }
+    this.#sweeping ??= sweepBundleFolders()
+    await this.#sweeping
+    // Gone once Node has read the code: cleaners of temporary files find nothing to break.
+    return withBundleFolder((dir) => this.#bundle(file, dir))
   }
 
   async #bundle(file: string, dir: string): Promise<LoadedFile> {

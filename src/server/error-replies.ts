@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HostError, messageOf } from '../errors.ts'
 import { describeException } from '../run/call-event.ts'
+import { STORE_REMOVED } from '../store/record-store.ts'
 import type { Redact } from '../trace/redact.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
@@ -31,7 +32,10 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
     OVERLOADED: () => ({ headers: RETRY_LATER }),
     TOO_MANY_ATTEMPTS: () => ({ headers: { 'retry-after': '60' } }),
-    STORE_UNAVAILABLE: () => ({ detail: 'The store of responses cannot be reached', headers: RETRY_LATER }),
+    STORE_UNAVAILABLE: ({ cause }) => ({
+      detail: isRemoved(cause) ? 'The store of responses was removed' : 'The store of responses cannot be reached',
+      headers: RETRY_LATER,
+    }),
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
 
@@ -50,6 +54,11 @@ export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFai
     }
     return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
   }
+}
+
+/** Its path, which the log tells, is not for clients. */
+function isRemoved(cause: unknown): boolean {
+  return cause instanceof Error && (cause as NodeJS.ErrnoException).code === STORE_REMOVED
 }
 
 function isTimeout(cause: unknown): cause is HostError {

@@ -1,4 +1,4 @@
-import { hasEnded } from './process-identity.ts'
+import { hasEnded } from '../process-identity.ts'
 
 /** Last sign of life of a server. */
 export interface Sighting {

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { KeyvStoreAdapter } from 'keyv'
 import { HostError, messageOf } from '../errors.ts'
@@ -28,6 +29,9 @@ interface StoreKind {
   readonly pendingMigrations: (location: StoreLocation) => Promise<string[]>
   readonly suggestion: string
 }
+
+/** Larger files are not checked when they are opened: SQLite would need seconds. */
+const MAX_CHECKED_BYTES = 256 * 1024 * 1024
 
 /** Name of the embedded store's file. */
 export const STORE_FILE = 'responses.db'
@@ -76,7 +80,7 @@ const SERVER_SUGGESTION = 'Check that the server runs, and that the URL of --sto
 const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redis', StoreKind>> = {
   sqlite: {
     describe: ({ dir }) => join(dir, STORE_FILE),
-    open: ({ dir }) => SqliteStore.open(join(dir, STORE_FILE)),
+    open: openEmbedded,
     pendingMigrations: ({ dir }) => SqliteStore.pendingMigrations(join(dir, STORE_FILE)),
     suggestion: FILE_SUGGESTION,
   },
@@ -102,6 +106,19 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     pendingMigrations: async () => [],
     suggestion: SERVER_SUGGESTION,
   },
+}
+
+async function openEmbedded({ dir, warn = () => {} }: StoreLocation): Promise<RecordStore> {
+  const file = join(dir, STORE_FILE)
+  const store = await SqliteStore.open(file)
+  if (statSync(file).size > MAX_CHECKED_BYTES) return store
+  const [problem] = await store.quickCheck().catch((error) => [messageOf(error)])
+  if (problem !== undefined) {
+    warn(
+      `${file} is damaged: ${problem}. Restore a backup (agent-host store restore), or see all of it: agent-host store check`,
+    )
+  }
+  return store
 }
 
 /** Returns the kind of a checked `--store`. */

@@ -132,11 +132,13 @@ describe('serve', () => {
         await new Promise((resolve) => setTimeout(resolve, 300))
         await response.respondText('whole')`),
     )
-    const server = startCli(['serve', ...CHAT], { cwd: dir })
-    const answer = ask(await addressOf(server), 'own')
-    await server.printed(/handling/)
-    expect(await server.stop()).to.equal(0)
-    expect(await answer).to.deep.equal({ status: 200, content: 'whole' })
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      const server = startCli(['serve', ...CHAT], { cwd: dir })
+      const answer = ask(await addressOf(server), 'own')
+      await server.printed(/handling/)
+      expect(await server.stop(signal)).to.equal(0)
+      expect(await answer).to.deep.equal({ status: 200, content: 'whole' })
+    }
   })
 
   it('a second signal ends it at once, with 1', async () => {

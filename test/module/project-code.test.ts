@@ -1,6 +1,10 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
 import { HostError } from 'agent-host'
 import { expect } from 'chai'
 import { ProjectCode } from '../../src/module/project-code.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 async function load(files: Record<string, string>, entry = 'lib/main.ts') {
@@ -114,4 +118,38 @@ describe('ProjectCode', () => {
     await project.write('a.ts', 'export const ok = 1')
     expect((await code.load('a.ts')).exports.ok).to.equal(1)
   })
+
+  it('leaves no folder behind; those of processes that were killed go with the next start, those of others stay', async () => {
+    const { dir, path } = await makeProject({
+      'lib/main.ts': 'export default 1',
+      'lib/hangs.ts': 'await new Promise(() => {})',
+      'tmp/x': '',
+    })
+    const folders = () => readdirSync(path('tmp')).filter((name) => name.startsWith('agent-host-code-'))
+    const earlier = process.env.TMPDIR
+    process.env.TMPDIR = path('tmp')
+    const [killed, living] = [startLoading(dir), startLoading(dir)]
+    try {
+      await eventually(() => expect(folders()).to.have.lengthOf(2), 20_000)
+      const gone = once(killed, 'exit')
+      killed.kill('SIGKILL')
+      await gone
+      expect(folders()).to.have.lengthOf(2)
+      expect((await new ProjectCode(dir).load('lib/main.ts')).exports.default).to.equal(1)
+      expect(folders()).to.have.lengthOf(1)
+      expect(living.exitCode).to.equal(null)
+    } finally {
+      living.kill('SIGKILL')
+      if (earlier === undefined) delete process.env.TMPDIR
+      else process.env.TMPDIR = earlier
+    }
+  }).timeout(30_000)
 })
+
+/** A process that loads a file of the project which never finishes loading. */
+function startLoading(dir: string): ChildProcess {
+  const script = `import { ProjectCode } from ${JSON.stringify(new URL('../../src/module/project-code.ts', import.meta.url).href)}
+    setInterval(() => {}, 1000)
+    await new ProjectCode(${JSON.stringify(dir)}).load('lib/hangs.ts')`
+  return spawn(process.execPath, [...process.execArgv, '--input-type=module', '-e', script], { stdio: 'inherit' })
+}

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect } from 'chai'
+import { describeProcess, hasEnded } from '../../src/process-identity.ts'
 import { Heartbeat } from '../../src/store/heartbeat.ts'
-import { describeProcess, hasEnded } from '../../src/store/process-identity.ts'
 
 const ELSEWHERE = 'another-machine 1 1'
 

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import Database from 'libsql'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
+import { SqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -180,6 +182,60 @@ describe('the SQLite store', () => {
     other.close()
     await eventually(() => expect(readdirSync(dir).some((name) => holds(join(dir, name), 'canary'))).to.equal(false))
     await store.close()
+  })
+
+  it('does not run what nobody waits for any longer', async () => {
+    const store = await SqliteStore.open(join(dir, 'responses.db'), 300)
+    const other = new Database(join(dir, 'responses.db'))
+    other.exec('BEGIN IMMEDIATE')
+    const inTime = store.commit([['a', '1']])
+    await wait(50)
+    const late = Promise.allSettled([store.commit([['b', '2']]), store.get(['a'])])
+    await wait(600)
+    other.exec('ROLLBACK')
+    other.close()
+    expect(await inTime).to.equal(true)
+    expect((await late).map(({ status }) => status)).to.deep.equal(['rejected', 'rejected'])
+    expect(await store.get(['a', 'b'])).to.deep.equal(['1', undefined])
+    await store.close()
+  })
+
+  it('answers nothing more once its folder was removed, until it is back', async () => {
+    const store = await open()
+    await store.commit([['a', '1']])
+    renameSync(dir, `${dir}-moved`)
+    const failures = await Promise.all(
+      [store.get(['a']), store.commit([['b', '2']])].map((work) => work.catch((error) => error)),
+    )
+    for (const failure of failures) {
+      expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
+      expect(failure.message).to.match(/responses\.db was removed or replaced while the server runs\. Put it back/)
+    }
+    renameSync(`${dir}-moved`, dir)
+    expect(await store.get(['a'])).to.deep.equal(['1'])
+    rmSync(dir, { recursive: true })
+    mkdirSync(dir)
+    writeFileSync(join(dir, 'responses.db'), '')
+    expect(await store.get(['a']).catch((error) => error)).to.include({ code: 'STORE_UNAVAILABLE' })
+    await store.close()
+  })
+
+  it('tells of a damaged file when it is opened', async () => {
+    const store = await open()
+    await store.commit(
+      Array.from({ length: 200 }, (_, n): [string, string] => [`a${n}`, JSON.stringify('x'.repeat(300))]),
+    )
+    await store.close()
+    const warnings: string[] = []
+    const reopen = async () =>
+      (await openStore({ store: 'sqlite', dir, projectDir: dir, warn: (text) => warnings.push(text) })).close()
+    await reopen()
+    expect(warnings).to.deep.equal([])
+    const bytes = readFileSync(join(dir, 'responses.db'))
+    bytes.fill(0xff, 4096 * 5, 4096 * 7)
+    writeFileSync(join(dir, 'responses.db'), bytes)
+    await reopen()
+    expect(warnings.join()).to.match(/responses\.db is damaged: .*agent-host store check/s)
   })
 
   it('says what is wrong with a file that is no database', async () => {

@@ -1,10 +1,15 @@
 import type { KeyBounds } from '../key-bounds.ts'
 
+/** Job that somebody waits for no longer than until then: it is not run later. */
+interface Due {
+  readonly dueMs: number
+}
+
 /** Request to the thread that holds the database. Keys and values are texts; a value of null removes. */
 export type SqliteJob =
-  | { readonly kind: 'get'; readonly keys: readonly string[] }
-  | ({ readonly kind: 'list' | 'entries' } & KeyBounds)
-  | {
+  | ({ readonly kind: 'get'; readonly keys: readonly string[] } & Due)
+  | ({ readonly kind: 'list' | 'entries' } & KeyBounds & Due)
+  | ({
       readonly kind: 'commit'
       /** Key, value, key, value: one flat array is cheaper to send than many small ones. */
       readonly changes: readonly (string | null)[]
@@ -13,7 +18,7 @@ export type SqliteJob =
       readonly absent: readonly string[]
       /** Key, value, key, value. */
       readonly equal: readonly string[]
-    }
+    } & Due)
   | { readonly kind: 'beat'; readonly serverId: string; readonly process: string }
   | { readonly kind: 'sighting'; readonly serverId: string }
   /** From now on, or no longer, the thread tells of commits of other processes. */

@@ -2,10 +2,11 @@ import { randomUUID } from 'node:crypto'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { describeProcess } from '../../process-identity.ts'
+import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
 import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
-import { describeProcess } from '../process-identity.ts'
 import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
@@ -36,6 +37,7 @@ export class SqliteStore implements RecordStore {
   readonly serverId = randomUUID()
   readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
   readonly #worker: Worker
+  readonly #deadlineMs: number
   readonly #watchers = new Watchers()
   readonly #heartbeat = new Heartbeat(() =>
     this.#ask({ kind: 'beat', serverId: this.serverId, process: describeProcess() }),
@@ -48,8 +50,9 @@ export class SqliteStore implements RecordStore {
   #failure: Error | undefined
   #onReady: Pick<Waiting, 'resolve' | 'reject'> | undefined
 
-  private constructor(worker: Worker) {
+  private constructor(worker: Worker, deadlineMs: number) {
     this.#worker = worker
+    this.#deadlineMs = deadlineMs
     worker.on('message', (message: Message) => this.#onMessage(message))
     worker.on('error', (error) => this.#onWorkerExit(error))
     worker.on('exit', () => this.#onWorkerExit(new Error('the database was closed')))
@@ -59,14 +62,15 @@ export class SqliteStore implements RecordStore {
    * Opens the file, or creates it, readable by nobody else.
    *
    * @param file absolute path
+   * @param deadlineMs time after which nobody waits for a read or a commit any more
    * @throws Error of SQLite or the file system
    */
-  static async open(file: string): Promise<SqliteStore> {
+  static async open(file: string, deadlineMs = DEADLINE_MS): Promise<SqliteStore> {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
     const data: SqliteWorkerData = { file }
-    const store = new SqliteStore(new Worker(WORKER, { workerData: data }))
+    const store = new SqliteStore(new Worker(WORKER, { workerData: data }), deadlineMs)
     await new Promise<unknown>((resolve, reject) => {
       store.#onReady = { resolve, reject }
     })
@@ -91,17 +95,21 @@ export class SqliteStore implements RecordStore {
   }
 
   async get(keys: readonly string[]): Promise<(string | undefined)[]> {
-    const texts = await this.#ask<(string | undefined)[]>({ kind: 'get', keys: keys.map(toName) })
+    const texts = await this.#ask<(string | undefined)[]>({ kind: 'get', keys: keys.map(toName), dueMs: this.#dueMs() })
     return texts.map((text) => (text === undefined ? undefined : fromKeyvText(text)))
   }
 
   async list(range: KeyRange): Promise<string[]> {
-    const names = await this.#ask<string[]>({ kind: 'list', ...boundsOf(range, toName) })
+    const names = await this.#ask<string[]>({ kind: 'list', ...boundsOf(range, toName), dueMs: this.#dueMs() })
     return names.map(toKey)
   }
 
   async entries(range: KeyRange): Promise<Entry[]> {
-    const rows = await this.#ask<[string, string][]>({ kind: 'entries', ...boundsOf(range, toName) })
+    const rows = await this.#ask<[string, string][]>({
+      kind: 'entries',
+      ...boundsOf(range, toName),
+      dueMs: this.#dueMs(),
+    })
     return rows.map(([name, text]) => [toKey(name), fromKeyvText(text)])
   }
 
@@ -116,6 +124,7 @@ export class SqliteStore implements RecordStore {
       present: present.map(toName),
       absent: absent.flatMap((prefix) => [toName(prefix), endOf(toName(prefix))]),
       equal: equal.flatMap(([key, value]) => [toName(key), toKeyvText({ value })]),
+      dueMs: this.#dueMs(),
     })
     if (isDone) this.#watchers.notify(notify)
     return isDone
@@ -179,6 +188,10 @@ export class SqliteStore implements RecordStore {
   #unlisten(): void {
     this.#unlistening = undefined
     if (this.#watchers.size === 0) this.#listen(false)
+  }
+
+  #dueMs(): number {
+    return Date.now() + this.#deadlineMs
   }
 
   #ask<T>(job: SqliteJob): Promise<T> {

@@ -2,6 +2,7 @@
 // The thread that holds the database: what waits for the disk, or for a lock, waits here and not where requests are served.
 // It is JavaScript because a thread starts without the loader with which the sources run in development.
 
+import { statSync } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'libsql'
 
@@ -37,6 +38,7 @@ const { file, isDryRun = false } = /** @type {SqliteWorkerData} */ (workerData)
 const port = /** @type {import('node:worker_threads').MessagePort} */ (parentPort)
 if (isDryRun) tellPending()
 const db = start()
+const { ino: inode } = statSync(file)
 const statements = {
   get: db.prepare('SELECT value FROM keyv WHERE key = ?'),
   asc: db.prepare('SELECT key FROM keyv WHERE key >= ? AND key < ? ORDER BY key LIMIT ?').raw(),
@@ -63,15 +65,11 @@ let purging
 let watching
 
 port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
-  /** @type {(SqliteAnswer | undefined)[]} */
-  const answers = jobs.map(() => undefined)
   // What was committed before these were asked for is visible to all of them, so no reader has to wait for a writer.
-  jobs.forEach((job, index) => {
-    if (job.kind !== 'commit') answers[index] = attempt(() => answer(job))
-  })
-  const commits = jobs.flatMap((job, index) => (job.kind === 'commit' ? [{ job, index }] : []))
+  const answers = jobs.map(answerEarly)
+  const commits = jobs.flatMap((job, index) => (job.kind === 'commit' && !answers[index] ? [{ job, index }] : []))
   if (commits.length > 0 && commits.length < jobs.length) port.postMessage({ early: answers })
-  const results = commitAll(commits.map(({ job }) => job))
+  const results = commitAll(commits.map(({ job }) => job)).map(unlessLost)
   commits.forEach(({ index }, place) => {
     answers[index] = results[place]
   })
@@ -126,6 +124,29 @@ function migrate(opened) {
 function stepsDone(opened) {
   const [{ user_version }] = /** @type {[{ user_version: number }]} */ (opened.pragma('user_version'))
   return user_version
+}
+
+/**
+ * @param {SqliteJob} job
+ * @returns {SqliteAnswer | undefined} undefined for a commit, which has to wait
+ */
+function answerEarly(job) {
+  if (!('dueMs' in job)) return attempt(() => answer(job))
+  if (job.dueMs < Date.now()) return { error: 'nobody waits for it any longer', code: 'OVERDUE' }
+  return job.kind === 'commit' ? undefined : unlessLost(attempt(() => answer(job)))
+}
+
+/**
+ * Replaces the answer when the file was removed (`STORE_REMOVED`): SQLite goes on without its name, and all of it would be gone
+ * with the process.
+ *
+ * @param {SqliteAnswer} given
+ * @returns {SqliteAnswer}
+ */
+function unlessLost(given) {
+  if (statSync(file, { throwIfNoEntry: false })?.ino === inode) return given
+  const error = `${file} was removed or replaced while the server runs. Put it back, or restart the server.`
+  return { error, code: 'STORE_REMOVED' }
 }
 
 /**

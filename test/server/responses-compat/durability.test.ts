@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import Database from 'libsql'
@@ -50,6 +50,21 @@ describe('what responses survive', () => {
     expect(after.status).to.equal(200)
     for (const record of [...stored, after.json]) expect((await ask(`/${record.id}`)).json).to.deep.equal(record)
   }).timeout(60_000)
+
+  it('a folder that is deleted while the server runs: 503 with the reason, and no answer that a restart would lose', async () => {
+    const { create, inject, project } = await makeResponses()
+    const first = await create('say a')
+    rmSync(join(project.dir, 'responses'), { recursive: true })
+    for (const [method, path, body] of [
+      ['POST', '', { model: 'talk', input: 'say b' }],
+      ['POST', '', { model: 'talk', input: 'say c', background: true }],
+      ['GET', `/${first.id}`, undefined],
+    ] as const) {
+      const reply = await inject(method, path, body)
+      expect([reply.statusCode, reply.json()]).to.deep.equal([503, { detail: 'The store of responses was removed' }])
+    }
+    expect((await create('say d', { store: false })).status).to.equal('completed')
+  })
 
   it('a locked database: 503, what is there can be read, what ran has failed, and it recovers', async () => {
     const { create, inject, get, listen, project } = await makeResponses()
