@@ -93,7 +93,7 @@ const PROVIDERS: readonly Provider[] = [
   },
 ]
 
-/** Environments whose reader knows that the offline model answers: agents are made again with every edit. */
+/** Environments in which the hint about the offline model was logged: agents are created again with every edit. */
 const hinted = new WeakSet<object>()
 
 export default defineModule({
@@ -113,7 +113,7 @@ export default defineModule({
     const valueOf = (names: readonly string[] = []) => firstOf(...names.map((name) => environment[name]))
     const provider = PROVIDERS.find(({ keys, addresses }) => valueOf(keys) ?? valueOf(addresses))
     if (!provider) {
-      if (!hinted.has(environment)) log.info('no provider key is in the environment: the offline model answers')
+      if (!hinted.has(environment)) log.info('no provider key found, so the offline model answers')
       hinted.add(environment)
       return offline.create({}, { introduce: true }, context)
     }

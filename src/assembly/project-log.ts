@@ -1,10 +1,13 @@
 import { isatty } from 'node:tty'
-import { type Logger, pino } from 'pino'
+import { type LogFn, type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+
+/** Message that makes no line: Fastify announces its address and cannot be told not to. */
+export const NO_LINE = ''
 
 /** A pino logger, which also is what modules and the host write to. */
 export type ServerLog = Logger & Log
@@ -19,9 +22,13 @@ export async function openLog(
   redact: Redact,
   fd: 1 | 2 = 1,
 ): Promise<ServerLog> {
-  const settings = { level: logLevel, base: null, hooks: { streamWrite: redact } }
+  const settings = { level: logLevel, base: null, hooks: { streamWrite: redact, logMethod } }
   if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
   const { default: pretty } = await import('pino-pretty')
   const look = { colorize: true, ignore: 'reqId', translateTime: 'HH:MM:ss', sync: true }
   return pino(settings, pretty({ ...look, destination: fd }))
+}
+
+function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
+  if (args[0] !== NO_LINE) method.apply(this, args)
 }

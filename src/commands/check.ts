@@ -35,11 +35,25 @@ export default class Check extends BaseCommand {
     const { args, flags } = await this.parse(Check)
     if (flags.watch) return repeatOnChange(() => runAgain(['check', ...this.argv.filter((word) => word !== '--watch')]))
     const agentDir = flags['agent-dir'] ?? fallback
-    const { agents, problems } = pick(await checkProject(agentDir), this.#named(args.files ?? [], agentDir))
+    const { agents, problems } = pick(await this.#check(agentDir), this.#named(args.files ?? [], agentDir))
     await this.#keepSchema()
     if (flags.json) this.log(JSON.stringify({ agents, problems }, null, 2))
     else this.#print(agents, problems)
     if (problems.length > 0) this.exit(1)
+  }
+
+  async #check(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {
+    try {
+      this.requireProject()
+      const { host, folder, close } = await openAgents(agentDir)
+      const found = { agents: host.list(), problems: folder.problems() }
+      await close()
+      return found
+    } catch (error) {
+      // The folder itself is the problem.
+      if (!(error instanceof HostError)) throw error
+      return { agents: [], problems: [{ message: error.message, suggestions: error.suggestions }] }
+    }
   }
 
   /** Files of the project, as problems name them. */
@@ -83,17 +97,4 @@ function pick<T extends { file?: string }, P extends { file?: string }>(
 ) {
   const isMeant = ({ file = '' }: { file?: string }) => files.length === 0 || files.includes(file)
   return { agents: agents.filter(isMeant), problems: problems.filter(isMeant) }
-}
-
-async function checkProject(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {
-  try {
-    const { host, folder, close } = await openAgents(agentDir)
-    const found = { agents: host.list(), problems: folder.problems() }
-    await close()
-    return found
-  } catch (error) {
-    // The folder itself is the problem.
-    if (!(error instanceof HostError)) throw error
-    return { agents: [], problems: [{ message: error.message, suggestions: error.suggestions }] }
-  }
 }

@@ -33,20 +33,21 @@ export default class Dev extends BaseCommand {
     open: Flags.boolean({ description: 'Open the debug UI in a browser' }),
   }
 
-  #server: { readonly options: ServerOptions; readonly url: string } | undefined
+  #server: (Pick<BuiltServer, 'options' | 'app'> & { readonly url: string }) | undefined
   #isRestarting = false
 
   override async run(): Promise<void> {
     this.argv = fillSwitches(this.argv)
     const options = await this.#readOptions()
     this.requireProject()
+    onEnvironmentChange(() => {
+      const advice = process.stdin.isTTY ? 'Press r to restart.' : 'Restart to apply it.'
+      this.#server?.app.log.warn(`.env changed. ${advice}`)
+    })
     const running = await runServer(options, (server, url) => this.#onReady(server, url))
     const { open } = (await this.parse(Dev)).flags
     if (open) this.#open()
     this.#followKeys(running)
-    onEnvironmentChange(() => {
-      running.log.warn(`.env changed. ${process.stdin.isTTY ? 'Press r to restart.' : 'Restart to apply it.'}`)
-    })
   }
 
   async #readOptions(): Promise<ServerOptions> {
@@ -54,7 +55,7 @@ export default class Dev extends BaseCommand {
   }
 
   #onReady(server: BuiltServer, url: string): void {
-    this.#server = { options: server.options, url }
+    this.#server = { options: server.options, app: server.app, url }
     this.#print(describeServer(server, url))
     followSchema(server)
   }

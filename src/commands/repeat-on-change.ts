@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 
 /** Folders that hold what the project makes or fetches. */
-const IGNORED = /(^|[\\/])(node_modules|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
+const IGNORED = /(^|[\\/])(node_modules|coverage|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
 /** Saves come in groups. */
 const SETTLE_MS = 100
 

@@ -1,15 +1,25 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
+interface RunAgainOptions {
+  /** Options for Node itself. */
+  readonly nodeOptions?: readonly string[]
+  /** A script, with its own arguments, that starts the command: it comes before Node in the command line. */
+  readonly under?: readonly string[]
+}
+
 /**
  * Runs a command of this command line in a process of its own, on the same terminal.
  *
- * @param nodeOptions for Node itself
  * @returns its exit code
  */
-export async function runAgain(args: readonly string[], nodeOptions: readonly string[] = []): Promise<number> {
-  const script = process.argv[1] as string
-  const child = spawn(process.execPath, [...process.execArgv, ...nodeOptions, script, ...args], { stdio: 'inherit' })
+export async function runAgain(
+  args: readonly string[],
+  { nodeOptions = [], under = [] }: RunAgainOptions = {},
+): Promise<number> {
+  const { execPath, execArgv, argv } = process
+  const command = [...execArgv, ...nodeOptions, argv[1] as string, ...args]
+  const child = spawn(execPath, under.length > 0 ? [...under, execPath, ...command] : command, { stdio: 'inherit' })
   const [code] = await once(child, 'close')
   return code ?? 1
 }

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { join, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
 import { BaseCommand } from './base-command.ts'
@@ -15,6 +16,7 @@ export default class Test extends BaseCommand {
     '<%= config.bin %> test',
     '<%= config.bin %> test tests/example.test.ts tests/agents',
     '<%= config.bin %> test --watch --name "the tool"',
+    '<%= config.bin %> test --coverage',
   ]
   static override args = {
     files: Args.string({
@@ -25,6 +27,7 @@ export default class Test extends BaseCommand {
   }
   static override flags = {
     name: Flags.string({ description: 'Run only tests whose name matches this pattern', helpValue: '<pattern>' }),
+    coverage: Flags.boolean({ description: 'Report which lines of the project the tests run; needs the package c8' }),
     watch: Flags.boolean({ description: 'Run them again when a file of the project changes' }),
   }
 
@@ -32,13 +35,32 @@ export default class Test extends BaseCommand {
     const { args, flags } = await this.parse(Test)
     const files = await findTests((args.files ?? []).map((file) => this.pathOf(file)))
     // node:test reads its options when the process starts.
-    const options = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]
-    if (flags.watch) return repeatOnChange(() => runAgain(['test', ...files], options))
-    if (options.length > 0) this.exit(await runAgain(['test', ...files], options))
+    const nodeOptions = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]
+    const under = flags.coverage ? findCoverage() : []
+    const runTests = () => runAgain(['test', ...files], { nodeOptions, under })
+    if (flags.watch) return repeatOnChange(runTests)
+    if (nodeOptions.length > 0 || under.length > 0) this.exit(await runTests())
     const { ProjectCode } = await import('../module/project-code.ts')
     const code = new ProjectCode(process.cwd())
     // node:test runs what a file declares once it is loaded, prints the outcome, and sets the exit code.
     for (const file of files) await code.load(file)
+  }
+}
+
+/**
+ * Finds the script of c8 in the project. What the tests load are bundles: `--exclude-after-remap` has c8 judge their sources.
+ *
+ * @throws HostError `PROJECT_INVALID`
+ */
+function findCoverage(): string[] {
+  try {
+    const script = createRequire(resolve('package.json')).resolve('c8/bin/c8.js')
+    return [script, '--exclude-after-remap']
+  } catch (cause) {
+    throw new HostError('PROJECT_INVALID', '--coverage needs the package c8, which this project does not have.', {
+      suggestions: ['npm install --save-dev c8'],
+      cause,
+    })
   }
 }
 

@@ -9,6 +9,8 @@ import type { FoundTool, ToolCallOutcome } from './tool/call-tool.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
+type Arguments = Readonly<Record<string, unknown>>
+
 export default class Tool extends BaseCommand {
   static override description = 'Calls one tool of an agent without a model; without a name, lists the tools.'
   static override examples = [
@@ -50,7 +52,7 @@ export default class Tool extends BaseCommand {
   }
 
   /** @returns the exit code */
-  async #call(agents: OpenAgents, tool: FoundTool, given: object, isJson: boolean): Promise<number> {
+  async #call(agents: OpenAgents, tool: FoundTool, given: Arguments, isJson: boolean): Promise<number> {
     const { callTool } = await import('./tool/call-tool.ts')
     const outcome = await callTool(agents, tool, given)
     if (isJson) this.log(JSON.stringify(toJson(tool, given, outcome), null, 2))
@@ -67,7 +69,7 @@ function describeTools(tools: readonly FoundTool[]): string[] {
   )
 }
 
-function toJson({ name, agent }: FoundTool, given: object, { text, data, isError }: ToolCallOutcome): object {
+function toJson({ name, agent }: FoundTool, given: Arguments, { text, data, isError }: ToolCallOutcome): object {
   return { name, agent, arguments: given, ...(isError ? { error: text } : { result: data ?? text }) }
 }
 
@@ -76,7 +78,7 @@ function describeError({ exception, text }: ToolCallOutcome): string {
   return /^\w*Error: /.test(stack) ? stack : `Error: ${stack}`
 }
 
-function readArguments(raw: string): object {
+function readArguments(raw: string): Arguments {
   const wrong = (reason: string, cause?: unknown) =>
     new HostError('OPTION_INVALID', `The arguments must be a JSON object: ${reason}`, {
       suggestions: [`In quotes for the shell: '{"city": "Lima"}'`],
@@ -88,7 +90,7 @@ function readArguments(raw: string): object {
   } catch (cause) {
     throw wrong(messageOf(cause), cause)
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Arguments
   throw wrong(`not ${raw}`)
 }
 

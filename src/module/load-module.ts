@@ -125,11 +125,7 @@ export class ModuleLoader {
         ? 'among the packages of the project'
         : "in the project's modules/ or the library"
       throw new HostError('MODULE_NOT_FOUND', `The module '${reference}' was not found ${places}.`, {
-        suggestions: [
-          ...didYouMean(path, listKnownModules(this.#projectDir)),
-          ...(path.startsWith('@') && cause instanceof HostError ? cause.suggestions : []),
-          `Modules of the library: ${listLibrary().join(', ')}.`,
-        ],
+        suggestions: suggestModules(path, this.#projectDir, cause),
         cause,
       })
     }
@@ -150,6 +146,16 @@ export class ModuleLoader {
     if (source === 'library') return { exports: await import(target), files: [] }
     return this.#code.import(target)
   }
+}
+
+/** The nearest module, or those of the same name in a package; otherwise how to get the package, or all of the library. */
+function suggestModules(path: string, projectDir: string, cause: unknown): readonly string[] {
+  const known = listKnownModules(projectDir)
+  const namesakes = known.filter((reference) => reference.endsWith(`/${path}`))
+  const nearest = [...didYouMean(path, known), ...namesakes.map((reference) => `Did you mean '${reference}'?`)]
+  if (nearest.length > 0) return nearest
+  if (path.startsWith('@') && cause instanceof HostError) return cause.suggestions
+  return [`Modules of the library: ${listLibrary().join(', ')}.`]
 }
 
 /** A CommonJS package may have put its exports, or its default export, one level down. */

@@ -5,6 +5,7 @@ import { describeException } from '../run/call-event.ts'
 import { STORE_REMOVED } from '../store/record-store.ts'
 import type { Redact } from '../trace/redact.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
+import { noteFailure } from './request-log.ts'
 
 /** Answer to a request that ends with an error. */
 export interface ErrorReply {
@@ -69,6 +70,7 @@ function isTimeout(cause: unknown): cause is HostError {
 export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dialect = COMPAT) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
+    noteFailure(request, error)
     if (refusal.statusCode >= 500) logFailure(error, request)
     const { statusCode, body } = dialect.toErrorReply(refusal, error)
     reply.code(statusCode).headers(headers).send(body)

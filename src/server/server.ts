@@ -5,7 +5,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServ
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
-import { openLog, type ServerLog } from '../assembly/project-log.ts'
+import { NO_LINE, openLog, type ServerLog } from '../assembly/project-log.ts'
 import { findFirstProblem } from '../definition/first-problem.ts'
 import type { Problem } from '../definition/problem.ts'
 import { formatPath } from '../definition/problem.ts'
@@ -27,7 +27,8 @@ import { limitSockets } from './limit-sockets.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
 import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
-import { answerProbes, isProbe } from './probes.ts'
+import { answerProbes } from './probes.ts'
+import { logRequests } from './request-log.ts'
 import { limitWrongKeys } from './wrong-keys.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
@@ -90,6 +91,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const project = await openProject(options, { redact, log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
+  nameRequests(app)
   logRequests(app, log)
   answerUnknownRoutes(app, options)
   try {
@@ -202,7 +204,10 @@ function toServer(app: FastifyInstance, options: ServerOptions, project: Assembl
     async listen() {
       try {
         await project.watch()
-        return await app.listen({ host: options.host, port: options.port, backlog: BACKLOG })
+        const { host, port, development } = options
+        // `dev` has a banner.
+        const announcement = development ? { listenTextResolver: () => NO_LINE } : {}
+        return await app.listen({ host, port, backlog: BACKLOG, ...announcement })
       } catch (error) {
         await app.close()
         throw error
@@ -297,19 +302,6 @@ function nameRequests(app: FastifyInstance): void {
   })
 }
 
-/** One line a request. The query is left out: clients put secrets there. */
-function logRequests(app: FastifyInstance, log: ServerLog): void {
-  nameRequests(app)
-  if (!log.isLevelEnabled('info')) return
-  app.addHook('onResponse', (request, reply, done) => {
-    if (isProbe(request.url)) return done()
-    const path = request.url.split('?', 1)[0]
-    const ms = Math.round(reply.elapsedTime)
-    log.info({ reqId: request.id }, `${request.method} ${path} ${reply.statusCode} ${ms} ms`)
-    done()
-  })
-}
-
 function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions): void {
   const methodsOf = trackMethods(app)
   app.setNotFoundHandler((request, reply) => {
@@ -335,7 +327,9 @@ async function addAdapters(
   const adapters: NamedAdapter[] = []
   for (const { name, Adapter, apiKey, config } of loaded) {
     const adapter = new Adapter({ ...shared, options, log: app.log, apiKey, config })
-    await app.register(async (scope) => adapter.adapt(scope))
+    // Its page asks several times a second, which would bury what agents do.
+    const logLevel = name === DEBUG_UI ? 'warn' : undefined
+    await app.register(async (scope) => adapter.adapt(scope), logLevel ? { logLevel } : {})
     adapters.push({ name, adapter })
   }
   return adapters
@@ -365,7 +359,7 @@ function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOp
     log.warn(`No adapter is selected, so no API is served. Choose from: ${command}`)
   }
   const open = adapters.filter(({ adapter }) => adapter.isOpen !== false).map(({ name }) => name)
-  if (open.length > 0) log.info(`Requests are accepted without a key: ${open.join(', ')}.`)
+  if (open.length > 0 && !options.development) log.info(`Requests are accepted without a key: ${open.join(', ')}.`)
   if (open.length === 0 || isLoopback(options.host)) return
   const message = `${options.host} can be reached from other machines, and ${open.join(', ')} accept every request without a key`
   if (options.requireAuth) throw new HostError('OPTION_INVALID', `${message}: --require-auth refuses that.`)

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -88,12 +89,23 @@ describe('check', function () {
     })
   })
 
-  it('tells of a missing agent folder, as JSON too', async () => {
+  it('says outside a project that there is none, as JSON too, and leaves nothing behind', async () => {
     const { dir } = await makeProject()
+    const message = `No project found: neither ${dir} nor a folder above it holds agents/.`
+    const suggestion = 'Create a project: agent-host init <name>'
     const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
-    expect(exitCode).to.equal(1)
-    expect(stderr).to.match(/^The agent folder .* is not there\.\n {2}`agent-host init/)
-    const { problems } = JSON.parse((await runCli(['check', '--json'], { cwd: dir })).stdout)
-    expect(problems[0].message).to.match(/^The agent folder .* is not there\.$/)
+    expect([exitCode, stderr]).to.deep.equal([1, `${message}\n  ${suggestion}\n`])
+    const asJson = await runCli(['check', '--json'], { cwd: dir })
+    expect([asJson.exitCode, JSON.parse(asJson.stdout)]).to.deep.equal([
+      1,
+      { agents: [], problems: [{ message, suggestions: [suggestion] }] },
+    ])
+    expect(await readdir(dir)).to.deep.equal([])
+  })
+
+  it('names an agent folder that is missing', async () => {
+    const { dir } = await makeProject()
+    const { exitCode, stderr } = await runCli(['check', '--agent-dir', 'none'], { cwd: dir })
+    expect(`${exitCode} ${stderr}`).to.match(/^1 The agent folder .*none is not there\./)
   })
 })

@@ -109,8 +109,47 @@ modules:
     await post('looker')
     await server.printed(/"level":40.*lookup.*failed: .*no luck.*at .*tools\/lookup\.ts:3:/)
     await project.write('agents/looker.yml', `${looker}# edited\n`)
-    await server.printed(/reloaded 'looker'|Reloaded 'looker'/)
+    await server.printed(/reloaded 'looker'/)
     expect(server.output().match(/offline model answers/g)).to.have.length(1)
+  })
+
+  it('logs what agents do: not what its page asks, refusals as warnings with their reason, failures as errors', async () => {
+    const faulty = `import { defineModule, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], create: () => ({
+  handleText() { throw new Error('broken') },
+}) })
+`
+    const { dir } = await makeProject({
+      'agents/echo.yml': agent('echo', ''),
+      'agents/faulty.yml': 'id: faulty\nmodules: [{ id: main, module: faulty }]\n',
+      'modules/faulty.ts': faulty,
+    })
+    const server = startCli(['dev', '--port', '0'], { cwd: dir })
+    const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
+    const post = async (path: string, body: object) => {
+      const headers = { 'content-type': 'application/json' }
+      await (await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text()
+    }
+    const messages = [{ role: 'user', content: 'hello' }]
+    await (await fetch(url)).text()
+    await post('/api/ui/graphql', { query: '{ list_agents { id } }' })
+    await post('/compat/chat/completions', { model: 'ecko', messages })
+    await post('/compat/chat/completions', { model: 'faulty', messages })
+    await post('/nowhere', {})
+    expect(await ask(url)).to.equal('hello')
+    await server.printed(/completions 200/)
+    const lines = server
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    const shown = lines.map((line) => JSON.parse(line) as { level: number; msg: string })
+    expect(shown.map(({ level, msg }) => `${level} ${msg.split('\n')[0]?.replace(/\d+ ms/, 'N ms')}`)).to.deep.equal([
+      "40 POST /compat/chat/completions 400 N ms: There is no agent 'ecko'. Did you mean 'echo'?",
+      '50 The agent failed: Error: broken',
+      '50 POST /compat/chat/completions 500 N ms',
+      '40 POST /nowhere 404 N ms: Not Found',
+      '30 POST /compat/chat/completions 200 N ms',
+    ])
   })
 
   it('tells that .env has changed', async () => {

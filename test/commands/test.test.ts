@@ -1,3 +1,5 @@
+import { mkdir, symlink } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -57,6 +59,23 @@ describe('test', function () {
     await running.printed(/changed[\s\S]*Waiting for changes/)
     running.signal('SIGINT')
   }).timeout(60_000)
+
+  it('--coverage reports the lines of the project that the tests run', async () => {
+    const tool = 'export function sign(n: number) {\n  if (n < 0) {\n    return -1\n  }\n  return 1\n}\n'
+    const test =
+      "import { test } from 'node:test'\nimport { sign } from '../tools/sign.ts'\ntest('sign', () => void sign(2))\n"
+    const project = await makeProject({ 'tests/a.test.ts': test, 'tools/sign.ts': tool, 'package.json': '{}' })
+    const { exitCode, stderr } = await runCli(['test', '--coverage'], { cwd: project.dir })
+    expect([exitCode, stderr]).to.deep.equal([
+      1,
+      'Error: --coverage needs the package c8, which this project does not have.\n  npm install --save-dev c8\n',
+    ])
+    await mkdir(project.path('node_modules'))
+    await symlink(fileURLToPath(new URL('../../node_modules/c8', import.meta.url)), project.path('node_modules/c8'))
+    const measured = await runCli(['test', '--coverage'], { cwd: project.dir })
+    expect([measured.exitCode, measured.stderr]).to.deep.equal([0, ''])
+    expect(measured.stdout).to.match(/pass 1\n[\s\S]*sign\.ts +\| +66\.66 .*\| 3-4/)
+  })
 
   it('ends with 1 when a test fails, and points at its line', async () => {
     const failing = "import { test } from 'node:test'\n\ntest('breaks', () => {\n  throw new Error('boom')\n})\n"

@@ -54,6 +54,14 @@ describe('tool', () => {
     expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
   })
 
+  it('does not execute what needs an approval', async () => {
+    const refund = TOOLS.replace('execute(', 'needsApproval: true, execute(')
+    const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': refund })
+    const { exitCode, stdout, stderr } = await runCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })
+    expect([exitCode, stdout]).deep.equal([1, ''])
+    expect(stderr).equal("Error: The tool 'sum' needs an approval or an answer: call it through its agent.\n")
+  })
+
   it('checks the arguments as it does for a model', async () => {
     const { dir } = await makeProject(FILES)
     const { exitCode, stderr } = await runCli(['tool', 'sum', '{"a": "x", "b": 2}'], { cwd: dir })

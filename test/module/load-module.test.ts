@@ -138,11 +138,13 @@ export default { ...module, [Symbol.for('agent-host.module')]: 2 }`,
       'modules/weather.ts': moduleNamed('Weather'),
       'modules/plain.ts': 'export default 1',
     })
-    expect((await refusal('wether')).slice(0, 3)).to.deep.equal([
+    expect(await refusal('wether')).to.deep.equal([
       'MODULE_NOT_FOUND',
       "The module 'wether' was not found in the project's modules/ or the library.",
       "Did you mean 'weather'?",
     ])
+    expect((await refusal('tool-loop')).slice(2)).to.deep.equal(["Did you mean 'orchestrator/tool-loop'?"])
+    expect((await refusal('nothing-like-it')).slice(2)).to.match(/^Modules of the library: chunker\/token, /)
     expect((await refusal('../secret')).slice(0, 2)).to.deep.equal([
       'MODULE_NOT_FOUND',
       "The module '../secret' was not found: there is no file ../secret.",

@@ -1,0 +1,45 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ServerLog } from '../assembly/project-log.ts'
+import { HostError } from '../errors.ts'
+import { isProbe } from './probes.ts'
+
+/** Errors that requests were answered with. */
+const failures = new WeakMap<FastifyRequest, Error>()
+
+/** Keeps the error that a request is answered with for the line of that request. */
+export function noteFailure(request: FastifyRequest, error: Error): void {
+  failures.set(request, error)
+}
+
+/**
+ * Logs one line a request: as a warning with its reason when it was refused, as an error when it failed. Routes with the log level
+ * `warn` have no lines for requests that went well.
+ */
+export function logRequests(app: FastifyInstance, log: ServerLog): void {
+  if (!log.isLevelEnabled('error')) return
+  app.addHook('onResponse', (request, reply, done) => {
+    const level = levelOf(reply.statusCode)
+    const isQuiet = level === 'info' && (isProbe(request.url) || request.routeOptions.logLevel === 'warn')
+    if (!isQuiet && log.isLevelEnabled(level)) log[level]({ reqId: request.id }, describeRequest(request, reply))
+    done()
+  })
+}
+
+function levelOf(statusCode: number): 'info' | 'warn' | 'error' {
+  if (statusCode >= 500) return 'error'
+  return statusCode >= 400 ? 'warn' : 'info'
+}
+
+/** The query is left out: clients put secrets there. What caused a 5xx has lines of its own. */
+function describeRequest(request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply): string {
+  const path = request.url.split('?', 1)[0]
+  const line = `${request.method} ${path} ${statusCode} ${Math.round(elapsedTime)} ms`
+  return statusCode >= 400 && statusCode < 500 ? `${line}: ${reasonOf(request, statusCode)}` : line
+}
+
+function reasonOf(request: FastifyRequest, statusCode: number): string {
+  const error = failures.get(request)
+  if (!error) return STATUS_CODES[statusCode] ?? 'refused'
+  return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')
+}
