@@ -39,6 +39,7 @@ export default defineConfig({
           page('Memory', 'memory'),
           page('Conversations', 'conversations'),
           page('Approvals', 'approvals'),
+          page('Guard rails', 'guards'),
           page('Writing modules', 'writing-modules'),
           page('Ejecting modules', 'eject'),
           page('Testing', 'testing'),

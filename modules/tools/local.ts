@@ -1,10 +1,8 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
-import { ruleOf } from './lib/approval-rules.ts'
+import { checkRules, needOf, Rule, ruleOf } from './lib/approval-rules.ts'
 import { loadCodeTools } from './lib/code-tools.ts'
 import type { LocalTool } from './lib/local-tool.ts'
 import { PythonTools } from './lib/python-tools.ts'
-
-const Rule = Type.Enum(['always', 'never'])
 
 export default defineModule({
   name: 'LocalTools',
@@ -21,7 +19,7 @@ export default defineModule({
     approval: Type.Optional(
       Type.Union([Rule, Type.Record(Type.String(), Rule)], {
         description:
-          'Calls that a person has to approve: always, never, or one of these by globs of tool names, of which the first that fits counts. Default: what the tools say.',
+          'Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or one of these by globs of tool names, of which the first that fits counts. Default: what the tools say.',
       }),
     ),
     timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Seconds that one call may take.' }),
@@ -37,6 +35,7 @@ export default defineModule({
     }),
   }),
   create: async (_, config, context) => {
+    checkRules(config.approval, ['always', 'never'], context)
     const python = new PythonTools(config, context)
     try {
       const groups: LocalTool[][] = []
@@ -55,7 +54,7 @@ export default defineModule({
         },
         needsApproval(name, args, run) {
           const rule = ruleOf(config.approval, name)
-          return rule === undefined ? (tools.get(name)?.needsApproval(args, run) ?? false) : rule === 'always'
+          return rule === undefined ? (tools.get(name)?.needsApproval(args, run) ?? false) : needOf(rule)
         },
         [Symbol.asyncDispose]: () => python.close(),
       }

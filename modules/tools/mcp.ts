@@ -1,7 +1,7 @@
 import { defineModule, ToolProvider, Type } from 'agent-host'
-import { ruleOf } from './lib/approval-rules.ts'
+import { checkRules, Rule as LocalRule, needOf, ruleOf } from './lib/approval-rules.ts'
 
-const Rule = Type.Enum(['always', 'never', 'destructive'])
+const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
 
 const Server = Type.Object({
   name: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'What it is called in messages.' }),
@@ -55,7 +55,7 @@ export default defineModule({
     approval: Type.Union([Rule, Type.Record(Type.String(), Rule)], {
       default: 'never',
       description:
-        'Calls that a person has to approve: always, never, destructive (tools whose server calls them so), or one of these by globs of tool names, of which the first that fits counts.',
+        'Calls that a person has to approve: always, never, destructive (tools whose server calls them so), the id of a module that decides (ApprovalPolicy), or one of these by globs of tool names, of which the first that fits counts.',
     }),
     connect_timeout: Type.Number({
       minimum: 0.001,
@@ -65,6 +65,7 @@ export default defineModule({
     }),
   }),
   create: async (_, config, context) => {
+    checkRules(config.approval, ['always', 'never', 'destructive'], context)
     // The client of MCP is the largest thing in the library: agents without it do not wait for it.
     const { McpServers } = await import('./lib/mcp-servers.ts')
     const servers = new McpServers(config.servers, context)
@@ -74,7 +75,7 @@ export default defineModule({
       executeTool: (name, args, run) => servers.executeTool(name, args, run),
       needsApproval(name) {
         const rule = ruleOf(config.approval, name) ?? 'never'
-        return rule === 'destructive' ? servers.isDestructive(name) : rule === 'always'
+        return rule === 'destructive' ? servers.isDestructive(name) : needOf(rule)
       },
       [Symbol.asyncDispose]: () => servers.close(),
     }

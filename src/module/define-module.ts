@@ -30,6 +30,8 @@ export interface ModuleContext {
   /** The environment variables, with those of the project's `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log
+  /** Returns the ids of the modules of this agent that provide a protocol, in the order of the file. */
+  providersOf(protocol: Protocol): readonly string[]
   /**
    * Loads a TypeScript or JavaScript file of the project, its path relative to the project folder. The agent is loaded
    * again when the file, or a file it imports, changes.

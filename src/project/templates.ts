@@ -6,6 +6,7 @@ export const TEMPLATES = {
   minimal: { title: 'One agent with one tool', layers: ['project'] },
   tools: { title: 'An agent with several tools, in TypeScript and Python', layers: ['project', 'shop', 'tools'] },
   rag: { title: 'An agent that answers from the files of a folder', layers: ['project', 'rag'] },
+  approval: { title: 'An agent whose tool waits for a person', layers: ['project', 'shop', 'approval'] },
   team: { title: 'A router and two specialists', layers: ['project', 'shop', 'team'] },
 } as const
 

@@ -10,6 +10,8 @@ export interface ToolCall {
   readonly arguments: Readonly<Record<string, unknown>>
   /** To be given back to the vendor unchanged. */
   readonly providerMetadata?: ProviderMetadata
+  /** Marks a text that a guard holds for a person: no model sees such a call. Set by the host alone. */
+  readonly held?: { readonly by: string; readonly reason: string; readonly reply: string }
 }
 
 /** Block of a model's thinking. `text` is empty where the vendor gives nothing but encrypted data. */

@@ -14,6 +14,9 @@ export interface ToolResult {
   readonly isError?: boolean
 }
 
+/** Need of an approval: yes, no, or as the module of this id decides. */
+export type ApprovalNeed = boolean | { readonly policy: string }
+
 /** A set of tools. */
 export interface ToolProvider {
   /** In a stable order. */
@@ -23,7 +26,10 @@ export interface ToolProvider {
    * when `run.signal` aborts.
    */
   executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult>
-  /** Tells whether a person has to approve this call first. The host asks before each call; left out: never. */
-  needsApproval?(name: string, args: Readonly<Record<string, unknown>>, run: Run): boolean | Promise<boolean>
+  /**
+   * Returns true for a call that a person has to approve first. `{ policy }` leaves it to the `ApprovalPolicy` of that id in the
+   * agent. The host calls this before each call; left out: never.
+   */
+  needsApproval?(name: string, args: Readonly<Record<string, unknown>>, run: Run): ApprovalNeed | Promise<ApprovalNeed>
 }
 export const ToolProvider = defineProtocol<ToolProvider>('ToolProvider', ['listTools', 'executeTool'])

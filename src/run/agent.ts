@@ -5,6 +5,7 @@ import type { Message } from '../protocols/message.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../wiring/describe-agent.ts'
+import { findHostModules, type HostModules, withDependencies } from '../wiring/host-modules.ts'
 import { type AgentBlueprint, explainFailure } from '../wiring/plan-agent.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
@@ -15,10 +16,13 @@ import type { EventListeners } from './call-event.ts'
 import { checkOutput } from './check-output.ts'
 import { Exchange, nameCallees } from './exchange.ts'
 import type { Callee, Recorder } from './facade.ts'
+import { GuardRails } from './guard-rails.ts'
 import { handleMessage } from './handle-message.ts'
+import { hasHeldCall } from './held-texts.ts'
 import { RunConversation, RunResponse } from './run-providers.ts'
 import { settleAnswers } from './settle-answers.ts'
 import { type RunObserver, StartedRun } from './started-run.ts'
+import { openCallsOf } from './trail.ts'
 import type { AgentInfo, RunHandle, RunResult, Turn } from './turn.ts'
 
 /** One version of an agent: opened when it is registered, closed when the last run that uses it has ended. */
@@ -28,6 +32,9 @@ export class Agent {
   readonly files: ReadonlySet<string>
   readonly #entryPoints: ReadonlyMap<string, EntryPoint>
   readonly #modules: readonly WiredModule[]
+  readonly #hostModules: HostModules
+  /** Modules that output guards need; they outlive the others of a run. */
+  readonly #guarding: ReadonlySet<string>
   /** Modules that a run has to create, by entry point. */
   readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
   readonly #callees: ReadonlyMap<string, Callee>
@@ -46,8 +53,10 @@ export class Agent {
     this.files = blueprint.files
     this.#entryPoints = blueprint.entryPoints
     this.#modules = blueprint.modules
+    this.#hostModules = findHostModules(source.definition, modules)
+    this.#guarding = withDependencies(this.#hostModules.OutputGuard, modules)
     this.#needed = new Map(
-      [...blueprint.entryPoints].map(([name, entry]) => [name, instancesFor(entry, blueprint.modules)]),
+      [...entryPoints].map(([name, entry]) => [name, instancesFor(this.#withHostModules(entry), modules)]),
     )
     this.#callees = nameCallees(blueprint.modules)
     this.#shared = shared
@@ -99,6 +108,7 @@ export class Agent {
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
     const run = new AgentRun({ agentId, agentVersion, entryPoint }, turn)
     this.#refuseUnfit(run, turn)
+    if (this.#hostModules.OutputGuard.length > 0) run.state.holdText()
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
     return handle
@@ -150,6 +160,7 @@ export class Agent {
       conversation,
       hasClientTools: state.clientTools.length > 0,
       overrides: turn.overrides,
+      policies: this.#hostModules.ApprovalPolicy,
       recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
     })
     this.#runs++
@@ -159,9 +170,12 @@ export class Agent {
       await work(exchange, conversation)
       // Before the answer is closed: a module may hold something back until then.
       response.beginClosing()
-      if (exchange.needsClosing) await this.#dispose(exchange)
+      if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
       state.throwIfAborted()
       state.throwIfRefused()
+      if (state.holdsText) await new GuardRails(this.#hostModules, exchange, run).release()
+      if (exchange.needsClosing) await this.#dispose(exchange)
+      state.throwIfAborted()
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
@@ -186,8 +200,17 @@ export class Agent {
         state.throwIfAborted()
       }
       if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
-      if (!state.isWaiting) await handleMessage(exchange, entryPoint, turn.messages, run)
+      if (state.isWaiting || !(await this.#admit(exchange, conversation, run, turn))) return
+      await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
     })
+  }
+
+  /** @returns false for a message that is not handled */
+  async #admit(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<boolean> {
+    if (this.#hostModules.InputGuard.length === 0 && !turn.messages.some(hasHeldCall)) return true
+    const isOpen = openCallsOf(turn.messages).some(({ held, name }) => held && name === 'accept_message')
+    const rails = new GuardRails(this.#hostModules, exchange, run)
+    return rails.admit(conversation, turn.answers !== undefined && !isOpen)
   }
 
   /** The handler decides what is said. Whether the run waits is decided by its state, not by what the handler catches. */
@@ -230,11 +253,16 @@ export class Agent {
       })
     }
     const entry = this.#entryPoints.get(entryPoint) as EntryPoint
-    return instancesFor(entry, this.#modules, new Set(Object.keys(overrides)))
+    return instancesFor(this.#withHostModules(entry), this.#modules, new Set(Object.keys(overrides)))
   }
 
-  #dispose(exchange: Exchange): Promise<void> {
-    return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
+  #withHostModules({ name, handlers }: EntryPoint): EntryPoint {
+    const ids = Object.values(this.#hostModules).flat()
+    return { name, handlers: { ...handlers, ...Object.fromEntries(ids.map((id) => [`host:${id}`, id])) } }
+  }
+
+  #dispose(exchange: Exchange, kept?: ReadonlySet<string>): Promise<void> {
+    return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`), kept)
   }
 }
 

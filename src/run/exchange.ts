@@ -1,6 +1,7 @@
 import { isPromise } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { MaybeDisposable } from '../module/define-module.ts'
+import { ApprovalPolicy } from '../protocols/approval-policy.ts'
 import { LLM } from '../protocols/llm.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
@@ -9,6 +10,8 @@ import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate
 import { recordLLM } from './recorded-llm.ts'
 import { clientToolProvider, recordToolProvider } from './recorded-tools.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
+
+const NONE: ReadonlySet<string> = new Set()
 
 /** Pseudo module: the provider of the tools that the client of a run brings. */
 const CLIENT_TOOLS = '__client__'
@@ -26,6 +29,8 @@ export interface ExchangeOptions {
   readonly hasClientTools?: boolean
   /** Instances to take instead of a module's own, by module id. They are neither made nor disposed here. */
   readonly overrides?: Readonly<Record<string, object>> | undefined
+  /** Ids of the modules that decide which calls need a person. */
+  readonly policies?: readonly string[]
   /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
   readonly recorder?: Recorder | undefined
 }
@@ -90,14 +95,18 @@ export class Exchange {
 
   /** True when {@link Exchange.close} has anything to do. */
   get needsClosing(): boolean {
-    return this.#disposables !== undefined
+    return this.#disposables !== undefined && this.#disposables.length > 0
   }
 
-  /** Disposes what was made here, last made first. A failure is reported and keeps no other from being disposed. */
-  async close(report: (message: string) => void): Promise<void> {
-    const disposables = this.#disposables?.reverse() ?? []
-    this.#disposables = undefined
-    for (const { id, instance } of disposables) {
+  /**
+   * Disposes what was made here, last made first. A failure is reported and keeps no other from being disposed.
+   *
+   * @param kept ids of modules that are still needed
+   */
+  async close(report: (message: string) => void, kept: ReadonlySet<string> = NONE): Promise<void> {
+    const all = this.#disposables ?? []
+    this.#disposables = all.filter(({ id }) => kept.has(id))
+    for (const { id, instance } of all.filter((disposable) => !kept.has(disposable.id)).reverse()) {
       try {
         await (instance[Symbol.asyncDispose]?.() ?? instance.dispose?.())
       } catch (error) {
@@ -155,10 +164,23 @@ export class Exchange {
     const { recorder, shared, callees } = this.#options
     const instance = this.#instances.get(id) ?? shared?.instanceOf(id)
     if (!instance) throw new Error(`The plan names '${id}' before it was created.`)
-    const recorded = record(instance, id, protocol.name)
+    const recorded = this.#record(instance, id, protocol.name)
     if (!recorder || !caller) return recorded
     const callee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
     return makeFacade(recorded, protocol, callee, this.#openCallsOf(id), caller, recorder)
+  }
+
+  /** Models and tools are recorded, whoever listens: the trail of the run, approvals and waiting rest on it. */
+  #record(instance: object, id: string, protocol: string): object {
+    if (protocol === LLM.name) return recordLLM(instance as LLM)
+    if (protocol !== ToolProvider.name || id === CLIENT_TOOLS) return instance
+    return recordToolProvider(instance as ToolProvider, id, (policy, agentId) => this.#policy(policy, agentId))
+  }
+
+  #policy(id: string, agentId: string): ApprovalPolicy {
+    const { name } = ApprovalPolicy
+    if (this.has(id) && this.#options.policies?.includes(id)) return this.provideToAgent(id, ApprovalPolicy, agentId)
+    throw new HostError('MODULE_INVALID', `approval names the module '${id}', which provides no ${name} here.`)
   }
 
   #openCallsOf(id: string): string[] {
@@ -170,13 +192,6 @@ export class Exchange {
     }
     return calls
   }
-}
-
-/** Models and tools are recorded, whoever listens: the trail of the run, approvals and waiting rest on it. */
-function record(instance: object, id: string, protocol: string): object {
-  if (protocol === LLM.name) return recordLLM(instance as LLM)
-  if (protocol === ToolProvider.name && id !== CLIENT_TOOLS) return recordToolProvider(instance as ToolProvider, id)
-  return instance
 }
 
 /** Returns the names by which events refer to the modules of an agent and to the providers of a run. */

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../errors.ts'
+import type { ApprovalPolicy, ApprovalRule } from '../protocols/approval-policy.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
 import { AgentRun } from './agent-run.ts'
@@ -9,7 +10,7 @@ import type { RecordedCall } from './trail.ts'
 type Arguments = Readonly<Record<string, unknown>>
 
 /** Tools whose calls enter the trail of the run, and are executed only where a person has approved what needs it. */
-export function recordToolProvider(provider: ToolProvider, moduleId: string): ToolProvider {
+export function recordToolProvider(provider: ToolProvider, moduleId: string, findPolicy: FindPolicy): ToolProvider {
   return {
     async listTools(run) {
       const tools = await provider.listTools(run)
@@ -18,9 +19,19 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string): To
     },
     executeTool(name, args, run) {
       if (!(run instanceof AgentRun)) return provider.executeTool(name, args, run)
-      return run.isInTool ? executeNested(provider, name, args, run) : execute(provider, moduleId, name, args, run)
+      const tools: Tools = { provider, moduleId, findPolicy }
+      return run.isInTool ? executeNested(tools, name, args, run) : execute(tools, name, args, run)
     },
   }
+}
+
+/** The approval policy of this id. */
+type FindPolicy = (id: string, agentId: string) => ApprovalPolicy
+
+interface Tools {
+  readonly provider: ToolProvider
+  readonly moduleId: string
+  readonly findPolicy: FindPolicy
 }
 
 /** Provider of the tools that the client runs: whoever calls one has the run wait. */
@@ -44,13 +55,7 @@ function refuseCollision(tools: readonly ToolDefinition[], { state, agentId }: A
 }
 
 /** Executes a call of the conversation. */
-async function execute(
-  provider: ToolProvider,
-  moduleId: string,
-  name: string,
-  args: Arguments,
-  run: AgentRun,
-): Promise<ToolResult> {
+async function execute(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
   const { state } = run
   state.throwIfAborted()
   const recorded = state.trail.begin(name, args, run.toolCallId)
@@ -58,9 +63,9 @@ async function execute(
   // The other calls of the step that waits still run; whatever comes after it does not.
   if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw new RunWaits(name)
   const { id } = recorded.call
-  await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId })
+  await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
-    const result = await untilWaiting(executeApproved(provider, name, args, run.inTool(id)), recorded, run)
+    const result = await untilWaiting(executeApproved(tools, name, args, run.inTool(id)), recorded, run)
     recorded.result = result
     await state.emit({ type: 'tool_result', callId: id, result })
     return result
@@ -92,18 +97,16 @@ async function untilWaiting(
 }
 
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
-function executeNested(provider: ToolProvider, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+function executeNested(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
   run.state.throwIfAborted()
-  return executeApproved(provider, name, args, run)
+  return executeApproved(tools, name, args, run)
 }
 
-async function executeApproved(
-  provider: ToolProvider,
-  name: string,
-  args: Arguments,
-  run: AgentRun,
-): Promise<ToolResult> {
-  if (!(await provider.needsApproval?.(name, args, run))) return provider.executeTool(name, args, run)
+async function executeApproved(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+  const { provider } = tools
+  const rule = await findRule(tools, name, args, run)
+  if (rule === 'never') return provider.executeTool(name, args, run)
+  if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
   const { state } = run
   const callId = run.toolCallId as string
   const answer = state.answerTo(callId)
@@ -115,15 +118,30 @@ async function executeApproved(
     const { parameters: schema } = (await provider.listTools(run)).find((tool) => tool.name === name) ?? {}
     throw state.wait({ callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) })
   }
-  if (answer.kind === 'approval' && answer.decision === 'reject') return rejected(name, answer.reason)
+  if (answer.kind === 'approval' && answer.decision === 'reject') {
+    return refused(`A person rejected this call of '${name}'; it was not executed.`, answer.reason)
+  }
   if (!answer.arguments || isDeepStrictEqual(answer.arguments, args)) return provider.executeTool(name, args, run)
   const result = await provider.executeTool(name, answer.arguments, run)
   return { ...result, text: `(A person changed the arguments to ${JSON.stringify(answer.arguments)}.)\n${result.text}` }
 }
 
-function rejected(name: string, reason: string | undefined): ToolResult {
+async function findRule(
+  { provider, findPolicy }: Tools,
+  name: string,
+  args: Arguments,
+  run: AgentRun,
+): Promise<ApprovalRule> {
+  const need = (await provider.needsApproval?.(name, args, run)) ?? false
+  if (typeof need === 'boolean') return need ? 'always' : 'never'
+  const rule = await findPolicy(need.policy, run.agentId).ruleFor(name, args, run)
+  if (rule === 'always' || rule === 'never' || typeof rule?.deny === 'string') return rule
+  throw new Error(`The module '${need.policy}' returned no approval rule for '${name}': ${JSON.stringify(rule)}.`)
+}
+
+function refused(text: string, reason: string | undefined): ToolResult {
   const why = reason === undefined || reason === '' ? '' : ` Reason: ${reason}`
-  return { text: `A person rejected this call of '${name}'; it was not executed.${why}`, isError: true }
+  return { text: text + why, isError: true }
 }
 
 function hasClientCall({ answer }: RecordedCall, { clientTools }: AgentRun): boolean {

@@ -25,7 +25,8 @@ export class RunResponse implements Response {
   respondReasoning(text: string): void | Promise<void> {
     this.#checkOpen()
     if (typeof text !== 'string') throw new TypeError(`respondReasoning takes a string, not ${describeKind(text)}.`)
-    if (text !== '') return this.#run.state.emit({ type: 'reasoning', text })
+    // It may hold what a guard keeps back.
+    if (text !== '' && !this.#run.state.holdsText) return this.#run.state.emit({ type: 'reasoning', text })
   }
 
   respondImage(image: Attachment): void | Promise<void> {
@@ -91,6 +92,11 @@ export class RunConversation implements ConversationHistory {
 
   clearHistory(): void {
     this.#messages = []
+  }
+
+  /** For the host, before a handler sees the conversation. */
+  replaceMessages(messages: readonly Message[]): void {
+    this.#messages = messages
   }
 }
 

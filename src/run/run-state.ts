@@ -28,6 +28,7 @@ export class RunState {
   #text = ''
   #attachments: Attachment[] | undefined
   #saidUpTo = 0
+  #holdsText = false
   #trail: Trail | undefined
   #pending: PendingCall[] | undefined
   #refusal: HostError | undefined
@@ -114,7 +115,31 @@ export class RunState {
 
   say(text: string): void | Promise<void> {
     this.#text += text
-    return this.emit({ type: 'text', text })
+    if (!this.#holdsText) return this.emit({ type: 'text', text })
+  }
+
+  /** Keeps what is said from everybody until {@link sendText}; thinking is not shown at all. */
+  holdText(): void {
+    this.#holdsText = true
+  }
+
+  get holdsText(): boolean {
+    return this.#holdsText
+  }
+
+  /** Sends the text of the whole answer, in place of what was said. */
+  sendText(text: string): void | Promise<void> {
+    if (text !== this.#text) this.dropText()
+    this.#text = text
+    this.#holdsText = false
+    if (text !== '') return this.emit({ type: 'text', text })
+  }
+
+  /** Forgets what was said, also in the trail. */
+  dropText(): void {
+    this.#text = ''
+    this.#saidUpTo = 0
+    this.#trail?.dropTexts()
   }
 
   attach(attachment: Attachment): void | Promise<void> {

@@ -5,9 +5,10 @@ import { ToolProvider } from '../protocols/tool-provider.ts'
 import type { WiredModule } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
 import type { Exchange } from './exchange.ts'
+import { toHeldPending, toHeldResult } from './held-texts.ts'
 import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
 import type { RunConversation } from './run-providers.ts'
-import { openCallsOf, toToolMessage } from './trail.ts'
+import { openCallsOf, type RecordedCall, toToolMessage } from './trail.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -29,7 +30,8 @@ export async function settleAnswers(
     const recorded = run.state.trail.resume(call)
     const pending = turn.pending?.find(({ callId }) => callId === call.id)
     const answer = run.state.answerTo(call.id)
-    if (!answer && pending) {
+    if (call.held) settleHeld(recorded, answer, run)
+    else if (!answer && pending) {
       recorded.isPending = true
       run.state.wait(pending)
     } else if (answer?.kind === 'client_tool') recorded.result = answer.result
@@ -67,6 +69,15 @@ function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolC
     const problem = asked && findAnswerProblem(asked, answer)
     if (problem !== undefined) throw state.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }
+}
+
+/** Takes a decision about a text that a guard holds; one about an earlier version of the agent is asked for again. */
+function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, { state }: AgentRun): void {
+  const pending = toHeldPending(recorded.call, state.agentVersion)
+  const isDecided = answer?.kind === 'approval' && (answer.digest ?? pending.digest) === pending.digest
+  recorded.isPending = !isDecided
+  if (isDecided) recorded.result = { text: toHeldResult(answer) }
+  else state.wait(pending)
 }
 
 /** Through the same facade as any call: the decision is found there, and bound to the exact call. */

@@ -30,7 +30,8 @@ export class Trail {
   readonly #resumed: ModelAnswer = { text: '', reasoning: [], calls: [] }
   readonly #answers: ModelAnswer[] = []
   readonly #takeSaid: () => string
-  #last: ModelAnswer | undefined
+  /** Answers without calls. */
+  readonly #finished: ModelAnswer[] = []
 
   /** @param takeSaid gives the text that was said since it was last called */
   constructor(takeSaid: () => string) {
@@ -46,7 +47,7 @@ export class Trail {
 
   /** Notes an answer without calls: its reasoning belongs to the text that the agent says next. */
   noteAnswer(answer: ModelAnswer): void {
-    this.#last = answer
+    this.#finished.push(answer)
   }
 
   /** Takes over an open call of the conversation that this run was given. */
@@ -55,6 +56,19 @@ export class Trail {
     this.#resumed.calls.push(recorded)
     this.#proposed.set(call.id, recorded)
     return recorded
+  }
+
+  /** Adds a call that a guard holds for a person. */
+  hold(call: ToolCall): void {
+    const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
+    this.propose(call, answer)
+    for (const recorded of answer.calls) recorded.isPending = true
+    this.#answers.push(answer)
+  }
+
+  /** Takes out what was said beside calls: another text is sent. */
+  dropTexts(): void {
+    for (const answer of this.#answers) answer.text = ''
   }
 
   /**
@@ -100,7 +114,9 @@ export class Trail {
   }
 
   #lastMessage(content: string, attachments: readonly Attachment[]): Message[] {
-    const { reasoning = [], providerMetadata } = this.#last?.text.trim() === content.trim() ? this.#last : {}
+    // Not always the latest: the answer of a model that judges is none of the agent's.
+    const said = this.#finished.findLast(({ text }) => text.trim() === content.trim())
+    const { reasoning = [], providerMetadata } = said ?? {}
     return toLastMessage(content, attachments).map((message) => ({
       ...message,
       ...(reasoning.length > 0 ? { reasoning } : {}),

@@ -2,6 +2,7 @@ import type { AgentDefinition } from '../definition/definition.ts'
 import type { Path } from '../definition/problem.ts'
 import type { Scope } from '../definition/scope.ts'
 import type { ModuleSource } from '../module/load-module.ts'
+import { findHostModules } from './host-modules.ts'
 import type { AgentBlueprint } from './plan-agent.ts'
 import { shownConfig } from './shown-config.ts'
 import { ENTRY } from './wiring.ts'
@@ -72,7 +73,10 @@ export function describeAgent({ definition, modules, loaded, entryPoints }: Desc
   const rows = links.flatMap(({ id, protocol, providers, field }) =>
     providers.map((provider): ExchangeRow => ({ module: id, protocol, provider, fieldName: field })),
   )
-  return { modules: described, exchange: [...describeEntries(entryPoints), ...rows] }
+  const called = Object.entries(findHostModules(definition, modules)).flatMap(([protocol, ids]) =>
+    ids.map((provider): ExchangeRow => ({ module: ENTRY, protocol, provider, fieldName: undefined })),
+  )
+  return { modules: described, exchange: [...describeEntries(entryPoints), ...called, ...rows] }
 }
 
 function describeEntries(entryPoints: AgentBlueprint['entryPoints']): ExchangeRow[] {

@@ -2,7 +2,13 @@ import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { deepFreeze } from '../definition/deep-freeze.ts'
-import { type DefinitionSource, type ModuleEntry, type ProblemAt, readDefinition } from '../definition/definition.ts'
+import {
+  type AgentDefinition,
+  type DefinitionSource,
+  type ModuleEntry,
+  type ProblemAt,
+  readDefinition,
+} from '../definition/definition.ts'
 import { type Environment, interpolate } from '../definition/interpolate.ts'
 import { AgentError, type Path, type Problem } from '../definition/problem.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
@@ -11,6 +17,7 @@ import { isModule, type Module, type ModuleContext } from '../module/define-modu
 import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load-module.ts'
 import type { ProjectCode } from '../module/project-code.ts'
 import type { Log } from '../protocols/log.ts'
+import type { Protocol } from '../protocols/protocol.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, WiredModule } from './wiring.ts'
 
@@ -61,7 +68,7 @@ export async function planAgent(source: unknown, file: string | undefined, proje
   const modules = wiring.plan.modules.map((planned): WiredModule => {
     const index = definition.modules.findIndex(({ id }) => id === planned.id)
     const { module, reference } = loaded.get(planned.id) as LoadedModule
-    const context = makeContext(definition.id, planned.id, project, files)
+    const context = makeContext(definition, planned.id, loaded, project, files)
     return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context })
   })
   return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files }
@@ -133,7 +140,13 @@ function prepareConfig(
   return deepFreeze(value)
 }
 
-function makeContext(agentId: string, moduleId: string, project: Project, files: Set<string>): ModuleContext {
+function makeContext(
+  { id: agentId, modules }: AgentDefinition,
+  moduleId: string,
+  loaded: ReadonlyMap<string, LoadedModule>,
+  project: Project,
+  files: Set<string>,
+): ModuleContext {
   const { dir, code, environment, log } = project
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
   return Object.freeze({
@@ -147,6 +160,12 @@ function makeContext(agentId: string, moduleId: string, project: Project, files:
       warn: (message: string) => log.warn(name(message)),
       error: (message: string) => log.error(name(message)),
     }),
+    providersOf({ name }: Protocol) {
+      const isProvider = ({ id, provides }: ModuleEntry) =>
+        (loaded.get(id)?.module.provides ?? []).some((protocol) => protocol.name === name) &&
+        (provides?.includes(name) ?? true)
+      return modules.filter(isProvider).map(({ id }) => id)
+    },
     async importFile(path: string) {
       files.add(resolve(dir, path))
       const loaded = await code.load(path)

@@ -59,6 +59,7 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     importFile: async (path) => import(path),
     watchFile: () => {},
+    providersOf: () => [],
     ...facts,
     lines,
   }

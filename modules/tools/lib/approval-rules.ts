@@ -1,10 +1,35 @@
+import { type ApprovalNeed, ApprovalPolicy, type ModuleContext, Type } from 'agent-host'
+
+/** `always`, `never`, or the id of a module that decides. */
+export const Rule = Type.Union([Type.Literal('always'), Type.Literal('never'), Type.String({ minLength: 1 })])
+
 /** Rules by globs of tool names, or one rule for all tools. */
-export type Approval<Rule extends string> = Rule | Readonly<Record<string, Rule>>
+export type Approval = string | Readonly<Record<string, string>>
 
 /** The rule of a tool: the first whose glob fits its name; undefined when none does. */
-export function ruleOf<Rule extends string>(approval: Approval<Rule> | undefined, tool: string): Rule | undefined {
+export function ruleOf(approval: Approval | undefined, tool: string): string | undefined {
   if (approval === undefined || typeof approval === 'string') return approval
   return Object.entries(approval).find(([glob]) => fits(tool, glob))?.[1]
+}
+
+export function needOf(rule: string): ApprovalNeed {
+  return rule === 'always' || rule === 'never' ? rule === 'always' : { policy: rule }
+}
+
+/**
+ * Checks that every rule is a known word or names a module that decides.
+ *
+ * @throws Error naming the rule
+ */
+export function checkRules(approval: Approval | undefined, words: readonly string[], context: ModuleContext): void {
+  const rules = typeof approval === 'object' ? Object.values(approval) : [approval]
+  const policies = context.providersOf(ApprovalPolicy)
+  const unknown = rules.find((rule) => rule !== undefined && !words.includes(rule) && !policies.includes(rule))
+  if (unknown === undefined) return
+  const known = policies.length > 0 ? `, or one of these modules: ${policies.join(', ')}` : ''
+  throw new Error(
+    `approval: '${unknown}' is neither ${words.join(' nor ')} nor a module that provides ApprovalPolicy. Use ${words.join(', ')}${known}.`,
+  )
 }
 
 /** `*` stands for any characters. */

@@ -22,6 +22,10 @@ def count(n: int) -> str:
     """Counts."""
     return str(n)
 `
+const LIMITS = `import { ApprovalPolicy, defineModule } from 'agent-host'
+export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create: () => ({
+  ruleFor: (name, { euros }) => euros > 100 ? { deny: 'Too much.' } : euros > 50 ? 'always' : euros < 0 ? 'perhaps' : 'never' }) })
+`
 const LOCAL = { id: 'tools', module: 'tools/local', config: { files: ['tools/a.ts', 'tools/b.py'] } }
 const mcpServer = {
   name: 'files',
@@ -31,13 +35,14 @@ const mcpServer = {
 
 /** Kinds of what a run waits for when a model makes this call, or the results of the call. */
 async function calling(tools: { config: object }, config: object, name: string, args: object, listens = false) {
-  const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY })
+  const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY, 'modules/limits.ts': LIMITS })
   const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
   try {
     const replies = [{ tool_calls: [{ name, arguments: args }] }, 'done']
     const modules = [
       { id: 'llm', module: 'llm/mock', config: { replies } },
       { ...tools, config: { ...tools.config, ...config } },
+      { id: 'limits', module: 'limits' },
       { id: 'loop', module: 'orchestrator/tool-loop' },
     ]
     await host.register({ id: 'careful', modules })
@@ -82,6 +87,25 @@ describe('approvals of tools', () => {
 
   it('tools/local: a tool in TypeScript asks with run.ask', async () => {
     expect(await calling(LOCAL, {}, 'choose', {})).to.deep.equal(['question'])
+  })
+
+  for (const listens of [false, true]) {
+    it(`a module decides each call, or denies it with a reason${listens ? ', with a listener' : ''}`, async () => {
+      const approval = { look: 'never', '*': 'limits' }
+      const ask = (euros: number) => calling(LOCAL, { approval }, 'pay', { euros }, listens)
+      expect(await ask(20)).to.deep.equal(['paid 20'])
+      expect(await ask(60)).to.deep.equal(['approval'])
+      expect(await ask(200)).to.deep.equal(["The call of 'pay' is denied; it was not executed. Reason: Too much."])
+      expect((await ask(-1))[0]).to.contain(`The module 'limits' returned no approval rule for 'pay': "perhaps".`)
+    })
+  }
+
+  it('a rule that is neither a word nor a module that decides is refused with the agent', async () => {
+    const failure = await calling(LOCAL, { approval: 'loop' }, 'look', {}).catch((error: Error) => error.message)
+    expect(failure).to.contain(
+      "approval: 'loop' is neither always nor never nor a module that provides ApprovalPolicy.",
+    )
+    expect(failure).to.contain('one of these modules: limits')
   })
 
   it('tools/mcp: by rules, or by what the server says of its tools', async () => {

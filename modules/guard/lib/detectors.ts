@@ -1,0 +1,40 @@
+import { makeRedact } from 'agent-host'
+
+/** Puts a replacement in the place of what was found. */
+export type Detector = (text: string, replacement: string) => string
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Kinds of data that guards know, by the names that a config uses. */
+export const DETECTORS = Object.freeze({
+  card_number: () => replaceMatches(/(?<![\d.])\d(?:[ -]?\d){12,18}(?![\d.]*\d)/g, hasCheckDigit),
+  email: () => replaceMatches(/[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g),
+  secret: (environment: Environment) => {
+    const redact = makeRedact(environment)
+    return (text: string, replacement: string) => redact(text).replaceAll('[redacted]', () => replacement)
+  },
+}) satisfies Readonly<Record<string, (environment: Environment) => Detector>>
+
+/** @throws Error naming a pattern that is no regular expression */
+export function toDetector(pattern: string): Detector {
+  try {
+    return replaceMatches(new RegExp(pattern, 'giu'))
+  } catch (cause) {
+    throw new Error(`patterns: ${(cause as Error).message}`, { cause })
+  }
+}
+
+function replaceMatches(pattern: RegExp, isMeant: (match: string) => boolean = () => true): Detector {
+  return (text, replacement) =>
+    text.replace(pattern, (match: string) => (match !== '' && isMeant(match) ? replacement : match))
+}
+
+/** Luhn, ISO/IEC 7812-1: most numbers of that length are no card numbers. */
+function hasCheckDigit(match: string): boolean {
+  const digits = [...match.replace(/\D/g, '')].reverse().map(Number)
+  const sum = digits.reduce((total, digit, index) => {
+    const value = index % 2 === 1 ? digit * 2 : digit
+    return total + (value > 9 ? value - 9 : value)
+  }, 0)
+  return sum % 10 === 0
+}

@@ -1,0 +1,12 @@
+import { defineProtocol } from './protocol.ts'
+import type { Run } from './run.ts'
+
+/** Rule for one tool call: `always` needs a person, `never` does not, `deny` refuses it with a reason that the model reads. */
+export type ApprovalRule = 'always' | 'never' | { readonly deny: string }
+
+/** Decides, call by call, which tools need a person. Named by `approval` in the config of a tool module. */
+export interface ApprovalPolicy {
+  /** Called before each call, also when a run goes on with a decision: equal calls need equal rules. */
+  ruleFor(name: string, args: Readonly<Record<string, unknown>>, run: Run): ApprovalRule | Promise<ApprovalRule>
+}
+export const ApprovalPolicy = defineProtocol<ApprovalPolicy>('ApprovalPolicy', ['ruleFor'])

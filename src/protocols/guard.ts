@@ -1,0 +1,31 @@
+import { defineProtocol } from './protocol.ts'
+import type { Run } from './run.ts'
+
+/** Verdict of a guard on a text. */
+export type Verdict =
+  | { readonly action: 'pass' }
+  /** `text` takes the place of the inspected text. */
+  | { readonly action: 'redact'; readonly text: string; readonly reason: string }
+  /** `reply` is sent, and nothing else. */
+  | { readonly action: 'block'; readonly reply: string; readonly reason: string }
+  /** A person approves, edits or rejects the text; the run waits until then. `reply` is sent after a rejection. */
+  | { readonly action: 'ask'; readonly reply: string; readonly reason: string }
+
+/**
+ * Inspects the messages of users before the agent sees them. The host calls every guard of an agent, in the order of its file: no
+ * wiring is needed, and no entry point gets around it. A guard that throws fails the run.
+ */
+export interface InputGuard {
+  /** @param texts user messages of the conversation, oldest first; the last is the one to handle. Returns one verdict for each. */
+  checkInput(texts: readonly string[], run: Run): readonly Verdict[] | Promise<readonly Verdict[]>
+}
+export const InputGuard = defineProtocol<InputGuard>('InputGuard', ['checkInput'])
+
+/**
+ * Inspects the answer of an agent before anybody else sees it. With an output guard the host holds the whole text until the
+ * handler has ended, also for clients that stream. A guard that throws fails the run, and nothing of the answer is sent.
+ */
+export interface OutputGuard {
+  checkOutput(text: string, run: Run): Verdict | Promise<Verdict>
+}
+export const OutputGuard = defineProtocol<OutputGuard>('OutputGuard', ['checkOutput'])

@@ -1,0 +1,130 @@
+import { InputGuard, OutputGuard, type Verdict } from '../protocols/guard.ts'
+import type { Message } from '../protocols/message.ts'
+import type { HostModules } from '../wiring/host-modules.ts'
+import type { AgentRun } from './agent-run.ts'
+import type { Exchange } from './exchange.ts'
+import { type HeldDecision, type HeldName, makeHeldCall, partHeldTexts, toHeldPending } from './held-texts.ts'
+import type { RunConversation } from './run-providers.ts'
+
+type GuardIds = Pick<HostModules, 'InputGuard' | 'OutputGuard'>
+
+/** Takes the place of an earlier message that a guard does not let pass. */
+const WITHHELD = '[withheld]'
+
+/** Guards of an agent around one run. The host calls them, so that no orchestrator gets around them. */
+export class GuardRails {
+  readonly #ids: GuardIds
+  readonly #exchange: Exchange
+  readonly #run: AgentRun
+
+  constructor(ids: GuardIds, exchange: Exchange, run: AgentRun) {
+    this.#ids = ids
+    this.#exchange = exchange
+    this.#run = run
+  }
+
+  /**
+   * Has the guards inspect what users said, and leaves the conversation as the agent may see it.
+   *
+   * @param wasAccepted true for a run that goes on after its message had passed all guards
+   * @returns false when there is nothing left to handle: the message was blocked, waits for a person, or has its answer
+   */
+  async admit(conversation: RunConversation, wasAccepted: boolean): Promise<boolean> {
+    const { messages, decisions } = partHeldTexts(conversation.getHistory())
+    const said = messages.flatMap(({ role, content }) => (role === 'user' ? [content] : []))
+    const texts = await this.#inspectInput(said, decisions, wasAccepted)
+    if (!texts) return false
+    conversation.replaceMessages(withUserTexts(messages, texts))
+    const answered = decisions.find(({ name, userIndex }) => name === 'send_answer' && userIndex === said.length - 1)
+    if (answered) await this.#sendDecided(answered)
+    return !answered
+  }
+
+  /** Has the guards inspect the answer, and sends what they let pass. What was said before the run began to wait is dropped. */
+  async release(): Promise<void> {
+    const { state } = this.#run
+    if (!state.holdsText) return
+    const text = state.text
+    if (state.isWaiting) state.dropText()
+    else if (text !== '') await this.#inspectOutput(text, this.#ids.OutputGuard)
+  }
+
+  /** The texts that pass every guard; undefined when the last one does not. */
+  async #inspectInput(
+    said: readonly string[],
+    decisions: readonly HeldDecision[],
+    wasAccepted: boolean,
+  ): Promise<readonly string[] | undefined> {
+    let texts = said
+    for (const id of this.#ids.InputGuard) {
+      const verdicts = await this.#checkInput(id, texts)
+      const decided = texts.map((_, index) =>
+        decisions.find(({ name, by, userIndex }) => name === 'accept_message' && by === id && userIndex === index),
+      )
+      const passed = texts.map((text, index) => passedText(text, verdicts[index] as Verdict, decided[index]))
+      const last = texts.length - 1
+      if (last >= 0 && passed[last] === undefined && !wasAccepted) {
+        await this.#refuse('accept_message', id, texts[last] as string, verdicts[last] as Verdict, decided[last])
+        return undefined
+      }
+      texts = passed.map((text, index) => text ?? (index === last ? (texts[last] as string) : WITHHELD))
+    }
+    return texts
+  }
+
+  async #checkInput(id: string, texts: readonly string[]): Promise<readonly Verdict[]> {
+    const guard = this.#exchange.provideToAgent(id, InputGuard, this.#run.agentId)
+    const verdicts = await guard.checkInput(texts, this.#run)
+    if (verdicts.length === texts.length) return verdicts
+    throw new Error(`The guard '${id}' returned ${verdicts.length} verdicts for ${texts.length} texts.`)
+  }
+
+  async #inspectOutput(answer: string, ids: readonly string[]): Promise<void> {
+    let text = answer
+    for (const id of ids) {
+      const guard = this.#exchange.provideToAgent(id, OutputGuard, this.#run.agentId)
+      const verdict = await guard.checkOutput(text, this.#run)
+      const passed = passedText(text, verdict)
+      if (passed === undefined) return this.#refuse('send_answer', id, text, verdict)
+      text = passed
+    }
+    await this.#run.state.sendText(text)
+  }
+
+  /** Sends the answer that a person approved, once the guards behind the one that held it let it pass. */
+  async #sendDecided({ by, text, reply }: HeldDecision): Promise<void> {
+    if (text === undefined) return this.#reply(reply)
+    const { OutputGuard: ids } = this.#ids
+    await this.#inspectOutput(text, ids.slice(ids.indexOf(by) + 1))
+  }
+
+  /** Blocks a text, or holds it for a person. */
+  async #refuse(name: HeldName, by: string, text: string, verdict: Verdict, decided?: HeldDecision): Promise<void> {
+    if (decided) return this.#reply(decided.reply)
+    if (verdict.action !== 'ask' && verdict.action !== 'block') return
+    const { reason, reply } = verdict
+    if (verdict.action === 'block') return this.#reply(reply)
+    const { state } = this.#run
+    state.dropText()
+    const call = makeHeldCall(name, text, { by, reason, reply })
+    state.trail.hold(call)
+    state.wait(toHeldPending(call, state.agentVersion))
+  }
+
+  async #reply(reply: string): Promise<void> {
+    this.#run.markIncomplete('content_filter')
+    await this.#run.state.sendText(reply)
+  }
+}
+
+/** The text as a guard lets it pass; undefined when it does not. */
+function passedText(text: string, verdict: Verdict, decided?: HeldDecision): string | undefined {
+  if (decided) return decided.text
+  if (verdict.action === 'pass') return text
+  return verdict.action === 'redact' ? verdict.text : undefined
+}
+
+function withUserTexts(messages: readonly Message[], texts: readonly string[]): Message[] {
+  let index = 0
+  return messages.map((message) => (message.role === 'user' ? { ...message, content: texts[index++] ?? '' } : message))
+}

@@ -1,0 +1,27 @@
+import type { AgentDefinition } from '../definition/definition.ts'
+import { reachableModules } from './reachable-modules.ts'
+import type { WiredModule } from './wiring.ts'
+
+/** Protocols whose providers the host calls itself, for every entry point. */
+export const HOST_PROTOCOLS = ['InputGuard', 'OutputGuard', 'ApprovalPolicy'] as const
+type HostProtocol = (typeof HOST_PROTOCOLS)[number]
+
+/** Ids of the modules that provide them, in the order of the agent's file. */
+export type HostModules = Readonly<Record<HostProtocol, readonly string[]>>
+
+export function findHostModules({ modules: entries }: AgentDefinition, modules: readonly WiredModule[]): HostModules {
+  const byId = new Map(modules.map((module) => [module.id, module]))
+  const providers = (protocol: HostProtocol) =>
+    entries.flatMap(({ id, provides }) => {
+      const declared = byId.get(id)?.module.provides.some(({ name }) => name === protocol) ?? false
+      return declared && (provides?.includes(protocol) ?? true) ? [id] : []
+    })
+  const [input, output, policies] = HOST_PROTOCOLS
+  return { [input]: providers(input), [output]: providers(output), [policies]: providers(policies) } as HostModules
+}
+
+/** Ids of these modules, and of all that they depend on. */
+export function withDependencies(ids: readonly string[], modules: readonly WiredModule[]): ReadonlySet<string> {
+  const handlers = Object.fromEntries(ids.map((id) => [id, id]))
+  return new Set(reachableModules({ name: '', handlers }, modules).map(({ id }) => id))
+}
