@@ -1,7 +1,8 @@
 import { Flags, type Interfaces } from '@oclif/core'
 import { HostError, messageOf } from '../errors.ts'
 import { adapterName } from '../server/adapter-name.ts'
-import { KEY_VARIABLES, readKey, resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
+import { readKey } from '../server/option-spec.ts'
+import { KEY_VARIABLES, resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
 
 type Defaults = Partial<Pick<ServerOptions, 'port' | 'adapters' | 'debug' | 'drainTimeout' | 'development'>>
 

@@ -3,6 +3,7 @@ import type { ProjectOptions } from '../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
+import { key, list, number, type OptionSpec, readBoolean, readBytes, text } from './option-spec.ts'
 
 /** The options of a server, complete and checked. Frozen. */
 export interface ServerOptions extends ProjectOptions {
@@ -49,23 +50,6 @@ export interface ServerOptions extends ProjectOptions {
   readonly metrics: boolean
   /** Leaves out the dialect of the vendors, under `/v1`. */
   readonly noV1: boolean
-}
-
-/** One option: how it is named everywhere, and how its value is read. */
-export interface OptionSpec<T = unknown> {
-  /** On the command line, without the dashes. */
-  readonly flag: string
-  /** The environment variable that stands in for the flag. */
-  readonly variable: string
-  readonly description: string
-  readonly kind: 'text' | 'switch' | 'list'
-  readonly default: T
-  /**
-   * From the command line's or the environment's text, or a program's value.
-   *
-   * @throws Error that says what it must be
-   */
-  readonly read: (raw: unknown) => T
 }
 
 type Facts = {
@@ -273,54 +257,6 @@ function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string,
   }
 }
 
-function text(flag: string, fallback: string, description: string): OptionSpec<string> {
-  return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read: readText }
-}
-
-function number(
-  flag: string,
-  fallback: number,
-  description: string,
-  { min, max }: { min: number; max: number },
-): OptionSpec<number> {
-  const read = (raw: unknown): number => {
-    const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
-    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
-    throw new Error(`must be a whole number from ${min} to ${max}, not '${raw}'`)
-  }
-  return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read }
-}
-
-function list(flag: string, description: string): OptionSpec<readonly string[]> {
-  const read = (raw: unknown): readonly string[] => {
-    const items: unknown[] = Array.isArray(raw) ? raw : [raw]
-    if (items.every((item) => typeof item === 'string')) {
-      const names = items.flatMap((item) => item.split(',')).map((name) => name.trim())
-      return Object.freeze(names.filter((name) => name !== ''))
-    }
-    throw new Error('must be a list of strings')
-  }
-  return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read }
-}
-
-function key(flag: string, variable: string, description: string): OptionSpec<string | undefined> {
-  return { flag, variable, description, kind: 'text', default: undefined, read: readKey }
-}
-
-/**
- * Reads a key that clients can send in a header. An empty one is a mistake (an unset variable in a script), and must not
- * mean "no key". The message does not repeat it.
- */
-export function readKey(raw: unknown): string {
-  if (typeof raw !== 'string' || raw.trim() === '') throw new Error('must not be empty')
-  if (/^[\x21-\x7e]+$/.test(raw)) return raw
-  throw new Error('must consist of visible ASCII characters, without spaces')
-}
-
-function variableOf(flag: string): string {
-  return `AGENT_HOST_${flag.toUpperCase().replaceAll('-', '_')}`
-}
-
 function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
   if (typeof raw === 'object' && raw !== null && !Array.isArray(raw))
     return structuredClone(raw) as Record<string, Record<string, unknown>>
@@ -333,27 +269,6 @@ function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Reco
     options[adapter] = { ...options[adapter], [name]: value ?? '' }
   }
   return options
-}
-
-function readText(raw: unknown): string {
-  if (typeof raw === 'string' && raw !== '') return raw
-  throw new Error('must not be empty')
-}
-
-function readBoolean(raw: unknown): boolean {
-  if (typeof raw === 'boolean') return raw
-  if (/^(true|1|yes|on)$/i.test(String(raw))) return true
-  if (/^(false|0|no|off)$/i.test(String(raw))) return false
-  throw new Error(`must be true or false, not '${raw}'`)
-}
-
-const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
-
-function readBytes(raw: unknown): number {
-  const [, count = '', unit = ''] = /^\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*$/i.exec(String(raw)) ?? []
-  const bytes = Math.floor(Number(count) * (UNITS[unit.toLowerCase()] ?? Number.NaN))
-  if (count !== '' && Number.isSafeInteger(bytes) && bytes > 0) return bytes
-  throw new Error(`must be a number of bytes, or like 512kb or 10mb, not '${raw}'`)
 }
 
 function readStore(raw: unknown): string {
