@@ -49,6 +49,12 @@ export interface Claim {
   readonly equal: readonly Entry[]
 }
 
+/** Both claims as one. */
+export function joinClaims(one: Claim | undefined, other: Claim | undefined): Claim | undefined {
+  if (!one || !other) return one ?? other
+  return { changes: [...one.changes, ...other.changes], equal: [...one.equal, ...other.equal] }
+}
+
 /** Facts of a run whose approvals are opened. */
 export interface WaitingRun {
   readonly runId: string

@@ -21,6 +21,10 @@ export interface StoredTurn {
   readonly conversation_data: { readonly messages: readonly MessageJson[] }
   /** Calls that the run waits for; left out where there are none. */
   readonly pending?: readonly PendingCall[]
+  /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
+  readonly conversation?: string
+  /** Items that a client added without a run, as they are shown; not read here. */
+  readonly items?: readonly unknown[]
   /** Earlier turns of the same block, oldest first. */
   readonly block: readonly string[]
   /** The last turn of the block before, null in the first one. */
@@ -30,7 +34,15 @@ export interface StoredTurn {
 /** A conversation up to one of its turns. */
 export interface Conversation {
   readonly last: StoredTurn
+  /** Oldest first; the first ones are missing where a budget was too small for them. */
+  readonly turns: readonly StoredTurn[]
   readonly messages: readonly Message[]
+}
+
+export interface LoadOptions {
+  readonly budget?: HistoryBudget | undefined
+  /** Leaves out the oldest turns that the budget has no room for, instead of refusing the conversation. */
+  readonly isTruncated?: boolean | undefined
 }
 
 const BLOCK = 32
@@ -56,36 +68,62 @@ export function branchPrefix(runId: string): string {
 export async function loadConversation(
   store: RecordStore,
   runId: string,
-  budget?: HistoryBudget,
+  { budget, isTruncated = false }: LoadOptions = {},
 ): Promise<Conversation | undefined> {
   const [text] = await store.get([turnKey(runId)])
   const last = parseTurn(runId, text)
   if (!last) return undefined
-  spend(budget, [last], [text])
   const turns: StoredTurn[] = []
-  for (let turn: StoredTurn | undefined = last; turn; ) {
-    const ids: string[] = [...(turn.block_before === null ? [] : [turn.block_before]), ...turn.block]
-    const texts = await store.get(ids.map(turnKey))
-    const earlier = texts.flatMap((text, index) => parseTurn(ids[index] as string, text) ?? [])
-    spend(budget, earlier, texts)
-    const isNext: boolean = earlier[0]?.response_id === turn.block_before
-    turns.push(turn, ...earlier.slice(isNext ? 1 : 0).reverse())
-    turn = isNext ? earlier[0] : undefined
+  for (let block = [{ turn: last, bytes: text?.length ?? 0 }]; block.length > 0; ) {
+    for (const { turn, bytes } of block) {
+      if (!spend(budget, turn, bytes, isTruncated)) return toConversation(last, turns)
+      turns.push(turn)
+    }
+    block = await readBlockBefore(store, turns.at(-1) as StoredTurn)
   }
-  const messages = turns.reverse().flatMap(({ conversation_data }) => conversation_data.messages)
-  return { last, messages: messages.map(fromMessageJson) }
+  return toConversation(last, turns)
 }
 
-function spend(
-  budget: HistoryBudget | undefined,
-  turns: readonly StoredTurn[],
-  texts: readonly (string | undefined)[],
-): void {
-  budget?.addItems(
-    0,
-    texts.reduce((bytes, text) => bytes + (text?.length ?? 0), 0),
-  )
-  for (const { conversation_data } of turns) budget?.addTurn(conversation_data.messages.length, 0)
+/** Ids of the turns of a conversation up to one of them, oldest first. */
+export async function listTurnIds(store: RecordStore, runId: string): Promise<string[]> {
+  const blocks: string[][] = []
+  for (let id: string | null = runId; id !== null; ) {
+    const turn: StoredTurn | undefined = await loadTurn(store, id)
+    if (!turn) break
+    blocks.push([...turn.block, id])
+    id = turn.block_before
+  }
+  return blocks.reverse().flat()
+}
+
+/** Turns of the block before a turn, newest first. A turn within its block has the others of the block before it. */
+async function readBlockBefore(
+  store: RecordStore,
+  { block, block_before }: StoredTurn,
+): Promise<{ turn: StoredTurn; bytes: number }[]> {
+  const ids = [...(block_before === null ? [] : [block_before]), ...block]
+  const texts = await store.get(ids.map(turnKey))
+  const read = texts.flatMap((text, index) => {
+    const turn = parseTurn(ids[index] as string, text)
+    return turn ? [{ turn, bytes: text?.length ?? 0 }] : []
+  })
+  return read.reverse()
+}
+
+function spend(budget: HistoryBudget | undefined, turn: StoredTurn, bytes: number, isTruncated: boolean): boolean {
+  const items = turn.conversation_data.messages.length
+  if (isTruncated) return budget?.takeTurn(items, bytes) ?? true
+  budget?.addTurn(items, bytes)
+  return true
+}
+
+function toConversation(last: StoredTurn, newestFirst: StoredTurn[]): Conversation {
+  const turns = newestFirst.reverse()
+  return { last, turns, messages: turns.flatMap(messagesOf) }
+}
+
+export function messagesOf({ conversation_data }: StoredTurn): Message[] {
+  return conversation_data.messages.map(fromMessageJson)
 }
 
 export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {
@@ -145,6 +183,11 @@ export function withText(turn: StoredTurn, text: string): StoredTurn {
 export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTurn {
   const messages = [...earlier.map(toMessageJson), ...turn.conversation_data.messages]
   return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
+}
+
+/** Change that stores a turn. */
+export function turnChange(turn: StoredTurn): Change {
+  return [turnKey(turn.response_id), JSON.stringify(turn)]
 }
 
 /** Changes that store the link from a turn to the one before it. */

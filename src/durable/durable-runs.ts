@@ -3,6 +3,7 @@ import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { Approvals } from './approvals.ts'
+import { ConversationStore } from './conversation-store.ts'
 import { DurableRun, type DurableRunOptions } from './durable-run.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import { ResponseMaintenance } from './maintenance.ts'
@@ -24,6 +25,7 @@ export class DurableRuns<Facts, Item> {
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
+  readonly conversations: ConversationStore
   readonly #records: RecordStore
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
   readonly #maintenance: ResponseMaintenance<Facts, Item>
@@ -32,10 +34,12 @@ export class DurableRuns<Facts, Item> {
     this.store = new RunStore(records, options)
     this.requests = new IdempotentRequests(records)
     this.approvals = new Approvals(records)
+    this.conversations = new ConversationStore(records)
     this.#records = records
-    const { store, requests, approvals } = this
+    const { store, requests, approvals, conversations } = this
     const runs = this.#runs
-    this.#maintenance = new ResponseMaintenance({ records, store, requests, approvals, ids, runs, retentionDays, log })
+    const parts = { records, store, requests, approvals, conversations, runs }
+    this.#maintenance = new ResponseMaintenance({ ...parts, ids, retentionDays, log })
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` */
@@ -67,7 +71,7 @@ export class DurableRuns<Facts, Item> {
       run.start(host, name, turn)
     } catch (error) {
       this.#runs.delete(run.id)
-      if (run.isStored) await this.store.delete(run.id)
+      if (run.isStored) await this.#forget(run.id)
       throw error
     }
     this.#runs.set(run.id, run)
@@ -95,7 +99,7 @@ export class DurableRuns<Facts, Item> {
 
   /** Ends a run that goes on and leaves nothing behind: its client has left without knowing of it. */
   async abandon(run: DurableRun<Facts, Item>): Promise<void> {
-    if (run.abandon('The client has left.') && run.isStored) await this.store.delete(run.id)
+    if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
 
   /** @returns false when there is none */
@@ -103,6 +107,11 @@ export class DurableRuns<Facts, Item> {
     const run = this.#runs.get(id)
     if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
     await this.approvals.remove(id)
+    return this.#forget(id)
+  }
+
+  async #forget(id: string): Promise<boolean> {
+    await this.conversations.release(id)
     return this.store.delete(id)
   }
 

@@ -7,6 +7,8 @@ export interface HistoryLimits {
   readonly maxHistoryTurns: number
 }
 
+const MIB = 1024 * 1024
+
 /** Counts what a request brings along, and refuses it as soon as it is too much: before the rest is read. */
 export class HistoryBudget {
   readonly #limits: HistoryLimits
@@ -16,6 +18,24 @@ export class HistoryBudget {
 
   constructor(limits: HistoryLimits) {
     this.#limits = limits
+  }
+
+  /**
+   * Counts a turn where there is room for it, as the next does items.
+   *
+   * @returns false where it would be too much: nothing is counted then
+   */
+  takeTurn(items: number, bytes: number): boolean {
+    const isWithin = this.#turns < this.#limits.maxHistoryTurns && this.takeItems(items, bytes)
+    if (isWithin) this.#turns++
+    return isWithin
+  }
+
+  takeItems(items: number, bytes: number): boolean {
+    const { maxHistoryItems, maxHistoryMb } = this.#limits
+    const isWithin = this.#items + items <= maxHistoryItems && this.#bytes + bytes <= maxHistoryMb * MIB
+    if (isWithin) this.addItems(items, bytes)
+    return isWithin
   }
 
   /** @throws HostError `REQUEST_INVALID` that names the limit, as the next does */
@@ -30,7 +50,7 @@ export class HistoryBudget {
     this.#bytes += bytes
     if (this.#turns > maxHistoryTurns) throw tooMuch(`${maxHistoryTurns} turns`, 'max-history-turns')
     if (this.#items > maxHistoryItems) throw tooMuch(`${maxHistoryItems} messages`, 'max-history-items')
-    if (this.#bytes > maxHistoryMb * 1024 * 1024) throw tooMuch(`${maxHistoryMb} MiB`, 'max-history-mb')
+    if (this.#bytes > maxHistoryMb * MIB) throw tooMuch(`${maxHistoryMb} MiB`, 'max-history-mb')
   }
 }
 

@@ -2,6 +2,7 @@ import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { Approvals } from './approvals.ts'
+import type { ConversationStore } from './conversation-store.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { IdempotentRequests } from './idempotency.ts'
 import type { RunIds } from './run-ids.ts'
@@ -13,6 +14,7 @@ export interface ResponseMaintenanceOptions<Facts, Item> {
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
+  readonly conversations: ConversationStore
   readonly ids: RunIds
   /** Runs of this process, by id. */
   readonly runs: ReadonlyMap<string, DurableRun<Facts, Item>>
@@ -25,6 +27,8 @@ const TICK_MS = 1000
 const RECOVER_EVERY = 5
 const CLEAN_EVERY = 3600
 const DAY_MS = 24 * 60 * 60 * 1000
+/** Rows that are read at once. */
+const PAGE = 100
 /** Runs that are worked on at once. */
 const CONCURRENCY = 20
 
@@ -124,14 +128,34 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   async #clean(): Promise<void> {
-    const { store, requests, ids, retentionDays } = this.#options
+    const { requests, retentionDays } = this.#options
     await requests.expire()
     if (retentionDays === undefined) return
-    const before = ids.firstAt(Date.now() - retentionDays * DAY_MS)
+    const beforeMs = Date.now() - retentionDays * DAY_MS
+    await this.#removeConversations(beforeMs)
+    await this.#removeRuns(beforeMs)
+  }
+
+  async #removeConversations(beforeMs: number): Promise<void> {
+    const { store, conversations } = this.#options
     for (let after: string | undefined; ; ) {
-      const old = await store.list({ before, after, limit: 100 })
+      const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE)
+      await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
+      if (next === undefined) return
+      after = next
+    }
+  }
+
+  /** A conversation that is in use keeps its runs, however old they are. */
+  async #removeRuns(beforeMs: number): Promise<void> {
+    const { store, conversations, ids } = this.#options
+    const before = ids.firstAt(beforeMs)
+    for (let after: string | undefined; ; ) {
+      const old = await store.list({ before, after, limit: PAGE })
       if (old.length === 0) return
-      await this.#forEach(old, (id) => store.delete(id))
+      await this.#forEach(old, async (id) => {
+        if (!(await conversations.isInUse(id, beforeMs / 1000))) await store.delete(id)
+      })
       after = old.at(-1)
     }
   }

@@ -6,17 +6,18 @@ import type { Claim } from './approvals.ts'
 import {
   type Conversation,
   detach,
+  type LoadOptions,
   linkChanges,
   loadConversation,
   loadTurn,
   removeForgottenTurns,
   type StoredTurn,
   type TurnOutcome,
+  turnChange,
   turnKey,
   withOutcome,
   withText,
 } from './conversation-tree.ts'
-import type { HistoryBudget } from './history-budget.ts'
 import { type IdempotentRequest, requestChanges, requestKey, requestKeys } from './idempotency.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 import {
@@ -52,7 +53,7 @@ export interface Draft<Facts, Item> {
   /** Messages before this turn. */
   readonly earlier: readonly Message[]
   readonly idempotency: IdempotentRequest | undefined
-  /** Decisions with which the run goes on: it is created only where nobody else has gone on with them. */
+  /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where nobody else was quicker. */
   readonly claim?: Claim | undefined
 }
 
@@ -122,8 +123,8 @@ export class RunStore<Facts, Item> {
     this.#options = options
   }
 
-  conversation(id: string, budget?: HistoryBudget): Promise<Conversation | undefined> {
-    return loadConversation(this.#records, id, budget)
+  conversation(id: string, options?: LoadOptions): Promise<Conversation | undefined> {
+    return loadConversation(this.#records, id, options)
   }
 
   /**
@@ -411,10 +412,6 @@ function topicsOf(id: string): string[] {
 function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
   const ended = outcome ? withOutcome(turn, outcome) : withText(turn, textOf(steps))
   return [...(outcome?.approvals ?? []), turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
-}
-
-function turnChange(turn: StoredTurn): Change {
-  return [turnKey(turn.response_id), JSON.stringify(turn)]
 }
 
 function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {

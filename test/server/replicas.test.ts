@@ -95,6 +95,25 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(replies.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).to.have.length(3)
     })
 
+    it('a named conversation takes one turn at a time, whichever is asked, and loses none', async () => {
+      const [one, other] = await makeReplicas()
+      const begun = await one.app.inject({ method: 'POST', url: '/compat/conversations', payload: {} })
+      const { id: conversation } = begun.json()
+      const ask = async ({ inject }: typeof one) => {
+        for (;;) {
+          const reply = await inject('POST', '', { model: 'talk', input: 'say a', conversation })
+          if (reply.statusCode === 200) return
+          expect(reply.statusCode).to.equal(409)
+        }
+      }
+      await Promise.all([one, other, one, other].map(ask))
+      const last = await other.create('history', { conversation })
+      const turn = ['user: say a', 'assistant: a ']
+      expect(JSON.parse(textOf(last))).to.deep.equal([...turn, ...turn, ...turn, ...turn, 'user: history'])
+      const items = await one.app.inject(`/compat/conversations/${conversation}/items?limit=100`)
+      expect(items.json().data).to.have.length(10)
+    })
+
     it('a conversation goes on at the other', async () => {
       const [one, other] = await makeReplicas()
       const first = await one.create('say a')

@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import Database from 'libsql'
 import { eventually } from '../../support/eventually.ts'
 import { proveKills } from '../../support/kill-under-load.ts'
-import { type Json, makeResponses, openStream, RESPONSES, RESPONSES_PROJECT } from '../../support/responses.ts'
+import { type Json, makeResponses, openStream, RESPONSES, RESPONSES_PROJECT, textOf } from '../../support/responses.ts'
 import { type Ask, HEADERS, startResponses } from '../../support/responses-process.ts'
 import { killRunning } from '../../support/run-cli.ts'
 import { closeServers } from '../../support/server.ts'
@@ -116,14 +116,7 @@ describe('what responses survive', () => {
     const { create, close, project } = await makeResponses()
     const old = await create('say old')
     await close()
-    const db = new Database(join(project.dir, 'responses', 'responses.db'))
-    // Three days ago, by the time in its id.
-    const ms = Date.now() - 3 * 24 * 60 * 60 * 1000
-    const hex = ms.toString(16).padStart(12, '0')
-    const uuid = old.id.slice(5)
-    const older = `${hex.slice(0, 8)}-${hex.slice(8)}${uuid.slice(13)}`
-    db.prepare('UPDATE keyv SET key = replace(key, ?, ?), value = replace(value, ?, ?)').run([uuid, older, uuid, older])
-    db.close()
+    const older = threeDaysOlder(project.dir, old.id)
     const again = await makeResponses({ projectDir: project.dir, retentionDays: 4 })
     expect((await again.get(`resp_${older}`)).status).to.equal('completed')
     const young = await again.create('say young')
@@ -132,7 +125,51 @@ describe('what responses survive', () => {
     await eventually(async () => expect((await last.get(`resp_${older}`)).detail).to.equal('Response not found'))
     expect(await last.get(young.id)).to.deep.equal(young)
   })
+
+  it('a retention removes conversations by their last use, with what was said in them', async () => {
+    const { app, create, close, project } = await makeResponses()
+    const { id: conversation } = (
+      await app.inject({ method: 'POST', url: '/compat/conversations', payload: {} })
+    ).json()
+    const old = await create('say old', { conversation })
+    await close()
+    const [named, said] = [conversation, old.id].map((id) => threeDaysOlder(project.dir, id))
+    const again = await makeResponses({ projectDir: project.dir, retentionDays: 2 })
+    const young = await again.create('history', { conversation: `conv_${named}` })
+    expect(textOf(young)).to.include('user: say old')
+    expect((await again.get(`resp_${said}`)).status).to.equal('completed')
+    await again.close()
+    const times = /"usedAt":\d+/.exec(readStore(project.dir, `conversation:conv_${named}`))?.[0] ?? ''
+    replaceInStore(project.dir, times, '"usedAt":1')
+    const last = await makeResponses({ projectDir: project.dir, retentionDays: 2 })
+    await eventually(async () => expect((await last.get(`resp_${said}`)).detail).to.equal('Response not found'))
+    expect((await last.app.inject(`/compat/conversations/conv_${named}`)).statusCode).to.equal(404)
+    expect(textOf(await last.get(young.id))).to.equal(textOf(young))
+  })
 })
+
+/** @returns the UUID that an id has now, by whose time it is three days old */
+function threeDaysOlder(projectDir: string, id: string): string {
+  const uuid = id.slice(5)
+  const hex = (Date.now() - 3 * 24 * 60 * 60 * 1000).toString(16).padStart(12, '0')
+  const older = `${hex.slice(0, 8)}-${hex.slice(8)}${uuid.slice(13)}`
+  replaceInStore(projectDir, uuid, older)
+  return older
+}
+
+function readStore(projectDir: string, key: string): string {
+  const db = new Database(join(projectDir, 'responses', 'responses.db'))
+  const row = db.prepare('SELECT value FROM keyv WHERE key LIKE ?').get([`%${key}`]) as { value: string }
+  db.close()
+  return row.value
+}
+
+function replaceInStore(projectDir: string, text: string, other: string): void {
+  const db = new Database(join(projectDir, 'responses', 'responses.db'))
+  const args = [text, other, text, other]
+  db.prepare('UPDATE keyv SET key = replace(key, ?, ?), value = replace(value, ?, ?)').run(args)
+  db.close()
+}
 
 function hasLimits(): boolean {
   try {

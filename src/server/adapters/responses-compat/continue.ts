@@ -3,6 +3,7 @@ import type { Conversation, StoredTurn } from '../../../durable/conversation-tre
 import { HostError } from '../../../errors.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
+import { openCallsOf } from '../../../run/trail.ts'
 import { type Approval, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
 
 /** Part of a turn that a request adds to the conversation it continues. */
@@ -35,6 +36,32 @@ export function continueConversation(
     throw new HostError('REQUEST_INVALID', 'input must contain a user message')
   }
   return { messages: [...settle(pending, outputs, answers), ...messages], answers: undefined, pending: [] }
+}
+
+/**
+ * Joins items that a client adds without a run with what was said before. A call may stay open only at the end.
+ *
+ * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, and for messages over open calls
+ */
+export function addToConversation(
+  { messages, outputs, approvals }: ReadInput,
+  conversation: Conversation | undefined,
+): { messages: readonly Message[]; pending: readonly PendingCall[] } {
+  const waiting = conversation?.last.pending ?? []
+  if (approvals.length > 0 || waiting.some(({ kind }) => kind !== 'client_tool')) {
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation waits for a decision: send it with the next response')
+  }
+  const earlier = conversation?.messages ?? []
+  const answers = outputs.map((output) => toClientAnswer(output, waiting) && toToolMessage(output))
+  if (messages.length > 0) refuseOpen(openCallsOf([...earlier, ...answers]).map(({ id }) => id))
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') refuseUnanswered(messages)
+  else refuseUnanswered([...messages.slice(0, -1), { ...last, toolCalls: [] }])
+  const open = openCallsOf([...earlier, ...answers, ...messages])
+  const pending = open.map(
+    ({ id: callId, name, arguments: args }): PendingCall => ({ callId, kind: 'client_tool', name, arguments: args }),
+  )
+  return { messages: [...answers, ...messages], pending }
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {

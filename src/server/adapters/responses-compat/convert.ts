@@ -21,6 +21,7 @@ export function beginRecord(body: CreateRequest, id: string, createdAt: number):
     output: [],
     parallel_tool_calls: body.parallel_tool_calls ?? true,
     previous_response_id: body.previous_response_id ?? null,
+    ...(body.conversation ? { conversation: { id: conversationIdOf(body.conversation) } } : {}),
     prompt_cache_key: body.prompt_cache_key ?? null,
     reasoning: body.reasoning ? { effort: null, summary: null, ...body.reasoning } : null,
     safety_identifier: body.safety_identifier ?? null,
@@ -39,6 +40,10 @@ export function beginRecord(body: CreateRequest, id: string, createdAt: number):
     user: body.user ?? null,
     metadata: body.metadata ?? {},
   }
+}
+
+export function conversationIdOf(conversation: NonNullable<CreateRequest['conversation']>): string {
+  return typeof conversation === 'string' ? conversation : conversation.id
 }
 
 export const NO_USAGE = toTokenUsage({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 })

@@ -1,26 +1,25 @@
-import type { Claim } from '../../../durable/approvals.ts'
-import { type Approval, approvalId } from '../../../durable/approvals.ts'
+import { type Approval, approvalId, type Claim, joinClaims } from '../../../durable/approvals.ts'
 import { type Conversation, makeTurn } from '../../../durable/conversation-tree.ts'
 import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import { RequestRepeated } from '../../../durable/idempotency.ts'
 import type { RunIds } from '../../../durable/run-ids.ts'
 import { endCutOff, isEnd, nowSeconds } from '../../../durable/steps.ts'
 import { messageOf } from '../../../errors.ts'
-import type { Message } from '../../../protocols/message.ts'
 import type { PendingAnswer } from '../../../run/pending-call.ts'
 import type { RunEvent } from '../../../run/run-event.ts'
-import type { Turn } from '../../../run/turn.ts'
 import type { AdapterOptions } from '../../adapter.ts'
+import type { ConversationItems } from './conversation-items.ts'
 import { beginRecord } from './convert.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+import { toTurn } from './to-turn.ts'
 
 export interface DecidedRunsOptions {
   readonly runs: DurableRuns<ResponseRecord, InputItem>
   readonly ids: RunIds
+  readonly items: ConversationItems
   readonly host: AdapterOptions['host']
   readonly log: AdapterOptions['log']
   readonly describeFailure: AdapterOptions['describeFailure']
-  readonly toTurn: (body: CreateRequest, id: string, messages: readonly Message[]) => Turn
 }
 
 const SWEEP_MS = 5000
@@ -102,8 +101,10 @@ export class DecidedRuns {
 
   /** Undefined when the run cannot go on by decisions alone: a client's tool is open, or everything was given up. */
   async #start(runId: string, decided: readonly Approval[]): Promise<string | undefined> {
-    const { runs, ids, host, describeFailure, toTurn } = this.#options
-    const [waiting, conversation] = await Promise.all([runs.store.get(runId), runs.store.conversation(runId)])
+    const { runs, ids, host, items, describeFailure } = this.#options
+    const waiting = await runs.store.get(runId)
+    const named = await runs.conversations.endingWith(runId)
+    const conversation = await (named ? items.load(named) : runs.store.conversation(runId))
     const pending = conversation?.last.pending ?? []
     const answers = answersOf(decided)
     if (!waiting || !conversation || answers.length < pending.length) return undefined
@@ -111,10 +112,10 @@ export class DecidedRuns {
     const id = ids.next()
     const createdAt = nowSeconds()
     const { messages: earlier, last } = conversation
-    const facts = beginRecord(body, id, createdAt)
-    const turn = { ...toTurn(body, id, earlier), answers, pending }
-    const claim = runs.approvals.claim(decided, id)
-    const stored = makeTurn(id, createdAt, [], last, pending)
+    const facts = { ...beginRecord(body, id, createdAt), ...(named ? { conversation: { id: named.id } } : {}) }
+    const turn = { ...toTurn(host, ids.uuidOf(id), body, earlier), answers, pending }
+    const claim = joinClaims(runs.approvals.claim(decided, id), named && runs.conversations.claim(named, id))
+    const stored = { ...makeTurn(id, createdAt, [], last, pending), ...(named ? { conversation: named.id } : {}) }
     try {
       await runs.start(host, body.model, turn, {
         draft: { id, facts, items: [], turn: stored, earlier, idempotency: undefined, claim },
@@ -127,9 +128,11 @@ export class DecidedRuns {
       })
       return id
     } catch (error) {
-      // Somebody else was quicker.
-      if (error instanceof RequestRepeated) return (await runs.approvals.ofRun(runId))[0]?.continuedBy ?? undefined
-      throw error
+      if (!(error instanceof RequestRepeated)) throw error
+      const now = await runs.approvals.ofRun(runId)
+      // Somebody else was quicker, with the run or with a change to its conversation alone.
+      const continuedBy = now[0]?.continuedBy ?? undefined
+      return continuedBy !== undefined || !named ? continuedBy : this.#start(runId, now)
     }
   }
 

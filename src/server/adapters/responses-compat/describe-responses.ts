@@ -25,7 +25,14 @@ export function describeResponses(dialect: Dialect, hasKey: boolean): Describe {
     dialect,
     keyOf: hasKey ? 'responses' : undefined,
     errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
-    schemas: { CreateRequest, InputItem, OutputItem, Approval, ...(isExtended ? EXTENDED_SCHEMAS : COMPAT_SCHEMAS) },
+    schemas: {
+      CreateRequest,
+      InputItem,
+      OutputItem,
+      Approval,
+      Conversation,
+      ...(isExtended ? EXTENDED_SCHEMAS : COMPAT_SCHEMAS),
+    },
   })
   return (operation) => {
     const { answer, ...route } = ROUTES[operation] as Route
@@ -77,7 +84,15 @@ const Approval = Type.Object({
   continued_by: nullable(Type.String({ description: 'The response that goes on with the decision.' })),
 })
 
+const Conversation = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('conversation'),
+  created_at: Type.Integer(),
+  metadata: Type.Record(Type.String(), Type.String()),
+})
+
 const ById = Type.Object({ id: Type.String() })
+const OfItem = Type.Object({ id: Type.String(), itemId: Type.String() })
 const PageQuery = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 20 })),
   order: Type.Optional(Type.Unsafe<string>({ type: 'string', enum: ['asc', 'desc'], default: 'desc' })),
@@ -99,6 +114,8 @@ function pageOf(item: TSchema): TSchema {
 const response = (dialect: string) => json('The response.', ref(`${dialect}Response`))
 const responseOrEvents = (dialect: string) =>
   jsonOrEvents('The response, or its events.', ref(`${dialect}Response`), ref(`${dialect}ResponseEvent`))
+
+const conversation = json('The conversation.', ref('Conversation'))
 
 const ROUTES = {
   createResponse: {
@@ -154,6 +171,49 @@ const ROUTES = {
     querystring: Type.Object({ ...PageQuery, ...Before, ...Include }),
     answer: () => json('A page of input items.', pageOf(ref('InputItem'))),
     errors: [404],
+  },
+  createConversation: { summary: 'Create a conversation', answer: () => conversation, errors: BODY_ERRORS },
+  getConversation: { summary: 'Retrieve a conversation', params: ById, answer: () => conversation, errors: [404] },
+  updateConversation: {
+    summary: 'Replace the metadata of a conversation',
+    params: ById,
+    answer: () => conversation,
+    errors: [404, 409, ...BODY_ERRORS],
+  },
+  deleteConversation: {
+    summary: 'Delete a conversation; its responses stay',
+    params: ById,
+    answer: () =>
+      json(
+        'It is deleted.',
+        Type.Object({ id: Type.String(), object: Type.Literal('conversation.deleted'), deleted: Type.Literal(true) }),
+      ),
+    errors: [404, 409, ...BODY_ERRORS],
+  },
+  listConversationItems: {
+    summary: 'List the items of a conversation',
+    params: ById,
+    querystring: Type.Object({ ...PageQuery, ...Include }),
+    answer: () => json('A page of items.', pageOf(ref('InputItem'))),
+    errors: [404],
+  },
+  addConversationItems: {
+    summary: 'Add items to a conversation',
+    params: ById,
+    answer: () => json('The items, as they are stored.', pageOf(ref('InputItem'))),
+    errors: [404, 409, ...BODY_ERRORS],
+  },
+  getConversationItem: {
+    summary: 'Retrieve an item of a conversation',
+    params: OfItem,
+    answer: () => json('The item.', ref('InputItem')),
+    errors: [404],
+  },
+  deleteConversationItem: {
+    summary: 'Take an item out of a conversation',
+    params: OfItem,
+    answer: () => conversation,
+    errors: [404, ...BODY_ERRORS],
   },
   listApprovals: {
     summary: 'List calls and questions that wait for a person',

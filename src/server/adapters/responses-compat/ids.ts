@@ -37,6 +37,12 @@ export function findItem(itemId: string): { responseId: string; list: 'input' | 
   return { responseId, list: 'output', index: LAST_POSITION - place }
 }
 
+/** Id of the turn that an item belongs to; undefined for an id of another kind. */
+export function turnIdOf(itemId: string): string | undefined {
+  const [, uuid] = /^mcpr_([0-9a-f-]{36})-\d+$/.exec(itemId) ?? []
+  return uuid === undefined ? findItem(itemId)?.responseId : RESPONSE_PREFIX + uuid
+}
+
 function placed(prefix: string, responseId: string, position: number): string {
   return `${prefix}_${IDS.uuidOf(responseId).slice(0, -5)}${position.toString(16).padStart(5, '0')}`
 }

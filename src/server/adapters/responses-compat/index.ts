@@ -1,19 +1,12 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Conversation } from '../../../durable/conversation-tree.ts'
-import { makeTurn } from '../../../durable/conversation-tree.ts'
-import type { DurableRun } from '../../../durable/durable-run.ts'
 import { DurableRuns } from '../../../durable/durable-runs.ts'
-import { HistoryBudget } from '../../../durable/history-budget.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
 import type { StepLog } from '../../../durable/read-run.ts'
 import { RunIds } from '../../../durable/run-ids.ts'
-import type { Draft, StoredRun } from '../../../durable/run-store.ts'
-import { isEnd, nowSeconds } from '../../../durable/steps.ts'
+import type { StoredRun } from '../../../durable/run-store.ts'
+import { isEnd } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
-import type { Message } from '../../../protocols/message.ts'
-import type { RunEvent } from '../../../run/run-event.ts'
-import type { Turn } from '../../../run/turn.ts'
 import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
 import { requireBearer } from '../../bearer-auth.ts'
@@ -22,24 +15,21 @@ import { logFailure, replyFor } from '../../error-replies.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { addApprovalRoutes } from './approval-routes.ts'
-import { continueConversation } from './continue.ts'
-import { beginRecord, toInputItems } from './convert.ts'
+import { ConversationItems } from './conversation-items.ts'
+import { addConversationRoutes } from './conversation-routes.ts'
 import { DecidedRuns } from './decided-runs.ts'
 import { describeResponses } from './describe-responses.ts'
 import { EventWriter } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
 import { RESPONSE_PREFIX } from './ids.ts'
-import { ItemReferences } from './item-references.ts'
 import { recordAfter } from './output.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
 import { readRowV1 } from './read-v1-row.ts'
-import { toClientTools, toRequestOptions } from './request-options.ts'
+import { type ResponseRun, ResponseStarter } from './response-starter.ts'
 import { CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
 import { sendSteps } from './send-steps.ts'
-import { readInput, withoutUnseen } from './to-messages.ts'
 
-type Run = DurableRun<ResponseRecord, InputItem>
 type Stored = StoredRun<ResponseRecord, InputItem>
 
 /** Route with an id in its path. */
@@ -56,6 +46,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
   /** Opened by {@link adapt}. */
   #runs!: DurableRuns<ResponseRecord, InputItem>
   #decided!: DecidedRuns
+  #items!: ConversationItems
+  #starter!: ResponseStarter
 
   constructor(options: AdapterOptions) {
     this.#options = options
@@ -99,6 +91,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       goOn: (runId) => this.#decided.goOn(runId),
       describe,
     })
+    addConversationRoutes(scope, { runs: () => this.#runs, items: () => this.#items, describe })
     // Without a key anybody could read what everybody said.
     if (!this.isOpen) scope.get<ById>('/responses', describe('listResponses'), ({ query }) => this.#list(query))
   }
@@ -112,14 +105,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { store, responsesDir: dir, projectDir, retentionDays } = options
     const records = await openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
     this.#runs = await DurableRuns.open({ records, ids: this.#ids, retentionDays, log, upgradeRow: readRowV1 })
-    this.#decided = new DecidedRuns({
-      runs: this.#runs,
-      ids: this.#ids,
-      host: this.#options.host,
-      log,
-      describeFailure: this.#options.describeFailure,
-      toTurn: (body, id, messages) => this.#toTurn(body, id, messages),
-    })
+    const [runs, ids] = [this.#runs, this.#ids]
+    const { host, describeFailure } = this.#options
+    this.#items = new ConversationItems({ runs, ids, limits: options })
+    this.#decided = new DecidedRuns({ runs, ids, items: this.#items, host, log, describeFailure })
+    const parts = { runs, ids, items: this.#items, decided: this.#decided }
+    this.#starter = new ResponseStarter({ ...parts, host, describeFailure, limits: options })
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -141,96 +132,16 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const { draft, turn } = await this.#draft(body, idempotency, request.ip)
-    const { background, store } = draft.facts
-    const isLive = background || body.stream === true
-    if (background && !store) {
-      throw new HostError('REQUEST_INVALID', 'background needs store: a response that is not stored cannot be fetched')
-    }
-    const run = await this.#runs.start(this.#options.host, body.model, turn, {
-      draft,
-      store: store ? this.#runs.store : undefined,
-      persistsSteps: isLive,
-      keeps: chooseEvents(body),
-      agent: { name: body.model, approvalTtl: this.#options.host.resolve(body.model).agent.approvalTtl },
-      describeFailure: this.#options.describeFailure,
-    })
-    if (isLive) void logFailureOf(run, request)
+    const run = await this.#starter.start(body, { by: request.ip, idempotency })
+    const { background } = run.facts
+    if (background || body.stream) void logFailureOf(run, request)
     if (body.stream) return this.#stream(run, request, reply)
-    if (background) {
-      await run.stored
-      return this.#dialectOf(reply).isExtended
-        ? ({ ...run.facts, status: 'queued' } satisfies ExtendedRecord)
-        : run.facts
-    }
-    return this.#collect(run, reply)
+    if (!background) return this.#collect(run, reply)
+    await run.stored
+    return this.#dialectOf(reply).isExtended ? ({ ...run.facts, status: 'queued' } satisfies ExtendedRecord) : run.facts
   }
 
-  async #draft(body: CreateRequest, idempotency: IdempotentRequest | undefined, by: string) {
-    const { previous_response_id } = body
-    const createdAt = nowSeconds()
-    const record = beginRecord(body, this.#ids.next(), createdAt)
-    const { id } = record
-    const items = toInputItems(body.input, id, createdAt)
-    const budget = new HistoryBudget(this.#options.options)
-    const input = readInput(await this.#resolveReferences(items, budget))
-    const conversation =
-      typeof previous_response_id === 'string' ? await this.#continue(previous_response_id, budget) : undefined
-    const { messages, answers: given, pending } = continueConversation(input, conversation)
-    const { answers = given, claim } = conversation ? await this.#decided.join(conversation, given, id, by) : {}
-    const earlier = conversation?.messages ?? []
-    const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
-    const draft: Draft<ResponseRecord, InputItem> = {
-      id,
-      facts: record,
-      items,
-      turn: stored,
-      earlier,
-      idempotency,
-      claim,
-    }
-    return { draft, turn: { ...this.#toTurn(body, id, [...earlier, ...messages]), answers, pending } }
-  }
-
-  #toTurn(body: CreateRequest, id: string, messages: readonly Message[]): Turn {
-    const { instructions, user, metadata } = body
-    const clientTools = toClientTools(body)
-    const { capabilities } = this.#options.host.resolve(body.model)
-    return {
-      runId: this.#ids.uuidOf(id),
-      messages: withoutUnseen(messages, capabilities.attachments),
-      instructions: instructions ?? undefined,
-      user: user ?? undefined,
-      metadata: metadata ?? undefined,
-      background: body.background === true,
-      requestOptions: toRequestOptions(body, clientTools),
-      clientTools,
-      isTrailLost: body.store === false,
-    }
-  }
-
-  async #continue(id: string, budget: HistoryBudget): Promise<Conversation> {
-    const { steps } = await this.#find(id)
-    if (!isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
-    const conversation = await this.#runs.store.conversation(id, budget)
-    if (!conversation) throw notFound()
-    return conversation
-  }
-
-  /** Clients name items that are stored here instead of sending them again. What is not found is left out. */
-  async #resolveReferences(items: readonly InputItem[], budget: HistoryBudget): Promise<InputItem[]> {
-    const references = new ItemReferences(this.#runs.store, budget)
-    const resolved: InputItem[] = []
-    for (const item of items) {
-      const { type, reference } = item as InputItem & { reference?: string }
-      const found = type === 'item_reference' && reference !== undefined ? await references.find(reference) : item
-      if (found) resolved.push(found)
-    }
-    budget.addItems(resolved.length, 0)
-    return resolved
-  }
-
-  async #collect(run: Run, reply: FastifyReply): Promise<unknown> {
+  async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
     whenClientLeaves(reply, () => {
       // A store that is down: maintenance ends what nobody runs.
       if (!survivesDisconnect(run)) void this.#runs.abandon(run).catch(() => {})
@@ -245,7 +156,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     throw run.failure
   }
 
-  async #stream(run: Run, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async #stream(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const log = run.readAsClient()
     whenClientLeaves(reply, ({ message }) => {
       log.leave()
@@ -352,17 +263,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 }
 
-/** Own calls and reasoning are shown to those who ask for them. */
-function chooseEvents({ include, reasoning }: CreateRequest): (event: RunEvent) => boolean {
-  const showsCalls = include?.includes('agent.tool_calls') ?? false
-  const showsReasoning = (reasoning ?? undefined) !== undefined
-  return ({ type }) => {
-    if (type === 'reasoning') return showsReasoning
-    if (type === 'tool_call' || type === 'tool_result') return showsCalls
-    return type === 'text' || type === 'attachment' || type === 'pending'
-  }
-}
-
 function toRecord({ facts, steps }: Stored): ResponseRecord {
   return recordAfter(facts, steps)
 }
@@ -374,7 +274,7 @@ function skipUnreadable(error: unknown): undefined {
 }
 
 /** Logs the failure of a run whose request is answered already. */
-async function logFailureOf(run: Run, request: FastifyRequest): Promise<void> {
+async function logFailureOf(run: ResponseRun, request: FastifyRequest): Promise<void> {
   try {
     await run.settled
     if (run.failure !== undefined) logFailure(run.failure, request)
@@ -407,6 +307,6 @@ function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateReques
 }
 
 /** Tells if the agent goes on when the client that it answers has left. */
-function survivesDisconnect({ facts: { background, metadata } }: Run): boolean {
+function survivesDisconnect({ facts: { background, metadata } }: ResponseRun): boolean {
   return background || metadata.on_disconnect === 'continue'
 }

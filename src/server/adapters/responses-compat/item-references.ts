@@ -1,8 +1,8 @@
+import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import type { HistoryBudget } from '../../../durable/history-budget.ts'
-import type { RunStore } from '../../../durable/run-store.ts'
 import { HostError } from '../../../errors.ts'
 import { findItem } from './ids.ts'
-import { recordAfter } from './output.ts'
+import { readItems, type TurnItems } from './read-items.ts'
 import type { InputItem, ResponseRecord } from './schema.ts'
 
 /** Maximum number of responses that the references of one request lead to: each is read whole. */
@@ -10,14 +10,14 @@ const MAX_RESPONSES = 100
 
 /** The stored items that one request refers to: each response is read once, however often it is named. */
 export class ItemReferences {
-  readonly #store: RunStore<ResponseRecord, InputItem>
+  readonly #runs: DurableRuns<ResponseRecord, InputItem>
   readonly #budget: HistoryBudget
-  readonly #responses = new Map<string, Promise<StoredItems | undefined>>()
+  readonly #responses = new Map<string, Promise<TurnItems | undefined>>()
   /** Of items that were named before, in characters of JSON. */
   readonly #lengths = new Map<string, number>()
 
-  constructor(store: RunStore<ResponseRecord, InputItem>, budget: HistoryBudget) {
-    this.#store = store
+  constructor(runs: DurableRuns<ResponseRecord, InputItem>, budget: HistoryBudget) {
+    this.#runs = runs
     this.#budget = budget
   }
 
@@ -34,35 +34,31 @@ export class ItemReferences {
     return item
   }
 
+  /** Clients name items that are stored here instead of sending them again. What is not found is left out. */
+  async resolve(items: readonly InputItem[]): Promise<InputItem[]> {
+    const resolved: InputItem[] = []
+    for (const item of items) {
+      const { type, reference } = item as InputItem & { reference?: string }
+      const found = type === 'item_reference' && reference !== undefined ? await this.find(reference) : item
+      if (found) resolved.push(found)
+    }
+    return resolved
+  }
+
   #lengthOf(itemId: string, item: InputItem): number {
     const length = this.#lengths.get(itemId) ?? JSON.stringify(item).length
     this.#lengths.set(itemId, length)
     return length
   }
 
-  #read(responseId: string): Promise<StoredItems | undefined> {
+  #read(responseId: string): Promise<TurnItems | undefined> {
     const known = this.#responses.get(responseId)
     if (known) return known
     if (this.#responses.size >= MAX_RESPONSES) {
       throw new HostError('REQUEST_INVALID', `input refers to items of more than ${MAX_RESPONSES} responses`)
     }
-    const reading = this.#readItems(responseId)
+    const reading = readItems(this.#runs, responseId)
     this.#responses.set(responseId, reading)
     return reading
   }
-
-  async #readItems(responseId: string): Promise<StoredItems | undefined> {
-    const stored = await this.#store.get(responseId)
-    if (!stored) return undefined
-    const { output, created_at } = recordAfter(stored.facts, stored.steps)
-    return {
-      input: await this.#store.items(stored, 0, stored.inputs),
-      output: output.map((item) => ({ ...item, created_at })),
-    }
-  }
-}
-
-interface StoredItems {
-  readonly input: readonly InputItem[]
-  readonly output: readonly InputItem[]
 }

@@ -71,6 +71,6 @@ function placeOf(cursor: string | undefined, name: string, id: string, inputs: n
   throw unknownCursor(name)
 }
 
-function unknownCursor(name: string): HostError {
+export function unknownCursor(name: string): HostError {
   return new HostError('REQUEST_INVALID', `${name} must be an id of this list`)
 }

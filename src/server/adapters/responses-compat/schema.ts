@@ -27,7 +27,7 @@ export const CreateRequest = Type.Object({
   max_output_tokens: optional(Type.Integer({ minimum: 1 })),
   parallel_tool_calls: optional(Type.Boolean()),
   previous_response_id: optional(Type.String()),
-  conversation: Type.Optional(Type.Null()),
+  conversation: optional(Type.Union([Type.String(), Type.Object({ id: Type.String() })])),
   reasoning: optional(anything),
   store: optional(Type.Boolean()),
   temperature: optional(Type.Number()),
@@ -159,6 +159,8 @@ export const ResponseRecord = Type.Object({
   output: Type.Array(OutputItem),
   parallel_tool_calls: Type.Boolean(),
   previous_response_id: nullable(Type.String()),
+  /** Left out of a response that is in none. */
+  conversation: Type.Optional(Type.Object({ id: Type.String() })),
   prompt_cache_key: nullable(Type.String()),
   reasoning: nullable(anything),
   safety_identifier: nullable(Type.String()),
@@ -178,6 +180,24 @@ export const ResponseRecord = Type.Object({
   metadata: anything,
 })
 export type ResponseRecord = Static<typeof ResponseRecord>
+
+/** Pairs that a client attaches to a conversation. */
+const Metadata = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), { maxProperties: 16 })
+
+/** Maximum number of items that one request adds to a conversation. */
+const MAX_ADDED_ITEMS = 20
+
+const AddedItems = Type.Array(RawInputItem, { maxItems: MAX_ADDED_ITEMS })
+
+/** Body of `POST /conversations`. */
+export const CreateConversation = Type.Object({ items: optional(AddedItems), metadata: optional(Metadata) })
+export type CreateConversation = Static<typeof CreateConversation>
+
+/** Body of `POST /conversations/{id}`. */
+export const UpdateConversation = Type.Object({ metadata: nullable(Metadata) })
+
+/** Body of `POST /conversations/{id}/items`. */
+export const AddItems = Type.Object({ items: Type.Array(RawInputItem, { minItems: 1, maxItems: MAX_ADDED_ITEMS }) })
 
 /** An item of the input as it is stored. Items of other types keep the fields that the client sent. */
 export const InputItem = Type.Object({

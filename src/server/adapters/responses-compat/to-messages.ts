@@ -33,16 +33,17 @@ export interface ReadInput {
 /**
  * Reads the items of an input. Items that are no part of a conversation are not for the agent.
  *
+ * @param field of the request, for errors
  * @throws HostError `REQUEST_INVALID` naming the item
  */
-export function readInput(items: readonly InputItem[]): ReadInput {
+export function readInput(items: readonly InputItem[], field = 'input'): ReadInput {
   const messages: Message[] = []
   const outputs: CallOutput[] = []
   const approvals: Approval[] = []
   const calls = new Set<string>()
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
   for (const [index, item] of items.entries()) {
-    const at = `input[${index}]`
+    const at = `${field}[${index}]`
     if (item.type === 'message') messages.push(toMessage(item, at, item === handled))
     else if (item.type === 'function_call' || item.type === 'mcp_call') {
       const call = toCall(item, at)

@@ -1,0 +1,175 @@
+import { joinClaims } from '../../../durable/approvals.ts'
+import type { StoredConversation } from '../../../durable/conversation-store.ts'
+import { type Conversation, makeTurn } from '../../../durable/conversation-tree.ts'
+import type { DurableRun } from '../../../durable/durable-run.ts'
+import type { DurableRuns } from '../../../durable/durable-runs.ts'
+import { HistoryBudget } from '../../../durable/history-budget.ts'
+import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
+import type { RunIds } from '../../../durable/run-ids.ts'
+import type { Draft } from '../../../durable/run-store.ts'
+import { isEnd, nowSeconds } from '../../../durable/steps.ts'
+import { HostError } from '../../../errors.ts'
+import type { RunEvent } from '../../../run/run-event.ts'
+import type { Turn } from '../../../run/turn.ts'
+import type { AdapterOptions } from '../../adapter.ts'
+import { continueConversation } from './continue.ts'
+import type { ConversationItems } from './conversation-items.ts'
+import { beginRecord, conversationIdOf, toInputItems } from './convert.ts'
+import type { DecidedRuns } from './decided-runs.ts'
+import { ItemReferences } from './item-references.ts'
+import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+import { readInput } from './to-messages.ts'
+import { toTurn } from './to-turn.ts'
+import { truncate } from './truncate.ts'
+
+export type ResponseRun = DurableRun<ResponseRecord, InputItem>
+
+export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
+  readonly limits: AdapterOptions['options']
+  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly decided: DecidedRuns
+  readonly items: ConversationItems
+  readonly ids: RunIds
+}
+
+/** Circumstances of a request. */
+export interface StartOptions {
+  /** Address of the client, for decisions that it makes. */
+  readonly by: string
+  readonly idempotency?: IdempotentRequest | undefined
+}
+
+/** Turns that a request continues. */
+interface Earlier {
+  readonly conversation: Conversation | undefined
+  /** Conversation that the response is added to. */
+  readonly named: StoredConversation | undefined
+}
+
+/** Number of attempts to add a response to a conversation while others change it. */
+const MAX_ATTEMPTS = 10
+
+/** Starts the run that answers a request, wherever the request came from. */
+export class ResponseStarter {
+  readonly #options: ResponseStarterOptions
+
+  constructor(options: ResponseStarterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * @throws HostError for a request that cannot be served, before its agent runs
+   * @throws RequestRepeated when another request with the same idempotency key was quicker
+   */
+  async start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+    refuseContradictions(body)
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      try {
+        return await this.#attempt(body, options)
+      } catch (error) {
+        if (!(error instanceof RequestRepeated) || options.idempotency || !body.conversation) throw error
+      }
+    }
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+  }
+
+  async #attempt(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+    const { runs, host, describeFailure } = this.#options
+    const { draft, turn } = await this.#draft(body, options)
+    const { background, store } = draft.facts
+    return runs.start(host, body.model, turn, {
+      draft,
+      store: store ? runs.store : undefined,
+      persistsSteps: background || body.stream === true,
+      keeps: chooseEvents(body),
+      agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
+      describeFailure,
+    })
+  }
+
+  async #draft(body: CreateRequest, { by, idempotency }: StartOptions) {
+    const { runs, decided, ids, limits } = this.#options
+    const createdAt = nowSeconds()
+    const record = beginRecord(body, ids.next(), createdAt)
+    const { id } = record
+    const items = toInputItems(body.input, id, createdAt)
+    const budget = new HistoryBudget(limits)
+    const input = readInput(await this.#resolve(items, body, budget))
+    const { conversation, named } = await this.#readEarlier(body, budget)
+    const { messages, answers: given, pending } = continueConversation(input, conversation)
+    const { answers = given, claim } = conversation ? await decided.join(conversation, given, id, by) : {}
+    const earlier = conversation?.messages ?? []
+    const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
+    const draft: Draft<ResponseRecord, InputItem> = {
+      id,
+      facts: record,
+      items,
+      turn: named ? { ...stored, conversation: named.id } : stored,
+      earlier,
+      idempotency,
+      claim: joinClaims(claim, named && runs.conversations.claim(named, id)),
+    }
+    const seen = this.#truncate([...earlier, ...messages], body, pending)
+    const turn = { ...toTurn(this.#options.host, ids.uuidOf(id), body, seen), answers, pending }
+    return { draft, turn }
+  }
+
+  async #resolve(items: readonly InputItem[], body: CreateRequest, budget: HistoryBudget): Promise<InputItem[]> {
+    const resolved = await new ItemReferences(this.#options.runs, budget).resolve(items)
+    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
+    else budget.addItems(resolved.length, 0)
+    return resolved
+  }
+
+  #truncate(messages: Turn['messages'], body: CreateRequest, pending: NonNullable<Turn['pending']>): Turn['messages'] {
+    if (!isTruncated(body)) return messages
+    const open = pending.map(({ callId }) => callId)
+    return truncate(messages, new HistoryBudget(this.#options.limits), open)
+  }
+
+  async #readEarlier(body: CreateRequest, budget: HistoryBudget): Promise<Earlier> {
+    const { runs, items } = this.#options
+    const options = { budget, isTruncated: isTruncated(body) }
+    if (body.conversation) {
+      const named = await runs.conversations.get(conversationIdOf(body.conversation))
+      return { named, conversation: await items.load(named, options) }
+    }
+    const { previous_response_id: previous } = body
+    if (typeof previous !== 'string') return { named: undefined, conversation: undefined }
+    const steps = this.#options.ids.isId(previous) ? (await runs.store.get(previous))?.steps : undefined
+    if (steps && !isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
+    const conversation = steps && (await runs.store.conversation(previous, options))
+    if (!conversation) {
+      throw new HostError('RESPONSE_NOT_FOUND', 'Response not found', { field: 'previous_response_id' })
+    }
+    return { named: undefined, conversation }
+  }
+}
+
+function refuseContradictions({ background, store, conversation, previous_response_id }: CreateRequest): void {
+  if (conversation && typeof previous_response_id === 'string') {
+    throw new HostError('REQUEST_INVALID', 'conversation and previous_response_id exclude each other')
+  }
+  if (store !== false) return
+  if (background) {
+    throw new HostError('REQUEST_INVALID', 'background needs store: a response that is not stored cannot be fetched')
+  }
+  if (conversation) {
+    throw new HostError('REQUEST_INVALID', 'conversation needs store: what is not stored cannot be part of one')
+  }
+}
+
+function isTruncated({ truncation }: CreateRequest): boolean {
+  return truncation === 'auto'
+}
+
+/** Own calls and reasoning are shown to those who ask for them. */
+function chooseEvents({ include, reasoning }: CreateRequest): (event: RunEvent) => boolean {
+  const showsCalls = include?.includes('agent.tool_calls') ?? false
+  const showsReasoning = (reasoning ?? undefined) !== undefined
+  return ({ type }) => {
+    if (type === 'reasoning') return showsReasoning
+    if (type === 'tool_call' || type === 'tool_result') return showsCalls
+    return type === 'text' || type === 'attachment' || type === 'pending'
+  }
+}

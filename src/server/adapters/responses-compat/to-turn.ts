@@ -1,0 +1,29 @@
+import type { AgentHost } from '../../../host/host.ts'
+import type { Message } from '../../../protocols/message.ts'
+import type { Turn } from '../../../run/turn.ts'
+import { toClientTools, toRequestOptions } from './request-options.ts'
+import type { CreateRequest } from './schema.ts'
+import { withoutUnseen } from './to-messages.ts'
+
+/**
+ * Turn of the agent that a request names.
+ *
+ * @param messages the whole conversation, the message to handle included
+ * @throws HostError `AGENT_NOT_FOUND`, or `REQUEST_INVALID` naming the field
+ */
+export function toTurn(host: AgentHost, runId: string, body: CreateRequest, messages: readonly Message[]): Turn {
+  const { instructions, user, metadata } = body
+  const clientTools = toClientTools(body)
+  const { capabilities } = host.resolve(body.model)
+  return {
+    runId,
+    messages: withoutUnseen(messages, capabilities.attachments),
+    instructions: instructions ?? undefined,
+    user: user ?? undefined,
+    metadata: metadata ?? undefined,
+    background: body.background === true,
+    requestOptions: toRequestOptions(body, clientTools),
+    clientTools,
+    isTrailLost: body.store === false,
+  }
+}

@@ -1,0 +1,299 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import OpenAI from 'openai'
+import { eventually } from '../../support/eventually.ts'
+import { type Json, makeResponses, openStream, talkState, textOf } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+
+const user = (content: string) => ({ role: 'user', content })
+const textsOf = (page: Json) => page.data.map((item: Json) => item.content[0].text)
+
+/** A server, and its conversations under both prefixes. */
+async function makeConversations(options: Parameters<typeof makeResponses>[0] = {}) {
+  const server = await makeResponses(options)
+  const ask = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) => {
+    const reply = await server.app.inject({
+      method,
+      url: `/compat/conversations${path}`,
+      ...(payload ? { payload } : {}),
+    })
+    return { status: reply.statusCode, json: reply.json() as Json }
+  }
+  return {
+    ...server,
+    ask,
+    begin: async (body: object = {}): Promise<string> => (await ask('POST', '', body)).json.id,
+    items: async (id: string, query = '?order=asc'): Promise<Json> => (await ask('GET', `/${id}/items${query}`)).json,
+  }
+}
+
+describe('conversations', () => {
+  afterEach(closeServers)
+
+  it('are created, read, changed and deleted, with the official client under both prefixes', async () => {
+    const server = await makeResponses()
+    const url = await server.listen()
+    for (const prefix of ['compat', 'v1']) {
+      const client = new OpenAI({ baseURL: `${url}/${prefix}`, apiKey: 'none', maxRetries: 0 })
+      const { conversations, responses } = client
+      const { id, ...created } = await conversations.create({
+        metadata: { topic: 'a' },
+        items: [{ type: 'message', role: 'user', content: 'I am Alice.' }],
+      })
+      expect({ ...created, created_at: 0 }).to.deep.equal({
+        object: 'conversation',
+        created_at: 0,
+        metadata: { topic: 'a' },
+      })
+      const first = await responses.create({ model: 'talk', input: 'say hello', conversation: id })
+      expect([first.conversation, first.previous_response_id]).to.deep.equal([{ id }, null])
+      const second = await responses.create({ model: 'talk', input: 'history', conversation: { id } })
+      expect(JSON.parse(second.output_text)).to.deep.equal([
+        'user: I am Alice.',
+        'user: say hello',
+        'assistant: hello ',
+        'user: history',
+      ])
+      const items: OpenAI.Conversations.ConversationItem[] = []
+      for await (const item of conversations.items.list(id, { order: 'asc', limit: 2 })) items.push(item)
+      expect(items.map((item) => (item as Json).content[0].text)).to.deep.equal([
+        'I am Alice.',
+        'say hello',
+        'hello ',
+        'history',
+        second.output_text,
+      ])
+      expect(items.every((item) => (item as Json).status === 'completed')).to.equal(true)
+      const [said] = first.output
+      expect((await conversations.items.retrieve(said?.id ?? '', { conversation_id: id })).id).to.equal(said?.id)
+      const added = await conversations.items.create(id, { items: [{ role: 'user', content: 'And I am 30.' }] })
+      expect([added.object, added.data.length, added.has_more]).to.deep.equal(['list', 1, false])
+      expect((await conversations.items.delete(said?.id ?? '', { conversation_id: id })).id).to.equal(id)
+      const third = await responses.create({ model: 'talk', input: 'history', conversation: id })
+      expect(JSON.parse(third.output_text)).to.not.include('assistant: hello ')
+      expect(JSON.parse(third.output_text)).to.include('user: And I am 30.')
+      expect((await conversations.update(id, { metadata: { topic: 'b' } })).metadata).to.deep.equal({ topic: 'b' })
+      expect((await conversations.retrieve(id)).metadata).to.deep.equal({ topic: 'b' })
+      expect(await conversations.delete(id)).to.deep.equal({ id, object: 'conversation.deleted', deleted: true })
+      const gone = await conversations.retrieve(id).catch((error: unknown) => error)
+      expect(gone).to.be.instanceOf(OpenAI.NotFoundError)
+      expect((await responses.retrieve(second.id)).output_text).to.equal(second.output_text)
+    }
+  })
+
+  it('are one line with previous_response_id: a fork leaves them alone', async () => {
+    const { begin, create, items } = await makeConversations()
+    const conversation = await begin()
+    const first = await create('say a', { conversation })
+    const fork = await create('history', { previous_response_id: first.id })
+    expect(JSON.parse(textOf(fork))).to.deep.equal(['user: say a', 'assistant: a ', 'user: history'])
+    await create('say b', { conversation })
+    expect(textsOf(await items(conversation))).to.deep.equal(['say a', 'a ', 'say b', 'b '])
+  })
+
+  it('are listed newest first by default, from a cursor, and a page says if there is more', async () => {
+    const { begin, create, items } = await makeConversations()
+    const conversation = await begin()
+    for (const word of ['a', 'b', 'c']) await create(`say ${word}`, { conversation })
+    const page = await items(conversation, '?limit=2')
+    expect([textsOf(page), page.has_more, page.first_id, page.last_id]).to.deep.equal([
+      ['c ', 'say c'],
+      true,
+      page.data[0].id,
+      page.data[1].id,
+    ])
+    const rest = await items(conversation, `?limit=4&after=${page.last_id}&include=message.output_text.logprobs`)
+    expect([textsOf(rest), rest.has_more]).to.deep.equal([['b ', 'say b', 'a ', 'say a'], false])
+    expect(textsOf(await items(conversation, `?order=asc&limit=1&after=${page.last_id}`))).to.deep.equal(['c '])
+    const other = await begin({ items: [user('x')] })
+    const [foreign] = (await items(other)).data
+    expect(await items(conversation, `?after=${foreign.id}`)).to.deep.equal({
+      detail: 'after must be an id of this list',
+    })
+  })
+
+  it('take part in one turn at a time: the other is refused, and nothing is lost', async () => {
+    const { begin, create, inject, items, whenEnded } = await makeConversations()
+    const conversation = await begin()
+    const running = await create('count 5', { conversation, background: true })
+    const refused = await inject('POST', '', { model: 'talk', input: 'say b', conversation })
+    expect([refused.statusCode, refused.json().detail]).to.deep.equal([
+      409,
+      `The conversation is in use: response '${running.id}' is still in progress`,
+    ])
+    expect((await items(conversation)).data).to.deep.equal([])
+    await whenEnded(running.id)
+    const asked = () => inject('POST', '', { model: 'talk', input: 'say c', conversation })
+    const replies = await Promise.all(Array.from({ length: 10 }, asked))
+    const served = replies.filter(({ statusCode }) => statusCode === 200)
+    expect(replies.every(({ statusCode }) => statusCode === 200 || statusCode === 409)).to.equal(true)
+    expect(served.length).to.be.greaterThan(0)
+    const said = textsOf(await items(conversation, '?order=asc&limit=100'))
+    expect(said.filter((text: string) => text === 'say c')).to.have.length(served.length)
+    expect(said.filter((text: string) => text === 'c ')).to.have.length(served.length)
+  })
+
+  it('keep all of the items that are added at once', async () => {
+    const { ask, begin, items } = await makeConversations()
+    const conversation = await begin()
+    const texts = ['a', 'b', 'c', 'd', 'e']
+    await Promise.all(texts.map((text) => ask('POST', `/${conversation}/items`, { items: [user(text)] })))
+    expect(textsOf(await items(conversation)).sort()).to.deep.equal(texts)
+  })
+
+  it('keep what was broken off, and lose what left nothing', async () => {
+    const { begin, create, inject, items, listen } = await makeConversations()
+    const url = `${await listen()}/compat/responses`
+    const conversation = await begin()
+    await create('say a', { conversation })
+    expect((await inject('POST', '', { model: 'talk', input: 'fail', conversation })).statusCode).to.equal(500)
+    const stream = await openStream(url, { model: 'talk', input: 'hang', conversation, stream: true })
+    await eventually(() => expect(stream.events().length).to.be.greaterThan(4))
+    stream.leave()
+    const said = ['say a', 'a ', 'fail', 'hang', 'begun ']
+    await eventually(async () => expect(textsOf(await items(conversation))).to.deep.equal(said))
+    const before = talkState().runs
+    const leaving = new AbortController()
+    const body = JSON.stringify({ model: 'talk', input: 'hang', conversation })
+    const headers = { 'content-type': 'application/json' }
+    const plain = fetch(url, { method: 'POST', body, headers, signal: leaving.signal }).catch(() => {})
+    await eventually(() => expect(talkState().runs).to.equal(before + 1))
+    expect((await inject('POST', '', { model: 'talk', input: 'say b', conversation })).statusCode).to.equal(409)
+    leaving.abort()
+    await plain
+    await eventually(async () => expect((await create('say b', { conversation })).status).to.equal('completed'))
+    expect(textsOf(await items(conversation))).to.deep.equal([...said, 'say b', 'b '])
+  })
+
+  it('answer calls of the client, in a response or by items', async () => {
+    const { ask, begin, inject, items } = await makeConversations()
+    const conversation = await begin({
+      items: [
+        user('What is 1 + 2?'),
+        { type: 'function_call', call_id: 'c1', name: 'add', arguments: '{"a":1,"b":2}' },
+      ],
+    })
+    const over = await inject('POST', '', { model: 'talk', input: 'history', conversation })
+    expect([over.statusCode, over.json().detail]).to.deep.equal([
+      400,
+      "input: no function_call_output for 'c1'; send one for each open call",
+    ])
+    const output = { type: 'function_call_output', call_id: 'c1', output: '3' }
+    const unknown = await ask('POST', `/${conversation}/items`, { items: [{ ...output, call_id: 'c2' }] })
+    expect([unknown.status, unknown.json.detail]).to.deep.equal([400, "input: no call 'c2' waits for an output"])
+    expect((await ask('POST', `/${conversation}/items`, { items: [output] })).status).to.equal(200)
+    const answer = (await inject('POST', '', { model: 'talk', input: 'history', conversation })).json()
+    expect(JSON.parse(textOf(answer))).to.deep.equal([
+      'user: What is 1 + 2?',
+      'assistant: ',
+      'tool: 3',
+      'user: history',
+    ])
+    const call = (await items(conversation)).data[1]
+    await ask('DELETE', `/${conversation}/items/${call.id}`)
+    const without = (await inject('POST', '', { model: 'talk', input: 'history', conversation })).json()
+    expect(JSON.parse(textOf(without)).slice(0, 2)).to.deep.equal(['user: What is 1 + 2?', 'user: history'])
+  })
+
+  it('refuse what contradicts itself, is not there, or is too much', async () => {
+    const { ask, begin, create, inject } = await makeConversations({ maxHistoryItems: 4 })
+    const conversation = await begin()
+    const first = await create('say a', { conversation })
+    const asked = async (more: object) => (await inject('POST', '', { model: 'talk', input: 'say b', ...more })).json()
+    expect(await asked({ conversation, previous_response_id: first.id })).to.deep.equal({
+      detail: 'conversation and previous_response_id exclude each other',
+    })
+    expect(await asked({ conversation, store: false })).to.deep.equal({
+      detail: 'conversation needs store: what is not stored cannot be part of one',
+    })
+    expect(await asked({ conversation: 'conv_none' })).to.deep.equal({ detail: 'Conversation not found' })
+    const many = { items: Array.from({ length: 21 }, () => user('x')) }
+    expect((await ask('POST', `/${conversation}/items`, many)).json.detail).to.include('items must')
+    expect((await ask('POST', `/${conversation}/items`, { items: [] })).status).to.equal(400)
+    const three = { items: [user('x'), user('y'), user('z')] }
+    expect((await ask('POST', `/${conversation}/items`, three)).json).to.deep.equal({
+      detail: 'The conversation has more than 4 messages, the limit of --max-history-items',
+    })
+    const long = { metadata: { key: 'x'.repeat(513) } }
+    expect((await ask('POST', `/${conversation}`, long)).json.detail).to.include('metadata.key')
+    for (const [method, path] of [
+      ['GET', '/conv_none'],
+      ['DELETE', '/conv_none'],
+      ['GET', '/conv_none/items'],
+      ['GET', `/${conversation}/items/msg_none`],
+    ] as const) {
+      expect((await ask(method, path)).status, path).to.equal(404)
+    }
+  })
+
+  it('survive a restart, and lose a last response that is deleted', async () => {
+    const responsesDir = mkdtempSync(join(tmpdir(), 'agent-host-test-conversations-'))
+    const before = await makeConversations({ responsesDir })
+    const conversation = await before.begin({ items: [user('I am Alice.')], metadata: { a: 'b' } })
+    await before.create('say a', { conversation })
+    await closeServers()
+    const { ask, create, inject, items } = await makeConversations({ responsesDir })
+    expect((await ask('GET', `/${conversation}`)).json.metadata).to.deep.equal({ a: 'b' })
+    expect(textsOf(await items(conversation))).to.deep.equal(['I am Alice.', 'say a', 'a '])
+    const last = await create('say b', { conversation })
+    await inject('DELETE', `/${last.id}`)
+    expect(textsOf(await items(conversation))).to.deep.equal(['I am Alice.', 'say a', 'a '])
+    const next = await create('history', { conversation })
+    expect(JSON.parse(textOf(next))).to.deep.equal([
+      'user: I am Alice.',
+      'user: say a',
+      'assistant: a ',
+      'user: history',
+    ])
+  })
+})
+
+describe('truncation', () => {
+  afterEach(closeServers)
+
+  it('auto leaves out the oldest messages that do not fit, and disabled refuses', async () => {
+    const { begin, create, inject } = await makeConversations({ maxHistoryItems: 4 })
+    const conversation = await begin()
+    for (const word of ['a', 'b']) await create(`say ${word}`, { conversation })
+    const refused = await inject('POST', '', { model: 'talk', input: 'history', conversation, truncation: 'disabled' })
+    expect([refused.statusCode, refused.json().detail]).to.deep.equal([
+      400,
+      'The conversation has more than 4 messages, the limit of --max-history-items',
+    ])
+    const shortened = await create('history', { conversation, truncation: 'auto' })
+    expect(JSON.parse(textOf(shortened))).to.deep.equal(['user: say b', 'assistant: b ', 'user: history'])
+    const input = [{ role: 'system', content: 'S' }, ...['a', 'b', 'c', 'd'].map(user), user('history')]
+    const cut = await create(input, { truncation: 'auto' })
+    expect(JSON.parse(textOf(cut))).to.deep.equal(['system: S', 'user: c', 'user: d', 'user: history'])
+    expect(cut.truncation).to.equal('auto')
+  })
+
+  it('auto leaves out turns, and never splits a call from its result', async () => {
+    const { create } = await makeConversations({ maxHistoryItems: 3, maxHistoryTurns: 2 })
+    const input = [
+      user('old'),
+      { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: '1' },
+      { role: 'assistant', content: 'one' },
+      user('history'),
+    ]
+    expect(JSON.parse(textOf(await create(input, { truncation: 'auto' })))).to.deep.equal([
+      'assistant: one',
+      'user: history',
+    ])
+    let previous = (await create('say a')).id
+    for (const word of ['b', 'c'])
+      previous = (await create(`say ${word}`, { previous_response_id: previous, truncation: 'auto' })).id
+    const last = await create('history', { previous_response_id: previous, truncation: 'auto' })
+    expect(JSON.parse(textOf(last))).to.deep.equal(['user: say c', 'assistant: c ', 'user: history'])
+  })
+
+  it('auto refuses what has to be kept and is too much', async () => {
+    const { inject } = await makeConversations({ maxHistoryItems: 2 })
+    const input = [user('say a'), { role: 'assistant', content: 'x' }, { role: 'assistant', content: 'y' }]
+    const reply = await inject('POST', '', { model: 'talk', input, truncation: 'auto' })
+    expect(reply.statusCode).to.equal(400)
+  })
+})
