@@ -19,6 +19,7 @@ cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapt
 cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
 compressPage(`${root}dist/ui`)
 await bundleTypebox(`${root}dist`)
+buildApiDocs(`${root}dist/api-docs`)
 
 const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)
@@ -45,6 +46,15 @@ const help = { '': await writeHelp([]) }
 for (const id of config.commandIDs) help[id] = await writeHelp([id])
 const version = `${pjson.name}/${pjson.version}\n`
 writeFileSync(`${root}dist/ready-texts.json`, JSON.stringify({ version, help }))
+
+/** The page of the API, and the viewer that it uses: the largest file of the package, so that it is there only compressed. */
+function buildApiDocs(folder) {
+  const viewer = `${root}node_modules/openapi-explorer`
+  cpSync(`${root}ui/api-docs`, folder, { recursive: true })
+  cpSync(`${viewer}/LICENSE`, join(folder, 'explorer.LICENSE.txt'))
+  const script = readFileSync(`${viewer}/dist/browser/openapi-explorer.min.js`)
+  writeFileSync(join(folder, 'explorer.js.gz'), gzipSync(script, { level: 9 }))
+}
 
 /** The files of the page are served compressed; that is done once, here. */
 function compressPage(folder) {

@@ -38,6 +38,8 @@ export interface ToolMetadata {
   readonly output?: JsonObjectSchema
   /** Allows calls to continue a conversation. */
   readonly conversation?: boolean
+  /** Data of the agent that clients of MCP may read. */
+  readonly expose?: readonly ('conversations' | 'memory')[]
 }
 
 /** Hints of MCP about what a tool does (`ToolAnnotations` of its schema). */
@@ -150,6 +152,12 @@ export const AgentSchema = Type.Object({
   input: Type.Optional(JsonObjectSchemaSchema),
   output: Type.Optional(JsonObjectSchemaSchema),
   conversation: Type.Optional(Type.Boolean()),
+  expose: Type.Optional(
+    Type.Array(Type.Union([Type.Literal('conversations'), Type.Literal('memory')]), {
+      uniqueItems: true,
+      description: 'Data that clients of MCP may read as resources. Default: none.',
+    }),
+  ),
   request_options: Type.Optional(
     Type.Union([Type.Literal('allow'), Type.Literal('ignore'), Type.Literal('refuse')], {
       description: 'Options that clients send for the model: passed on (default), dropped, or answered with an error.',

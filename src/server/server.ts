@@ -25,6 +25,7 @@ import { checkHost, isLoopback, refuseTwoHosts } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
 import { limitSockets } from './limit-sockets.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
+import { serveApiDocs } from './openapi/serve-api-docs.ts'
 import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
 import { answerProbes } from './probes.ts'
@@ -157,6 +158,7 @@ async function assemble(
   await addCors(app, options.corsOrigins)
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
+  if (options.development) serveApiDocs(app)
   if (options.metrics) await serveMetrics(app, options, host, streams)
   const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))

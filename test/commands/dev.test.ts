@@ -31,6 +31,7 @@ describe('dev', () => {
       `  Responses  ${url}/compat/responses`,
       `  MCP        ${url}/mcp`,
       `  Debug UI   ${url}/`,
+      `  API docs   ${url}/docs`,
       '  echo  Says it again  [agents/echo.yml]',
       'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
       `curl ${url}/compat/chat/completions \\`,

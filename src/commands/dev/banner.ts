@@ -14,6 +14,9 @@ const ENDPOINTS = [
   { adapter: 'UiApiAdapter', title: 'Debug UI', path: '/' },
 ]
 
+/** Page that `dev` serves whatever the adapters. */
+const API_DOCS = { title: 'API docs', path: '/docs' }
+
 /** Lines that `dev` prints when it is ready: addresses, agents, and a request to try. */
 export function describeServer({ options, host, problems }: AgentServer, url: string): string[] {
   const agents = host.list()
@@ -52,7 +55,7 @@ export function serves({ adapters, debug }: ServerOptions, name: string): boolea
 }
 
 function listEndpoints(options: ServerOptions, url: string): string[] {
-  const served = ENDPOINTS.filter(({ adapter }) => serves(options, adapter))
+  const served = [...ENDPOINTS.filter(({ adapter }) => serves(options, adapter)), API_DOCS]
   return served.map(({ title, path }) => `  ${title.padEnd(9)}  ${url}${path}`)
 }
 

@@ -29,6 +29,9 @@ const ERRORS: Readonly<Record<number, string>> = {
   504: 'The run took too long.',
 }
 
+/** In a reader's order. */
+const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)', 'Responses (compat)']
+
 /**
  * Serves `GET /openapi.json`, which describes the routes that are added after this call: those of users' adapters by their Fastify
  * schemas alone. The document is made when it is first asked for.
@@ -62,6 +65,7 @@ function beginDocument(): NonNullable<FastifyDynamicSwaggerOptions['openapi']> {
       description: 'Agents, served over the protocols that clients speak.',
     },
     servers: [{ url: '/' }],
+    tags: TAGS.map((name) => ({ name })),
     components: { schemas, securitySchemes },
   }
 }

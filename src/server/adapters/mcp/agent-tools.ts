@@ -6,8 +6,10 @@ import type { Message } from '../../../protocols/message.ts'
 import type { PendingCall } from '../../../run/pending-call.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { AgentInfo, RunResult } from '../../../run/turn.ts'
+import type { Redact } from '../../../trace/redact.ts'
 import { logFailure } from '../../error-replies.ts'
 import { eventToText } from '../../event-to-text.ts'
+import { AgentResources, type ReadResult } from './agent-resources.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
@@ -25,9 +27,9 @@ export interface ToolResult {
 }
 
 /** A call under way. */
-export interface ToolCall {
+export interface Call<R> {
   /** Turns what comes of it into an answer, when it comes. One promise for all: most of what a plain call costs is promises. */
-  answer<T>(onResult: (result: ToolResult) => T, onFailure: (error: JsonRpcError) => T): Promise<T>
+  answer<T>(onResult: (result: R) => T, onFailure: (error: JsonRpcError) => T): Promise<T>
   abort(reason: string): void
 }
 
@@ -49,6 +51,7 @@ export interface AgentToolsOptions {
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
   readonly log: FastifyBaseLogger
+  readonly redact: Redact
 }
 
 /** Agents as tools, whatever protocol version and transport they are called through. */
@@ -57,9 +60,12 @@ export class AgentTools {
   readonly #conversations = new Conversations()
   readonly #waiting = new WaitingCalls()
   readonly #catalog = new ToolCatalog()
+  readonly resources: AgentResources
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
+    const { host, redact } = options
+    this.resources = new AgentResources({ host, redact, conversations: this.#conversations })
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
@@ -72,7 +78,7 @@ export class AgentTools {
    *
    * @throws JsonRpcError `INVALID_PARAMS` when there is no such agent or the arguments do not fit
    */
-  call(params: Readonly<Record<string, unknown>>, options: CallOptions): ToolCall {
+  call(params: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
     try {
       return this.#start(params, options)
     } catch (error) {
@@ -80,7 +86,17 @@ export class AgentTools {
     }
   }
 
-  #start({ name, arguments: given }: Readonly<Record<string, unknown>>, options: CallOptions): ToolCall {
+  /** Starts to read a resource; it cannot be stopped. */
+  read(params: Readonly<Record<string, unknown>>, requestId: string): Call<ReadResult> {
+    const read = this.resources.read(params)
+    return {
+      answer: (onResult, onFailure) =>
+        read.then(onResult, (error: unknown) => onFailure(this.#explain(error, requestId))),
+      abort: () => {},
+    }
+  }
+
+  #start({ name, arguments: given }: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
     const { version, requestId, onProgress } = options
     if (typeof name !== 'string' || name === '') {
       throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: name must be the name of an agent')

@@ -14,6 +14,11 @@ export class Conversations {
     return found?.agentId === agentId ? found.messages : undefined
   }
 
+  /** Yields all of them, the one that was not used for the longest time first. */
+  *entries(): Generator<{ readonly id: string; readonly agentId: string; readonly messages: readonly Message[] }> {
+    for (const [id, conversation] of this.#conversations) yield { id, ...conversation }
+  }
+
   /**
    * Keeps what was said.
    *

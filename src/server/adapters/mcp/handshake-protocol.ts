@@ -1,4 +1,5 @@
-import type { AgentTools, ToolCall } from './agent-tools.ts'
+import type { ReadResult } from './agent-resources.ts'
+import type { AgentTools, Call, ToolResult } from './agent-tools.ts'
 import {
   failure,
   INVALID_PARAMS,
@@ -43,12 +44,12 @@ export class PendingCall {
   readonly peer: Peer
   /** Takes progress, from now on. A promise holds the agent back. */
   onProgress: ((message: string) => void | Promise<void>) | undefined
-  readonly #call: ToolCall
+  readonly #call: Call<ToolResult | ReadResult>
   #progress = 0
 
   /** @param onEnd called before the answer is given */
   constructor(
-    { id, params }: { id: RequestId; params: Request['params'] },
+    { id, method, params }: Request & { id: RequestId },
     peer: Peer,
     tools: AgentTools,
     onEnd: (call: PendingCall) => void,
@@ -58,8 +59,12 @@ export class PendingCall {
     this.peer = peer
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
-    this.#call = tools.call(params, { version: peer.version, requestId: peer.requestId, onProgress })
-    this.answer = this.#call.answer(
+    const { version, requestId } = peer
+    this.#call =
+      method === 'resources/read'
+        ? tools.read(params, requestId)
+        : tools.call(params, { version, requestId, onProgress })
+    this.answer = this.#call.answer<string>(
       (result) => {
         onEnd(this)
         return success(id, result)
@@ -128,7 +133,7 @@ export class HandshakeProtocol {
     const { id, method, params } = request
     switch (method) {
       case 'initialize':
-        return success(id, initialize(params))
+        return success(id, this.#initialize(params))
       case 'ping':
         return success(id, {})
       case 'tools/list':
@@ -136,7 +141,29 @@ export class HandshakeProtocol {
       case 'tools/call':
         return this.#call(request, peer)
       default:
-        throw new JsonRpcError(METHOD_NOT_FOUND, `Method not found: ${method}`)
+        return this.#answerResources(request, peer)
+    }
+  }
+
+  #answerResources(request: Request & { id: RequestId }, peer: Peer): string | PendingCall {
+    const { id, method, params } = request
+    const { resources } = this.#tools
+    if (!resources.isEmpty) {
+      if (method === 'resources/list') return success(id, resources.list(params.cursor))
+      if (method === 'resources/templates/list') return success(id, resources.listTemplates())
+      if (method === 'resources/read') return this.#call(request, peer)
+    }
+    throw new JsonRpcError(METHOD_NOT_FOUND, `Method not found: ${method}`)
+  }
+
+  #initialize({ protocolVersion }: Request['params']): object {
+    if (typeof protocolVersion !== 'string') {
+      throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: protocolVersion must be a string')
+    }
+    return {
+      protocolVersion: negotiate(protocolVersion),
+      capabilities: { tools: {}, ...(this.#tools.resources.isEmpty ? {} : { resources: {} }) },
+      serverInfo: SERVER_INFO,
     }
   }
 
@@ -156,17 +183,6 @@ export class HandshakeProtocol {
     )
     // Two of the same name: better that both go on than that the wrong one ends.
     if (call && !another) call.abort(typeof reason === 'string' ? reason : 'The client has cancelled the request.')
-  }
-}
-
-function initialize({ protocolVersion }: Request['params']): object {
-  if (typeof protocolVersion !== 'string') {
-    throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: protocolVersion must be a string')
-  }
-  return {
-    protocolVersion: negotiate(protocolVersion),
-    capabilities: { tools: {} },
-    serverInfo: SERVER_INFO,
   }
 }
 

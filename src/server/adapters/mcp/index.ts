@@ -34,10 +34,10 @@ export class McpApiAdapter implements Adapter {
   #sdk: Promise<SdkProtocol> | undefined
 
   constructor(options: AdapterOptions) {
-    const { host, describeFailure, log, apiKey } = options
+    const { host, describeFailure, log, redact, apiKey } = options
     this.isOpen = apiKey === undefined
     this.#options = options
-    this.#tools = new AgentTools({ host, describeFailure, log })
+    this.#tools = new AgentTools({ host, describeFailure, log, redact })
     this.#plain = new HandshakeProtocol(this.#tools)
   }
 

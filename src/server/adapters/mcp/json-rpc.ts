@@ -15,6 +15,8 @@ export const INVALID_PARAMS = -32602
 export const INTERNAL_ERROR = -32603
 /** Of the range for servers' own errors. */
 export const UNAUTHORIZED = -32001
+/** MCP, up to 2025-11-25; the SDK makes it `INVALID_PARAMS` for later versions. */
+export const RESOURCE_NOT_FOUND = -32002
 
 /** Error sent in reply to a request, instead of a result. */
 export class JsonRpcError extends Error {

@@ -4,9 +4,12 @@ import {
   type InputRequiredResult,
   inputRequired,
   inputResponse,
+  type ListResourcesResult,
+  type ListResourceTemplatesResult,
   type ListToolsResult,
   type McpHttpHandler,
   ProtocolError,
+  type ReadResourceResult,
   Server,
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -61,7 +64,10 @@ export class SdkProtocol {
  * @param requestId of the HTTP request; over stdio a name for the connection
  */
 export function makeSdkServer(tools: AgentTools, requestId: string): Server {
-  const server = new Server(SERVER_INFO, { capabilities: { tools: { listChanged: true } } })
+  const { resources } = tools
+  const capabilities = { tools: { listChanged: true }, ...(resources.isEmpty ? {} : { resources: {} }) }
+  const server = new Server(SERVER_INFO, { capabilities })
+  if (!resources.isEmpty) addResources(server, tools, requestId)
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
   )
@@ -93,6 +99,26 @@ export function makeSdkServer(tools: AgentTools, requestId: string): Server {
     }),
   )
   return server
+}
+
+function addResources(server: Server, tools: AgentTools, requestId: string): void {
+  const { resources } = tools
+  server.setRequestHandler('resources/list', ({ params }) =>
+    inSdkTerms(() => resources.list(params?.cursor) as ListResourcesResult),
+  )
+  server.setRequestHandler('resources/templates/list', () =>
+    inSdkTerms(() => resources.listTemplates() as ListResourceTemplatesResult),
+  )
+  server.setRequestHandler('resources/read', ({ params }) =>
+    inSdkTerms(() =>
+      tools.read(params, requestId).answer(
+        (result) => result as ReadResourceResult,
+        (error) => {
+          throw error
+        },
+      ),
+    ),
+  )
 }
 
 /** The result that has a client ask its user; clients of earlier versions are asked over their connection. */

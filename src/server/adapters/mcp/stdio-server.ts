@@ -26,7 +26,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const project = await openProject(options, { redact, log })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
-  const connection = connect(project, new AgentTools({ host: project.host, describeFailure, log }))
+  const connection = connect(project, new AgentTools({ host: project.host, describeFailure, log, redact }))
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)
     process.stdin.once('end', resolve)

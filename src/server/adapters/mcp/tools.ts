@@ -3,6 +3,7 @@ import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/defi
 import { findValueProblems } from '../../../definition/schema-problems.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
+import { cutPage } from './pages.ts'
 
 /** A tool as clients are told of it (`Tool` of the MCP schema). */
 export interface Tool {
@@ -22,9 +23,6 @@ export interface ToolInput {
   readonly conversationId: string | undefined
 }
 
-/** Clients that know no pages see this many tools. */
-const PAGE_SIZE = 1000
-
 const MESSAGE: JsonObjectSchema = {
   type: 'object',
   properties: { message: { type: 'string', description: 'The text to send to the agent' } },
@@ -43,20 +41,14 @@ export class ToolCatalog {
   readonly #validators = new WeakMap<JsonObjectSchema, Validator>()
 
   /**
-   * Returns a page of the tools, by name. Pages are cut by name, so that none is lost or listed twice while agents come and go.
+   * Returns a page of the tools, by name.
    *
    * @throws JsonRpcError `INVALID_PARAMS` for a cursor that is none of ours
    */
   list(agents: readonly AgentInfo[], cursor: unknown): { tools: readonly Tool[]; nextCursor?: string } {
-    const after = readCursor(cursor)
     const all = agents.flatMap((info) => this.#toolsOf(info))
-    all.sort((a, b) => (a.name < b.name ? -1 : 1))
-    const rest = after === undefined ? all : all.filter(({ name }) => name > after)
-    const tools = rest.slice(0, PAGE_SIZE)
-    const last = tools.at(-1)
-    return rest.length > PAGE_SIZE && last
-      ? { tools, nextCursor: Buffer.from(last.name).toString('base64url') }
-      : { tools }
+    const { items: tools, nextCursor } = cutPage(all, ({ name }) => name, cursor)
+    return nextCursor === undefined ? { tools } : { tools, nextCursor }
   }
 
   /**
@@ -98,13 +90,6 @@ export class ToolCatalog {
     this.#tools.set(info, tools)
     return tools
   }
-}
-
-function readCursor(cursor: unknown): string | undefined {
-  if (cursor === undefined || cursor === null) return undefined
-  const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
-  if (name !== '' && Buffer.from(name).toString('base64url') === cursor) return name
-  throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: cursor must be the nextCursor of an earlier page')
 }
 
 function toTool(info: AgentInfo, entryPoint?: string): Tool {

@@ -2,29 +2,13 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic, { type SetHeadersResponse } from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
+import { pageHeaders } from '../../page-headers.ts'
 
 // The page is built into dist/; from source it is found there too.
 const isSource = import.meta.url.endsWith('.ts')
 const folder = fileURLToPath(new URL(isSource ? '../../../../dist/ui/' : '../../../ui/', import.meta.url))
 
-const HEADERS = {
-  // Everything is the page's own: nothing is loaded from, or sent to, anywhere else.
-  'content-security-policy': [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; '),
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'same-origin',
-}
+const HEADERS = pageHeaders()
 
 /** Serves the files of the debug UI at the root. */
 export async function servePage(app: FastifyInstance): Promise<void> {

@@ -1,0 +1,163 @@
+import type { AgentHost } from '../../../host/host.ts'
+import { ConversationHistory } from '../../../protocols/conversation-history.ts'
+import { Memory, type MemoryEntry } from '../../../protocols/memory.ts'
+import type { Message } from '../../../protocols/message.ts'
+import type { AgentInfo } from '../../../run/turn.ts'
+import type { Redact } from '../../../trace/redact.ts'
+import type { Conversations } from './conversations.ts'
+import { INVALID_PARAMS, JsonRpcError, RESOURCE_NOT_FOUND } from './json-rpc.ts'
+import { cutPage } from './pages.ts'
+import { type ResourcePlace, readResourceUri, resourceUri } from './resource-uri.ts'
+
+/** A resource as clients are told of it (`Resource` of the MCP schema). */
+export interface Resource {
+  readonly uri: string
+  readonly name: string
+  readonly description: string
+  readonly mimeType: string
+}
+
+/** Resources whose addresses are made from names (`ResourceTemplate` of the MCP schema). */
+export interface ResourceTemplate extends Omit<Resource, 'uri'> {
+  readonly uriTemplate: string
+}
+
+export interface ReadResult {
+  readonly contents: readonly { readonly uri: string; readonly mimeType: string; readonly text: string }[]
+}
+
+export interface AgentResourcesOptions {
+  readonly host: AgentHost
+  readonly conversations: Conversations
+  readonly redact: Redact
+}
+
+const JSON_TYPE = 'application/json'
+/** The latest entries of a memory that are read at once. */
+const MAX_ENTRIES = 1000
+const MAX_NAME = 60
+
+/**
+ * Memories and kept conversations as resources, of the agents whose files say `expose`. Listing runs no code of an agent; reading a
+ * memory is a run of that module alone, which is traced like any other.
+ */
+export class AgentResources {
+  readonly #options: AgentResourcesOptions
+
+  constructor(options: AgentResourcesOptions) {
+    this.#options = options
+  }
+
+  /** True when no agent exposes anything: clients are then told of no resources at all. */
+  get isEmpty(): boolean {
+    return !this.#options.host.list().some(({ expose = [] }) => expose.length > 0)
+  }
+
+  /** @throws JsonRpcError `INVALID_PARAMS` */
+  list(cursor: unknown): { readonly resources: readonly Resource[]; readonly nextCursor?: string } {
+    const all = [...this.#exposing('memory').flatMap((info) => this.#memories(info)), ...this.#keptConversations()]
+    const { items: resources, nextCursor } = cutPage(all, ({ uri }) => uri, cursor)
+    return nextCursor === undefined ? { resources } : { resources, nextCursor }
+  }
+
+  listTemplates(): { readonly resourceTemplates: readonly ResourceTemplate[] } {
+    const entries = this.#exposing('memory').flatMap(({ id }) =>
+      this.#providersOf(id, [Memory.name]).map((moduleId) => ({
+        uriTemplate: `${resourceUri(id, 'memory', moduleId)}/{id}`,
+        name: `${id}: an entry of ${moduleId}`,
+        description: 'One entry of the memory.',
+        mimeType: JSON_TYPE,
+      })),
+    )
+    const conversations = this.#exposing('conversations').flatMap(({ id }) =>
+      this.#providersOf(id, KEEPS_CONVERSATIONS).map((moduleId) => ({
+        uriTemplate: `${resourceUri(id, 'conversations', moduleId)}/{conversation_id}{?user}`,
+        name: `${id}: a conversation`,
+        description: 'A conversation by its id, and the user whose it is.',
+        mimeType: JSON_TYPE,
+      })),
+    )
+    return { resourceTemplates: [...entries, ...conversations] }
+  }
+
+  /** @throws JsonRpcError `INVALID_PARAMS`, `RESOURCE_NOT_FOUND`; HostError when the module fails */
+  async read({ uri }: Readonly<Record<string, unknown>>): Promise<ReadResult> {
+    if (typeof uri !== 'string') throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: uri must be a string')
+    const place = readResourceUri(uri)
+    const value = place && (await this.#readPlace(place))
+    if (value === undefined) throw new JsonRpcError(RESOURCE_NOT_FOUND, `Resource not found: ${uri}`)
+    return { contents: [{ uri, mimeType: JSON_TYPE, text: this.#options.redact(JSON.stringify(value, null, 2)) }] }
+  }
+
+  /** Returns undefined for what is not there, and for what is not exposed. */
+  async #readPlace(place: ResourcePlace): Promise<unknown> {
+    const { agentId, kind } = place
+    const isExposed = this.#exposing(kind === 'memory' ? 'memory' : 'conversations').some(({ id }) => id === agentId)
+    if (!isExposed) return undefined
+    if (kind === 'memory') return this.#readMemory(place)
+    if (kind === 'module-conversation') return this.#readModuleConversation(place)
+    return this.#options.conversations.read(place.conversationId, agentId)?.map(toView)
+  }
+
+  async #readMemory({ agentId, moduleId, entryId }: Extract<ResourcePlace, { kind: 'memory' }>): Promise<unknown> {
+    if (!this.#providersOf(agentId, [Memory.name]).includes(moduleId)) return undefined
+    return this.#options.host.callModule(agentId, {
+      moduleId,
+      protocol: Memory,
+      act: async (memory, run): Promise<MemoryEntry | MemoryEntry[] | undefined> =>
+        entryId === undefined ? (await memory.list(run)).slice(-MAX_ENTRIES).reverse() : memory.get(entryId, run),
+    })
+  }
+
+  async #readModuleConversation({
+    agentId,
+    moduleId,
+    conversationId,
+    user,
+  }: Extract<ResourcePlace, { kind: 'module-conversation' }>): Promise<unknown> {
+    if (!this.#providersOf(agentId, KEEPS_CONVERSATIONS).includes(moduleId)) return undefined
+    const messages = await this.#options.host.callModule(agentId, {
+      moduleId,
+      protocol: ConversationHistory,
+      act: (history, run) => history.getHistory(run.with({ user, metadata: { conversation_id: conversationId } })),
+    })
+    return messages?.length ? messages.map(toView) : undefined
+  }
+
+  #exposing(kind: NonNullable<AgentInfo['expose']>[number]): readonly AgentInfo[] {
+    return this.#options.host.list().filter(({ expose = [] }) => expose.includes(kind))
+  }
+
+  #memories({ id }: AgentInfo): Resource[] {
+    return this.#providersOf(id, [Memory.name]).map((moduleId) => ({
+      uri: resourceUri(id, 'memory', moduleId),
+      name: `${id}: ${moduleId}`,
+      description: `What ${id} remembers, the latest ${MAX_ENTRIES} entries, newest first.`,
+      mimeType: JSON_TYPE,
+    }))
+  }
+
+  #keptConversations(): Resource[] {
+    const exposing = new Set(this.#exposing('conversations').map(({ id }) => id))
+    const kept = [...this.#options.conversations.entries()].filter(({ agentId }) => exposing.has(agentId))
+    return kept.map(({ id, agentId, messages }) => ({
+      uri: resourceUri(agentId, 'conversations', id),
+      name: `${agentId}: ${messages[0]?.content.slice(0, MAX_NAME) ?? ''}`,
+      description: `A conversation with ${agentId}.`,
+      mimeType: JSON_TYPE,
+    }))
+  }
+
+  /** Ids of the modules of an agent that provide all these protocols. */
+  #providersOf(agentId: string, protocols: readonly string[]): string[] {
+    const { modules = [] } = this.#options.host.describe(agentId) ?? {}
+    return modules.flatMap(({ id, provides }) => (protocols.every((name) => provides.includes(name)) ? [id] : []))
+  }
+}
+
+/** A module that keeps a conversation reads it and hears the answer: a window or a summary only reads. */
+const KEEPS_CONVERSATIONS = [ConversationHistory.name, 'Response']
+
+function toView({ role, content }: Message): { role: string; content: string } {
+  return { role, content }
+}

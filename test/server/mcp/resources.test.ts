@@ -1,0 +1,146 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { expect } from 'chai'
+import { makeMcp } from '../../support/mcp.ts'
+import type { Json } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+
+const FILES = {
+  'agents/keeper.yml': `id: keeper
+expose: [memory]
+modules:
+  - { id: notes, module: notes, scope: agent }
+  - { id: main, module: act }`,
+  'agents/private.yml': `id: private
+modules:
+  - { id: notes, module: notes, scope: agent }
+  - { id: main, module: act }`,
+  'agents/guide.yml': 'id: guide\nconversation: true\nexpose: [conversations]\nmodules: [{ id: main, module: act }]',
+  'agents/remembers.yml': `id: remembers
+expose: [conversations]
+modules:
+  - { id: kept, module: conversation/persistent }
+  - { id: main, module: counts }
+exchange:
+  - { module: main, protocol: ConversationHistory, provider: kept }`,
+  'modules/counts.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Counts', provides: [TextMessageHandler], uses: { response: Response, history: ConversationHistory },
+  create: ({ response, history }) => ({ async handleText(text, run) {
+    await response.respondText(String((await history.getHistory(run)).length))
+  } }) })`,
+  'modules/notes.ts': `import { defineModule, Memory } from 'agent-host'
+const entries = [['a/1', 'Tea at five'], ['b', 'Key is hunter2-secret']].map(([id, text]) => ({ id, text, metadata: {} }))
+export default defineModule({ name: 'Notes', provides: [Memory], create: () => ({
+  store: async () => 'x', search: async () => [], update: async () => false, delete: async () => false,
+  list: async () => entries, get: async (id) => entries.find((entry) => entry.id === id) }) })`,
+}
+
+describe('resources over MCP', () => {
+  afterEach(closeServers)
+
+  for (const version of ['2025-06-18', '2026-07-28']) {
+    it(`are memories and kept conversations of the agents that expose them, ${version}`, async () => {
+      const { client } = await connect(version, FILES)
+      expect(client.getServerCapabilities()).to.have.property('resources')
+      await client.callTool({ name: 'guide', arguments: { message: 'say hello there' } })
+      const { resources } = await client.listResources()
+      expect(resources.map(({ name }) => name)).to.deep.equal(['guide: say hello there', 'keeper: notes'])
+      const [conversation = '', memory = ''] = resources.map(({ uri }) => uri)
+      expect(await readJson(client, conversation)).to.deep.equal([
+        { role: 'user', content: 'say hello there' },
+        { role: 'assistant', content: 'hello there' },
+      ])
+      expect(memory).to.equal('agent-host://keeper/memory/notes')
+      expect((await readJson(client, memory)).map(({ id }: Json) => id)).to.deep.equal(['b', 'a/1'])
+      await client.close()
+    })
+
+    it(`have templates for single entries and conversations of modules, ${version}`, async () => {
+      const { client, server } = await connect(version, FILES)
+      const { resourceTemplates } = await client.listResourceTemplates()
+      expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).to.deep.equal([
+        'agent-host://keeper/memory/notes/{id}',
+        'agent-host://remembers/conversations/kept/{conversation_id}{?user}',
+      ])
+      expect(await readJson(client, 'agent-host://keeper/memory/notes/a%2F1')).to.deep.equal({
+        id: 'a/1',
+        text: 'Tea at five',
+        metadata: {},
+      })
+      const turn = {
+        messages: [{ role: 'user', content: 'how many' }],
+        user: 'ann',
+        metadata: { conversation_id: 'c 1' },
+      } as const
+      await server.host.start('remembers', turn).result
+      const kept = 'agent-host://remembers/conversations/kept/c%201'
+      expect(await readJson(client, `${kept}?user=ann`)).to.deep.equal([
+        { role: 'user', content: 'how many' },
+        { role: 'assistant', content: '1' },
+      ])
+      expect(await problemOf(client, kept)).to.match(/Resource not found/)
+      await client.close()
+    })
+
+    it(`are nothing that is not exposed, ${version}`, async () => {
+      const { client } = await connect(version, FILES)
+      for (const uri of [
+        'agent-host://private/memory/notes',
+        'agent-host://keeper/memory/main',
+        'agent-host://keeper/memory/notes/nothing',
+        'agent-host://keeper/conversations/0',
+        'agent-host://nobody/memory/notes',
+        'file:///etc/passwd',
+      ]) {
+        expect(await problemOf(client, uri)).to.match(/Resource not found/)
+      }
+      await client.close()
+    })
+
+    it(`are no part of the protocol where no agent exposes anything, ${version}`, async () => {
+      const { client } = await connect(version)
+      expect(client.getServerCapabilities()).to.not.have.property('resources')
+      await client.close()
+    })
+  }
+
+  it('leave capabilities as they were where no agent exposes anything', async () => {
+    const { ask } = await makeMcp()
+    const params = { protocolVersion: '2024-11-05', clientInfo: { name: 'test', version: '1' }, capabilities: {} }
+    expect((await ask({ id: 1, method: 'initialize', params })).result.capabilities).to.deep.equal({ tools: {} })
+    expect((await ask({ id: 2, method: 'resources/list' })).error).to.include({ code: -32601 })
+  })
+
+  it('hold no secrets of the environment', async () => {
+    process.env.NOTES_SECRET = 'hunter2-secret'
+    try {
+      const { client } = await connect('2025-06-18', FILES)
+      const [{ text }] = await readJson(client, 'agent-host://keeper/memory/notes')
+      expect(text).to.equal('Key is [redacted]')
+      await client.close()
+    } finally {
+      delete process.env.NOTES_SECRET
+    }
+  })
+})
+
+async function connect(version: string, files: Record<string, string> = {}) {
+  const server = await makeMcp({}, files)
+  const mode = version === '2026-07-28' ? 'auto' : 'legacy'
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', await server.listen())))
+  return { client, server }
+}
+
+async function readJson(client: Client, uri: string): Promise<Json> {
+  const { contents } = await client.readResource({ uri })
+  const [content] = contents as [{ uri: string; mimeType: string; text: string }]
+  expect([content.uri, content.mimeType]).to.deep.equal([uri, 'application/json'])
+  return JSON.parse(content.text)
+}
+
+function problemOf(client: Client, uri: string): Promise<string> {
+  return client.readResource({ uri }).then(
+    () => 'it was read',
+    (error: Error) => error.message,
+  )
+}
