@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect.ts'
 /** Answer of one status. Without any media type it has no body. */
 export interface AnswerDescription {
   readonly description: string
-  /** Schema of the body by media type. Of `text/event-stream` it is that of the data of one event. */
+  /** Schema of the body by media type. Of `text/event-stream` it is that of one event, {@link eventOf}. */
   readonly content?: Readonly<Record<string, TSchema>>
 }
 
@@ -60,9 +60,17 @@ export function json(description: string, schema: TSchema): AnswerDescription {
   return { description, content: { [JSON_TYPE]: schema } }
 }
 
-/** @param event schema of the data of one event */
-export function jsonOrEvents(description: string, schema: TSchema, event: TSchema): AnswerDescription {
-  return { description, content: { [JSON_TYPE]: schema, [EVENTS_TYPE]: event } }
+/** @param data schema of the data of one event */
+export function jsonOrEvents(description: string, schema: TSchema, data: TSchema): AnswerDescription {
+  return { description, content: { [JSON_TYPE]: schema, [EVENTS_TYPE]: eventOf(data) } }
+}
+
+/** Schema of a server-sent event in the form of OpenAPI 3.2: its data is a text that holds JSON. */
+export function eventOf(data: TSchema): TSchema {
+  return Type.Object({
+    event: Type.Optional(Type.String()),
+    data: Type.Unsafe({ type: 'string', contentMediaType: JSON_TYPE, contentSchema: data }),
+  })
 }
 
 export const JSON_TYPE = 'application/json'

@@ -2,6 +2,7 @@ import type { AgentHost } from '../../../host/host.ts'
 import { ConversationHistory } from '../../../protocols/conversation-history.ts'
 import { Memory, type MemoryEntry } from '../../../protocols/memory.ts'
 import type { Message } from '../../../protocols/message.ts'
+import { Response } from '../../../protocols/response.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import type { Conversations } from './conversations.ts'
@@ -156,7 +157,7 @@ export class AgentResources {
 }
 
 /** A module that keeps a conversation reads it and hears the answer: a window or a summary only reads. */
-const KEEPS_CONVERSATIONS = [ConversationHistory.name, 'Response']
+const KEEPS_CONVERSATIONS = [ConversationHistory.name, Response.name]
 
 function toView({ role, content }: Message): { role: string; content: string } {
   return { role, content }

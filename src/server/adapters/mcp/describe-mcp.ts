@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { json, jsonOrEvents, makeDescribe, ref } from '../../openapi/describe-route.ts'
 import { AnyObject } from '../../openapi/schemas.ts'
 
-const Id = Type.Unsafe({ type: ['string', 'integer'] })
+const Id = Type.Unsafe({ type: ['string', 'number'] })
 
 const JsonRpcMessage = Type.Object({
   jsonrpc: Type.Literal('2.0'),
@@ -16,7 +16,7 @@ const JsonRpcAnswer = Type.Union([
   Type.Object({
     jsonrpc: Type.Literal('2.0'),
     /** Null when it cannot be known. */
-    id: Type.Unsafe({ type: ['string', 'integer', 'null'] }),
+    id: Type.Unsafe({ type: ['string', 'number', 'null'] }),
     error: Type.Object({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
   }),
 ])

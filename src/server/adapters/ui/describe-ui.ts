@@ -1,5 +1,12 @@
 import { Type } from 'typebox'
-import { BODY_ERRORS, COMMON_ERRORS, EVENTS_TYPE, JSON_TYPE, makeDescribe } from '../../openapi/describe-route.ts'
+import {
+  BODY_ERRORS,
+  COMMON_ERRORS,
+  EVENTS_TYPE,
+  eventOf,
+  JSON_TYPE,
+  makeDescribe,
+} from '../../openapi/describe-route.ts'
 import { AnyObject, nullable } from '../../openapi/schemas.ts'
 
 const GraphqlRequest = Type.Object({
@@ -36,7 +43,9 @@ const ROUTES = {
   },
   followLive: {
     summary: 'Follow runs and agents',
-    answers: { 200: { description: 'Events, until the client leaves.', content: { [EVENTS_TYPE]: AnyObject } } },
+    answers: {
+      200: { description: 'Events, until the client leaves.', content: { [EVENTS_TYPE]: eventOf(AnyObject) } },
+    },
   },
 }
 
