@@ -1,13 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 export interface Used {
   readonly cpuMicros: number
   readonly rssBytes: number
+  /** Largest ever. */
+  readonly maxRssBytes: number
+  /** Delay of the event loop since the last time that this was asked. */
+  readonly loopP99Ms: number
 }
 
-/** A server in a process of its own, which tells what it has used. */
+/** A server in a process of its own, which reports what it has used. */
 export class ChildServer {
   readonly name: string
   readonly url: string
@@ -21,13 +25,22 @@ export class ChildServer {
     this.#process = process
   }
 
-  /** @param name of a file in bench/servers */
-  static async start(name: string, args: readonly string[] = [], nodeOptions: string[] = []): Promise<ChildServer> {
+  /**
+   * @param name of a file in bench/servers
+   * @param checkout folder of another checkout, whose build is served instead of this one's
+   */
+  static async start(
+    name: string,
+    args: readonly string[] = [],
+    { nodeOptions = [], checkout }: { nodeOptions?: string[]; checkout?: string } = {},
+  ): Promise<ChildServer> {
     const startedMs = performance.now()
     const file = fileURLToPath(new URL(`servers/${name}.js`, import.meta.url))
-    const child = fork(file, args, { execArgv: nodeOptions, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+    const root = checkout === undefined ? new URL('..', import.meta.url) : pathToFileURL(`${checkout}/`)
+    const env = { ...process.env, BENCH_DIST: new URL('dist/index.js', root).href }
+    const child = fork(file, args, { env, execArgv: nodeOptions, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
     const [{ url }] = (await once(child, 'message')) as [{ url: string }]
-    return new ChildServer(name, url, performance.now() - startedMs, child)
+    return new ChildServer(checkout === undefined ? name : 'before', url, performance.now() - startedMs, child)
   }
 
   async used(): Promise<Used> {

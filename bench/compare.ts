@@ -1,17 +1,22 @@
 import autocannon from 'autocannon'
 import type { ChildServer } from './child-server.ts'
+import type { Contestants } from './contestants.ts'
+import { noteRatio } from './ratios.ts'
 
-const SECONDS = Number(process.env.BENCH_SECONDS ?? 4)
-const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
-const WARM_UP_SECONDS = 3
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 2)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+const WARM_UP_SECONDS = 2
 
-/** What is asked again and again. */
+/** Requests that a server is asked again and again. */
 export interface Load {
   readonly title: string
-  /** What this server should reach of the floor's requests/s. */
-  readonly goal: number
+  /** CPU time of this server as a multiple of the floor's; undefined where no goal is set. */
+  readonly cpuGoal?: number
   readonly path: string
-  readonly body: string
+  /** One after the other on each connection. */
+  readonly bodies: readonly string[]
+  /** Requests of the floor, where they are others. */
+  readonly floorBodies?: readonly string[]
 }
 
 interface Measured {
@@ -21,26 +26,59 @@ interface Measured {
   readonly cpuMicros: number
 }
 
-/** This server against the bare one: the same requests, in turns, so that whatever else the machine does hits both. */
-export async function compare(load: Load, connections: number, bare: ChildServer, own: ChildServer): Promise<void> {
-  const servers = [bare, own]
-  const rounds: Measured[][] = servers.map(() => [])
+/**
+ * Compares this server with its floor, and with an earlier build where there is one. Each round asks the floor first and last;
+ * ratios are those within a round, because whatever else the machine does hits all of it. Reported are medians of the rounds.
+ */
+export async function compare(load: Load, connections: number, { floor, own, before }: Contestants): Promise<void> {
+  const servers = [floor, own, ...(before ? [before] : [])]
+  const loadOf = (server: ChildServer) => ({
+    ...load,
+    bodies: server === floor ? (load.floorBodies ?? load.bodies) : load.bodies,
+  })
   // Until the compiler of the engine has seen enough.
-  for (const server of servers) await fire(server, load, connections, WARM_UP_SECONDS)
+  for (const server of servers) await fire(server, loadOf(server), connections, WARM_UP_SECONDS)
+  const rounds: Round[] = []
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [index, server] of servers.entries()) rounds[index]?.push(await measure(server, load, connections))
+    const measured: Measured[] = []
+    for (const server of [...servers, floor]) measured.push(await measure(server, loadOf(server), connections))
+    rounds.push(toRound(measured, before !== undefined))
   }
-  const [floor, reached] = rounds.map(median)
-  if (!floor || !reached) return
-  const ratio = reached.perSecond / floor.perSecond
-  const line = (name: string, m: Measured) =>
-    `  ${name.padEnd(11)} ${m.perSecond.toFixed(0).padStart(7)}/s  p50 ${m.p50}  p99 ${m.p99}  CPU ${m.cpuMicros.toFixed(0)} µs`
-  console.log(`${load.title}, ${connections} connection${connections > 1 ? 's' : ''}`)
-  console.log(line('bare', floor))
-  console.log(line(own.name, reached))
-  const verdict = ratio >= load.goal ? 'met' : 'missed'
-  const cpu = (floor.cpuMicros / reached.cpuMicros).toFixed(2)
-  console.log(`  ratio ${ratio.toFixed(2)} (goal ${load.goal}: ${verdict}), by CPU time ${cpu}\n`)
+  report(`${load.title}, ${connections} connection${connections > 1 ? 's' : ''}`, load, rounds)
+}
+
+/** Figures of one round; those of the floor are the means of its first and its last. */
+interface Round {
+  readonly floor: Measured
+  readonly own: Measured
+  readonly before?: Measured
+}
+
+function toRound(measured: readonly Measured[], hasBefore: boolean): Round {
+  const [first, own, ...others] = measured as [Measured, Measured, ...Measured[]]
+  const last = others.at(-1) as Measured
+  const floor = mapFigures((name) => (first[name] + last[name]) / 2)
+  return { floor, own, ...(hasBefore ? { before: others[0] as Measured } : {}) }
+}
+
+function report(title: string, { cpuGoal }: Load, rounds: readonly Round[]): void {
+  console.log(title)
+  for (const name of ['floor', 'own', 'before'] as const) {
+    const all = rounds.flatMap((round) => round[name] ?? [])
+    if (all.length === 0) continue
+    const { perSecond, p50, p99, cpuMicros } = mapFigures((figure) => median(all.map((measured) => measured[figure])))
+    const rate = `${perSecond.toFixed(0).padStart(7)}/s  p50 ${p50.toFixed(0)}  p99 ${p99.toFixed(0)}`
+    console.log(`  ${name.padEnd(7)} ${rate}  CPU ${cpuMicros.toFixed(0)} µs`)
+  }
+  const ratioTo = (other: 'floor' | 'before', figure: Figure) =>
+    median(rounds.map((round) => round.own[figure] / (round[other] ?? round.own)[figure]))
+  const cpu = ratioTo('floor', 'cpuMicros')
+  const verdict = cpuGoal === undefined ? '' : ` (goal ${cpuGoal}: ${cpu <= cpuGoal ? 'met' : 'missed'})`
+  const against = rounds[0]?.before ? `; CPU x ${ratioTo('before', 'cpuMicros').toFixed(3)} of the earlier build` : ''
+  console.log(
+    `  x ${ratioTo('floor', 'perSecond').toFixed(2)} of the floor, CPU x ${cpu.toFixed(2)}${verdict}${against}\n`,
+  )
+  noteRatio(title, cpu)
 }
 
 async function measure(server: ChildServer, load: Load, connections: number): Promise<Measured> {
@@ -56,12 +94,18 @@ async function measure(server: ChildServer, load: Load, connections: number): Pr
   }
 }
 
-function fire(server: ChildServer, { path, body }: Load, connections: number, duration: number) {
+function fire(server: ChildServer, { path, bodies }: Load, connections: number, duration: number) {
   const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' }
-  return autocannon({ url: server.url + path, method: 'POST', headers, body, connections, duration })
+  const requests = bodies.map((body) => ({ method: 'POST' as const, path, headers, body }))
+  return autocannon({ url: server.url, requests, connections, duration })
 }
 
-/** The round in the middle, by requests/s. */
-function median(rounds: Measured[]): Measured | undefined {
-  return rounds.sort((a, b) => a.perSecond - b.perSecond)[Math.floor(rounds.length / 2)]
+type Figure = keyof Measured
+
+function mapFigures(of: (figure: Figure) => number): Measured {
+  return { perSecond: of('perSecond'), p50: of('p50'), p99: of('p99'), cpuMicros: of('cpuMicros') }
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -13,18 +13,32 @@ import { chromiumPath, launchBrowser } from '../test/support/browser.ts'
 import { echoRun } from '../test/support/events.ts'
 import { ChildServer } from './child-server.ts'
 import { compare, type Load } from './compare.ts'
+import { startContestants } from './contestants.ts'
+import { makeProject } from './temp-project.ts'
 
 const path = '/compat/chat/completions'
 const chat = (model: string) => JSON.stringify({ model, messages: [{ role: 'user', content: 'What is the time?' }] })
 const TRACED: readonly (Load & { connections: number })[] = [
-  { title: 'chat JSON, tracing on against off', goal: 0.7, path, body: chat('echo'), connections: 10 },
-  { title: 'a run of 20 calls of a model, on against off', goal: 0.9, path, body: chat('patient'), connections: 10 },
+  {
+    title: 'chat JSON of an echo, tracing on against off',
+    cpuGoal: 1.4,
+    path,
+    bodies: [chat('echo')],
+    connections: 10,
+  },
+  {
+    title: 'a run of 20 calls of a model, on against off',
+    cpuGoal: 1.1,
+    path,
+    bodies: [chat('patient')],
+    connections: 10,
+  },
 ]
 const LIST: Load = {
-  title: 'list_agents against a bare route',
-  goal: 0.6,
+  title: 'GraphQL list_agents',
+  cpuGoal: 1.2,
   path: '/api/ui/graphql',
-  body: JSON.stringify({ query: '{ list_agents { id } }' }),
+  bodies: [JSON.stringify({ query: '{ list_agents { id } }' })],
 }
 const PROJECT = fileURLToPath(new URL('project', import.meta.url))
 const redact = (text: string) => text
@@ -32,7 +46,7 @@ const redact = (text: string) => text
 export async function benchDebug(): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'agent-host-bench-'))
   try {
-    await benchTracing(folder)
+    await benchTracing()
     await benchRate(join(folder, 'rate'))
     await benchLargeTrace(join(folder, 'large'))
     await benchPage(join(folder, 'page'))
@@ -41,17 +55,16 @@ export async function benchDebug(): Promise<void> {
   }
 }
 
-async function benchTracing(folder: string): Promise<void> {
-  console.log('\n## Debug mode: requests/s with tracing on against off, and the API of the UI\n')
-  const project = join(folder, 'project')
-  await cp(PROJECT, project, { recursive: true })
-  const off = await ChildServer.start('agent-host', [project])
-  const on = await ChildServer.start('agent-host', [project, 'ChatCompatApiAdapter', 'debug'])
-  for (const { connections, ...load } of TRACED) await compare(load, connections, off, on)
-  const bare = await ChildServer.start('bare-json')
-  const quiet = await ChildServer.start('agent-host', [project, 'UiApiAdapter'])
-  for (const connections of [1, 10]) await compare(LIST, connections, bare, quiet)
-  await Promise.all([off, on, bare, quiet].map((server) => server.stop()))
+async function benchTracing(): Promise<void> {
+  console.log('\n## Debug mode: tracing on against off, and the API of the UI\n')
+  const floor = await ChildServer.start('agent-host', [makeProject()])
+  const own = await ChildServer.start('agent-host', [makeProject(), '', 'debug'])
+  const stop = () => Promise.all([floor.stop(), own.stop()])
+  for (const { connections, ...load } of TRACED) await compare(load, connections, { floor, own, stop })
+  await stop()
+  const servers = await startContestants('bare-json', () => [makeProject()])
+  for (const connections of [1, 10, 100]) await compare(LIST, connections, servers)
+  await servers.stop()
 }
 
 /** 200,000 events, 5,000 a second, as 50,000 runs. */

@@ -1,20 +1,33 @@
 import { ChildServer } from './child-server.ts'
 import { compare, type Load } from './compare.ts'
+import { startContestants } from './contestants.ts'
+import { makeProject } from './temp-project.ts'
 
-const params = { name: 'echo', arguments: { message: 'What is the time in Tokyo, and why?' } }
-const LOAD: Load = {
-  title: 'tools/call',
-  goal: 0.75,
-  path: '/mcp',
-  body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-}
+const call = (name: string) =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: { message: 'What is the time in Tokyo, and why?' } },
+  })
+const LOAD: Load = { title: 'MCP tools/call', cpuGoal: 1.25, path: '/mcp', bodies: [call('twenty')] }
 
 export async function benchMcp(): Promise<void> {
-  const bare = await ChildServer.start('bare-mcp')
-  const own = await ChildServer.start('agent-host', ['', 'McpApiAdapter'])
-  const sdk = await ChildServer.start('sdk-mcp')
-  console.log('\n## MCP: requests/s, latency in ms, CPU time a request; ratio to a bare Fastify\n')
-  for (const connections of [1, 10, 100]) await compare(LOAD, connections, bare, own)
-  await compare({ ...LOAD, title: 'tools/call, the handler of the official SDK', goal: 0 }, 10, bare, sdk)
-  await Promise.all([bare.stop(), own.stop(), sdk.stop()])
+  const servers = await startContestants('bare-mcp', () => [makeProject()])
+  console.log('\n## MCP\n')
+  for (const connections of [1, 10, 100]) await compare(LOAD, connections, servers)
+  await servers.stop()
+  await benchSdk()
+}
+
+/** The handler of the official SDK, which has a tool that echoes. */
+async function benchSdk(): Promise<void> {
+  const [floor, own] = [await ChildServer.start('bare-mcp'), await ChildServer.start('sdk-mcp')]
+  const stop = () => Promise.all([floor.stop(), own.stop()])
+  await compare({ title: 'MCP tools/call of the official SDK', path: '/mcp', bodies: [call('echo')] }, 10, {
+    floor,
+    own,
+    stop,
+  })
+  await stop()
 }

@@ -1,33 +1,36 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import { ChildServer } from './child-server.ts'
 import { compare, type Load } from './compare.ts'
+import { startContestants } from './contestants.ts'
+import { makeFolder, makeProject } from './temp-project.ts'
 
 const path = '/compat/responses'
-const request = (model: string, stream: boolean) =>
-  JSON.stringify({ model, stream, input: 'What is the time in Tokyo, and why?' })
+const request = (fields: object) =>
+  JSON.stringify({ model: 'twenty', input: 'What is the time in Tokyo, and why?', ...fields })
 
 const LOADS: readonly Load[] = [
-  { title: 'stored response, JSON', goal: 0.7, path, body: request('echo', false) },
-  { title: 'stored response, SSE of 20 deltas', goal: 0.7, path, body: request('twenty', true) },
+  { title: 'stored response, JSON', cpuGoal: 0.4, path, bodies: [request({})] },
+  { title: 'stored response, SSE of 20 deltas', path, bodies: [request({ stream: true })] },
+  { title: 'unstored response, JSON', cpuGoal: 1.3, path, bodies: [request({ store: false })] },
+  {
+    title: 'unstored response, SSE of 20 deltas',
+    cpuGoal: 0.9,
+    path,
+    bodies: [request({ store: false, stream: true })],
+  },
 ]
 const TURNS = 1000
 const RESPONSES = 10_000
 
-/** Stored responses: against a bare server that stores as much, after a restart, in long conversations and long inputs. */
+/** Responses: against a bare server that stores as much, after a restart, in long conversations and long inputs. */
 export async function benchResponses(): Promise<void> {
-  console.log(
-    '\n## Stored responses: requests/s, latency in ms, CPU time a request; ratio to a bare Fastify with the store\n',
-  )
-  const bare = await ChildServer.start('bare-responses', [makeFolder()])
-  const own = await startOwn(makeProject())
+  console.log('\n## Responses; the floor of stored ones writes as much into the same store\n')
+  const servers = await startContestants('bare-responses', () => [makeProject()], [makeFolder()])
   for (const load of LOADS) {
-    for (const connections of [1, 10, 100]) await compare(load, connections, bare, own)
+    for (const connections of [1, 10, 100]) await compare(load, connections, servers)
   }
-  await Promise.all([bare.stop(), own.stop()])
+  await servers.stop()
   await benchRestart()
   await benchConversation()
   await benchInputItems()
@@ -101,17 +104,4 @@ function sizeOf(project: string): number {
   const { bytes } = db.prepare('SELECT sum(length(key) + length(value)) AS bytes FROM keyv').get() as { bytes: number }
   db.close()
   return bytes
-}
-
-/** The project of the bench with a store of its own. */
-function makeProject(): string {
-  const dir = makeFolder()
-  cpSync(fileURLToPath(new URL('project', import.meta.url)), dir, { recursive: true })
-  return dir
-}
-
-function makeFolder(): string {
-  const dir = mkdtempSync(join(tmpdir(), 'agent-host-bench-'))
-  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
-  return dir
 }

@@ -1,9 +1,13 @@
-// What is measured, and against what, stands in docs/benchmarks.md. `npm run bench -- chat` runs one part.
+// Runs the benchmarks that docs/benchmarks.md explains: all of them, or the parts that are named. `--keep` keeps the ratios as those
+// of a release; `BENCH_BEFORE=<checkout>` compares with the build of another checkout.
+import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
 import { benchChat } from './chat.ts'
 import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
 import { benchMcp } from './mcp.ts'
+import { benchPictures } from './pictures.ts'
+import { keepRatios, reportWorse } from './ratios.ts'
 import { benchReload } from './reload.ts'
 import { benchResponses } from './responses.ts'
 import { benchStores } from './stores.ts'
@@ -18,12 +22,15 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   agents: benchAgents,
   reload: benchReload,
   streams: benchStreams,
+  pictures: benchPictures,
   library: benchLibrary,
 }
 
-const asked = process.argv.slice(2)
-for (const name of asked.length > 0 ? asked : Object.keys(PARTS)) {
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { keep: { type: 'boolean' } } })
+for (const name of positionals.length > 0 ? positionals : Object.keys(PARTS)) {
   const part = PARTS[name]
   if (!part) throw new Error(`There is no part '${name}' of the bench: ${Object.keys(PARTS).join(', ')}.`)
   await part()
 }
+reportWorse()
+if (values.keep) keepRatios()

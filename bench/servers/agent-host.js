@@ -1,12 +1,13 @@
-// agent-host.js [project] [adapter] [debug]
+// agent-host.js [project] [adapters, joined by commas] [debug]: the build of BENCH_DIST, with all adapters when none is named
 import { fileURLToPath } from 'node:url'
-import { buildServer } from '../../dist/index.js'
 import { report } from './report.js'
 
-const [, , projectDir = '', adapter = 'ChatCompatApiAdapter', debug] = process.argv
+const ALL = 'ChatCompatApiAdapter,ResponsesCompatApiAdapter,McpApiAdapter,UiApiAdapter'
+const [, , projectDir = '', adapters = '', debug] = process.argv
+const { buildServer } = await import(process.env.BENCH_DIST)
 const server = await buildServer({
   projectDir: projectDir || fileURLToPath(new URL('../project', import.meta.url)),
-  adapters: [adapter],
+  adapters: (adapters || ALL).split(','),
   port: 0,
   debug: debug === 'debug',
   logLevel: 'warn',

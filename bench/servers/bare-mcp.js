@@ -23,8 +23,8 @@ app.setValidatorCompiler(({ schema }) => {
   return (value) => (validator.Check(value) ? { value } : { error: new Error('invalid') })
 })
 app.post('/mcp', { schema: { body: Request, response: { 200: Answer } } }, (request, reply) => {
-  const { id, params } = request.body
-  reply.send({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: params.arguments.message }] } })
+  const { id } = request.body
+  reply.send({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'word '.repeat(20) }] } })
 })
 
 report(await app.listen({ port: 0, host: '127.0.0.1', backlog: 4096 }))

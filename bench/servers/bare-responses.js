@@ -1,6 +1,6 @@
 // bare-responses.js <folder>
-// The floor of stored responses: a Fastify with a schema, that writes rows of the same bytes into the same kind of store, and
-// answers the same bytes when they are durable.
+// The floor of responses: a Fastify with a schema, that writes rows of the same bytes into the same kind of store, and answers
+// the same bytes when they are durable. With `store: false` it only answers.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fastify from 'fastify'
@@ -17,20 +17,19 @@ app.setValidatorCompiler(({ schema }) => {
 })
 
 app.post('/compat/responses', { schema: { body: CreateRequest } }, async (request, reply) => {
-  const { model, input, stream } = request.body
+  const { model, input, stream, store: isStored = true } = request.body
   const id = randomUUID()
-  const text = stream ? 'word '.repeat(20) : input
+  const text = 'word '.repeat(20)
   const item = message(id, 'completed', [{ type: 'output_text', text, annotations: [] }])
-  const record = JSON.stringify(makeRecord(id, model, 'completed', [item]))
-  await store.commit([row(id, record, input, stream), turn(id, input, text)])
+  const record = JSON.stringify({ ...makeRecord(id, model, 'completed', [item]), store: isStored })
+  if (isStored) await store.commit([row(id, record, input), turn(id, input, text)])
   if (stream) sendEvents(reply, id, model, item, record)
   else reply.type('application/json; charset=utf-8').send(record)
   return reply
 })
 
-function row(id, record, input, stream) {
-  const lengths = stream ? Array(20).fill(5) : [input.length]
-  const steps = [...lengths, { end: 'completed', at: now(), usage: { inputTokens: 0, outputTokens: 0 } }]
+function row(id, record, input) {
+  const steps = [...Array(20).fill(5), { end: 'completed', at: now(), usage: { inputTokens: 0, outputTokens: 0 } }]
   const items = [{ id: `msg_${id}`, type: 'message', role: 'user', content: [part(input)], created_at: now() }]
   const rest = JSON.stringify({ steps, inputs: 1, items }).slice(1)
   return [`response:resp_${id}`, `{"response":${record},${rest}`]

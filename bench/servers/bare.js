@@ -14,11 +14,11 @@ app.post(
   '/compat/chat/completions',
   { schema: { body: ChatRequest, response: { 200: ChatCompletion } } },
   (request, reply) => {
-    const { model, messages, stream } = request.body
+    const { model, stream } = request.body
     const id = `chatcmpl-${randomUUID()}`
     const created = Math.floor(Date.now() / 1000)
     if (stream) return sendChunks(reply, id, created, model)
-    const message = { role: 'assistant', content: messages.at(-1).content }
+    const message = { role: 'assistant', content: 'word '.repeat(20) }
     const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
     const choices = [{ index: 0, message, finish_reason: 'stop' }]
     reply.send({ id, object: 'chat.completion', created, model, choices, usage })
