@@ -102,6 +102,7 @@ export default defineModule({
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'application/pdf'],
+  reasons: true,
   config: Type.Object({
     model: Type.Optional(
       Type.String({ description: "Model to ask for. Default: AGENT_HOST_MODEL, then the provider's small one." }),

@@ -22,6 +22,7 @@ export default defineModule({
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'application/pdf', 'text/plain', 'text/csv', 'text/html', 'text/markdown'],
+  reasons: true,
   config: Type.Object({
     model: Type.String({
       minLength: 1,

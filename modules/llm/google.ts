@@ -18,6 +18,7 @@ export default defineModule({
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'audio/*', 'video/*', 'application/pdf', 'text/plain'],
+  reasons: true,
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model: gemini-2.5-flash' }),
     api_key: Type.Optional(

@@ -55,6 +55,7 @@ export default defineModule({
   description: 'Gives scripted replies, one after the other; for tests.',
   provides: [LLM],
   attachments: ['*/*'],
+  reasons: true,
   config: Type.Object({
     replies: Type.Array(Type.Union([Type.String(), Reply]), {
       minItems: 1,

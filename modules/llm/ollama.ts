@@ -8,6 +8,7 @@ export default defineModule({
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*'],
+  reasons: true,
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model, as `ollama list` shows it: llama3.2' }),
     base_url: Type.Optional(

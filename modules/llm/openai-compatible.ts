@@ -8,6 +8,7 @@ export default defineModule({
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'audio/*', 'application/pdf', 'text/plain'],
+  reasons: true,
   config: Type.Object({
     base_url: Type.String({
       minLength: 1,

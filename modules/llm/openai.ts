@@ -8,6 +8,7 @@ export default defineModule({
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'application/pdf'],
+  reasons: true,
   config: Type.Object({
     model: Type.String({ minLength: 1, description: 'Name of the model: gpt-4.1-mini' }),
     api_key: Type.Optional(Type.String({ description: 'Default: OPENAI_API_KEY of the environment.' })),

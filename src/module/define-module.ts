@@ -64,17 +64,20 @@ export interface Module<
    * `model`: those that its models take. An agent whose entry module takes none refuses messages with attachments.
    */
   readonly attachments: readonly string[] | 'model'
+  /** True for a model that takes an effort to reason with (`requestOptions.reasoningEffort`), and may tell its reasoning. */
+  readonly reasons: boolean
   /** Makes an instance. What it throws fails the run, or, for an agent-scoped module, the registration. */
   create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
 }
 
 export interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
-  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments'> {
+  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments' | 'reasons'> {
   readonly description?: string
   readonly uses?: U
   readonly config?: C
   readonly scope?: Scope
   readonly attachments?: readonly string[] | 'model'
+  readonly reasons?: boolean
 }
 
 /** Version of the interface that modules are written for; it grows when a module of an earlier one would no longer work. */
@@ -102,6 +105,7 @@ export function defineModule<
     config: Type.Object({}) as TObject as C,
     scope: 'instance' as const,
     attachments: [],
+    reasons: false,
     ...facts,
     [moduleMark]: API_VERSION,
   })

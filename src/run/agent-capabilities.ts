@@ -9,9 +9,13 @@ export class AgentCapabilities implements Capabilities {
   readonly attachments: readonly string[]
   readonly takesClientTools: boolean
 
-  constructor(attachments: readonly string[], takesClientTools: boolean) {
+  /** True when one of its models takes an effort to reason with, and may tell its reasoning. */
+  readonly reasons: boolean
+
+  constructor({ attachments, takesClientTools, reasons }: Omit<AgentCapabilities, 'check' | 'takes'>) {
     this.attachments = attachments
     this.takesClientTools = takesClientTools
+    this.reasons = reasons
   }
 
   /**
@@ -55,7 +59,8 @@ export function capabilitiesOf(entryPoint: EntryPoint, modules: readonly WiredMo
     ({ scope, links }) =>
       scope === 'instance' && links.some(({ protocol, arity }) => protocol === 'ToolProvider' && arity === 'many'),
   )
-  return new AgentCapabilities(attachmentsOf(entryPoint, reached), takesClientTools)
+  const reasons = reached.some(({ module }) => module.reasons)
+  return new AgentCapabilities({ attachments: attachmentsOf(entryPoint, reached), takesClientTools, reasons })
 }
 
 function attachmentsOf({ handlers }: EntryPoint, reached: readonly WiredModule[]): readonly string[] {

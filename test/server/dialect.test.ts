@@ -67,17 +67,19 @@ describe('the dialects', () => {
 
   it('describe models, and list entry points, under /v1', async () => {
     const inject = await makeInject()
-    const capabilities = { tools: false, images: false, audio: false, files: false }
+    const capabilities = { tools: false, reasoning: false, images: false, audio: false, files: false }
     const described = { id: 'echo', object: 'model', created: 0, owned_by: 'agent-host', description: 'Says it again' }
     expect((await inject('/v1/models/echo')).json()).to.deep.equal({ ...described, capabilities })
-    const { data } = (await inject('/v1/models')).json() as { data: { id: string; capabilities: { tools: boolean } }[] }
-    expect(data.map(({ id, capabilities: { tools } }) => [id, tools])).to.deep.equal([
-      ['desk', false],
-      ['desk/support', false],
-      ['desk/sales', false],
-      ['echo', false],
-      ['model', true],
-      ['probe', false],
+    const { data } = (await inject('/v1/models')).json() as {
+      data: { id: string; capabilities: { tools: boolean; reasoning: boolean } }[]
+    }
+    expect(data.map(({ id, capabilities: { tools, reasoning } }) => [id, tools, reasoning])).to.deep.equal([
+      ['desk', false, false],
+      ['desk/support', false, false],
+      ['desk/sales', false, false],
+      ['echo', false, false],
+      ['model', true, true],
+      ['probe', false, false],
     ])
     expect(data[3]).to.deep.equal({ ...described, capabilities })
   })

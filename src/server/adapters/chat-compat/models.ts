@@ -19,13 +19,14 @@ export function toModelEntry(id: string): ModelEntry {
 /** @throws HostError `AGENT_NOT_FOUND` */
 export function describeModel(host: AgentHost, name: string): DescribedModel {
   const { agent, capabilities } = host.resolve(name)
-  const { attachments, takesClientTools } = capabilities
+  const { attachments, takesClientTools, reasons } = capabilities
   const takes = (pattern: RegExp) => attachments.some((mediaType) => pattern.test(mediaType))
   return {
     ...toModelEntry(name),
     description: agent.description,
     capabilities: {
       tools: takesClientTools,
+      reasoning: reasons,
       images: takes(/^(image|\*)\//),
       audio: takes(/^(audio|\*)\//),
       files: takes(/^(application|text|\*)\//),

@@ -173,6 +173,7 @@ export const DescribedModel = Type.Object({
   description: Type.String(),
   capabilities: Type.Object({
     tools: Type.Boolean(),
+    reasoning: Type.Boolean(),
     images: Type.Boolean(),
     audio: Type.Boolean(),
     files: Type.Boolean(),
