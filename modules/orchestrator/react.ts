@@ -11,12 +11,13 @@ import {
   TextMessageHandler,
   type ToolDefinition,
   ToolProvider,
+  type ToolResult,
   Type,
 } from 'agent-host'
 import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget.ts'
 import { callModel } from './lib/call-model.ts'
 import { ExpectedAnswer } from './lib/expected-answer.ts'
-import { asSteps } from './lib/react-history.ts'
+import { asSteps, toObservation } from './lib/react-history.ts'
 import { findAnswer, goesOnByItself, type ReactStep, readInput, readStep } from './lib/react-step.ts'
 import { RepeatGuard } from './lib/repeat-guard.ts'
 import { systemMessages } from './lib/system-messages.ts'
@@ -86,9 +87,9 @@ export default defineModule({
           if (step === 'answered') return
           const { written, taken } = step
           messages.push({ role: 'assistant', content: taken.kind === 'action' ? taken.text : written })
-          const observed = step.correction ?? (await observe(taken, tools, guard, budget, reminder_prompt))
-          messages.push({ role: 'user', content: observed })
-          await show(written, observed, show_reasoning, response, run)
+          const observed = await observe(step, tools, guard, budget, reminder_prompt)
+          messages.push(observed)
+          await show(written, observed.content, show_reasoning, response, run)
         }
         throw new BudgetSpent('max_steps', `I stopped after ${max_steps} steps without coming to an answer.`)
       }),
@@ -154,15 +155,16 @@ async function takeStep(
   return 'answered'
 }
 
+/** The message that follows a step without a final answer. */
 async function observe(
-  taken: ReactStep,
+  { taken, correction }: TakenStep,
   tools: Toolbox,
   guard: RepeatGuard,
   budget: Budget,
   reminder: string,
-): Promise<string> {
-  if (taken.kind !== 'action') return reminder
-  return `Observation: ${await act(taken, tools, guard, budget)}`
+): Promise<Message> {
+  if (taken.kind !== 'action') return { role: 'user', content: correction ?? reminder }
+  return toObservation(await act(taken, tools, guard, budget))
 }
 
 async function act(
@@ -170,7 +172,7 @@ async function act(
   tools: Toolbox,
   guard: RepeatGuard,
   { run }: Budget,
-): Promise<string> {
+): Promise<ToolResult> {
   let args: Record<string, unknown>
   try {
     args = readInput(
@@ -178,14 +180,13 @@ async function act(
       tools.definitions.find(({ name }) => name === tool),
     )
   } catch (error) {
-    return `Error: ${messageOf(error)}`
+    return { text: messageOf(error), isError: true }
   }
   const call = { id: `call_${randomUUID()}`, name: tool, arguments: args }
   guard.check([call])
-  const { text, isError } = await tools.execute(call, run)
-  const observation = isError ? `Error: ${text}` : text
-  guard.note(call, observation)
-  return observation
+  const result = await tools.execute(call, run)
+  guard.note(call, result.text)
+  return result
 }
 
 async function show(written: string, observed: string, isShown: boolean, response: Response, run: Run): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Message, ToolCall } from 'agent-host'
+import type { Message, ToolCall, ToolResult } from 'agent-host'
 
 /** The conversation as a model sees it that calls tools in text: its calls as actions, their results as observations. */
 export function asSteps(messages: readonly Message[]): Message[] {
@@ -12,18 +12,17 @@ export function asSteps(messages: readonly Message[]): Message[] {
       const said = index === 0 && message.content !== '' ? `${message.content}\n` : ''
       const action: Message = { role: 'assistant', content: `${said}${toAction(call)}` }
       const result = results.get(call.id)
-      return result ? [action, toObservation(result)] : [action]
+      return result ? [action, toObservation({ ...result, text: result.content })] : [action]
     })
   })
 }
-
-type ToolMessage = Extract<Message, { role: 'tool' }>
 
 function toAction({ name, arguments: args }: ToolCall): string {
   return `Action: ${name}\nAction Input: ${JSON.stringify(args)}`
 }
 
-function toObservation({ content, attachments, isError }: ToolMessage): Message {
-  const text = `Observation: ${isError ? 'Error: ' : ''}${content}`
-  return { role: 'user', content: text, ...(attachments ? { attachments } : {}) }
+/** Result of a tool, as the message that such a model reads. */
+export function toObservation({ text, attachments = [], isError }: ToolResult): Message {
+  const content = `Observation: ${isError ? 'Error: ' : ''}${text}`
+  return { role: 'user', content, ...(attachments.length > 0 ? { attachments } : {}) }
 }

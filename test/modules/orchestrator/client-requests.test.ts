@@ -141,6 +141,58 @@ for (const isObserved of [false, true]) {
       ])
     })
 
+    it('orchestrator/react: an observation keeps the attachments and the failure of a tool', async () => {
+      const image = { mediaType: 'image/png', data: Uint8Array.of(1) }
+      const tools = {
+        listTools: () => [lookUp],
+        executeTool: async () => ({ text: 'blurred', attachments: [image], isError: true }),
+      }
+      const { llm, asked } = scripted(['Action: look_up\nAction Input: {}', 'Final Answer: Seen.'])
+      await runAgent(agent(REACT), 'hi', { files, overrides: { llm, tools }, ...facts })
+      const observed = { role: 'user', content: 'Observation: Error: blurred', attachments: [image] }
+      expect(asked[1]?.messages.at(-1)).to.deep.equal(observed)
+    })
+
+    it('a router goes on with the handler whose tool the client ran', async () => {
+      const router = {
+        id: 'agent',
+        modules: [
+          { id: 'llm', module: 'llm/mock', config: { replies: ['x'] } },
+          { id: 'times', module: LOOP },
+          { id: 'jokes', module: LOOP },
+          {
+            id: 'router',
+            module: 'orchestrator/router',
+            config: { handlers: [{ name: 'times', keywords: ['when'] }, { name: 'jokes' }] },
+          },
+        ],
+        exchange: [
+          { module: '__entry__', protocol: 'TextMessageHandler', provider: 'router' },
+          { module: 'router', protocol: 'TextMessageHandler', provider: ['times', 'jokes'] },
+        ],
+      }
+      const { llm, asked } = scripted([[call('look_up')], 'Noon.', 'times', [call('look_up')], 'times', 'One.'])
+      const go = async (text: string) => {
+        const options = { overrides: { llm }, clientTools: [lookUp], ...facts }
+        const waiting = await runAgent(router, text, options)
+        expect(waiting.pending.map(({ callId, kind }) => [callId, kind])).to.deep.equal([
+          ['call_look_up', 'client_tool'],
+        ])
+        const output: Message = { role: 'tool', content: 'at noon', toolCallId: 'call_look_up' }
+        const { status, text: said } = await runAgent(router, [...waiting.trail, output], options)
+        return [status, said]
+      }
+      // By keyword, and by the model, which is asked about the question and not about the output.
+      expect(await go('When?')).to.deep.equal(['completed', 'Noon.'])
+      expect(await go('How late?')).to.deep.equal(['completed', 'One.'])
+      expect(asked.at(-2)?.messages.at(-1)).to.deep.equal({ role: 'user', content: 'user: How late?' })
+      expect(asked.at(-1)?.messages.at(-1)).to.deep.equal({
+        role: 'tool',
+        content: 'at noon',
+        toolCallId: 'call_look_up',
+      })
+    })
+
     it('a pipeline whose handler waits for a client goes on with the result, each stage asked its own question', async () => {
       const pipeline = {
         id: 'agent',
