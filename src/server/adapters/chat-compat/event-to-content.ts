@@ -1,6 +1,6 @@
 import type { PendingCall } from '../../../run/pending-call.ts'
 import type { RunEvent } from '../../../run/run-event.ts'
-import { attachmentToMarkdown } from '../../event-to-text.ts'
+import { attachmentToMarkdown } from '../../attachment-to-markdown.ts'
 
 /** Content that an event adds to the answer: text, an attachment as markdown, or a decision that the run waits for; else empty. */
 export function eventToContent(event: RunEvent): string {

@@ -8,7 +8,6 @@ import type { RunEventSink } from '../../../run/run-event.ts'
 import type { AgentInfo, RunResult } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { logFailure } from '../../error-replies.ts'
-import { eventToText } from '../../event-to-text.ts'
 import { AgentResources, type ReadResult } from './agent-resources.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
@@ -221,12 +220,11 @@ export function withoutFence(text: string): string {
   return isFenced && (language === '' || language === 'json') ? trimmed.slice(begin + 1, -4) : text
 }
 
-/** Returns a sink that reports every piece of text as progress, and of other progress only the latest. */
+/** Returns a sink that reports every piece of text as progress, and of other progress only the latest. Attachments come with the result. */
 function toProgress(sink: ProgressSink): RunEventSink {
   const report = coalesceProgress(sink)
   return (event) => {
     if (event.type === 'progress') return report(event.message)
-    const text = eventToText(event)
-    if (text !== '') return sink(text)
+    if (event.type === 'text') return sink(event.text)
   }
 }

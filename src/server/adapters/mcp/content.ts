@@ -1,5 +1,5 @@
 import type { Attachment } from '../../../protocols/message.ts'
-import { attachmentToText } from '../../event-to-text.ts'
+import { attachmentToMarkdown } from '../../attachment-to-markdown.ts'
 
 /** A piece of a tool's answer (`ContentBlock` of the MCP schema). */
 export type Content =
@@ -25,7 +25,7 @@ function toBlock(attachment: Attachment, index: number, version: string): Conten
   const { data, mediaType: mimeType, name = `attachment-${index + 1}` } = attachment
   if (data instanceof URL) {
     if (version >= LINKS_SINCE) return { type: 'resource_link', uri: data.href, name, mimeType }
-    return { type: 'text', text: attachmentToText(attachment).trim() }
+    return { type: 'text', text: attachmentToMarkdown(attachment).trim() }
   }
   const blob = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
   if (mimeType.startsWith('image/')) return { type: 'image', data: blob, mimeType }

@@ -3,7 +3,7 @@ import { fromAttachmentJson } from '../../../durable/attachment-json.ts'
 import { type AttachmentStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
 import type { Usage } from '../../../protocols/run.ts'
 import type { PendingCall } from '../../../run/pending-call.ts'
-import { attachmentToText } from '../../event-to-text.ts'
+import { attachmentToMarkdown } from '../../attachment-to-markdown.ts'
 import { outputItemId } from './ids.ts'
 import type {
   ApprovalRequest,
@@ -138,11 +138,11 @@ export class Output {
 type CallFields = Extract<Step, { call: unknown }>['call']
 type ResultFields = Extract<Step, { result: unknown }>['result']
 
-/** Bytes of an image as base64, or the text that stands for any other attachment. */
+/** Bytes of an image as base64; any other attachment as a link, which is a data URL where it has no address. */
 export function renderAttachment({ attachment }: AttachmentStep): { image: string } | { text: string } {
   const { mediaType, base64 } = attachment
   if (base64 !== undefined && mediaType.startsWith('image/')) return { image: base64 }
-  return { text: attachmentToText(fromAttachmentJson(attachment)) }
+  return { text: attachmentToMarkdown(fromAttachmentJson(attachment)) }
 }
 
 /** The record as it stands after these steps. */
