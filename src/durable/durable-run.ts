@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Deferred, deferred } from '../async.ts'
+import { type Deferred, deferred, settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { RunEvent } from '../run/run-event.ts'
@@ -36,7 +36,7 @@ const MAX_AHEAD_LENGTH = 256 * 1024
 export class DurableRun<Facts, Item> implements StepLog<Facts> {
   readonly id: string
   readonly facts: Facts
-  /** The first state is stored, where it is kept. Fails when it cannot be, or the request cannot be served. */
+  /** The first state is stored, where it is kept step by step. Fails when it cannot be, or the request cannot be served. */
   readonly stored: Promise<void>
   /** The run has ended, and that is stored: all its steps. Fails when it cannot be. */
   readonly settled: Promise<readonly Step[]>
@@ -55,7 +55,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #persisted: PersistedRun<Facts, Item> | undefined
   #batches = 0
   #saving = false
-  #change = deferred()
+  /** Set while somebody waits for the next steps. */
+  #change: Deferred<void> | undefined
   #produced = 0
   #saved = 0
   /** Length of the text that the client has taken; undefined when nobody has to. */
@@ -97,8 +98,10 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
       (result) => this.#complete(result, turn.messages.length),
       (error: unknown) => this.#fail(error),
     )
-    if (store && persistsSteps) void this.#save()
-    else if (!store) void nextTurn().then(() => this.#stored.resolve())
+    // An answer that comes at once is stored once, with its end.
+    if (!persistsSteps) return
+    if (store) void this.#save()
+    else void nextTurn().then(() => this.#stored.resolve())
   }
 
   #complete(result: RunResult, given: number): void {
@@ -121,13 +124,23 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
   }
 
+  /**
+   * Waits until there is a step, for so long at most.
+   *
+   * @throws HostError `REQUEST_INVALID` when the request turned out to be one that cannot be served
+   */
+  async begins(timeoutMs: number): Promise<void> {
+    await settlesWithin(this.read(0), timeoutMs)
+    if (this.failure instanceof HostError && this.failure.code === 'REQUEST_INVALID') throw this.failure
+  }
+
   /** True once any of it is in the store. */
   get isStored(): boolean {
     return this.#persisted !== undefined
   }
 
   async read(from: number): Promise<readonly Step[]> {
-    while (this.#visible <= from && !isEnd(this.#steps[this.#visible - 1])) await this.#change.promise
+    while (this.#visible <= from && !isEnd(this.#steps[this.#visible - 1])) await this.#whenChanged()
     return this.#steps.slice(from, this.#visible)
   }
 
@@ -209,7 +222,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   async #whenStored(count: number): Promise<void> {
-    while (this.#visible < count && !this.#ended) await this.#change.promise
+    while (this.#visible < count && !this.#ended) await this.#whenChanged()
     if (this.#visible < count) throw new Error('The run has ended.')
   }
 
@@ -288,9 +301,14 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#visible = upTo
     this.#saved = this.#produced
     this.#makeRoom()
-    const { resolve } = this.#change
-    this.#change = deferred()
-    resolve()
+    const change = this.#change
+    this.#change = undefined
+    change?.resolve()
+  }
+
+  #whenChanged(): Promise<void> {
+    this.#change ??= deferred()
+    return this.#change.promise
   }
 
   #waitForRoom(): Promise<void> | undefined {

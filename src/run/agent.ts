@@ -1,7 +1,6 @@
 import { AgentError } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
-import type { Message } from '../protocols/message.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../wiring/describe-agent.ts'
@@ -295,9 +294,7 @@ function explain(cause: unknown): HostError {
 
 const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])
 
-/** The trail is put together by whoever asks for it: most never do. */
 function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
-  let trail: readonly Message[] | undefined
   return {
     runId: id,
     status: state.isWaiting ? 'waiting' : 'completed',
@@ -306,9 +303,6 @@ function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
     usage: state.usage,
     incompleteReason: state.incompleteReason,
     pending: state.pending,
-    get trail() {
-      trail ??= [...messages, ...state.addedMessages()]
-      return trail
-    },
+    trail: [...messages, ...state.addedMessages()],
   }
 }

@@ -81,11 +81,24 @@ describe('tools of a chat client', () => {
   it('may not have the name of one of the agent', async () => {
     const post = await makePost()
     const own = [{ type: 'function', function: { name: 'own' } }]
-    const refused = await post(chat('tools', 'own x', { tools: own }))
-    expect([refused.statusCode, refused.json().detail]).to.deep.equal([
-      400,
-      "tools: agent 'tools' has a tool 'own' of its own. Rename yours.",
-    ])
+    for (const [model, stream] of [
+      ['tools', false],
+      ['tools', true],
+      ['late', true],
+    ] as const) {
+      const refused = await post(chat(model, 'own x', { tools: own, stream }))
+      expect([refused.statusCode, refused.json().detail]).to.deep.equal([
+        400,
+        `tools: agent '${model}' has a tool 'own' of its own. Rename yours.`,
+      ])
+    }
+  })
+
+  it('keep what an agent says before its stream begins', async () => {
+    const post = await makePost()
+    const { body } = await post(chat('late', 'hi', { tools, stream: true }))
+    const events = readEvents(body) as { choices: { delta: { content?: string } }[] }[]
+    expect(events.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).to.equal('nothing')
   })
 
   it('have a decision told as text: a message of the user decides nothing', async () => {

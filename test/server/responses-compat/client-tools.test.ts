@@ -7,13 +7,26 @@ import { makeProject } from '../../support/temp-project.ts'
 const WEATHER = { type: 'function', name: 'weather', description: 'Of a city', parameters: { type: 'object' } }
 const USER = { role: 'user', content: 'Do I need an umbrella in Lima?' }
 
-/** `helper` calls `weather` of the client and `note` of its own in one step, then says what it knows; `thinker` shows what it is given. */
+/**
+ * `helper` calls `weather` of the client and `note` of its own in one step, then says what it knows;
+ * `late` takes its time to list the same tool; `thinker` shows what it is given.
+ */
 const PROJECT = {
   'agents/helper.yml': `id: helper
 modules:
   - { id: llm, module: script }
   - { id: tools, module: tools/local, config: { files: [tools/note.ts] } }
   - { id: loop, module: orchestrator/tool-loop }`,
+  'agents/late.yml': `id: late
+modules:
+  - { id: llm, module: script }
+  - { id: tools, module: late }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/late.ts': `import { setTimeout } from 'node:timers/promises'
+import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Late', provides: [ToolProvider], create: () => ({
+  listTools: () => setTimeout(30, [{ name: 'note', description: 'Notes.', parameters: { type: 'object' } }]),
+  executeTool: async () => ({ text: 'noted' }) }) })`,
   'agents/thinker.yml': 'id: thinker\nmodules: [{ id: main, module: thinker }]',
   'tools/note.ts': `import { defineTool, Type } from 'agent-host'
 const state = (globalThis.noted ??= { count: 0 })
@@ -32,6 +45,8 @@ export default defineModule({ name: 'Script', provides: [LLM], create: () => ({
       if (last.content.includes('note')) yield called('n1', 'note', {})
       if (last.content.includes('both')) yield called('w2', 'weather', { city: 'Rome' })
       return yield { type: 'finish', reason: 'tool_calls' }
+    } else if (last.role === 'tool' && results.length === 1 && messages.some(({ content }) => content.includes('again'))) {
+      yield called('n1', 'note', {})
     } else yield { type: 'text', text: 'I know ' + results.join(' ') }
     yield { type: 'usage', usage: { inputTokens: 3, outputTokens: 2 } }
     yield { type: 'finish', reason: 'stop' }
@@ -116,6 +131,36 @@ describe('responses with the tools of a client', () => {
     const ended = await create('', helper([output('w1', 'rain')], { previous_response_id: waiting.id }))
     expect(textOf(ended)).to.include('w1=rain').and.include('n1=noted')
     expect(noted()).to.equal(before + 1)
+  })
+
+  it('run their own calls of the same step once also where nothing is stored', async () => {
+    const { create } = await make()
+    const before = noted()
+    const more = { store: false, include: ['agent.tool_calls'] }
+    const user = { ...USER, content: 'weather and note, again if need be' }
+    const waiting = await create('', helper([user], more))
+    expect(waiting.output.map(({ type }: Json) => type)).to.deep.equal(['message', 'function_call'])
+    expect(noted()).to.equal(before)
+    const second = await create('', helper([user, ...waiting.output, output('w1', 'rain')], more))
+    expect(second.output.map(({ type }: Json) => type)).to.deep.equal(['mcp_call', 'message'])
+    expect(textOf(second)).to.equal('I know w1=rain n1=noted')
+    expect(noted()).to.equal(before + 1)
+    // The call and its result stand in the output, which the client sends again.
+    const history = [user, ...waiting.output, output('w1', 'rain'), ...second.output, { role: 'user', content: 'And?' }]
+    expect(textOf(await create('', helper(history, more)))).to.equal('I know w1=rain n1=noted')
+    expect(noted()).to.equal(before + 1)
+  })
+
+  it('are refused before a stream begins when one has the name of an own tool', async () => {
+    const { inject } = await make()
+    const tools = [{ ...WEATHER, name: 'note' }]
+    for (const model of ['helper', 'late']) {
+      for (const store of [true, false]) {
+        const refused = await inject('POST', '', helper([USER], { model, store, tools, stream: true }))
+        const detail = `tools: agent '${model}' has a tool 'note' of its own. Rename yours.`
+        expect([refused.statusCode, refused.json()]).to.deep.equal([400, { detail }])
+      }
+    }
   })
 
   it('go on waiting for what has no output yet', async () => {

@@ -6,11 +6,14 @@ import { eventToContent } from './event-to-content.ts'
 /** The events of one streamed completion. What they share is put together once. */
 export class ChunkWriter {
   readonly #head: string
+  readonly #textHead: string
   #calls = 0
 
   constructor({ id, created, model }: Completion) {
     const shared = `{"id":"${id}","object":"chat.completion.chunk","created":${created},"model":${JSON.stringify(model)}`
-    this.#head = `data: ${shared},"choices":[`
+    // Joined into flat strings: every chunk would have to be put together from their pieces otherwise.
+    this.#head = ['data: ', shared, ',"choices":['].join('')
+    this.#textHead = [this.#head, '{"index":0,"delta":{"content":'].join('')
   }
 
   /** The first chunk: openai's stream helper throws when it does not tell the role. */
@@ -20,6 +23,7 @@ export class ChunkWriter {
 
   /** The chunk of an event; empty for what is no part of the answer. */
   write(event: RunEvent): string {
+    if (event.type === 'text') return this.text(event.text)
     if (event.type === 'reasoning') return this.#delta(`"reasoning_content":${JSON.stringify(event.text)}`)
     if (event.type === 'pending' && isClientCall(event.pending)) return this.#call(event.pending)
     const text = eventToContent(event)
@@ -27,7 +31,7 @@ export class ChunkWriter {
   }
 
   text(text: string): string {
-    return this.#delta(`"content":${JSON.stringify(text)}`)
+    return this.#textHead + JSON.stringify(text) + DELTA_TAIL
   }
 
   /** @param includeUsage whether the client asked for the usage, which is a chunk of its own */
@@ -49,8 +53,9 @@ export class ChunkWriter {
   }
 
   #delta(fields: string): string {
-    return `${this.#head}{"index":0,"delta":{${fields}},"finish_reason":null}]}\n\n`
+    return `${this.#head}{"index":0,"delta":{${fields}${DELTA_TAIL}`
   }
 }
 
+const DELTA_TAIL = '},"finish_reason":null}]}\n\n'
 const DONE = 'data: [DONE]\n\n'

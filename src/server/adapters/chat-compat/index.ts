@@ -1,5 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { deferred, settlesWithin } from '../../../async.ts'
 import { HostError } from '../../../errors.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { RunHandle, Turn } from '../../../run/turn.ts'
@@ -92,19 +93,27 @@ export class ChatCompatApiAdapter implements Adapter {
 
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
     let stream: EventStream | undefined
+    let early = ''
+    const begun = deferred()
     const turn = this.#toTurn(body, (event) => {
+      if (event.type !== 'end') begun.resolve()
       const chunk = chunks.write(event)
-      if (chunk !== '') return stream?.send(chunk)
+      if (chunk === '') return
+      if (stream) return stream.send(chunk)
+      early += chunk
     })
     // Started first: a run that is refused is still answered with its own status.
     const handle = startTurn(reply, this.#host, body.model, turn)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
+    const keepAliveMs = this.#options.streamingTimeout * 1000
+    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
+    if (turn.clientTools) await settlesWithin(Promise.race([begun.promise, handle.result]), keepAliveMs)
     return streamAnswer(request, reply, this.#streams, {
       keepAlive: () => chunks.text(''),
-      keepAliveMs: this.#options.streamingTimeout * 1000,
+      keepAliveMs,
       send: async (opened) => {
         stream = opened
-        stream.send(chunks.start())
+        stream.send(chunks.start() + early)
         const result = await handle.result
         stream.end(chunks.end(result, body.stream_options?.include_usage ?? false))
       },

@@ -163,6 +163,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
       if (!survivesDisconnect(run)) void run.cancel(message).catch(() => {})
     })
     await run.stored
+    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
+    if (run.facts.tools.length > 0) await run.begins(this.#options.options.streamingTimeout * 1000)
     return this.#sendSteps(log, 0, request, reply)
   }
 

@@ -24,7 +24,12 @@ export function toRequestOptions(body: CreateRequest, tools: readonly ToolDefini
     parallelToolCalls: tools.length > 0 ? body.parallel_tool_calls : undefined,
     responseSchema: toResponseSchema(body.text?.format),
   }
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => (value ?? undefined) !== undefined))
+  const given: Record<string, unknown> = {}
+  for (const name in options) {
+    const value = options[name as keyof ModelOptions] ?? undefined
+    if (value !== undefined) given[name] = value
+  }
+  return given
 }
 
 /** Returns the functions of a request, which its client runs itself. Tools of other types are ignored. */

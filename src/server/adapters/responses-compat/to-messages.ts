@@ -66,6 +66,7 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
  * @param takes media types, such as `image/*`
  */
 export function withoutUnseen(messages: readonly Message[], takes: readonly string[]): readonly Message[] {
+  if (!messages.some((message) => message.role === 'user' && message.attachments)) return messages
   const isTaken = ({ mediaType }: Attachment) =>
     takes.some((type) => type === '*/*' || type === mediaType || type === `${mediaType.split('/')[0]}/*`)
   const handled = messages.findLast(({ role }) => role === 'user')
