@@ -8,8 +8,6 @@ import type { Capabilities } from './turn.ts'
 export class AgentCapabilities implements Capabilities {
   readonly attachments: readonly string[]
   readonly takesClientTools: boolean
-
-  /** True when one of its models takes an effort to reason with, and may tell its reasoning. */
   readonly reasons: boolean
 
   constructor({ attachments, takesClientTools, reasons }: Omit<AgentCapabilities, 'check' | 'takes'>) {

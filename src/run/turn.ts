@@ -111,6 +111,8 @@ export interface Capabilities {
   readonly attachments: readonly string[]
   /** True when it passes the tools of a client to its model. */
   readonly takesClientTools: boolean
+  /** True when one of its models takes an effort to reason with, and may tell its reasoning. */
+  readonly reasons: boolean
   /** Tells whether attachments of a media type are among them. */
   takes(mediaType: string): boolean
 }
