@@ -9,6 +9,8 @@ const server = await buildServer({
   projectDir: projectDir || fileURLToPath(new URL('../project', import.meta.url)),
   adapters: (adapters || ALL).split(','),
   port: 0,
+  // For pictures.
+  bodyLimit: 32 * 1024 * 1024,
   debug: debug === 'debug',
   logLevel: 'warn',
 })
