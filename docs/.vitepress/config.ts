@@ -50,6 +50,25 @@ export default defineConfig({
         ],
       },
       {
+        text: 'Clients',
+        collapsed: true,
+        items: [
+          page('Overview', 'clients/'),
+          page('OpenAI SDKs', 'clients/openai'),
+          page('AI SDK', 'clients/ai-sdk'),
+          page('LangChain', 'clients/langchain'),
+          page('OpenAI Agents SDK', 'clients/openai-agents'),
+          page('Pydantic AI', 'clients/pydantic-ai'),
+          page('LiteLLM', 'clients/litellm'),
+          page('Codex CLI', 'clients/codex'),
+          page('aider', 'clients/aider'),
+          page('llm', 'clients/llm'),
+          page('Continue', 'clients/continue'),
+          page('Open WebUI', 'clients/open-webui'),
+          page('MCP clients', 'clients/mcp'),
+        ],
+      },
+      {
         text: 'Reference',
         items: [
           page('Command line', 'cli'),
