@@ -14,6 +14,7 @@ export type { JsonObjectSchema, ToolAnnotations, ToolMetadata } from './definiti
 export type { Environment } from './definition/interpolate.ts'
 export { AgentError, type Position, type Problem } from './definition/problem.ts'
 export type { Scope } from './definition/scope.ts'
+export type { ResumeOptions, WaitingRun } from './durable/waiting-runs.ts'
 export { ERROR_CODES, type ErrorCode, HostError, type HostErrorOptions, messageOf } from './errors.ts'
 export {
   AgentHost,

@@ -37,6 +37,8 @@ export default defineModule({
     const added: Message[] = []
     let question: Message | undefined
     let answer = ''
+    /** Text of the turn that the last stored one holds: the run before said it, and then waited. */
+    let storedPart = ''
 
     /** The run tells whose conversation it is: once in a run, because it is the same for all of it. */
     function open(run: Run | undefined): TurnFile | undefined {
@@ -54,7 +56,16 @@ export default defineModule({
         // A client that brings the conversation along does not need it twice. Calls and results of this turn are none.
         const asked = messages.findLastIndex(({ role }) => role === 'user')
         const isNew = messages.findIndex(({ role }) => role === 'user' || role === 'assistant') === asked
-        kept ??= isNew ? latest((await open(run)?.read()) ?? [], max_messages) : []
+        if (!kept) {
+          const turns = isNew ? ((await open(run)?.read()) ?? []) : []
+          const said = textOf(messages.slice(asked + 1))
+          const [first, last] = turns.at(-1) ?? []
+          if (said !== '' && first?.content === question?.content && last?.content === said) {
+            storedPart = said
+            turns.pop()
+          }
+          kept = latest(turns.flat(), max_messages)
+        }
         open(run)
         const first = messages.findIndex(({ role }) => role !== 'system')
         return first === -1 ? [...messages, ...kept] : messages.toSpliced(first, 0, ...kept)
@@ -87,11 +98,17 @@ export default defineModule({
         }
         if (!file || answer === '') return
         const asked = question ? [question] : []
-        await file.append([...asked, ...added, { role: 'assistant', content: answer }])
+        const content = storedPart + answer
+        await file.append([...asked, ...added, { role: 'assistant', content }], storedPart !== '')
       },
     }
   },
 })
+
+/** Text that an agent said before it waited for the results in between. */
+function textOf(messages: readonly Message[]): string {
+  return messages.map(({ role, content }) => (role === 'assistant' ? content : '')).join('')
+}
 
 /** Of the user too: who guesses the id of another's conversation does not get it. */
 function keyOf({ user, metadata }: Run, metadataKey: string, byUser: boolean): string | undefined {

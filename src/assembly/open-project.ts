@@ -1,11 +1,17 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import type { Problem } from '../definition/problem.ts'
+import { type ResumeOptions, type WaitingRun, WaitingRuns } from '../durable/waiting-runs.ts'
 import { AgentFolder } from '../host/agent-folder.ts'
-import { AgentHost } from '../host/host.ts'
+import { AgentHost, type RunOptions } from '../host/host.ts'
 import type { FileChange } from '../host/load-history.ts'
 import { watchAgents } from '../host/watch-agents.ts'
 import type { Log } from '../protocols/log.ts'
+import type { Message } from '../protocols/message.ts'
+import type { PendingAnswer } from '../run/pending-call.ts'
+import type { RunResult } from '../run/turn.ts'
+import { openStore } from '../store/open-store.ts'
+import type { RecordStore } from '../store/record-store.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
@@ -18,6 +24,10 @@ export interface ProjectOptions {
   readonly projectDir: string
   /** Absolute. */
   readonly agentDir: string
+  /** Absolute: folder of the embedded store. */
+  readonly responsesDir: string
+  /** Store of what outlives a request: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
+  readonly store: string
   /** Traces every call into `debug/`. */
   readonly debug: boolean
   /** Maximum size of an agent's trace files in MiB; the oldest are deleted. */
@@ -48,6 +58,22 @@ export interface OpenedProject {
   readonly log: Log
   /** Problems of the agent files in their current state, in the order of their paths. */
   problems(): readonly Problem[]
+  /**
+   * Runs one turn of an agent to its end, as `host.run`. A run that ends `waiting` is stored before this returns; any process that
+   * opens the project can resume it.
+   */
+  run(name: string, input: string | readonly Message[], options?: RunOptions): Promise<RunResult>
+  /**
+   * Goes on with a run that waits. Of several callers one does; calls without an answer go on waiting, as a new run.
+   *
+   * @throws HostError `RUN_NOT_WAITING` when it does not wait, or was resumed before; `REQUEST_INVALID` for an answer that does not
+   *   fit; and as `host.run`
+   */
+  resume(runId: string, answers: readonly PendingAnswer[], options?: ResumeOptions): Promise<RunResult>
+  /** Calls `listener` with each run of {@link OpenedProject.run} that begins to wait. Returns a function that ends it. */
+  onWaiting(listener: (waiting: WaitingRun) => void): () => void
+  /** Returns the runs that wait, those of other processes included. */
+  listWaiting(): Promise<WaitingRun[]>
   /**
    * Picks up edits of agent files and project code live, until the project is closed.
    *
@@ -85,11 +111,17 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
-    return new AssembledProject({ host, agents, traces, redact, log }, options, cleanup)
+    const waiting = new WaitingRuns({ host, log, openRecords: () => openRecords(options, log) })
+    cleanup.add(() => waiting.close())
+    return new AssembledProject({ host, agents, traces, redact, log }, options, cleanup, waiting)
   } catch (error) {
     await cleanup.run()
     throw error
   }
+}
+
+function openRecords({ store, responsesDir: dir, projectDir }: ProjectOptions, log: Log): Promise<RecordStore> {
+  return openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
 }
 
 async function openTraces(
@@ -115,12 +147,14 @@ export class AssembledProject implements OpenedProject {
   readonly log: Log
   readonly #drainTimeoutMs: number
   readonly #cleanup: CleanupStack
+  readonly #waiting: WaitingRuns
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
     { host, agents, traces, redact, log }: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log'>,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
+    waiting: WaitingRuns,
   ) {
     this.host = host
     this.agents = agents
@@ -129,6 +163,23 @@ export class AssembledProject implements OpenedProject {
     this.log = log
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup
+    this.#waiting = waiting
+  }
+
+  run(name: string, input: string | readonly Message[], options?: RunOptions): Promise<RunResult> {
+    return this.#waiting.run(name, input, options)
+  }
+
+  resume(runId: string, answers: readonly PendingAnswer[], options?: ResumeOptions): Promise<RunResult> {
+    return this.#waiting.resume(runId, answers, options)
+  }
+
+  onWaiting(listener: (waiting: WaitingRun) => void): () => void {
+    return this.#waiting.onWaiting(listener)
+  }
+
+  listWaiting(): Promise<WaitingRun[]> {
+    return this.#waiting.list()
   }
 
   problems(): readonly Problem[] {

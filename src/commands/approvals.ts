@@ -1,4 +1,5 @@
-import { ApprovalsClient, type ApprovalView, serverFlags } from './approvals/approvals-client.ts'
+import type { ApprovalView } from '../server/adapters/responses-compat/approval-view.ts'
+import { ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { BaseCommand } from './base-command.ts'
 
 export default class Approvals extends BaseCommand {

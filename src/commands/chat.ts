@@ -69,15 +69,19 @@ export default class Chat extends BaseCommand {
 
   async #askOnce(backend: Backend, agent: string, question: string, isJson: boolean): Promise<void> {
     const isShown = process.stderr.isTTY && !isJson
-    const answer = await backend.ask(agent, [{ role: 'user', content: question }], {
+    const answer = await backend.open(agent).ask(question, {
       signal: new AbortController().signal,
       onText: (said) => void (isJson || process.stdout.write(said)),
       onCall: (name, args) => isShown && this.logToStderr(`→ ${name}(${JSON.stringify(args) ?? ''})`),
       onCallEnd: () => {},
     })
-    if (!isJson) return this.log('')
-    const { text: said, runId, toolCalls } = answer
-    this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls }, null, 2))
+    const { text: said, runId, toolCalls, waitsFor } = answer
+    if (isJson) {
+      const waiting = waitsFor.length > 0 ? { waits_for: waitsFor } : {}
+      return this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting }, null, 2))
+    }
+    this.log('')
+    for (const { name } of waitsFor) this.logToStderr(`${agent} waits for a decision about ${name}.`)
   }
 }
 

@@ -78,6 +78,11 @@ export function approvalId(runId: string, index: number): string {
   return `mcpr_${runId.slice(runId.indexOf('_') + 1)}-${String(index).padStart(3, '0')}`
 }
 
+/** Id of the run that an approval belongs to; `prefix` is that of such runs. */
+export function runIdOf(approval: string, prefix: string): string {
+  return prefix + approval.slice('mcpr_'.length, approval.lastIndexOf('-'))
+}
+
 /** Changes that open the approvals of a run, to be stored together with its end. Client tools need none. */
 export function openApprovals({ runId, agent, pending, createdAt, ttl }: WaitingRun): Change[] {
   const expiresAt = ttl === undefined ? null : createdAt + Math.ceil(ttl)
@@ -151,7 +156,7 @@ export class Approvals {
     const whole = { ...answer, callId: pending.callId } as PendingAnswer
     const problem = findAnswerProblem(pending, whole)
     if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
-    const decision = { answer: bind(whole, pending), by, at: nowSeconds() }
+    const decision = { answer: bindAnswer(whole, pending), by, at: nowSeconds() }
     const decided = await this.#close(approval, { status: statusOf(whole), decision }, [
       [DECIDED + approval.runId, JSON.stringify(null)],
     ])
@@ -240,8 +245,11 @@ function isExpired(expiresAt: number | null): boolean {
   return expiresAt !== null && expiresAt <= nowSeconds()
 }
 
-/** A decision holds for the exact call; later questions of one call take the earlier answers along. */
-function bind(answer: PendingAnswer, { digest, earlierAnswers = [], arguments: args }: PendingCall): PendingAnswer {
+/** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
+export function bindAnswer(
+  answer: PendingAnswer,
+  { digest, earlierAnswers = [], arguments: args }: PendingCall,
+): PendingAnswer {
   if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers], arguments: args }
   return answer.kind === 'approval' && digest !== undefined ? { ...answer, digest } : answer
 }

@@ -109,7 +109,7 @@ async function executeApproved(tools: Tools, name: string, args: Arguments, run:
   if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
   const { state } = run
   const callId = run.toolCallId as string
-  const answer = state.answerTo(callId)
+  const answer = state.takeAnswer(callId)
   const digest = digestOf(name, args, state.agentVersion)
   const isDecided =
     answer?.kind === 'question' ||

@@ -33,6 +33,7 @@ export class RunState {
   #pending: PendingCall[] | undefined
   #refusal: HostError | undefined
   #asked: Map<string, number> | undefined
+  #taken: Set<string> | undefined
   #openStreams: Set<() => void> | undefined
 
   constructor(agentVersion: string, turn: Pick<Turn, 'clientTools' | 'isTrailLost' | 'onEvent' | 'answers'>) {
@@ -182,6 +183,14 @@ export class RunState {
 
   answerTo(callId: string): PendingAnswer | undefined {
     return this.#answers.find((answer) => answer.callId === callId)
+  }
+
+  /** Takes the answer to a call for its execution: once, also where a model repeats the id of a call. */
+  takeAnswer(callId: string): PendingAnswer | undefined {
+    this.#taken ??= new Set()
+    if (this.#taken.has(callId)) return undefined
+    this.#taken.add(callId)
+    return this.answerTo(callId)
   }
 
   /** Number of the next question of a tool call, from 0. */

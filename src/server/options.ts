@@ -17,10 +17,6 @@ export interface ServerOptions extends ProjectOptions {
   readonly compatApiKey?: string | undefined
   readonly mcpApiKey?: string | undefined
   readonly responsesApiKey?: string | undefined
-  /** Absolute. */
-  readonly responsesDir: string
-  /** Store of the responses: `sqlite`, in their folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
-  readonly store: string
   /** Days after which stored responses are removed; undefined keeps them. */
   readonly retentionDays?: number | undefined
   /** Seconds. */

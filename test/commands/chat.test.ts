@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { execa } from 'execa'
 import { MarkdownStream } from '../../src/commands/chat/markdown-stream.ts'
 import { killRunning, RUN, runCli, startCli } from '../support/run-cli.ts'
+import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
@@ -22,7 +23,21 @@ export default defineModule({ name: 'Count', description: 'Counts', provides: [T
   uses: { history: ConversationHistory, response: Response },
   create: ({ history, response }) => ({ async handleText() { await response.respondText('messages: ' + (await history.getHistory()).length) } }) })
 `
+const SHOP = {
+  ...SHOP_MODULES,
+  'agents/shop.yml': shopAgent(
+    'shop',
+    '{ name: pay, arguments: { amount: 40 } }, { name: size, arguments: { amount: 0 } }',
+  ),
+}
 const FILES = { 'agents/helper.yml': HELPER, 'tools/sum.ts': SUM }
+
+/** Starts a server with the chat and responses adapters; gives its address. */
+async function serve(dir: string): Promise<string> {
+  const args = ['serve', '--port', '0', '--adapter', 'ChatCompatApiAdapter,ResponsesCompatApiAdapter']
+  const server = startCli(args, { cwd: dir })
+  return (await server.printed(/listening at (http:\S+)"/))[1] as string
+}
 
 describe('chat', () => {
   afterEach(killRunning)
@@ -60,6 +75,13 @@ describe('chat', () => {
     expect([exitCode, stderr]).deep.equal([1, `Error: ${url} answered 401: Missing Authorization header\n`])
   })
 
+  it('shows the tool calls of a server with the responses adapter, and keeps the conversation there', async () => {
+    const { dir } = await makeProject(FILES)
+    const chat = ['chat', 'helper', '--url', await serve(dir), '--json', '--once', 'What is the sum of 2 and 3?']
+    const { tool_calls: calls } = JSON.parse((await runCli(chat, { cwd: dir })).stdout)
+    expect(calls).deep.equal([{ name: 'sum', arguments: { a: 2, b: 3 }, result: '5' }])
+  })
+
   it('says what to do when the server is not there, the agent unknown, or not named', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
     const fail = async (...args: string[]) => (await runCli(['chat', '--once', 'x', ...args], { cwd: dir })).stderr
@@ -85,7 +107,10 @@ describe('chat on a terminal', () => {
   before(function () {
     needsTerminal(this)
   })
-  afterEach(closeTerminals)
+  afterEach(() => {
+    closeTerminals()
+    killRunning()
+  })
 
   it('streams answers, shows tool calls, keeps the conversation until /new, and leaves with /exit', async () => {
     const count = 'id: count\ndescription: Counts\nmodules:\n  - { id: count, module: count }\n'
@@ -115,6 +140,30 @@ describe('chat on a terminal', () => {
     terminal.type(`/exit${KEYS.enter}`)
     expect(await terminal.ended).equal(0)
   }).timeout(60_000)
+
+  for (const place of ['in this process', 'on a server']) {
+    it(`asks for decisions and answers inline, ${place}`, async () => {
+      const { dir, read } = await makeProject(SHOP)
+      const url = place === 'on a server' ? ['--url', await serve(dir)] : []
+      const terminal = openTerminal(['chat', 'shop', ...url], { cwd: dir })
+      await terminal.shows(/shop> /)
+      terminal.type(`please${KEYS.enter}`)
+      await terminal.shows(/May it call pay\(\{"amount":40\}\)\? \[a\]pprove, \[r\]eject, \[e\]dit: /)
+      terminal.type(`e${KEYS.enter}`)
+      await terminal.shows(/Arguments as JSON, such as \{"amount":40\}: /)
+      terminal.type(`{"amount": "lots"}${KEYS.enter}`)
+      await terminal.shows(/Which size\? /)
+      terminal.type(`7${KEYS.enter}`)
+      await terminal.shows(/Error: .*amount must be number[\s\S]*\[e\]dit: /)
+      terminal.type(`e${KEYS.enter}`)
+      await terminal.shows(/such as/)
+      terminal.type(`{"amount": 4}${KEYS.enter}`)
+      await terminal.shows(/Which size\? /)
+      terminal.type(`7${KEYS.enter}`)
+      await terminal.shows(/→ pay\([\s\S]*Results: [\s\S]*pay 4, size 7\n\nshop> /)
+      expect(await read('paid.txt')).equal('pay 4\nsize 7\n')
+    }).timeout(60_000)
+  }
 
   it('Ctrl-C stops an answer, and leaves at the prompt', async () => {
     const slow =

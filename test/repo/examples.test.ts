@@ -3,8 +3,26 @@ import { AgentHost, buildServer } from 'agent-host'
 import { expect } from 'chai'
 import { AgentFolder } from '../../src/host/agent-folder.ts'
 import { silentLog } from '../../src/protocols/log.ts'
+import { runNode } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
+
+describe('examples/waiting-runs', () => {
+  it('has a program that asks and ends, and another that decides', async () => {
+    const { dir } = await makeProject()
+    const run = (...args: string[]) =>
+      runNode(args.with(0, `${EXAMPLES}waiting-runs/${args[0]}`), { env: { RESPONSES_DIR: dir } })
+    const asked = await run('ask.js', 'Please refund 20 euros.')
+    expect(asked.stdout).to.match(/^[0-9a-f-]{36} waits for refund\(\{"euros":20\}\)\n$/)
+    expect(await run('decide.js', 'approve')).to.deep.equal({
+      exitCode: 0,
+      stdout: 'refund says: Refunded 20 euros.\n',
+      stderr: '',
+    })
+    expect((await run('decide.js')).stdout).to.equal('')
+  })
+})
 
 describe('examples/agents-calling-agents', () => {
   it('has an agent that asks the agent of another server', async () => {

@@ -97,6 +97,13 @@ for (const observed of [false, true]) {
     const answer = (trail: readonly Message[], answers: PendingAnswer[], ...replies: LLMPart[][]) =>
       host.run('a', trail, { answers, overrides: model(...replies) })
 
+    it('uses a decision once, though the model repeats the id of the call', async () => {
+      const waiting = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
+      const approve = { callId: 'c1', kind: 'approval', decision: 'approve' } as const
+      const again = await answer(waiting.trail, [approve], calls(PAY), says('Paid.'))
+      expect([again.status, executed()]).to.deep.equal(['waiting', ['pay{"amount":40}']])
+    })
+
     it('waits for the tool of a client, and goes on with its output', async () => {
       const events: RunEvent[] = []
       const weather = call('w1', 'weather', { city: 'Lima' })

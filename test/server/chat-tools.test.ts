@@ -106,7 +106,11 @@ describe('tools of a chat client', () => {
     const [choice] = (await post(chat('tools', 'pay x'))).json().choices
     expect(choice).to.deep.equal({
       index: 0,
-      message: { role: 'assistant', content: '\n\nWaiting for approval of pay {"city":"x"} (call_1_0).\n' },
+      message: {
+        role: 'assistant',
+        content:
+          '\n\nWaiting for approval of pay {"city":"x"} (call_1_0). Chat completions take no decisions: ask through the responses API, MCP or agent-host chat.\n',
+      },
       finish_reason: 'stop',
     })
   })

@@ -56,6 +56,8 @@ export class DebugUi {
   server!: BuiltServer
   /** Where pages look for it; a test may put something in between. */
   url = ''
+  /** Complaints of the page that the test brings about. */
+  readonly expected: RegExp[] = []
   #browser: Browser | undefined
   #pages: WatchedPage[] = []
 
@@ -78,7 +80,9 @@ export class DebugUi {
       const complaints = ui.#pages.splice(0).flatMap((watched) => watched.complaints)
       for (const context of ui.#browser?.contexts() ?? []) await context.close()
       await ui.server?.close()
-      if (this.currentTest?.state !== 'failed') expect(complaints).deep.equal([])
+      const expected = ui.expected.splice(0)
+      const others = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)))
+      if (this.currentTest?.state !== 'failed') expect(others).deep.equal([])
     })
     return ui
   }

@@ -15,19 +15,26 @@ export class TurnFile {
     this.#path = join(dir, `${createHash('sha256').update(key).digest('hex')}.jsonl`)
   }
 
-  /** Oldest first. */
-  async read(): Promise<Message[]> {
+  /** Turns, oldest first. */
+  async read(): Promise<Message[][]> {
     const text = await readFile(this.#path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return ''
       throw error
     })
-    return text.split('\n').flatMap(readTurn)
+    const turns: Message[][] = []
+    for (const { messages, replaces } of text.split('\n').flatMap(readTurn)) {
+      if (replaces) turns.pop()
+      turns.push(messages)
+    }
+    return turns
   }
 
-  async append(turn: readonly Message[]): Promise<void> {
+  /** @param replaces true for a turn that takes the place of the one before it, of which it is the rest */
+  async append(turn: readonly Message[], replaces: boolean): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true })
+    const line = replaces ? { replaces, messages: turn } : turn
     // The line break before ends what a full disk may have cut off.
-    await appendFile(this.#path, `\n${JSON.stringify(turn, writeBytes)}\n`, { flush: true })
+    await appendFile(this.#path, `\n${JSON.stringify(line, writeBytes)}\n`, { flush: true })
   }
 
   async remove(): Promise<void> {
@@ -44,9 +51,11 @@ interface StoredAttachment extends Omit<Attachment, 'data'> {
   readonly data: string | { readonly base64: string }
 }
 
-function readTurn(line: string): Message[] {
+function readTurn(line: string): { messages: Message[]; replaces: boolean }[] {
   try {
-    return (JSON.parse(line) as StoredMessage[]).map(readMessage)
+    const turn = JSON.parse(line) as StoredMessage[] | { messages: StoredMessage[] }
+    const replaces = !Array.isArray(turn)
+    return [{ messages: (replaces ? turn.messages : turn).map(readMessage), replaces }]
   } catch {
     // Empty, or cut off: it was never a turn.
     return []

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import type { Log } from 'agent-host'
+import type { Log, Question } from 'agent-host'
 import { LineChild } from './line-child.ts'
 
 const WORKER = fileURLToPath(new URL('./python-worker.py', import.meta.url))
@@ -15,8 +15,22 @@ export interface PythonCall {
 
 interface Waiting {
   resolve(value: unknown): void
-  reject(error: Error): void
+  reject(error: unknown): void
+  readonly onQuestion: OnQuestion
 }
+
+/** Answers a question of a call; what it throws ends the call. */
+export type OnQuestion = (question: Question) => Promise<unknown>
+
+/** A line of the child. */
+interface Reply {
+  readonly id: number
+  readonly ok?: unknown
+  readonly error?: { readonly message: string; readonly trace?: string }
+  readonly question?: Question
+}
+
+const REFUSE: OnQuestion = () => Promise.reject(new Error('Only calls of tools can ask.'))
 
 /** A Python process that loads files and calls their functions. Requests and answers are lines of JSON. */
 export class PythonChild {
@@ -45,11 +59,11 @@ export class PythonChild {
     })
   }
 
-  ask(request: object): PythonCall {
+  ask(request: object, onQuestion = REFUSE): PythonCall {
     const id = ++this.#requests
     const result = new Promise<unknown>((resolve, reject) => {
       if (this.#lost) reject(this.#lost)
-      else this.#waiting.set(id, { resolve, reject })
+      else this.#waiting.set(id, { resolve, reject, onQuestion })
     })
     // Whoever does not wait any longer was told why.
     result.catch(() => {})
@@ -79,17 +93,28 @@ export class PythonChild {
   }
 
   #settle(line: string): void {
-    const { id, ok, error } = JSON.parse(line) as {
-      id: number
-      ok?: unknown
-      error?: { message: string; trace?: string }
-    }
+    const { id, ok, error, question } = JSON.parse(line) as Reply
     const waiting = this.#waiting.get(id)
+    if (question) return void this.#answer(id, question, waiting)
     this.#waiting.delete(id)
     if (error?.trace) this.#log.debug(error.trace)
     if (error) waiting?.reject(new Error(error.message))
     else waiting?.resolve(ok)
     this.#closeWhenIdle()
+  }
+
+  /** A call that gets no answer ends at its question. */
+  async #answer(id: number, question: Question, waiting: Waiting | undefined): Promise<void> {
+    try {
+      if (!waiting) throw new Error('Nobody waits for the call.')
+      const value = (await waiting.onQuestion(question)) ?? null
+      await this.#child.write(JSON.stringify({ id, op: 'answer', value }))
+    } catch (error) {
+      this.#waiting.delete(id)
+      waiting?.reject(error)
+      await this.#child.write(JSON.stringify({ id, op: 'answer' }))
+      this.#closeWhenIdle()
+    }
   }
 
   #lose(reason: string): void {

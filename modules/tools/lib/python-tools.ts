@@ -64,7 +64,7 @@ export class PythonTools {
 
   async #execute(file: string, tool: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     const child = await this.#child()
-    const call = child.ask({ op: 'call', file, tool, args })
+    const call = child.ask({ op: 'call', file, tool, args }, (question) => run.ask(question))
     try {
       const value = await withinTimeout(tool, call.result, this.#config.timeout, run.signal)
       return toToolResult(tool, value ?? undefined)

@@ -3,6 +3,8 @@
     {"id": 1, "op": "load", "file": "/project/tools/x.py"}   -> {"id": 1, "ok": {"tools": [...], "files": [...]}}
     {"id": 2, "op": "call", "file": ..., "tool": "name", "args": {...}} -> {"id": 2, "ok": value}
     anything that fails                                       -> {"id": 2, "error": {"message": ..., "trace": ...}}
+    a question of a call                                      -> {"id": 2, "question": {"message": ..., "schema": ...}}
+    its answer: {"id": 2, "op": "answer", "value": ...}; without a value the call ends there
 
 Ends when its input does. Needs Python 3.8 and nothing else.
 """
@@ -16,6 +18,7 @@ import importlib.util
 import inspect
 import json
 import os
+import queue
 import re
 import sys
 import threading
@@ -42,11 +45,14 @@ def answer(line):
 
 def handle(request):
     number = request["id"]
+    current.call = number
     try:
         value = load(request["file"]) if request["op"] == "load" else call(request)
         line = json.dumps({"id": number, "ok": value})
     except BaseException as error:  # SystemExit too: a tool that exits has failed, the others go on.
         line = json.dumps({"id": number, "error": {"message": describe(error), "trace": traceback.format_exc()}})
+    finally:
+        current.call = None
     answer(line)
 
 
@@ -68,7 +74,33 @@ def shorten(path):
     return os.path.relpath(os.path.realpath(path), project) if is_own(path) else path
 
 
-# Approvals
+# Approvals and questions
+
+
+class RunWaits(BaseException):
+    """Ends a call whose question nobody has answered yet. No `except Exception` of a tool catches it."""
+
+
+current = threading.local()
+questions = {}
+
+
+def ask(message, answer_type=str):
+    """Asks the person behind the request. Without an answer the call ends here, and the tool runs again when there is one.
+
+    `answer_type` is a type hint, as of a parameter, or a JSON Schema.
+    """
+    number = getattr(current, "call", None)
+    if number is None:
+        raise RuntimeError("ask was called outside of a tool call, or from a thread that the tool started")
+    schema = answer_type if isinstance(answer_type, dict) else schema_of(answer_type)
+    reply = questions[number] = queue.Queue(maxsize=1)
+    answer(json.dumps({"id": number, "question": {"message": message, "schema": schema}}))
+    given = reply.get()
+    del questions[number]
+    if "value" not in given:
+        raise RunWaits()
+    return given["value"] if isinstance(answer_type, dict) else convert(given["value"], answer_type, "answer")
 
 
 def needs_approval(function):
@@ -79,6 +111,7 @@ def needs_approval(function):
 
 helpers = types.ModuleType("agent_host")
 helpers.needs_approval = needs_approval
+helpers.ask = ask
 sys.modules["agent_host"] = helpers
 
 
@@ -340,6 +373,8 @@ def main():
         request = json.loads(line)
         if request["op"] == "load":
             handle(request)  # One after the other: imports are not made for more.
+        elif request["op"] == "answer":
+            questions[request["id"]].put(request)
         else:
             threading.Thread(target=handle, args=(request,), daemon=True).start()
     os._exit(0)  # Threads that are still at work have nobody to answer.

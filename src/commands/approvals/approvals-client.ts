@@ -1,21 +1,7 @@
 import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
+import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/approval-view.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
-
-/** Approval as the server shows it. */
-export interface ApprovalView {
-  readonly id: string
-  readonly kind: 'approval' | 'question'
-  readonly response_id: string
-  readonly agent: string
-  readonly name: string
-  readonly arguments: Readonly<Record<string, unknown>>
-  readonly message: string | null
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly status: string
-  readonly continued_by: string | null
-}
 
 /** Flags of the commands that ask a running server. */
 export const serverFlags = {
@@ -42,7 +28,7 @@ export class ApprovalsClient {
     return data
   }
 
-  async decide(id: string, decision: object): Promise<ApprovalView> {
+  async decide(id: string, decision: ApprovalDecision): Promise<ApprovalView> {
     const body = JSON.stringify(decision)
     return (await this.#request(`/${encodeURIComponent(id)}`, { method: 'POST', body })) as ApprovalView
   }

@@ -1,12 +1,14 @@
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
+import type { ApprovalDecision } from '../../server/adapters/responses-compat/approval-view.ts'
 import { BaseCommand } from '../base-command.ts'
 import { ApprovalsClient, serverFlags } from './approvals-client.ts'
 
 const id = Args.string({ description: 'Id, as `agent-host approvals` lists it', required: true })
 
 export class ApprovalsApprove extends BaseCommand {
-  static override description = 'Approves a call: it is executed as it was asked for, and the agent goes on.'
+  static override description =
+    'Approves a call. The server executes it with the arguments shown, and the agent goes on.'
   static override args = { id }
   static override flags = serverFlags
 
@@ -17,18 +19,23 @@ export class ApprovalsApprove extends BaseCommand {
 }
 
 export class ApprovalsReject extends BaseCommand {
-  static override description = 'Rejects a call: it is not executed, and the model is told.'
+  static override description = 'Rejects a call. It is not executed, and the model sees the reason.'
   static override args = { id }
   static override flags = { ...serverFlags, reason: Flags.string({ description: 'Reason, shown to the model' }) }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsReject)
-    this.log(await decide(flags, args.id, { decision: 'reject', reason: flags.reason }))
+    this.log(
+      await decide(flags, args.id, {
+        decision: 'reject',
+        ...(flags.reason === undefined ? {} : { reason: flags.reason }),
+      }),
+    )
   }
 }
 
 export class ApprovalsEdit extends BaseCommand {
-  static override description = 'Approves a call with other arguments, which must fit the schema of the tool.'
+  static override description = 'Approves a call with other arguments. They must fit the schema of the tool.'
   static override examples = [`<%= config.bin %> approvals edit mcpr_019a…-000 --arguments '{"amount": 4}'`]
   static override args = { id }
   static override flags = {
@@ -38,7 +45,7 @@ export class ApprovalsEdit extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsEdit)
-    const edited = readJson('--arguments', flags.arguments)
+    const edited = readArguments(flags.arguments)
     this.log(await decide(flags, args.id, { decision: 'edit', arguments: edited }))
   }
 }
@@ -58,13 +65,19 @@ export class ApprovalsAnswer extends BaseCommand {
 async function decide(
   flags: { url: string; 'api-key'?: string | undefined },
   approvalId: string,
-  decision: object,
+  decision: ApprovalDecision,
 ): Promise<string> {
   const { status, name, continued_by: next } = await new ApprovalsClient(flags).decide(approvalId, decision)
   const outcome = `${status[0]?.toUpperCase()}${status.slice(1)}: ${name}.`
   return next === null
     ? `${outcome} The agent goes on when everything else is decided.`
     : `${outcome} It goes on as ${next}.`
+}
+
+function readArguments(text: string): Readonly<Record<string, unknown>> {
+  const value = readJson('--arguments', text)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new HostError('OPTION_INVALID', '--arguments must be a JSON object.')
 }
 
 function readJson(flag: string, text: string): unknown {

@@ -1,21 +1,37 @@
 import type { Message } from '../../protocols/message.ts'
+import type { ApprovalDecision } from '../../server/adapters/responses-compat/approval-view.ts'
 
 /** Agents to talk to, in this process or behind an address. */
 export interface Backend {
   /** Ids and descriptions; entry points are agents of their own. */
   agents(): Promise<readonly ChatAgent[]>
-  /**
-   * Asks for the next answer of a conversation.
-   *
-   * @throws HostError, also when `signal` aborts
-   */
-  ask(agent: string, messages: readonly Message[], listener: AnswerListener): Promise<Answer>
+  /** Begins a conversation with an agent. */
+  open(agent: string): Conversation
   close(): Promise<void>
 }
 
 export interface ChatAgent {
   readonly id: string
   readonly description: string
+}
+
+/** Conversation with one agent. A turn that fails, is stopped or left undecided is no part of it. */
+export interface Conversation {
+  /** Texts of both sides so far, oldest first. */
+  readonly said: readonly Pick<Message, 'role' | 'content'>[]
+  /**
+   * Asks for the next answer.
+   *
+   * @throws HostError, also when `signal` aborts
+   */
+  ask(text: string, listener: AnswerListener): Promise<Answer>
+  /**
+   * Goes on with the last answer, which waits for a person.
+   *
+   * @param decisions one for each call that it waits for, in their order
+   * @throws HostError for a decision that does not fit; everything else then stays as it was
+   */
+  decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer>
 }
 
 export interface AnswerListener {
@@ -33,12 +49,20 @@ export interface ToolOutcome {
   readonly error?: string
 }
 
+/** Call that waits for a person. */
+export interface WaitingCall {
+  readonly kind: 'approval' | 'question'
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** The question, or the reason for asking. */
+  readonly message?: string | undefined
+  readonly schema?: Readonly<Record<string, unknown>> | undefined
+}
+
 export interface Answer {
   readonly text: string
   readonly runId?: string
   readonly toolCalls: readonly ToolOutcome[]
-  /** The conversation with the answer at its end. */
-  readonly messages: readonly Message[]
-  /** Tools that the run waits for: it needs an approval or an answer before it can go on. */
-  readonly waitsFor: readonly string[]
+  /** Calls that it waits for; empty for a whole answer. */
+  readonly waitsFor: readonly WaitingCall[]
 }

@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline/promises'
 import { didYouMean } from '../../definition/nearest-name.ts'
-import { messageOf } from '../../errors.ts'
-import type { Message } from '../../protocols/message.ts'
+import { HostError, messageOf } from '../../errors.ts'
 import { oneLine } from '../runs/format-run.ts'
-import type { AnswerListener, Backend, ToolOutcome } from './backend.ts'
+import { askDecisions } from './ask-decision.ts'
+import type { Answer, AnswerListener, Backend, ToolOutcome } from './backend.ts'
 import { MarkdownStream } from './markdown-stream.ts'
 
 const HELP = [
@@ -21,7 +21,7 @@ const MAX_CHARS = 160
 /** A conversation on a terminal, until the user leaves. Ctrl-C stops an answer; at the prompt it leaves. */
 export async function converse(backend: Backend, firstAgent: string): Promise<void> {
   let agent = firstAgent
-  let messages: readonly Message[] = []
+  let conversation = backend.open(agent)
   let answering: AbortController | undefined
   const terminal = createInterface({ input: process.stdin, output: process.stdout, historySize: 200 })
   terminal.on('SIGINT', () => {
@@ -31,20 +31,35 @@ export async function converse(backend: Backend, firstAgent: string): Promise<vo
   const print = (text: string) => console.log(text)
   const closed = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
 
-  async function answer(text: string): Promise<void> {
+  const ask = (prompt: string) => Promise.race([terminal.question(prompt).catch(() => undefined), closed])
+
+  /** Runs a part of an answer; undefined when it fails or is stopped, and `refused` when nothing was done of it. */
+  async function attempt(
+    work: (listener: AnswerListener) => Promise<Answer>,
+    refused?: Answer,
+  ): Promise<Answer | undefined> {
     answering = new AbortController()
     const { endLine, ...listener } = showAnswer(answering.signal)
     try {
-      const asked = [...messages, { role: 'user' as const, content: text }]
-      const { messages: all, waitsFor } = await backend.ask(agent, asked, listener)
+      const given = await work(listener)
       endLine()
-      if (waitsFor.length === 0) messages = all
-      else print(`${agent} waits for an approval or an answer: ${waitsFor.join(', ')}. Not part of this conversation.`)
+      return given
     } catch (error) {
       endLine()
       print(answering.signal.aborted ? `${DIM}Stopped.${RESET}` : `Error: ${messageOf(error)}`)
+      return error instanceof HostError && error.code === 'REQUEST_INVALID' ? refused : undefined
     } finally {
       answering = undefined
+    }
+  }
+
+  async function answer(text: string): Promise<void> {
+    let last = await attempt((listener) => conversation.ask(text, listener))
+    while (last && last.waitsFor.length > 0) {
+      const decisions = await askDecisions(last.waitsFor, ask)
+      if (!decisions) return
+      // A decision that does not fit is asked for again.
+      last = await attempt((listener) => conversation.decide(decisions, listener), last)
     }
   }
 
@@ -55,7 +70,7 @@ export async function converse(backend: Backend, firstAgent: string): Promise<vo
       for (const { id, description } of agents) print(`${id === agent ? '*' : ' '} ${id}  ${description}`)
     } else if (ids.includes(name)) {
       agent = name
-      messages = []
+      conversation = backend.open(agent)
       print(`Talking to ${name}, in a new conversation.`)
     } else {
       print([`There is no agent '${name}'.`, ...didYouMean(name, ids)].join(' '))
@@ -66,11 +81,11 @@ export async function converse(backend: Backend, firstAgent: string): Promise<vo
     const [command = '', name] = line.split(/\s+/)
     if (command === '/agents') return showAgents(name)
     if (command === '/new') {
-      messages = []
+      conversation = backend.open(agent)
       print('New conversation.')
     } else if (command === '/history') {
-      for (const { role, content } of messages.filter(isSaid)) print(`${role === 'user' ? 'you' : agent}: ${content}`)
-      if (messages.length === 0) print('Nothing was said yet.')
+      for (const { role, content } of conversation.said) print(`${role === 'user' ? 'you' : agent}: ${content}`)
+      if (conversation.said.length === 0) print('Nothing was said yet.')
     } else if (command === '/help') for (const each of HELP) print(each)
     else if (command === '/exit') terminal.close()
     else print([`There is no command ${command}.`, ...didYouMean(command, COMMANDS), 'See /help.'].join(' '))
@@ -78,7 +93,7 @@ export async function converse(backend: Backend, firstAgent: string): Promise<vo
 
   print(`Talking to ${agent}. /help shows the commands.`)
   for (;;) {
-    const line = await Promise.race([terminal.question(`\n${agent}> `).catch(() => undefined), closed])
+    const line = await ask(`\n${agent}> `)
     if (line === undefined) break
     const text = line.trim()
     if (text.startsWith('/')) await obey(text)
@@ -110,10 +125,6 @@ function showAnswer(signal: AbortSignal): AnswerListener & { endLine(): void } {
     },
     onCallEnd: (call) => write(`${DIM}${describeOutcome(call)}${RESET}\n`),
   }
-}
-
-function isSaid({ role, content }: Message): boolean {
-  return (role === 'user' || role === 'assistant') && content !== ''
 }
 
 function describeOutcome({ name, result, error }: ToolOutcome): string {

@@ -1,8 +1,12 @@
+import { bindAnswer } from '../../durable/approvals.ts'
 import { HostError } from '../../errors.ts'
-import type { ToolCall } from '../../protocols/message.ts'
+import type { AgentHost } from '../../host/host.ts'
+import type { Message, ToolCall } from '../../protocols/message.ts'
+import type { PendingAnswer, PendingCall } from '../../run/pending-call.ts'
 import type { RunEvent } from '../../run/run-event.ts'
+import type { ApprovalDecision } from '../../server/adapters/responses-compat/approval-view.ts'
 import { openAgents, stderrLog } from '../open-agents.ts'
-import type { AnswerListener, Backend, ToolOutcome } from './backend.ts'
+import type { Answer, AnswerListener, Backend, Conversation, ToolOutcome } from './backend.ts'
 
 /** The agents of this project, in this process. */
 export async function openLocal(agentDir: string): Promise<Backend> {
@@ -16,19 +20,62 @@ export async function openLocal(agentDir: string): Promise<Backend> {
           ...entryPoints.map((name) => ({ id: `${id}/${name}`, description: '' })),
         ])
     },
-    async ask(agent, messages, listener) {
-      const toolCalls: ToolOutcome[] = []
-      const onEvent = translate(listener, toolCalls)
-      try {
-        const result = await host.run(agent, messages, { onEvent, signal: listener.signal })
-        const { text, runId, trail, pending } = result
-        return { text, runId, toolCalls, messages: trail, waitsFor: pending.map(({ name }) => name) }
-      } catch (error) {
-        throw explain(error, agent)
-      }
-    },
+    open: (agent) => new LocalConversation(host, agent),
     close,
   }
+}
+
+class LocalConversation implements Conversation {
+  readonly #host: AgentHost
+  readonly #agent: string
+  #messages: readonly Message[] = []
+  /** Turn that waits. */
+  #waiting: { readonly trail: readonly Message[]; readonly pending: readonly PendingCall[] } | undefined
+
+  constructor(host: AgentHost, agent: string) {
+    this.#host = host
+    this.#agent = agent
+  }
+
+  get said(): readonly Message[] {
+    return this.#messages.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content !== '')
+  }
+
+  ask(text: string, listener: AnswerListener): Promise<Answer> {
+    return this.#run([...this.#messages, { role: 'user', content: text }], {}, listener)
+  }
+
+  decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer> {
+    const { trail = [], pending = [] } = this.#waiting ?? {}
+    const answers = pending.map((call, index) => toAnswer(decisions[index] as ApprovalDecision, call))
+    return this.#run(trail, { pending, answers }, listener)
+  }
+
+  async #run(
+    messages: readonly Message[],
+    decided: { pending?: readonly PendingCall[]; answers?: readonly PendingAnswer[] },
+    listener: AnswerListener,
+  ): Promise<Answer> {
+    const toolCalls: ToolOutcome[] = []
+    const onEvent = translate(listener, toolCalls)
+    try {
+      const result = await this.#host.run(this.#agent, messages, { ...decided, onEvent, signal: listener.signal })
+      const { text, runId, trail, pending } = result
+      if (pending.length === 0) this.#messages = trail
+      this.#waiting = { trail, pending }
+      return { text, runId, toolCalls, waitsFor: pending as Answer['waitsFor'] }
+    } catch (error) {
+      throw explain(error, this.#agent)
+    }
+  }
+}
+
+function toAnswer(decision: ApprovalDecision, call: PendingCall): PendingAnswer {
+  const { callId } = call
+  if (decision.decision === 'answer') {
+    return bindAnswer({ callId, kind: 'question', answers: [decision.answer] }, call)
+  }
+  return bindAnswer({ callId, kind: 'approval', ...decision }, call)
 }
 
 function translate(listener: AnswerListener, toolCalls: ToolOutcome[]) {

@@ -68,6 +68,22 @@ describe('conversation/persistent', () => {
     expect(await (await start())('three', 'ann')).to.equal('one|one|two|one|one|two|three')
   })
 
+  it('keeps a turn once whose run said something, waited, and went on', async () => {
+    const { ask, project, files } = await makeKeeper()
+    await ask('one', 'ann')
+    const [file] = await files()
+    const path = `conversations/keeper/kept/${file}`
+    // As the run that waited left it.
+    await appendFile(project.path(path), '\n[{"role":"user","content":"two"},{"role":"assistant","content":"Wait."}]\n')
+    const continued: Message[] = [
+      says('two'),
+      { role: 'assistant', content: 'Wait.', toolCalls: [{ id: 'c', name: 'look_up', arguments: {} }] },
+      { role: 'tool', content: 'found', toolCallId: 'c' },
+    ]
+    expect(await ask(continued, 'ann')).to.equal('one|one|two|Wait.|found')
+    expect(await ask('three', 'ann')).to.equal('one|one|two|Wait.one|one|two|Wait.|found|three')
+  })
+
   it('goes on with what is kept where a run goes on that has waited for its client', async () => {
     const { ask } = await makeKeeper()
     await ask('one', 'ann')
@@ -173,8 +189,8 @@ describe('conversation/persistent', () => {
       { mediaType: 'image/png', data: bytes, name: 'A' },
       { mediaType: 'image/png', data: url },
     ]
-    await file.append([{ role: 'user', content: 'see', attachments }])
-    expect(await file.read()).to.deep.equal([{ role: 'user', content: 'see', attachments }])
+    await file.append([{ role: 'user', content: 'see', attachments }], false)
+    expect(await file.read()).to.deep.equal([[{ role: 'user', content: 'see', attachments }]])
   })
 
   it('serves the chat API: the user of a request, and another window over the same file', async () => {

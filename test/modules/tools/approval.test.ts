@@ -11,7 +11,7 @@ export const look = defineTool({ description: 'Looks.', parameters: Type.Object(
 export const choose = defineTool({ description: 'Asks.', parameters: Type.Object({}),
   execute: async (_, run) => 'chose ' + await run.ask({ message: 'Which?', schema: { enum: ['a', 'b'] } }) })
 `
-const PY = `from agent_host import needs_approval
+const PY = `from agent_host import ask, needs_approval
 
 @needs_approval
 def wipe(disk: str) -> str:
@@ -21,6 +21,15 @@ def wipe(disk: str) -> str:
 def count(n: int) -> str:
     """Counts."""
     return str(n)
+
+async def order(name: str) -> str:
+    """Orders."""
+    try:
+        size = ask(f"Which size for {name}?", int)
+        color = ask("Which color?", {"enum": ["red", "blue"]})
+    except Exception:
+        return "caught"
+    return f"{name} {size + 1} {color}"
 `
 const LIMITS = `import { ApprovalPolicy, defineModule } from 'agent-host'
 export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create: () => ({
@@ -85,6 +94,30 @@ describe('approvals of tools', () => {
     expect(await calling(LOCAL, { approval: { wipe: 'never' } }, 'wipe', { disk: 'c' })).to.deep.equal(['wiped c'])
   })
 
+  it('tools/local: a tool in Python asks, and runs again with each answer', async () => {
+    const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY })
+    const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
+    try {
+      const replies = [{ tool_calls: [{ name: 'order', arguments: { name: 'hat' } }] }, 'done']
+      const llm = { id: 'llm', module: 'llm/mock', scope: 'agent', config: { replies } }
+      await host.register({ id: 'careful', modules: [llm, LOCAL, { id: 'loop', module: 'orchestrator/tool-loop' }] })
+      const first = await host.run('careful', 'go')
+      const asked = first.pending[0]
+      expect([asked?.message, asked?.schema]).to.deep.equal(['Which size for hat?', { type: 'integer' }])
+      const callId = asked?.callId ?? ''
+      const answer = (trail: typeof first.trail, pending: typeof first.pending, answers: unknown[]) =>
+        host.run('careful', trail, { pending, answers: [{ callId, kind: 'question', answers }] })
+      const second = await answer(first.trail, first.pending, [41])
+      expect(second.pending.map(({ message }) => message)).to.deep.equal(['Which color?'])
+      const ended = await answer(second.trail, second.pending, [41, 'red'])
+      expect(ended.trail.filter(({ role }) => role === 'tool').map(({ content }) => content)).to.deep.equal([
+        'hat 42 red',
+      ])
+    } finally {
+      await host.close(0)
+    }
+  })
+
   it('tools/local: a tool in TypeScript asks with run.ask', async () => {
     expect(await calling(LOCAL, {}, 'choose', {})).to.deep.equal(['question'])
   })
@@ -92,7 +125,8 @@ describe('approvals of tools', () => {
   for (const listens of [false, true]) {
     it(`a module decides each call, or denies it with a reason${listens ? ', with a listener' : ''}`, async () => {
       const approval = { look: 'never', '*': 'limits' }
-      const ask = (euros: number) => calling(LOCAL, { approval }, 'pay', { euros }, listens)
+      const config = { files: ['tools/a.ts'], approval }
+      const ask = (euros: number) => calling(LOCAL, config, 'pay', { euros }, listens)
       expect(await ask(20)).to.deep.equal(['paid 20'])
       expect(await ask(60)).to.deep.equal(['approval'])
       expect(await ask(200)).to.deep.equal(["The call of 'pay' is denied; it was not executed. Reason: Too much."])

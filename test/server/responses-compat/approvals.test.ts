@@ -1,52 +1,32 @@
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { createOpenAI } from '@ai-sdk/openai'
+import { Agent, hostedMcpTool, run, setTracingDisabled } from '@openai/agents-core'
+import { OpenAIResponsesModel } from '@openai/agents-openai'
+import { generateText, type ModelMessage } from 'ai'
 import { expect } from 'chai'
 import OpenAI from 'openai'
 import { eventually } from '../../support/eventually.ts'
 import { type Json, makeResponses } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
+import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
-const PAY = `import { defineModule, ToolProvider } from 'agent-host'
-import { appendFileSync } from 'node:fs'
-const parameters = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] }
-export default defineModule({ name: 'Pay', provides: [ToolProvider], create: (_, __, { projectDir }) => ({
-  listTools: () => ['pay', 'refund', 'size'].map((name) => ({ name, description: name, parameters })),
-  needsApproval: (name) => name !== 'size',
-  async executeTool(name, args, run) {
-    const amount = name === 'size' ? await run.ask({ message: 'Which size?', schema: { type: 'number' } }) : args.amount
-    appendFileSync(projectDir + '/paid.txt', name + ' ' + amount + '\\n')
-    return { text: name + ' ' + amount }
-  } }) })`
-const agent = (id: string, calls: string, more = '') => `id: ${id}
-${more}
-modules:
-  - { id: llm, module: llm/mock, config: { replies: [{ text: '', tool_calls: [${calls}] }, { text: Done. }] } }
-  - { id: tools, module: pay }
-  - { id: loop, module: last }`
-/** The model is asked for calls by a question, and for words by the result of a call. */
-const LAST = `import { ConversationHistory, defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
-export default defineModule({ name: 'Last', provides: [TextMessageHandler],
-  uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
-  create: ({ llm, tools, history, response }) => ({ async handleText(text, run) {
-    const messages = await history.getHistory()
-    const results = messages.filter(({ role }) => role === 'tool')
-    if (results.length > 0) return void (await response.respondText('Results: ' + results.map(({ content }) => content).join(', ')))
-    const calls = []
-    for await (const part of llm.generate({ messages }, run)) if (part.type === 'tool_call') calls.push(part.call)
-    for (const { id, name, arguments: args } of calls) await tools[0].executeTool(name, args, run.with({ toolCallId: id })).catch(() => {})
-  } }) })`
 const FILES = {
-  'modules/pay.ts': PAY,
-  'modules/last.ts': LAST,
-  'agents/shop.yml': agent('shop', '{ name: pay, arguments: { amount: 40 } }'),
-  'agents/both.yml': agent(
+  ...SHOP_MODULES,
+  'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+  'agents/both.yml': shopAgent(
     'both',
     '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
   ),
-  'agents/clerk.yml': agent('clerk', '{ name: size, arguments: { amount: 0 } }'),
-  'agents/hasty.yml': agent('hasty', '{ name: pay, arguments: { amount: 9 } }', 'approval_ttl: 1'),
+  'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'),
+  'agents/guarded.yml': `id: guarded
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [You get a refund.] } }
+  - { id: loop, module: orchestrator/tool-loop }
+  - { id: rail, module: guard/output, config: { action: ask, patterns: [refund] } }`,
+  'agents/hasty.yml': shopAgent('hasty', '{ name: pay, arguments: { amount: 9 } }', 'approval_ttl: 1'),
 }
 
 describe('approvals', () => {
@@ -67,7 +47,9 @@ describe('approvals', () => {
       await eventually(async () => expect((await request('GET', `/responses/${id}`)).body.status).to.equal('completed'))
       return (await request('GET', `/responses/${id}`)).body
     }
-    return { request, create, inbox, decide, paid, ended, listen }
+    const stream = async (payload: object) =>
+      (await app.inject({ method: 'POST', url: '/compat/responses', payload: { ...payload, stream: true } })).body
+    return { request, create, inbox, decide, paid, ended, listen, stream }
   }
 
   it('stand in the inbox and in the output, and are carried out once when they are approved', async () => {
@@ -97,6 +79,17 @@ describe('approvals', () => {
     expect(await inbox()).to.deep.equal([])
   })
 
+  it('are decided once: of two at the same moment one gets 200, the other 409', async () => {
+    const { create, inbox, decide, paid, ended } = await makeShop()
+    await create('shop')
+    const [{ id }] = await inbox()
+    const both = await Promise.all([decide(id, { decision: 'approve' }), decide(id, { decision: 'reject' })])
+    expect(both.map(({ status }) => status).sort()).to.deep.equal([200, 409])
+    const winner = both.find(({ status }) => status === 200)?.body
+    await ended(winner.continued_by)
+    expect(await paid()).to.equal(winner.status === 'approved' ? 'pay 40\n' : '')
+  })
+
   it('are rejected with a reason, changed with arguments that fit, and answered', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()
     await create('shop')
@@ -113,6 +106,23 @@ describe('approvals', () => {
     const answered = await decide(question.id, { decision: 'answer', answer: 42 })
     expect(JSON.stringify((await ended(answered.body.continued_by)).output)).to.contain('size 42')
     expect(await paid()).to.equal('pay 4\nsize 42\n')
+  })
+
+  it('hold the answer that a guard asks about, also for a client that streams', async () => {
+    const { request, create, inbox, decide, ended, stream } = await makeShop()
+    const events = await stream({ model: 'guarded', input: 'money?' })
+    expect(events).to.not.contain('response.output_text.delta')
+    const [held] = await inbox()
+    expect([held.name, held.arguments, held.message]).to.deep.equal([
+      'send_answer',
+      { text: 'You get a refund.' },
+      'matches refund',
+    ])
+    const { body } = await decide(held.id, { decision: 'edit', arguments: { text: 'Wait a day.' } })
+    expect(JSON.stringify((await ended(body.continued_by)).output)).to.contain('Wait a day.')
+    const next = await create('guarded', { previous_response_id: body.continued_by })
+    expect(next.output[0].name).to.equal('send_answer')
+    expect((await request('GET', '/approvals')).body.data).to.have.lengthOf(1)
   })
 
   it('go on when everything is decided, whoever decides', async () => {
@@ -167,6 +177,42 @@ describe('approvals', () => {
       input: [{ type: 'mcp_approval_response', approval_request_id: request?.id ?? '', approve: true }],
     })
     expect(next.output_text).to.equal('Results: pay 40')
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
+  it('work with the hosted MCP approvals of @openai/agents, which tell the whole history', async () => {
+    const { listen, paid } = await makeShop()
+    const client = new OpenAI({ baseURL: `${await listen()}/v1`, apiKey: 'none' })
+    setTracingDisabled(true)
+    const tools = [hostedMcpTool({ serverLabel: 'pay', serverUrl: 'http://pay.test', requireApproval: 'always' })]
+    const agent = new Agent({ name: 'Shop', model: new OpenAIResponsesModel(client as never, 'shop'), tools })
+    const waiting = await run(agent, 'please')
+    const [interruption] = waiting.interruptions
+    expect([interruption?.name, await paid()]).to.deep.equal(['pay', ''])
+    if (interruption) waiting.state.approve(interruption)
+    expect((await run(agent, waiting.state)).finalOutput).to.equal('Results: pay 40')
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
+  it('work with the tool approvals of the AI SDK, also once they are history', async () => {
+    const { listen, paid } = await makeShop()
+    const openai = createOpenAI({ baseURL: `${await listen()}/v1`, apiKey: 'none' })
+    const options = { serverLabel: 'pay', serverUrl: 'http://pay.test', requireApproval: 'always' } as const
+    const ask = (messages: ModelMessage[]) =>
+      generateText({ model: openai.responses('shop'), tools: { mcp: openai.tools.mcp(options) as never }, messages })
+    const messages: ModelMessage[] = [{ role: 'user', content: 'please' }]
+    const waiting = await ask(messages)
+    const request = waiting.content.find((part) => part.type === 'tool-approval-request')
+    const approvalId = request?.approvalId ?? ''
+    messages.push(...waiting.response.messages, {
+      role: 'tool',
+      content: [{ type: 'tool-approval-response', approvalId, approved: true, providerExecuted: true }],
+    })
+    const ended = await ask(messages)
+    expect([ended.text, await paid()]).to.deep.equal(['Results: pay 40', 'pay 40\n'])
+    messages.push(...ended.response.messages, { role: 'user', content: 'again' })
+    const again = await ask(messages)
+    expect(again.content.map(({ type }) => type)).to.include('tool-approval-request')
     expect(await paid()).to.equal('pay 40\n')
   })
 

@@ -2,45 +2,18 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
-
-const PAY = `import { defineModule, ToolProvider } from 'agent-host'
-const parameters = { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } }, required: ['amount'] }
-export default defineModule({ name: 'Pay', provides: [ToolProvider], create: () => ({
-  listTools: () => ['pay', 'refund', 'size'].map((name) => ({ name, description: name, parameters })),
-  needsApproval: (name) => name !== 'size',
-  async executeTool(name, args, run) {
-    const asked = name === 'size' ? await run.ask({ message: 'Which size?', schema: { type: 'number' } }) : ''
-    return { text: [name, asked || args.amount, args.to].join(' ') }
-  } }) })`
-/** Executes the calls of its config, and tells their results. */
-const CASHIER = `import { ConversationHistory, defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
-export default defineModule({ name: 'Cashier', provides: [TextMessageHandler],
-  uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
-  create: ({ llm, tools, history, response }) => ({ async handleText(text, run) {
-    const messages = await history.getHistory()
-    const results = messages.filter(({ role }) => role === 'tool')
-    if (results.length > 0) return void (await response.respondText('Results: ' + results.map(({ content }) => content).join(', ')))
-    const calls = []
-    for await (const part of llm.generate({ messages }, run)) if (part.type === 'tool_call') calls.push(part.call)
-    for (const { id, name, arguments: args } of calls) await tools[0].executeTool(name, args, run.with({ toolCallId: id })).catch(() => {})
-  } }) })`
-const agentOf = (id: string, calls: string) => `id: ${id}
-modules:
-  - { id: llm, module: llm/mock, config: { replies: [{ text: '', tool_calls: [${calls}] }] } }
-  - { id: tools, module: pay }
-  - { id: cashier, module: cashier }`
+import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 
 describe('the inbox of the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
   beforeEach(async () => {
-    await ui.project.write('modules/pay.ts', PAY)
-    await ui.project.write('modules/cashier.ts', CASHIER)
+    for (const [path, text] of Object.entries(SHOP_MODULES)) await ui.project.write(path, text)
     const calls =
       '{ name: pay, arguments: { amount: 40, to: Ann } }, { name: refund, arguments: { amount: 2, to: Bob } }'
-    await ui.project.write('agents/shop.yml', agentOf('shop', calls))
-    await ui.project.write('agents/clerk.yml', agentOf('clerk', '{ name: size, arguments: { amount: 0 } }'))
+    await ui.project.write('agents/shop.yml', shopAgent('shop', calls))
+    await ui.project.write('agents/clerk.yml', shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'))
     await ui.server.agents.scan()
   })
 
@@ -103,6 +76,21 @@ describe('the inbox of the debug UI', function () {
     await other.getByText('1 decision to make').waitFor()
     expect(await countOf(other)).to.equal('1')
     expect(await findBarriers(page)).to.deep.equal([])
+  })
+
+  it('tells the slower of two tabs that another was quicker', async () => {
+    ui.expected.push(/409 \(Conflict\)/)
+    await ask('clerk')
+    const tabs = [await ui.open('#/approvals'), await ui.open('#/approvals')]
+    for (const tab of tabs) await see(tab, 'Which size?')
+    const answers = tabs.map((tab) => tab.waitForResponse((reply) => reply.request().method() === 'POST'))
+    for (const tab of tabs) {
+      await tab.keyboard.press('a')
+      await tab.keyboard.type('42')
+    }
+    await Promise.all(tabs.map((tab) => tab.keyboard.press('Enter')))
+    const statuses = (await Promise.all(answers)).map((reply) => reply.status())
+    expect(statuses.sort()).to.deep.equal([200, 409])
   })
 
   it('is led to by the page of a run that waits', async () => {

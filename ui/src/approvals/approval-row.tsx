@@ -1,21 +1,21 @@
 import { Fragment } from 'preact'
+import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
 import { runIdOf } from '../play/responses.ts'
 import { href } from '../router.ts'
 import { AnswerForm, EditForm, RejectForm } from './decision-forms.tsx'
-import type { Approval, Decision } from './inbox.ts'
 
 export type OpenForm = 'edit' | 'reject'
 
 interface ApprovalRowProps {
-  readonly approval: Approval
+  readonly approval: ApprovalView
   readonly isCurrent: boolean
   readonly form: OpenForm | undefined
   readonly problem: string
   readonly onCurrent: () => void
   readonly onForm: (form: OpenForm | undefined) => void
-  readonly onDecide: (decision: Decision) => void
+  readonly onDecide: (decision: ApprovalDecision) => void
 }
 
 /** One decision: who asks, for what, since when, with its buttons or with what was decided. */
@@ -36,6 +36,7 @@ export function ApprovalRow(props: ApprovalRowProps) {
           {expires_at !== null && ` · until ${formatTime(expires_at)}`}
         </span>
       </div>
+      {kind === 'approval' && message && <p class="muted">{message}</p>}
       <Arguments values={approval.edited_arguments ?? approval.arguments} />
       {approval.status === 'pending' ? <Choice {...props} /> : <Outcome approval={approval} />}
       {problem && <Notice kind="bad" title={problem} />}
@@ -78,7 +79,7 @@ function Choice({ approval, form, onForm, onDecide }: ApprovalRowProps) {
   )
 }
 
-function Outcome({ approval: { status, decided_at, decided_by, reason, continued_by } }: { approval: Approval }) {
+function Outcome({ approval: { status, decided_at, decided_by, reason, continued_by } }: { approval: ApprovalView }) {
   return (
     <p class="approval-outcome" role="status">
       <span class={`badge ${status === 'rejected' ? 'bad' : 'good'}`}>{status}</span>

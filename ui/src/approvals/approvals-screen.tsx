@@ -1,22 +1,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
 import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import type { ScreenProps } from '../screen.ts'
 import { ApprovalRow, type OpenForm } from './approval-row.tsx'
-import { type Approval, type Decision, decide, useInbox } from './inbox.ts'
+import { decide, useInbox } from './inbox.ts'
 
 /** Inbox of the calls and questions that wait for a person. */
 export function ApprovalsScreen({ route }: ScreenProps) {
   const { isOffered, open } = useInbox()
-  const [decided, setDecided] = useState<ReadonlyMap<string, Approval>>(new Map())
+  const [decided, setDecided] = useState<ReadonlyMap<string, ApprovalView>>(new Map())
   const [problem, setProblem] = useState<{ id: string; text: string }>()
   const list = useRef<HTMLUListElement>(null)
   const rows = [...open.filter(({ id }) => !decided.has(id)), ...decided.values()].sort(byAge)
   const { current, form, setCurrent, setForm } = useRowKeys(rows, list, route.query.id, (id) =>
     send(id, { decision: 'approve' }),
   )
-  const send = async (id: string, decision: Decision) => {
+  const send = async (id: string, decision: ApprovalDecision) => {
     setProblem(undefined)
     try {
       const approval = await decide(id, decision)
@@ -66,7 +67,7 @@ function NothingWaits({ isOffered }: { isOffered: boolean }) {
 
 /** Row that the keys act on, and its form. It changes only by what the person does, never by what arrives. */
 function useRowKeys(
-  rows: readonly Approval[],
+  rows: readonly ApprovalView[],
   list: { readonly current: HTMLElement | null },
   first: string | undefined,
   approve: (id: string) => void,
@@ -111,6 +112,6 @@ function focusField(list: HTMLElement | null, id: string): void {
   list?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] :is(input, select)`)?.focus()
 }
 
-function byAge(one: Approval, other: Approval): number {
+function byAge(one: ApprovalView, other: ApprovalView): number {
   return one.created_at - other.created_at || one.id.localeCompare(other.id)
 }

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
 import { Notice } from '../components/notice.tsx'
 import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
-import type { Approval, Decision } from './inbox.ts'
 
 interface DecisionFormProps {
-  readonly onDecide: (decision: Decision) => void
+  readonly onDecide: (decision: ApprovalDecision) => void
 }
 
 interface ClosableFormProps extends DecisionFormProps {
@@ -13,11 +13,11 @@ interface ClosableFormProps extends DecisionFormProps {
 }
 
 /** Form of the arguments that the call is to have instead. */
-export function EditForm({ approval, onDecide, onClose }: ClosableFormProps & { approval: Approval }) {
+export function EditForm({ approval, onDecide, onClose }: ClosableFormProps & { approval: ApprovalView }) {
   const args = approval.arguments
   const schema = withTypesOf(args, approval.schema ?? {})
   const [texts, setTexts] = useState<Texts>(() => mapValues(args, writeText))
-  const read = (): Decision => ({ decision: 'edit', arguments: readEdited(args, schema, texts) })
+  const read = (): ApprovalDecision => ({ decision: 'edit', arguments: readEdited(args, schema, texts) })
   return (
     <Form label="Approve as edited" read={read} onDecide={onDecide} onClose={onClose}>
       <SchemaFields schema={schema} texts={texts} onTexts={setTexts} />
@@ -39,12 +39,12 @@ export function RejectForm({ onDecide, onClose }: ClosableFormProps) {
 }
 
 /** Form of the answer to a question, from its schema. */
-export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approval: Approval }) {
+export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approval: ApprovalView }) {
   const schema = (approval.schema ?? {}) as Schema
   const isObject = schema.properties !== undefined
   const whole = isObject ? schema : { properties: { answer: schema }, required: ['answer'] }
   const [texts, setTexts] = useState<Texts>({})
-  const read = (): Decision => {
+  const read = (): ApprovalDecision => {
     const values = readFields(whole, texts)
     return { decision: 'answer', answer: isObject ? values : (values.answer ?? '') }
   }
@@ -58,7 +58,7 @@ export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approva
 interface FormProps extends DecisionFormProps {
   readonly label: string
   /** @throws Error naming the field that cannot be read */
-  readonly read: () => Decision
+  readonly read: () => ApprovalDecision
   /** Of a form that was opened, and takes the focus. */
   readonly onClose?: () => void
   readonly children: ComponentChildren
@@ -98,14 +98,14 @@ function Form({ label, read, onDecide, onClose, children }: FormProps) {
 }
 
 /** Schema in which every argument has a field, and a type to be read by. */
-function withTypesOf(args: Approval['arguments'], schema: Schema): Schema {
+function withTypesOf(args: ApprovalView['arguments'], schema: Schema): Schema {
   const typed = mapValues(args, (value) => ({ type: typeof value === 'string' ? 'string' : 'a value' }))
   const named = mapValues(schema.properties ?? {}, (each, name) => ({ ...typed[name], ...each }))
   return { ...schema, properties: { ...typed, ...named } }
 }
 
 /** Arguments with the changed fields; what nobody touched stays as the model wrote it. */
-function readEdited(args: Approval['arguments'], schema: Schema, texts: Texts): Record<string, unknown> {
+function readEdited(args: ApprovalView['arguments'], schema: Schema, texts: Texts): Record<string, unknown> {
   const isChanged = (name: string) => texts[name] !== undefined && texts[name] !== writeText(args[name])
   const changed = Object.fromEntries(Object.entries(texts).filter(([name]) => isChanged(name)))
   const kept = Object.fromEntries(Object.entries(args).filter(([name]) => !isChanged(name)))

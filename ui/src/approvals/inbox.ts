@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
 import { useLive, useThrottled } from '../live.ts'
 import { RefusedRequest, readKey, requestCompat } from '../play/responses.ts'
 import type { ServerFacts } from '../types.ts'
@@ -6,37 +7,11 @@ import type { ServerFacts } from '../types.ts'
 const ADAPTER = 'ResponsesCompatApiAdapter'
 const REFRESH_MS = 4000
 
-/** Call or question that a person decides. */
-export interface Approval {
-  readonly id: string
-  readonly kind: 'approval' | 'question'
-  readonly response_id: string
-  readonly agent: string
-  readonly name: string
-  readonly arguments: Readonly<Record<string, unknown>>
-  readonly message: string | null
-  readonly schema: object | null
-  readonly created_at: number
-  readonly expires_at: number | null
-  readonly status: string
-  readonly decided_by: string | null
-  readonly decided_at: number | null
-  readonly reason: string | null
-  readonly edited_arguments: Readonly<Record<string, unknown>> | null
-  readonly continued_by: string | null
-}
-
-export type Decision =
-  | { readonly decision: 'approve' }
-  | { readonly decision: 'reject'; readonly reason: string }
-  | { readonly decision: 'edit'; readonly arguments: Readonly<Record<string, unknown>> }
-  | { readonly decision: 'answer'; readonly answer: unknown }
-
 interface Inbox {
   /** True where the server has an inbox, and lets the page see it. */
   readonly isOffered: boolean
   /** The oldest first. */
-  readonly open: readonly Approval[]
+  readonly open: readonly ApprovalView[]
   readonly hasMore: boolean
 }
 
@@ -77,7 +52,7 @@ export function useInboxUpdates(server: ServerFacts | undefined): void {
 async function refreshInbox(): Promise<void> {
   try {
     const response = await requestCompat('/approvals?order=asc&limit=100')
-    const { data, has_more } = (await response.json()) as { data: Approval[]; has_more: boolean }
+    const { data, has_more } = (await response.json()) as { data: ApprovalView[]; has_more: boolean }
     publish({ isOffered: true, open: data, hasMore: has_more })
   } catch (failure) {
     // Where the server is away for a while, what was read last stays.
@@ -95,7 +70,7 @@ function publish(next: Inbox): void {
  *
  * @throws Error that says why the decision does not fit
  */
-export async function decide(id: string, decision: Decision): Promise<Approval> {
+export async function decide(id: string, decision: ApprovalDecision): Promise<ApprovalView> {
   const path = `/approvals/${encodeURIComponent(id)}`
   const response = await requestCompat(path, { method: 'POST', body: JSON.stringify(decision) }).catch(
     (failure: unknown) => {
@@ -103,7 +78,7 @@ export async function decide(id: string, decision: Decision): Promise<Approval> 
       throw failure
     },
   )
-  const decided = (await response.json()) as Approval
+  const decided = (await response.json()) as ApprovalView
   void refreshInbox()
   return decided
 }

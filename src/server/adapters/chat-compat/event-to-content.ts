@@ -16,8 +16,10 @@ export function eventToContent(event: RunEvent): string {
   }
 }
 
+const WHERE = 'Chat completions take no decisions: ask through the responses API, MCP or agent-host chat.'
+
 /** A message of the user is no decision, whatever it says: this API only tells that one is needed. */
 function describeDecision({ kind, name, arguments: args, message = '', callId }: PendingCall): string {
-  if (kind === 'approval') return `\n\nWaiting for approval of ${name} ${JSON.stringify(args)} (${callId}).\n`
-  return kind === 'question' ? `\n\n${name} waits for an answer: ${message} (${callId})\n` : ''
+  if (kind === 'approval') return `\n\nWaiting for approval of ${name} ${JSON.stringify(args)} (${callId}). ${WHERE}\n`
+  return kind === 'question' ? `\n\n${name} waits for an answer: ${message} (${callId}). ${WHERE}\n` : ''
 }

@@ -5,6 +5,7 @@ import type { Approval, Approvals } from '../../../durable/approvals.ts'
 import { HostError } from '../../../errors.ts'
 import type { PendingAnswer } from '../../../run/pending-call.ts'
 import { requireOwnOrigin } from '../../own-origin.ts'
+import type { ApprovalView } from './approval-view.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
 import { type Query, readOneOf, readPageQuery } from './read-query.ts'
@@ -83,12 +84,22 @@ function deciderOf({ ip, headers }: FastifyRequest): string {
 }
 
 /** An approval as clients see it. */
-function toView({ id, runId, agent, pending, createdAt, expiresAt, status, decision, continuedBy }: Approval) {
+function toView({
+  id,
+  runId,
+  agent,
+  pending,
+  createdAt,
+  expiresAt,
+  status,
+  decision,
+  continuedBy,
+}: Approval): ApprovalView {
   const { kind, name, arguments: args, schema = null, message = null } = pending
   return {
     id,
-    object: 'approval' as const,
-    kind: kind === 'question' ? ('question' as const) : ('approval' as const),
+    object: 'approval',
+    kind: kind === 'question' ? 'question' : 'approval',
     response_id: runId,
     agent,
     name,

@@ -27,6 +27,7 @@ import { listInputItems, listResponseIds, toPage } from './pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
 import { readRowV1 } from './read-v1-row.ts'
 import { type ResponseRun, ResponseStarter } from './response-starter.ts'
+import { resumeByApproval } from './resume-by-approval.ts'
 import { CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
 import { sendSteps } from './send-steps.ts'
 
@@ -78,7 +79,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
         schema: { body: CreateRequest },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
-      (request, reply) => this.#create(request.body, request, reply),
+      (request, reply) => this.#create(resumeByApproval(request.body), request, reply),
     )
     scope.get<ById>('/responses/:id', describe('getResponse'), (request, reply) => this.#get(request, reply))
     scope.delete<ById>('/responses/:id', describe('deleteResponse'), ({ params }) => this.#delete(params.id))

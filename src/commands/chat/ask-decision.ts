@@ -1,0 +1,69 @@
+import type { ApprovalDecision as Decision } from '../../server/adapters/responses-compat/approval-view.ts'
+import type { WaitingCall } from './backend.ts'
+
+/** Shows a prompt and reads a line; undefined when the user leaves. */
+export type AskLine = (prompt: string) => Promise<string | undefined>
+
+/** Has the user decide about calls and answer their questions, in their order; undefined when the user leaves. */
+export async function askDecisions(calls: readonly WaitingCall[], ask: AskLine): Promise<Decision[] | undefined> {
+  const decisions: Decision[] = []
+  for (const call of calls) {
+    const decision = await askDecision(call, ask)
+    if (!decision) return undefined
+    decisions.push(decision)
+  }
+  return decisions
+}
+
+async function askDecision(call: WaitingCall, ask: AskLine): Promise<Decision | undefined> {
+  return call.kind === 'question' ? askAnswer(call, ask) : askApproval(call, ask)
+}
+
+async function askApproval(
+  { name, arguments: args, message }: WaitingCall,
+  ask: AskLine,
+): Promise<Decision | undefined> {
+  const reason = message ? ` (${message})` : ''
+  const question = `May it call ${name}(${JSON.stringify(args)})?${reason} [a]pprove, [r]eject, [e]dit: `
+  for (;;) {
+    const choice = await ask(question)
+    if (choice === undefined) return undefined
+    const first = choice.trim().toLowerCase()[0]
+    if (first === 'a') return { decision: 'approve' }
+    if (first === 'r') return askReason(ask)
+    if (first === 'e') return askArguments(args, ask)
+  }
+}
+
+async function askReason(ask: AskLine): Promise<Decision | undefined> {
+  const reason = await ask('Reason, shown to the model (may be empty): ')
+  return reason === undefined ? undefined : { decision: 'reject', ...(reason.trim() ? { reason: reason.trim() } : {}) }
+}
+
+async function askArguments(args: object, ask: AskLine): Promise<Decision | undefined> {
+  for (;;) {
+    const text = await ask(`Arguments as JSON, such as ${JSON.stringify(args)}: `)
+    if (text === undefined) return undefined
+    const edited = readJson(text)
+    if (typeof edited === 'object' && edited !== null && !Array.isArray(edited)) {
+      return { decision: 'edit', arguments: edited as Record<string, unknown> }
+    }
+  }
+}
+
+/** Reads the answer to a question: as typed where the schema takes text, otherwise as JSON. */
+async function askAnswer({ message, schema }: WaitingCall, ask: AskLine): Promise<Decision | undefined> {
+  const text = await ask(`${message} `)
+  if (text === undefined) return undefined
+  const takesText = schema?.type === 'string' || (Array.isArray(schema?.enum) && schema.enum.includes(text.trim()))
+  const answer = takesText ? text.trim() : (readJson(text) ?? text.trim())
+  return { decision: 'answer', answer }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,113 @@
+import { HostError } from '../../errors.ts'
+import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/approval-view.ts'
+import type { Answer, AnswerListener, Conversation, ToolOutcome } from './backend.ts'
+import { readServerEvents, type ServerClient } from './server-client.ts'
+
+interface ToolItem {
+  readonly type: string
+  readonly name: string
+  readonly arguments: string
+  readonly output?: string | null
+  readonly error?: string | null
+}
+
+interface StreamEvent {
+  readonly type: string
+  readonly delta?: string
+  readonly name?: string
+  readonly arguments?: string
+  readonly item?: ToolItem
+  readonly response?: { readonly id: string; readonly error?: { readonly message: string } | null }
+}
+
+/** Conversation through the responses adapter of a server, which keeps it. */
+export class ResponsesConversation implements Conversation {
+  readonly #client: ServerClient
+  readonly #agent: string
+  #lastId: string | undefined
+  #waiting: readonly ApprovalView[] = []
+  /** Ids of approvals that are decided, where another decision did not fit. */
+  readonly #decided = new Set<string>()
+  /** Text of the user that the waiting turn began with. */
+  #asked = ''
+  said: Conversation['said'] = []
+
+  constructor(client: ServerClient, agent: string) {
+    this.#client = client
+    this.#agent = agent
+  }
+
+  async ask(text: string, listener: AnswerListener): Promise<Answer> {
+    this.#asked = text
+    const body = JSON.stringify({
+      model: this.#agent,
+      input: text,
+      stream: true,
+      include: ['agent.tool_calls'],
+      previous_response_id: this.#lastId ?? null,
+    })
+    return this.#read(
+      await this.#client.request('/compat/responses', { method: 'POST', body, ...init(listener) }),
+      listener,
+    )
+  }
+
+  async decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer> {
+    let next: string | null = null
+    for (const [index, { id }] of this.#waiting.entries()) {
+      if (this.#decided.has(id)) continue
+      const body = JSON.stringify(decisions[index])
+      const decided = await this.#client.json<ApprovalView>(`/compat/approvals/${id}`, { method: 'POST', body })
+      this.#decided.add(id)
+      next = decided.continued_by ?? next
+    }
+    if (next === null) throw new HostError('REQUEST_INVALID', 'The run waits for something else, too.')
+    return this.#read(await this.#client.request(`/compat/responses/${next}?stream=true`, init(listener)), listener)
+  }
+
+  async #read(response: Response, listener: AnswerListener): Promise<Answer> {
+    const toolCalls: ToolOutcome[] = []
+    let [text, id] = ['', '']
+    for await (const event of readServerEvents<StreamEvent>(response)) {
+      id = event.response?.id ?? id
+      if (event.type === 'response.output_text.delta') {
+        text += event.delta ?? ''
+        listener.onText(event.delta ?? '')
+      } else if (event.type === 'response.failed') {
+        throw new HostError('AGENT_FAILED', event.response?.error?.message ?? 'Agent execution failed')
+      } else if (event.item?.type === 'mcp_call') {
+        if (event.type === 'response.output_item.done') endCall(event.item, listener, toolCalls)
+      } else if (event.type === 'response.mcp_call_arguments.done') {
+        listener.onCall(event.name ?? '', JSON.parse(event.arguments ?? '{}'))
+      }
+    }
+    this.#waiting = await this.#findWaiting(id)
+    if (this.#waiting.length === 0) {
+      this.#lastId = id
+      this.said = [...this.said, { role: 'user', content: this.#asked }, { role: 'assistant', content: text }]
+    }
+    return { text, runId: id, toolCalls, waitsFor: this.#waiting.map(toWaitingCall) }
+  }
+
+  /** A response that waits is complete like any other: its approvals tell. */
+  async #findWaiting(id: string): Promise<readonly ApprovalView[]> {
+    const { data } = await this.#client.json<{ data: ApprovalView[] }>('/compat/approvals?limit=100&order=desc')
+    return data.filter(({ response_id }) => response_id === id).reverse()
+  }
+}
+
+function endCall(item: ToolItem, listener: AnswerListener, toolCalls: ToolOutcome[]): void {
+  const { name, arguments: text, output, error } = item
+  const args: unknown = JSON.parse(text)
+  const outcome = { name, arguments: args, ...(error == null ? { result: output ?? '' } : { error }) }
+  toolCalls.push(outcome)
+  listener.onCallEnd(outcome)
+}
+
+function toWaitingCall({ kind, name, arguments: args, message, schema }: ApprovalView): Answer['waitsFor'][number] {
+  return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined }
+}
+
+function init({ signal }: AnswerListener): RequestInit {
+  return { signal }
+}

@@ -1,0 +1,53 @@
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import type { ReadableStream } from 'node:stream/web'
+import { HostError, messageOf } from '../../errors.ts'
+
+/** Requests to a running server, with failures that say what to do. */
+export class ServerClient {
+  readonly #url: string
+  readonly #headers: Readonly<Record<string, string>>
+
+  constructor(url: string, apiKey: string | undefined) {
+    this.#url = url.replace(/\/+$/, '')
+    this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
+  }
+
+  /** @throws HostError for a server that cannot be reached, or refuses */
+  async request(path: string, init: RequestInit = {}): Promise<Response> {
+    const response = await this.fetch(path, init)
+    if (response.ok) return response
+    const text = await response.text()
+    const detail = /"detail":\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1]
+    const reason = detail ? JSON.parse(detail) : text
+    const code = response.status === 400 ? 'REQUEST_INVALID' : 'AGENT_FAILED'
+    throw new HostError(code, `${this.#url} answered ${response.status}: ${reason}`)
+  }
+
+  /** Fetches whatever the server answers. */
+  async fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers: Record<string, string> = { ...this.#headers }
+    if (init.body) headers['content-type'] = 'application/json'
+    return fetch(`${this.#url}${path}`, { ...init, headers }).catch((cause: unknown) => {
+      if (init.signal?.aborted) throw cause
+      throw new HostError(
+        'OPTION_INVALID',
+        `Cannot reach ${this.#url}: ${messageOf((cause as Error).cause ?? cause)}`,
+        {
+          suggestions: ['Start the server: agent-host dev', 'Without --url the agents run in this process.'],
+          cause,
+        },
+      )
+    })
+  }
+
+  async json<T>(path: string, init?: RequestInit): Promise<T> {
+    return (await (await this.request(path, init)).json()) as T
+  }
+}
+
+/** The JSON of each event of a stream. */
+export async function* readServerEvents<T>(response: Response): AsyncGenerator<T> {
+  const lines = createInterface({ input: Readable.fromWeb(response.body as ReadableStream) })
+  for await (const line of lines) if (line.startsWith('data: {')) yield JSON.parse(line.slice('data: '.length)) as T
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { askApprovals } from './ask-approvals.ts'
+import { eventually } from './eventually.ts'
+import type { Json } from './responses.ts'
+import { type ResponsesProcess, startResponses } from './responses-process.ts'
+import { SHOP_MODULES, shopAgent } from './shop.ts'
+import { makeProject, type TempProject } from './temp-project.ts'
+
+/** Maximum time between a request and the kill that follows it. */
+const MAX_DELAY_MS = 40
+
+/**
+ * Kills a server while it is asked, while a decision is made, and while a call is executed, at random moments. Every other call is
+ * rejected. Returns how many calls were decided in each way; each approved one was executed once, and no other.
+ */
+export async function proveDecisionKills(rounds: number): Promise<{ approved: number; rejected: number }> {
+  const project = await makeProject({
+    ...SHOP_MODULES,
+    ...Object.fromEntries(
+      Array.from({ length: rounds }, (_, round) => [
+        `agents/shop-${round}.yml`,
+        shopAgent(`shop-${round}`, `{ name: pay, arguments: { amount: ${round} } }`),
+      ]),
+    ),
+  })
+  for (let round = 0; round < rounds; round++) {
+    const decision = round % 2 === 0 ? 'approve' : 'reject'
+    await killOnce(project.dir, round, decision)
+    await finish(project, round, decision)
+  }
+  const lines = (await paid(project)).sort()
+  const expected = Array.from({ length: rounds }, (_, round) => round).filter((round) => round % 2 === 0)
+  expect(lines).to.deep.equal(expected.map((round) => `pay ${round}`).sort())
+  return { approved: expected.length, rejected: rounds - expected.length }
+}
+
+/** Two rounds of three are killed behind the decision, the third behind the question. */
+async function killOnce(dir: string, round: number, decision: string): Promise<void> {
+  const server = await startResponses(dir)
+  const asking = server.ask('', { model: `shop-${round}`, input: 'please', background: true })
+  if (round % 3 > 0) {
+    await asking
+    const approval = await whenPending(server, round)
+    void askApprovals(server, `/${approval.id}`, { decision }).catch(() => {})
+  }
+  await wait(Math.random() * MAX_DELAY_MS)
+  await server.stop('SIGKILL')
+  await asking.catch(() => {})
+}
+
+/** Asks and decides what the killed server had not, and waits until the run has gone on. */
+async function finish(project: TempProject, round: number, decision: string): Promise<void> {
+  const server = await startResponses(project.dir)
+  if ((await approvalsOf(server, round)).length === 0) {
+    await server.ask('', { model: `shop-${round}`, input: 'please' })
+  }
+  await eventually(async () => {
+    const [approval] = await approvalsOf(server, round)
+    if (approval.status === 'pending') await askApprovals(server, `/${approval.id}`, { decision })
+    expect(approval.continued_by).to.be.a('string')
+    const { json } = await server.ask(`/${approval.continued_by}`)
+    expect(json.status).to.equal('completed')
+  }, 20_000)
+  await server.stop('SIGTERM')
+}
+
+const whenPending = (server: ResponsesProcess, round: number): Promise<Json> =>
+  eventually(async () => {
+    const [approval] = await approvalsOf(server, round)
+    expect(approval).to.not.equal(undefined)
+    return approval
+  })
+
+async function approvalsOf(server: ResponsesProcess, round: number): Promise<Json[]> {
+  const { data } = await askApprovals(server, '?status=all&limit=100&order=desc')
+  return data.filter(({ agent }: Json) => agent === `shop-${round}`)
+}
+
+async function paid(project: TempProject): Promise<string[]> {
+  const text = await readFile(project.path('paid.txt'), 'utf8').catch(() => '')
+  return text.split('\n').filter((line) => line !== '')
+}

@@ -1,0 +1,37 @@
+/** Calls that people decide: `pay` and `refund` need an approval, `size` asks. `paid.txt` has a line for each executed call. */
+const PAY = `import { defineModule, ToolProvider } from 'agent-host'
+import { appendFileSync } from 'node:fs'
+const parameters = { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } }, required: ['amount'] }
+export default defineModule({ name: 'Pay', provides: [ToolProvider], create: (_, __, { projectDir }) => ({
+  listTools: () => ['pay', 'refund', 'size'].map((name) => ({ name, description: name, parameters })),
+  needsApproval: (name) => name !== 'size',
+  async executeTool(name, { amount, to }, run) {
+    const asked = name === 'size' ? await run.ask({ message: 'Which size?', schema: { type: 'number' } }) : amount
+    const text = [name, asked, ...(to ? [to] : [])].join(' ')
+    appendFileSync(projectDir + '/paid.txt', text + '\\n')
+    return { text }
+  } }) })`
+/** Executes the calls that its model asks for, and says their results. */
+const CASHIER = `import { ConversationHistory, defineModule, LLM, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Cashier', provides: [TextMessageHandler],
+  uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ llm, tools, history, response }) => ({ async handleText(text, run) {
+    const messages = await history.getHistory()
+    const results = messages.filter(({ role }) => role === 'tool')
+    if (results.length > 0) return void (await response.respondText('Results: ' + results.map(({ content }) => content).join(', ')))
+    const calls = []
+    for await (const part of llm.generate({ messages }, run)) if (part.type === 'tool_call') calls.push(part.call)
+    for (const { id, name, arguments: args } of calls) await tools[0].executeTool(name, args, run.with({ toolCallId: id })).catch(() => {})
+  } }) })`
+
+export const SHOP_MODULES = { 'modules/pay.ts': PAY, 'modules/cashier.ts': CASHIER }
+
+/** An agent that makes these calls, in the notation of YAML: `{ name: pay, arguments: { amount: 40 } }`. */
+export function shopAgent(id: string, calls: string, more = ''): string {
+  return `id: ${id}
+${more}
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ text: '', tool_calls: [${calls}] }, { text: Done. }] } }
+  - { id: tools, module: pay }
+  - { id: cashier, module: cashier }`
+}
