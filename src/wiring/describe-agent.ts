@@ -1,5 +1,4 @@
 import type { AgentDefinition } from '../definition/definition.ts'
-import type { Path } from '../definition/problem.ts'
 import type { Scope } from '../definition/scope.ts'
 import type { ModuleSource } from '../module/load-module.ts'
 import { findHostModules } from './host-modules.ts'
@@ -25,7 +24,7 @@ export interface ModuleDescription {
   /** With defaults added, variables as written, and `[redacted]` for what the schema marks as secret. */
   readonly config: Readonly<Record<string, unknown>>
   /** Places of secrets, from the root of the agent's file. */
-  readonly secretPaths: readonly Path[]
+  readonly secretPaths: readonly (readonly (string | number)[])[]
   /** Names of protocols. */
   readonly provides: readonly string[]
   readonly uses: readonly string[]
