@@ -2,7 +2,7 @@ import { defineModule, Response, TextMessageHandler, Type } from 'agent-host'
 
 export default defineModule({
   name: 'Echo',
-  description: 'Replies with what it is told.',
+  description: 'Repeats the message.',
   provides: [TextMessageHandler],
   uses: { response: Response },
   config: Type.Object({

@@ -2,7 +2,7 @@ import { Chunker, defineModule, Type } from 'agent-host'
 
 export default defineModule({
   name: 'TokenChunker',
-  description: 'Cuts a text into overlapping pieces of about so many tokens, between sentences where it can.',
+  description: 'Splits a text into overlapping pieces of a number of tokens, between sentences where possible.',
   provides: [Chunker],
   scope: 'agent',
   config: Type.Object({
@@ -14,7 +14,7 @@ export default defineModule({
     overlap: Type.Integer({
       minimum: 0,
       default: 20,
-      description: 'Tokens at the end of a piece that the next one begins with; at most half of max_tokens.',
+      description: 'Tokens that two neighbouring pieces share; at most half of max_tokens.',
     }),
   }),
   create: (_, { max_tokens, overlap }) => {

@@ -8,7 +8,7 @@ const Example = Type.Object({
 
 export default defineModule({
   name: 'History',
-  description: 'The conversation of the run: as it is, its last messages, or with examples before it.',
+  description: 'The conversation of the run: whole, its latest messages, or with examples in front.',
   provides: [ConversationHistory],
   uses: { history: ConversationHistory },
   config: Type.Object({
@@ -16,7 +16,7 @@ export default defineModule({
     max_messages: Type.Optional(
       Type.Integer({
         minimum: 1,
-        description: 'How many of the latest messages are kept; system messages always are.',
+        description: 'Number of the latest messages to keep; system messages always stay.',
       }),
     ),
   }),

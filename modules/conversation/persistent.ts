@@ -4,28 +4,28 @@ import { TurnFile } from './lib/turn-file.ts'
 
 export default defineModule({
   name: 'Persistent',
-  description: 'A conversation that is kept in a file, by its id or by user, and goes on in later requests.',
+  description: 'Saves a conversation in a file, by its id or its user, so that later requests continue it.',
   provides: [ConversationHistory, Response],
   uses: { history: ConversationHistory, response: Response },
   config: Type.Object({
     metadata_key: Type.String({
       minLength: 1,
       default: 'conversation_id',
-      description: 'Name of the metadata of a request that tells which conversation it belongs to.',
+      description: 'Metadata field of a request that identifies its conversation.',
     }),
     by_user: Type.Boolean({
       default: true,
-      description: 'A request without that belongs to the one conversation of its user, where the client names one.',
+      description: 'Without that field, a request belongs to the one conversation of its user, if the client names one.',
     }),
     max_messages: Type.Integer({
       minimum: 1,
       default: 200,
-      description: 'How many of the latest kept messages a conversation begins with.',
+      description: 'Number of saved messages that a request starts with, the latest.',
     }),
     dir: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'Folder of the project where it is kept. Default: conversations/<agent id>/<module id>',
+        description: 'Folder of the files, relative to the project. Default: conversations/<agent id>/<module id>',
       }),
     ),
   }),

@@ -7,7 +7,7 @@ const PROMPT = `Summarize the conversation below for whoever continues it. Keep 
 
 export default defineModule({
   name: 'Summarizing',
-  description: 'The latest part of a conversation as it was, and what came before as a summary by a model.',
+  description: 'Keeps the latest messages of a conversation and replaces the earlier ones with a summary by a model.',
   provides: [ConversationHistory],
   uses: { history: ConversationHistory, llm: LLM },
   config: Type.Object({
@@ -19,17 +19,17 @@ export default defineModule({
     keep_messages: Type.Integer({
       minimum: 1,
       default: 6,
-      description: 'The latest messages, which are kept as they are.',
+      description: 'Number of the latest messages that stay as they are.',
     }),
     prompt: Type.String({ default: PROMPT, description: 'Instruction for the model.' }),
     heading: Type.String({
       default: 'Summary of the conversation so far:',
-      description: 'Written above the summary where the conversation shows it.',
+      description: 'Heading above the summary in the conversation.',
     }),
     dir: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'Folder of the project where summaries are kept. Default: conversations/<agent id>/<module id>',
+        description: 'Folder of the summaries, relative to the project. Default: conversations/<agent id>/<module id>',
       }),
     ),
   }),

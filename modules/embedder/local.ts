@@ -7,7 +7,7 @@ const BATCH = 100
 
 export default defineModule({
   name: 'LocalEmbedder',
-  description: 'Vectors of the words and letters of a text: no network, no key, no model. It knows no synonyms.',
+  description: 'Vectors from the words and letters of a text, without network, key or model. Knows no synonyms.',
   provides: [Embedder],
   scope: 'agent',
   config: Type.Object({

@@ -5,7 +5,7 @@ const Config = Type.Object({
   base_url: Type.String({
     minLength: 1,
     default: 'https://api.openai.com/v1',
-    description: 'Address of the API, up to and with its version.',
+    description: 'Address of the API with its version.',
   }),
   model: Type.String({
     minLength: 1,
@@ -31,7 +31,7 @@ const Config = Type.Object({
     exclusiveMinimum: 0,
     maximum: 86_400,
     default: 60,
-    description: 'Seconds that one request may take.',
+    description: 'Maximum seconds of one request.',
   }),
 })
 

@@ -10,7 +10,7 @@ import openaiCompatible from './openai-compatible.ts'
 
 interface Provider {
   readonly name: string
-  /** The first of these that is set decides. */
+  /** Variables that hold the key; the first that is set counts. */
   readonly keys: readonly string[]
   /** Variables that hold another address. */
   readonly addresses?: readonly string[]
@@ -37,8 +37,8 @@ interface OwnSettings {
 const DEFAULTS = { headers: {}, max_retries: 2, timeout: 60 }
 
 /**
- * The first whose key or address is in the environment is taken: through its own API where we have a module for that,
- * otherwise through its OpenAI-style endpoint.
+ * Providers in order of preference: the first with a key or address in the environment answers, through its own API where the library has
+ * a module for it, otherwise through its OpenAI-style endpoint.
  */
 const PROVIDERS: readonly Provider[] = [
   {
@@ -98,14 +98,14 @@ const hinted = new WeakSet<object>()
 
 export default defineModule({
   name: 'AutoLLM',
-  description: 'The model provider whose key or address is in the environment; otherwise the offline model.',
+  description: 'Uses the provider whose key or address is in the environment, otherwise the offline model.',
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'application/pdf'],
   reasons: true,
   config: Type.Object({
     model: Type.Optional(
-      Type.String({ description: "Model to ask for. Default: AGENT_HOST_MODEL, then the provider's small one." }),
+      Type.String({ description: "Model to use. Default: AGENT_HOST_MODEL, then the provider's small one." }),
     ),
     temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
   }),
@@ -119,7 +119,7 @@ export default defineModule({
       return offline.create({}, { introduce: true }, context)
     }
     const model = config.model ?? firstOf(environment.AGENT_HOST_MODEL) ?? provider.model
-    log.info(`${provider.name} answers, model ${model}`)
+    log.info(`using ${provider.name}, model ${model}`)
     const api_key = valueOf(provider.keys)
     const settings = {
       ...DEFAULTS,
@@ -135,10 +135,10 @@ export default defineModule({
   },
 })
 
-/** Another address than the vendor's speaks as OpenAI's chat completions do, whoever is behind it; Ollama has only such. */
+/** Any other address than the vendor's is taken for an OpenAI-style endpoint; Ollama has no address of a vendor. */
 function ownApi({ name, own, keys }: Provider, address: string | undefined, context: ModuleContext) {
   if (!own || (keys.length > 0 && address !== undefined)) return undefined
   if (own.package === undefined || hasPackage(own.package, context.projectDir)) return own
-  context.log.info(`${name} is asked through its OpenAI-style endpoint; for its own API: npm install ${own.package}`)
+  context.log.info(`using the OpenAI-style endpoint of ${name}; for its own API: npm install ${own.package}`)
   return undefined
 }

@@ -18,7 +18,7 @@ interface BedrockPackage {
 
 export default defineModule({
   name: 'BedrockLLM',
-  description: 'Models of many makers on Amazon Bedrock, through its converse API.',
+  description: 'Models on Amazon Bedrock, through its converse API.',
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*', 'application/pdf', 'text/plain', 'text/csv', 'text/html', 'text/markdown'],

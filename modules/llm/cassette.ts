@@ -17,7 +17,7 @@ const HOW_TO_RECORD = 'To record it, run once with AGENT_HOST_CASSETTE=update an
 
 export default defineModule({
   name: 'CassetteLLM',
-  description: 'Records the answers of another model in a file, and replays them: tests without network and key.',
+  description: 'Records the answers of another model in a file and replays them, for tests without network or key.',
   provides: [LLM],
   uses: { llm: optional(LLM) },
   scope: 'agent',
@@ -100,7 +100,7 @@ async function* replay({ parts }: Recording, signal: AbortSignal): AsyncGenerato
   }
 }
 
-/** A request as it stands in the file: files are told by what they are, not kept. */
+/** A request as it stands in the file: attachments are recorded by checksum. */
 function toRecord({ messages, ...settings }: LLMRequest): object {
   return {
     messages: messages.map((message) =>

@@ -16,7 +16,7 @@ const JUDGE =
 
 export default defineModule({
   name: 'CombinatorLLM',
-  description: 'Asks several models at once, and makes one answer of theirs.',
+  description: 'Asks several models at once and combines their answers.',
   provides: [LLM],
   uses: { llms: many(LLM) },
   attachments: 'model',
@@ -28,7 +28,7 @@ export default defineModule({
     }),
     headings: Type.Array(Type.String(), {
       default: [],
-      description: 'What stands above the answers, in the order of the models. Default: Answer 1, Answer 2, ...',
+      description: 'Headings above the answers, in the order of the models. Default: Answer 1, Answer 2, ...',
     }),
     judge_prompt: Type.String({ default: JUDGE, description: 'Instruction for the judge, after the answers.' }),
   }),
@@ -76,7 +76,7 @@ function toQuestion({ messages, temperature, maxOutputTokens, stop }: LLMRequest
   }
 }
 
-/** Calls and their results as text: some vendors refuse them where no tool is told of. */
+/** Calls and their results as text: some vendors refuse them in a request without tools. */
 function withoutCalls(messages: readonly Message[]): Message[] {
   return messages.map((message) => {
     if (message.role === 'tool')

@@ -4,7 +4,7 @@ import { raceAbort } from './lib/race-abort.ts'
 
 export default defineModule({
   name: 'FallbackLLM',
-  description: 'Asks several models in their order, until one answers.',
+  description: 'Tries several models in order until one answers.',
   provides: [LLM],
   uses: { llms: many(LLM) },
   attachments: 'model',
@@ -12,7 +12,7 @@ export default defineModule({
     timeout: Type.Number({
       exclusiveMinimum: 0,
       default: 30,
-      description: 'Seconds that a model has for the first part of its answer; then the next one is asked.',
+      description: 'Seconds until the first part of an answer; then the next model is tried.',
     }),
   }),
   create: ({ llms }, { timeout }, { log, moduleId }) => {

@@ -52,7 +52,7 @@ type Reply = Static<typeof Reply>
 
 export default defineModule({
   name: 'MockLLM',
-  description: 'Gives scripted replies, one after the other; for tests.',
+  description: 'Replies with a script, one reply after the other; for tests.',
   provides: [LLM],
   attachments: ['*/*'],
   reasons: true,

@@ -25,7 +25,7 @@ export default defineModule({
   config: Type.Object({
     introduce: Type.Boolean({
       default: true,
-      description: 'Say after the first answer of a conversation what this is, and how to switch to a real model.',
+      description: 'Add a sentence to the first answer of a conversation that says how to switch to a real model.',
     }),
   }),
   create: (_, { introduce }) => ({

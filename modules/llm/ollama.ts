@@ -4,7 +4,7 @@ import { effortOf, firstOf, makeVendorLLM, vendorSettings } from './lib/vendor.t
 
 export default defineModule({
   name: 'OllamaLLM',
-  description: 'Models that Ollama runs, on this machine or another.',
+  description: 'Models in Ollama, on this machine or another.',
   provides: [LLM],
   scope: 'agent',
   attachments: ['image/*'],
@@ -23,7 +23,7 @@ export default defineModule({
     timeout: Type.Number({
       minimum: 1,
       default: 300,
-      description: 'Seconds without a word from the model after which it is given up; loading it counts.',
+      description: 'Seconds of silence after which a call fails; loading the model counts.',
     }),
   }),
   create: async (_, config, context) => {

@@ -12,7 +12,7 @@ export default defineModule({
   config: Type.Object({
     base_url: Type.String({
       minLength: 1,
-      description: 'Address of the API, up to and with its version: https://api.openai.com/v1',
+      description: 'Address of the API with its version: https://api.openai.com/v1',
     }),
     model: Type.String({ minLength: 1, description: 'Name of the model, as the API knows it.' }),
     api_key: Type.Optional(

@@ -63,12 +63,12 @@ export default defineModule({
     }),
     stop: Type.Array(Type.String({ minLength: 1 }), {
       default: ['\nObservation:'],
-      description: 'Where the model is asked to stop. Empty for models that refuse to be told.',
+      description: 'Stop sequences for the model. Empty for models that do not support them.',
     }),
     show_reasoning: Type.Boolean({
       default: false,
       description:
-        'Thoughts, actions and observations are part of the answer. Otherwise thoughts are told as progress.',
+        'Thoughts, actions and observations are part of the answer. Otherwise thoughts are reported as progress.',
     }),
     ...stepLimits,
   }),

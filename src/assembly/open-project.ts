@@ -192,7 +192,7 @@ export class AssembledProject implements OpenedProject {
   }
 
   async drain(): Promise<void> {
-    // One that failed to start was told to whoever asked for it.
+    // The caller of `watch` has the error of one that failed to start.
     const watching = await this.#watching?.catch(() => undefined)
     await watching?.close()
     await this.host.close(this.#drainTimeoutMs)
@@ -210,7 +210,7 @@ export class AssembledProject implements OpenedProject {
 
 function logChanges(changes: readonly FileChange[], log: Log): void {
   for (const { file, kind, id } of changes) {
-    // A rejected file was told with its problems.
+    // The problems of a rejected file were logged already.
     if (kind !== 'rejected') log.info(id === undefined ? `${file}: ${kind}` : `${file}: ${kind} '${id}'`)
   }
 }

@@ -149,13 +149,13 @@ function nextSteps(
   isInstalled: boolean,
 ): string[] {
   const provider = PROVIDERS.find((each) => each.name === llm)
-  const isCalled = callingPackageManager(process.env) !== undefined
+  const usesPackages = install || callingPackageManager(process.env) !== undefined
   return [
     ...(provider && apiKey === ''
       ? [`Set ${provider.variable} in ${join(name, '.env')}; until then the offline model answers.`]
       : []),
     ...(resolve(name) === process.cwd() ? [] : [`cd ${name}`]),
-    ...(!isInstalled && (isCalled || install) ? [`${packageManager} install`] : []),
-    isInstalled || isCalled ? `${packageManager} run dev` : 'agent-host dev',
+    ...(usesPackages && !isInstalled ? [`${packageManager} install`] : []),
+    usesPackages ? `${packageManager} run dev` : 'agent-host dev',
   ]
 }

@@ -27,7 +27,7 @@ export function askText(prompt: TextPrompt): Promise<string> {
   return ask({ type: 'input', ...prompt })
 }
 
-/** Asks for a text that is not shown while it is typed. */
+/** Asks for a text and hides what is typed. */
 export function askSecret(message: string): Promise<string> {
   return ask({ type: 'password', message })
 }
@@ -44,7 +44,7 @@ export function askSeveral<T>(message: string, choices: readonly PromptChoice<T>
   return ask({ type: 'checkbox', message, choices })
 }
 
-/** Loaded when somebody is asked: most commands ask nothing. */
+/** Loads the prompts only when needed: most commands ask nothing. */
 async function ask<T>(question: object): Promise<T> {
   const { default: inquirer } = await import('inquirer')
   const { answer } = await inquirer.prompt([{ ...question, name: 'answer' } as never])

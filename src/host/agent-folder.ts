@@ -52,7 +52,7 @@ const READS_AT_ONCE = 32
  * The agent files of a folder, kept in step with a host. Of several files that claim an id, the one in service keeps it;
  * when it goes, the first of the others by path takes over. A version that is refused leaves the last good one in service.
  *
- * Knows nothing of watching: it is told which paths to look at again. Calls must not overlap.
+ * Does not watch: callers name the paths to read again. Calls must not overlap.
  */
 export class AgentFolder {
   /** Absolute. */

@@ -2,7 +2,7 @@ import type { Static, TObject } from 'typebox'
 import { HostError } from '../errors.ts'
 import type { Run } from '../protocols/run.ts'
 
-/** A function that a model can call, as {@link defineTool} gives it: still a function, with what a model is told of it. */
+/** A function that a model can call, as {@link defineTool} returns it: still a function, with the description that models see. */
 export interface Tool<P extends TObject = TObject> {
   (args: Static<P>, run?: Run): unknown
   readonly description: string

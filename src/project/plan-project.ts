@@ -16,7 +16,7 @@ export interface ProjectChoices {
   readonly template?: TemplateName
   /** Interpreter version for tools in Python, `3.12`. */
   readonly python?: string | undefined
-  /** Yarn gets the settings that it needs. */
+  /** pnpm and Yarn get the settings that they need. */
   readonly packageManager?: string | undefined
   /** Dependency of the project on agent-host: a version range, a tarball or a folder. Default: this version. */
   readonly dependency?: string | undefined
@@ -50,17 +50,22 @@ function dotted(path: string): string {
   return [DOTTED[first] ?? first, ...rest].join('/')
 }
 
-function additions({ python, packageManager }: ProjectChoices): [path: string, text: string][] {
-  return [
-    ...(python ? [['.python-version', `${python}\n`] as [string, string]] : []),
-    // Plug'n'Play hides packages from everything but Yarn's own loader; an empty lock file makes the folder a project.
-    ...(packageManager === 'yarn'
-      ? ([
-          ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
-          ['yarn.lock', ''],
-        ] as [string, string][])
-      : []),
-  ]
+type NewFile = [path: string, text: string]
+
+/** Files that a package manager needs. */
+const SETTINGS: Readonly<Record<string, NewFile[]>> = {
+  // An install that leaves a script undecided fails; esbuild works without its own.
+  pnpm: [['pnpm-workspace.yaml', 'allowBuilds:\n  esbuild: false\n']],
+  // Plug'n'Play hides packages from everything but Yarn's own loader; an empty lock file makes the folder a project.
+  yarn: [
+    ['.yarnrc.yml', 'nodeLinker: node-modules\n'],
+    ['yarn.lock', ''],
+  ],
+}
+
+function additions({ python, packageManager = 'npm' }: ProjectChoices): NewFile[] {
+  const version: NewFile[] = python ? [['.python-version', `${python}\n`]] : []
+  return [...version, ...(SETTINGS[packageManager] ?? [])]
 }
 
 function planFile(path: string, text: string, { name, llm, apiKey, dependency }: ProjectChoices): PlannedFile {

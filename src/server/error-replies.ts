@@ -43,7 +43,7 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
 /** Returns the message for clients when an agent fails. */
 export type DescribeFailure = (error: unknown) => string
 
-/** `Agent execution failed`; what the agent threw is told only in debug mode: it may hold what no client should see. */
+/** `Agent execution failed`; only debug mode adds the agent's error, which may hold what no client should see. */
 export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFailure {
   return (error) => {
     if (error instanceof HostError) {

@@ -69,7 +69,7 @@ export const SERVER_OPTIONS: Facts = {
   debug: {
     flag: 'debug-ui',
     variable: 'AGENT_HOST_DEBUG_UI',
-    description: 'Debug mode: the debug UI is served, every step is traced in ./debug, failures are told in full',
+    description: 'Debug mode: serves the debug UI, traces every step in ./debug, shows clients failures in full',
     kind: 'switch',
     default: false,
     read: readBoolean,

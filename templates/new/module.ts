@@ -6,7 +6,7 @@ import { defineModule, Response, TextMessageHandler, Type } from 'agent-host'
  */
 export default defineModule({
   name: 'CLASS',
-  description: 'Says what it is told, after a greeting.',
+  description: 'Repeats the message, after a greeting.',
   // What others may use it for. TextMessageHandler makes it one that answers; LLM, ToolProvider, Memory ... are others.
   provides: [TextMessageHandler],
   // What it needs: the host finds a provider for each. many(...) takes every provider, optional(...) none or one.

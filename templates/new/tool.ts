@@ -8,7 +8,7 @@ export const NAME = defineTool({
   parameters: Type.Object({
     text: Type.String({ description: 'The text to look at.' }),
   }),
-  // What it returns is what the model reads. A message that is thrown is told to the model as well.
+  // The model reads what this returns, and the message of an error that it throws.
   async execute({ text }) {
     return { words: text.split(/\s+/).filter((word) => word !== '').length }
   },

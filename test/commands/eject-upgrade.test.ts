@@ -191,7 +191,7 @@ describe('eject upgrade', () => {
       expect(await upgrade(project, args)).to.deep.equal({
         exitCode: 1,
         stdout:
-          'left     modules/echo.ts: what was copied is not in .agent-host/ejected, so the changes cannot be told apart\n',
+          'left     modules/echo.ts: its original is missing from .agent-host/ejected, so it cannot be merged\n',
         stderr: 'By hand: modules/echo.ts\n',
       })
     }

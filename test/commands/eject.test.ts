@@ -196,7 +196,7 @@ describe('eject list', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     const echo = lines.indexOf('echo')
-    expect(lines[echo + 1]).to.match(/^ {2}echo {2,}Replies with what it is told\.$/)
+    expect(lines[echo + 1]).to.match(/^ {2}echo {2,}Repeats the message\.$/)
     expect(lines.slice(0, 2).map((line) => line.slice(0, 15).trimEnd())).to.deep.equal(['chunker', '  chunker/token'])
     expect(lines.filter((line) => line.startsWith('  ')).map((line) => line.trim().split(' ')[0])).to.deep.equal(
       listLibrary(),
@@ -271,7 +271,7 @@ describe('eject list', () => {
   it('says that it cannot tell where what was copied is not known', async () => {
     const { dir } = await makeProject({ 'modules/echo.ts': 'export default 1' })
     const { stdout } = await runCli(['eject', 'list'], { cwd: dir })
-    expect(stdout).to.contain('  Replies with what it is told. [ejected, unknown whether changed]\n')
+    expect(stdout).to.contain('  Repeats the message. [ejected, unknown whether changed]\n')
   })
 })
 

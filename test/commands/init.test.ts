@@ -168,6 +168,8 @@ describe('init', () => {
     await runCli(['init', 'other', '--package-manager', 'npm'], { cwd: dir })
     expect(JSON.parse(await read('other/package.json')).dependencies).to.deep.equal({ 'agent-host': `^${VERSION}` })
     expect(await filesBelow(path('other'))).not.to.include('.yarnrc.yml')
+    await runCli(['init', 'third', '--package-manager', 'pnpm'], { cwd: dir })
+    expect(await read('third/pnpm-workspace.yaml')).to.equal('allowBuilds:\n  esbuild: false\n')
   })
 
   it('says which commands come next in the words of the package manager that called it', async () => {
@@ -188,7 +190,7 @@ describe('init', () => {
     expect({ exitCode, stdout }).to.deep.equal({
       exitCode: 0,
       stdout:
-        'Created project myproj.\nInstalling dependencies with pnpm.\n  cd myproj\n  pnpm install\n  agent-host dev\n',
+        'Created project myproj.\nInstalling dependencies with pnpm.\n  cd myproj\n  pnpm install\n  pnpm run dev\n',
     })
     expect(stderr)
       .to.contain('no such package')

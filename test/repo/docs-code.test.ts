@@ -11,7 +11,7 @@ function read(page: string): { files: Record<string, string>; agents: string[] }
   const text = readFileSync(new URL(`../../docs/${page}`, import.meta.url), 'utf8')
   const blocks = [...text.matchAll(/```(\w+)\n(.*?)```/gs)].map(([, language, code = '']) => ({ language, code }))
   const files = blocks.flatMap(({ code }) => {
-    const path = /^\/\/ (\S+\.ts)\n/.exec(code)?.[1]
+    const path = /^(?:\/\/|#) (\S+\.(?:ts|py))\n/.exec(code)?.[1]
     return path ? [[path, code] as const] : []
   })
   const agents = blocks.flatMap(({ language, code }) => (language === 'yaml' ? [code] : []))
@@ -50,4 +50,24 @@ describe('the code of the docs', () => {
       await host.close()
     }
   })
+
+  for (const [page, question, answer] of [
+    ['mastra', 'Find order 4711', /findOrder says: \{"number":4711,"status":"shipped"\}/],
+    ['xaibo', 'What is the current time?', /current_time says: \d{4}-\d\d-\d\d .* UTC/],
+    ['langgraph', 'Book a hotel room in the city of Lima', undefined],
+  ] as const) {
+    it(`coming-from-${page}.md: its agent answers with its tool, or waits for an approval`, async () => {
+      const { files, agents } = read(`coming-from-${page}.md`)
+      const { dir } = await makeDocumented(files)
+      const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
+      try {
+        const { id } = await host.register(agents[0] as string)
+        const { status, text, pending } = await host.run(id, question)
+        if (answer) expect(text).match(answer)
+        else expect([status, pending[0]?.name]).deep.equal(['waiting', 'bookRoom'])
+      } finally {
+        await host.close()
+      }
+    })
+  }
 })

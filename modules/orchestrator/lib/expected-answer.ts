@@ -21,7 +21,7 @@ export class ExpectedAnswer {
   }
 
   /**
-   * Reads a finished answer: the text to send, or what the model is told to correct. An answer that a limit has cut off is
+   * Reads a finished answer: the text to send, or the correction that the model needs. An answer that a limit has cut off is
    * sent as it is; its run is incomplete.
    *
    * @throws HostError `OUTPUT_INVALID` when the corrected answer does not fit either
@@ -53,7 +53,7 @@ export class ExpectedAnswer {
   }
 }
 
-/** Some models put JSON in a fence, whatever they are told. */
+/** Some models put JSON in a fence, whatever the prompt says. */
 function withoutFence(text: string): string {
   const bare = text.trim()
   return bare.startsWith('```') && bare.endsWith('```') ? bare.replace(/^```\w*|```$/g, '').trim() : bare

@@ -44,7 +44,7 @@ function failed(text: string): ToolResult {
   return { text, isError: true }
 }
 
-/** A provider does not know its id: it is told by its tools. */
+/** A provider does not know its id: its tools identify it. */
 function collision(name: string, lists: readonly (readonly ToolDefinition[])[]): Error {
   const owners = lists.map((tools) => tools.map((tool) => tool.name)).filter((names) => names.includes(name))
   const [one, other] = owners.map((names) => names.join(', '))

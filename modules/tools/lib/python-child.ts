@@ -65,7 +65,7 @@ export class PythonChild {
       if (this.#lost) reject(this.#lost)
       else this.#waiting.set(id, { resolve, reject, onQuestion })
     })
-    // Whoever does not wait any longer was told why.
+    // A caller that no longer waits already has its reason.
     result.catch(() => {})
     if (!this.#lost) void this.#child.write(JSON.stringify({ id, ...request }))
     return { id, result }

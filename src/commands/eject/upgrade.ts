@@ -13,7 +13,7 @@ const WORDS: Readonly<Record<UpgradeOutcome, readonly [word: string, reason?: st
   created: ['created'],
   conflicts: ['conflict', 'both sides have changed the same lines: look for <<<<<<<'],
   unresolved: ['left', 'it still has conflicts from before: look for <<<<<<<'],
-  unknown: ['left', 'what was copied is not in .agent-host/ejected, so the changes cannot be told apart'],
+  unknown: ['left', 'its original is missing from .agent-host/ejected, so it cannot be merged'],
   gone: ['left', `agent-host ${VERSION} has no such file`],
 }
 /** Outcomes that need work by hand. */

@@ -31,18 +31,18 @@ describe('llm/auto', () => {
 
   it('takes the provider whose key is there, and the model that is named', async () => {
     expect((await choose({ ANTHROPIC_API_KEY: 'k' })).lines).to.deep.equal([
-      'info Anthropic answers, model claude-haiku-4-5',
+      'info using Anthropic, model claude-haiku-4-5',
     ])
     expect((await choose({ GEMINI_API_KEY: 'k', AGENT_HOST_MODEL: 'gemini-x' })).lines).to.deep.equal([
-      'info Google answers, model gemini-x',
+      'info using Google, model gemini-x',
     ])
   })
 
   it('takes the first of several in the order of the documentation, and the model of the config first', async () => {
     const several = { XAI_API_KEY: 'k', GROQ_API_KEY: 'k', OLLAMA_HOST: '127.0.0.1', GOOGLE_GENERATIVE_AI_API_KEY: 'k' }
-    expect((await choose(several)).lines).to.deep.equal(['info Google answers, model gemini-2.5-flash'])
+    expect((await choose(several)).lines).to.deep.equal(['info using Google, model gemini-2.5-flash'])
     const named = await choose({ ...several, AGENT_HOST_MODEL: 'from-env' }, { model: 'from-config' })
-    expect(named.lines).to.deep.equal(['info Google answers, model from-config'])
+    expect(named.lines).to.deep.equal(['info using Google, model from-config'])
   })
 
   it('reads the address of Ollama in every form that Ollama takes', async () => {
@@ -82,7 +82,7 @@ describe('llm/auto', () => {
 
   it("asks a vendor's own API where there is a key and no other address", async () => {
     const { llm, lines } = await choose({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' })
-    expect(lines).to.deep.equal(['info Anthropic answers, model claude-haiku-4-5'])
+    expect(lines).to.deep.equal(['info using Anthropic, model claude-haiku-4-5'])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.contain(
       "The model 'claude-haiku-4-5' of llm/anthropic at http://127.0.0.1:9/v1 did not answer",
     )
@@ -106,8 +106,8 @@ describe('llm/auto', () => {
         'id: any\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: o, module: orchestrator/tool-loop }\n',
       )
       expect(lines.filter((line) => line.includes('Google'))).to.deep.equal([
-        'any/llm: Google answers, model gemini-2.5-flash',
-        'any/llm: Google is asked through its OpenAI-style endpoint; for its own API: npm install @ai-sdk/google',
+        'any/llm: using Google, model gemini-2.5-flash',
+        'any/llm: using the OpenAI-style endpoint of Google; for its own API: npm install @ai-sdk/google',
       ])
     } finally {
       await host.close(0)

@@ -25,7 +25,7 @@ export function EditForm({ approval, onDecide, onClose }: ClosableFormProps & { 
   )
 }
 
-/** Form of the reason that the model is told. */
+/** Form for the reason that the model will read. */
 export function RejectForm({ onDecide, onClose }: ClosableFormProps) {
   const [reason, setReason] = useState('')
   return (

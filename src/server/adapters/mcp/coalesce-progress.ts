@@ -17,7 +17,7 @@ export function coalesceProgress(sink: ProgressSink): (message: string) => void 
     try {
       await sink(message)
     } catch {
-      // What could not be told is not missed: the answer does not depend on it.
+      // Lost progress does no harm: the answer does not depend on it.
     }
     isBehind = false
     const next = latest

@@ -69,7 +69,7 @@ export function readMessage(value: unknown): Request | undefined {
   return isId(id) ? { id, method, params } : { method, params }
 }
 
-/** The id that an answer to this message has; null when it cannot be told. */
+/** The id of an answer to this message; null when it is unknown. */
 export function idOf(value: unknown): RequestId | null {
   return isObject(value) && isId(value.id) ? value.id : null
 }

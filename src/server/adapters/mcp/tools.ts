@@ -5,7 +5,7 @@ import type { AgentInfo } from '../../../run/turn.ts'
 import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
 import { cutPage } from './pages.ts'
 
-/** A tool as clients are told of it (`Tool` of the MCP schema). */
+/** A tool as clients see it (`Tool` of the MCP schema). */
 export interface Tool {
   readonly name: string
   readonly title?: string

@@ -115,7 +115,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    // An unknown name is told before the store is asked.
+    // An unknown name is refused before the store is read.
     this.#options.host.resolve(body.model)
     const key = readIdempotencyKey(request, body)
     if (key === undefined) return this.#run(body, undefined, request, reply)

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface SidebarGroup {
+  readonly text: string
+  readonly items: readonly { readonly text: string; readonly link: string }[]
+  readonly collapsed?: boolean
+}
+
+const page = (text: string, link: string) => ({ text, link: `/${link}` })
+
+/** Every decision, by the heading of its page. */
+const decisions = readdirSync(new URL('../decisions/', import.meta.url))
+  .filter((file) => file.endsWith('.md') && file !== 'index.md')
+  .map((file) => {
+    const [heading = file] = readFileSync(new URL(`../decisions/${file}`, import.meta.url), 'utf8').split('\n')
+    return page(heading.replace(/^# /, ''), `decisions/${file.replace(/\.md$/, '')}`)
+  })
+
+/** Every page, in the order of a reader. */
+export const sidebar: SidebarGroup[] = [
+  {
+    text: 'Start',
+    items: [
+      page('Getting started', 'getting-started'),
+      page('Troubleshooting', 'troubleshooting'),
+      page('Coming from Mastra', 'coming-from-mastra'),
+      page('Coming from LangGraph', 'coming-from-langgraph'),
+      page('Coming from Xaibo', 'coming-from-xaibo'),
+    ],
+  },
+  {
+    text: 'Guides',
+    items: [
+      page('Tools', 'tools'),
+      page('Models', 'models'),
+      page('Orchestrators', 'orchestrators'),
+      page('Memory', 'memory'),
+      page('Conversations', 'conversations'),
+      page('Approvals', 'approvals'),
+      page('Guard rails', 'guards'),
+      page('Debug UI', 'debug-ui'),
+      page('Live reload', 'hot-reload'),
+      page('Testing', 'testing'),
+      page('Writing modules', 'writing-modules'),
+      page('Ejecting modules', 'eject'),
+      page('Embedding', 'embedding'),
+      page('Deployment', 'deployment'),
+      page('Scaling', 'scaling'),
+      page('Telemetry', 'telemetry'),
+    ],
+  },
+  {
+    text: 'Clients',
+    collapsed: true,
+    items: [
+      page('Overview', 'clients/index'),
+      page('OpenAI SDKs', 'clients/openai'),
+      page('AI SDK', 'clients/ai-sdk'),
+      page('LangChain', 'clients/langchain'),
+      page('OpenAI Agents SDK', 'clients/openai-agents'),
+      page('Pydantic AI', 'clients/pydantic-ai'),
+      page('LiteLLM', 'clients/litellm'),
+      page('Codex CLI', 'clients/codex'),
+      page('aider', 'clients/aider'),
+      page('llm', 'clients/llm'),
+      page('Continue', 'clients/continue'),
+      page('Open WebUI', 'clients/open-webui'),
+      page('MCP clients', 'clients/mcp'),
+    ],
+  },
+  {
+    text: 'Reference',
+    items: [
+      page('Command line', 'cli'),
+      page('Agent file and wiring', 'wiring'),
+      page('Module library', 'modules'),
+      page('Module configuration', 'reference'),
+      page('Adapters', 'adapters'),
+      page('Chat completions', 'chat'),
+      page('Responses API', 'responses'),
+      page('MCP', 'mcp'),
+      page('OpenAPI', 'openapi'),
+      page('Errors', 'errors'),
+    ],
+  },
+  {
+    text: 'Explanation',
+    items: [
+      page('Architecture', 'architecture'),
+      page('Benchmarks', 'benchmarks'),
+      page('Proofs', 'proofs'),
+      page('What it installs', 'what-it-installs'),
+    ],
+  },
+  { text: 'Decisions', collapsed: true, items: [page('Why there are these pages', 'decisions/index'), ...decisions] },
+]

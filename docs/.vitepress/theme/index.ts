@@ -1,0 +1,4 @@
+import DefaultTheme from 'vitepress/theme'
+import './images.css'
+
+export default DefaultTheme
