@@ -35,7 +35,10 @@ modules:
 spawnSync(process.execPath, [command, 'init', project, '--yes', '--template', 'tools'], { stdio: 'inherit' })
 writeFileSync(join(project, 'tools/refunds.ts'), REFUNDS)
 writeFileSync(join(project, 'agents/support.yml'), SUPPORT)
-const server = spawn(process.execPath, [command, 'dev', '--port', '0'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+const server = spawn(process.execPath, [command, 'dev', '--port', '0'], {
+  cwd: project,
+  stdio: ['ignore', 'pipe', 'inherit'],
+})
 try {
   const url = await addressOf(server)
   await ask(url, 'example', 'What time is it in Tokyo?')

@@ -15,7 +15,8 @@ export default defineModule({
     }),
     by_user: Type.Boolean({
       default: true,
-      description: 'Without that field, a request belongs to the one conversation of its user, if the client names one.',
+      description:
+        'Without that field, a request belongs to the one conversation of its user, if the client names one.',
     }),
     max_messages: Type.Integer({
       minimum: 1,

@@ -26,7 +26,7 @@ const HELP = [
 
 export default class Dev extends BaseCommand {
   static override description =
-    'Serves the agents of this project for development: every built-in adapter on one address, edits live, every step traced.'
+    'Serves this project for development: every built-in adapter on one address, live edits, every step traced.'
   static override examples = ['<%= config.bin %> dev', '<%= config.bin %> dev --port 9100 --open']
   static override flags = {
     ...serverFlags(DEFAULTS),

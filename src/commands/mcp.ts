@@ -10,7 +10,7 @@ export default class Mcp extends BaseCommand {
   static override description = 'Serves the agents of this project as MCP tools to a client that starts this command.'
   static override examples = ['<%= config.bin %> mcp --stdio']
   static override flags = {
-    stdio: Flags.boolean({ description: 'Speak over standard input and output; over HTTP it is McpApiAdapter' }),
+    stdio: Flags.boolean({ description: 'Use standard input and output. For HTTP, serve McpApiAdapter.' }),
     'agent-dir': agentDir as NonNullable<typeof agentDir>,
     'debug-ui': debugUi as NonNullable<typeof debugUi>,
     'log-level': logLevel as NonNullable<typeof logLevel>,

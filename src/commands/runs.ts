@@ -18,8 +18,8 @@ export default class Runs extends BaseCommand {
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
     status: Flags.string({ description: `Only runs of this status: ${RUN_STATUSES.join(', ')}` }),
-    text: Flags.string({ description: 'Only runs with this in what was asked, answered or went wrong' }),
-    limit: Flags.integer({ description: 'How many', default: 20 }),
+    text: Flags.string({ description: 'Only runs with this text in their question, answer or error' }),
+    limit: Flags.integer({ description: 'Number of runs', default: 20 }),
     json: Flags.boolean({ description: 'Print them as JSON' }),
   }
 

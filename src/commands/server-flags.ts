@@ -11,16 +11,20 @@ export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
   return Object.fromEntries(
     Object.entries(SERVER_OPTIONS).map(([name, { flag, variable, description, kind, default: fallback }]) => {
       const value = defaults[name as keyof Defaults] ?? fallback
-      const shown =
-        value === undefined || `${value}` === '' ? '' : ` [default: ${Array.isArray(value) ? value.join(', ') : value}]`
       const facts = {
-        description: `${description}${shown}`,
+        description: `${description}${describeDefault(value)}`,
         env: variable,
         helpValue: kind === 'switch' ? '[true|false]' : '<value>',
       }
       return [flag, kind === 'list' ? Flags.string({ ...facts, multiple: true }) : Flags.string(facts)]
     }),
   )
+}
+
+/** Nothing for a default that is empty. */
+function describeDefault(value: unknown): string {
+  const text = Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? '' : `${value ?? ''}`
+  return text === '' ? '' : ` [default: ${text}]`
 }
 
 /** A switch may stand without a value: `--debug-ui` is `--debug-ui true`. */

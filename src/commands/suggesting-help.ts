@@ -1,10 +1,17 @@
 import { Help } from '@oclif/core'
 
+/** Commands in the order of a reader; those below another follow it. */
+const ORDER = 'init dev chat check test tool run new eject schema runs approvals serve mcp doctor completion'.split(' ')
+
 /** oclif's help, which for an unknown command says no more than that. */
 export default class SuggestingHelp extends Help {
-  /** A topic here is a command that has others below it: listed once, as a command. */
+  /** A topic that is a command too is listed once, as a command. */
   protected override get sortedTopics() {
-    return []
+    return super.sortedTopics.filter(({ name }) => !this.config.commandIDs.includes(name))
+  }
+
+  protected override get sortedCommands() {
+    return super.sortedCommands.sort((one, other) => rankOf(one.id) - rankOf(other.id))
   }
 
   override async showHelp(argv: string[]): Promise<void> {
@@ -13,4 +20,8 @@ export default class SuggestingHelp extends Help {
     if (!isKnown) await this.config.runHook('command_not_found', { id: word, argv: [] })
     await super.showHelp(argv)
   }
+}
+
+function rankOf(id: string): number {
+  return ORDER.indexOf(id.split(':', 1)[0] ?? '')
 }

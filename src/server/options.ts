@@ -104,7 +104,7 @@ export const SERVER_OPTIONS: Facts = {
   bodyLimit: {
     flag: 'body-limit',
     variable: 'AGENT_HOST_BODY_LIMIT',
-    description: 'Largest request body: bytes, or like 512kb, 10mb',
+    description: 'Largest request body: bytes, 512kb or 10mb',
     kind: 'text',
     default: 10 * 1024 * 1024,
     read: readBytes,

@@ -190,8 +190,7 @@ describe('eject upgrade', () => {
     for (const args of [[], ['echo']]) {
       expect(await upgrade(project, args)).to.deep.equal({
         exitCode: 1,
-        stdout:
-          'left     modules/echo.ts: its original is missing from .agent-host/ejected, so it cannot be merged\n',
+        stdout: 'left     modules/echo.ts: its original is missing from .agent-host/ejected, so it cannot be merged\n',
         stderr: 'By hand: modules/echo.ts\n',
       })
     }
@@ -231,7 +230,7 @@ describe('eject upgrade', () => {
   it('writes nothing at all when git is needed for one file and missing', async () => {
     const project = await makeOldEcho()
     await runCli(['eject', '-m', 'llm/mock'], { cwd: project.dir })
-    await makeOlder(project, 'llm/mock.ts', 'Gives scripted', 'Gave scripted')
+    await makeOlder(project, 'llm/mock.ts', 'Replies with a script', 'Replied with a script')
     await edit(project, 'modules/llm/mock.ts', 'export default', '// mine\nexport default')
     const before = await readTree(project.dir)
     const { exitCode, stderr } = await upgrade(project, [], { env: WITHOUT_GIT })

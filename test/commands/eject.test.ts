@@ -236,6 +236,7 @@ describe('eject list', () => {
       'conversation',
       'echo',
       'embedder',
+      'guard',
       'llm',
       'memory',
       'orchestrator',

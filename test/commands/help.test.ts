@@ -18,22 +18,23 @@ describe('help and version', () => {
       const { exitCode, stdout, stderr } = await runCli(args)
       expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
       expect([...stdout.matchAll(/^ {2}([a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([
-        'approvals',
+        'store',
+        'init',
+        'dev',
         'chat',
         'check',
-        'completion',
-        'dev',
-        'doctor',
-        'eject',
-        'init',
-        'mcp',
-        'new',
-        'run',
-        'runs',
-        'schema',
-        'serve',
         'test',
         'tool',
+        'run',
+        'new',
+        'eject',
+        'schema',
+        'runs',
+        'approvals',
+        'serve',
+        'mcp',
+        'doctor',
+        'completion',
       ])
     })
   }
@@ -44,7 +45,7 @@ describe('help and version', () => {
     it(`'${name} --help', '${name} -h' and 'help ${name}' are one text`, async () => {
       const { exitCode, stdout } = await runCli([...words, '--help'])
       expect(exitCode).to.equal(0)
-      expect(stdout).to.contain(`USAGE\n  $ agent-host ${name}`)
+      expect(stdout).to.contain(`USAGE\n  $ agent-host ${name}`).and.not.to.contain('[object Object]')
       expect((await runCli([...words, '-h'])).stdout).to.equal(stdout)
       expect((await runCli(['help', ...words])).stdout).to.equal(stdout)
     })

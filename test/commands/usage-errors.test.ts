@@ -65,7 +65,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['runs', 'show'],
-    ['Error: Missing 1 required arg:', 'run_id  Id of the run, or as much of its beginning as is clear', MORE],
+    ['Error: Missing 1 required arg:', 'run_id  Id of the run, or its first characters', MORE],
   ],
   [['runs', '--limit', '0'], ['Error: --limit must be from 1 to 10000, not 0.']],
   [

@@ -11,7 +11,12 @@ import { makeProject } from '../support/temp-project.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const DOCS = join(ROOT, 'docs')
-const PAGES = ['README.md', ...readdirSync(DOCS).filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)]
+const PAGES = [
+  'README.md',
+  ...readdirSync(DOCS)
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
 
 /** Shell blocks, but for those that say what they need: a key, a clone, a collector, the id of something. */
 function shellBlocksOf(page: string): string[] {
@@ -30,12 +35,19 @@ class Reader {
     this.#folder = folder
     this.#port = port
     const { PATH, HOME } = process.env
-    this.#environment = { PATH: `${bin}:${PATH}`, HOME, KEY: 'secret-key', COMPAT_API_KEY: 'secret-key', AGENT_HOST_PORT: String(port) }
+    this.#environment = {
+      PATH: `${bin}:${PATH}`,
+      HOME,
+      KEY: 'secret-key',
+      AGENT_HOST_PORT: String(port),
+    }
   }
 
   async run(block: string): Promise<void> {
-    const own = block.replaceAll(/127\.0\.0\.1:(9001|8000)/g, `127.0.0.1:${this.#port}`).replaceAll(/--port \d+/g, `--port ${this.#port}`)
-    const server = /^(\w+=\S+ )*agent-host (dev|serve)\b[^]*/m.exec(own)
+    const own = block
+      .replaceAll(/127\.0\.0\.1:(9001|8000)/g, `127.0.0.1:${this.#port}`)
+      .replaceAll(/--port \d+/g, `--port ${this.#port}`)
+    const server = /^(\w+=\S+ )*agent-host (dev|serve)\b[\s\S]*/m.exec(own)
     const script = server ? own.slice(0, server.index) : own
     if (script.includes('curl') && !this.#server) await this.#start('agent-host dev')
     await this.#runToEnd(script)
@@ -44,7 +56,12 @@ class Reader {
 
   async #runToEnd(script: string): Promise<void> {
     const where = join(this.#folder, '.folder')
-    const lines = ['set -e', 'curl() { command curl --fail-with-body --silent --show-error "$@"; }', script, `pwd > ${where}`]
+    const lines = [
+      'set -e',
+      'curl() { command curl --fail-with-body --silent --show-error "$@"; }',
+      script,
+      `pwd > ${where}`,
+    ]
     const { exitCode, all } = await execa('bash', ['-c', lines.join('\n')], {
       cwd: this.#folder,
       env: this.#environment,
@@ -106,7 +123,9 @@ describe('docs', () => {
     await execa('npm', ['run', 'build'], { cwd: DOCS })
     expect(existsSync(join(DOCS, '.vitepress/dist/index.html'))).to.equal(true)
     const index = readFileSync(join(DOCS, '.vitepress/dist/llms.txt'), 'utf8')
-    const named = [...index.matchAll(/\]\(\/(.+\.md)\)/g)].map(([, file]) => join(DOCS, '.vitepress/dist', file as string))
+    const named = [...index.matchAll(/\]\(\/(.+\.md)\)/g)].map(([, file]) =>
+      join(DOCS, '.vitepress/dist', file as string),
+    )
     expect(named.filter((file) => !existsSync(file))).to.deep.equal([])
   }).timeout(300_000)
 })

@@ -6,8 +6,7 @@ import { BaseCommand } from '../base-command.ts'
 import { destFlag } from '../eject.ts'
 
 export default class EjectDiff extends BaseCommand {
-  static override description =
-    'Shows what was changed in ejected modules, here and in agent-host, since they were copied.'
+  static override description = 'Shows how ejected modules changed since they were copied: by you, then in agent-host.'
   static override examples = ['<%= config.bin %> eject diff', '<%= config.bin %> eject diff llm/auto']
   static override args = {
     names: Args.string({

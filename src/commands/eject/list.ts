@@ -10,8 +10,7 @@ import type { PackageItem } from './offer-items.ts'
 type Item = Offer & ItemState
 
 export default class EjectList extends BaseCommand {
-  static override description =
-    'Lists the modules of the library, which are in modules/ already, and the modules of installed packages.'
+  static override description = 'Lists library modules, those already in modules/, and modules of installed packages.'
   static override examples = ['<%= config.bin %> eject list', '<%= config.bin %> eject list --json']
   static override flags = {
     dest: destFlag,

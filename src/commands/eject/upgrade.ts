@@ -21,7 +21,7 @@ const UNDONE: readonly UpgradeOutcome[] = ['conflicts', 'unresolved', 'unknown']
 
 export default class EjectUpgrade extends BaseCommand {
   static override description =
-    'Brings ejected modules to the version of this agent-host and keeps what was changed in them, by a three-way merge.'
+    'Merges the new version of agent-host into ejected modules and keeps your changes (three-way merge).'
   static override examples = ['<%= config.bin %> eject upgrade --dry-run', '<%= config.bin %> eject upgrade llm/auto']
   static override args = {
     names: Args.string({
@@ -32,7 +32,7 @@ export default class EjectUpgrade extends BaseCommand {
   }
   static override flags = {
     dest: destFlag,
-    'dry-run': Flags.boolean({ description: 'Show what would become of each file, and write nothing' }),
+    'dry-run': Flags.boolean({ description: 'Show what would happen to each file, and write nothing' }),
   }
 
   override async init(): Promise<void> {}

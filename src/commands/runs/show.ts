@@ -13,10 +13,10 @@ const MAX_TEXT = 60
 
 export default class RunsShow extends BaseCommand {
   static override description =
-    'Shows one run: input, output, and its calls as a tree, with what tools answered and what went wrong.'
+    'Shows one run: input, output, and its calls as a tree, with results of tools and errors.'
   static override examples = ['<%= config.bin %> runs show 4f1c', '<%= config.bin %> runs show 4f1c --json']
   static override args = {
-    run_id: Args.string({ description: 'Id of the run, or as much of its beginning as is clear', required: true }),
+    run_id: Args.string({ description: 'Id of the run, or its first characters', required: true }),
   }
   static override flags = {
     json: Flags.boolean({ description: 'Print the run with all its events as JSON', exclusive: ['mermaid'] }),

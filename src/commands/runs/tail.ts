@@ -9,8 +9,7 @@ const LOOK_EVERY_MS = 250
 const MAX_CHANGES = 500
 
 export default class RunsTail extends BaseCommand {
-  static override description =
-    'Follows the runs of this project: a line for each that begins, and one when it has ended.'
+  static override description = 'Follows the runs of this project: a line when a run begins, and one when it ends.'
   static override examples = ['<%= config.bin %> runs tail', '<%= config.bin %> runs tail --agent example --json']
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
