@@ -5,4 +5,6 @@ export interface ToolDefinition {
   readonly description: string
   /** JSON Schema of the arguments, `type: object`. */
   readonly parameters: Readonly<Record<string, unknown>>
+  /** True when its provider, which is not trusted, describes it otherwise than at first. Models are not shown it. */
+  readonly isChanged?: boolean
 }

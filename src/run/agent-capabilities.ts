@@ -2,6 +2,7 @@ import type { Message } from '../protocols/message.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
+import { findSchemaFault } from './check-schema.ts'
 import type { Capabilities } from './turn.ts'
 
 /** Checks requests against what an agent takes at one of its entry points. */
@@ -19,10 +20,13 @@ export class AgentCapabilities implements Capabilities {
   /**
    * Checks a request against them.
    *
-   * @throws HostError `REQUEST_INVALID` for attachments that nobody would see, and a tool choice that cannot be met
+   * @throws HostError `REQUEST_INVALID` for attachments that nobody would see, a tool choice that cannot be met, and
+   *   a schema that cannot be used
    */
   check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {
-    const { toolChoice } = run.requestOptions
+    const { toolChoice, responseSchema } = run.requestOptions
+    const fault = responseSchema && findSchemaFault(responseSchema)
+    if (fault !== undefined) throw run.state.refuse(`The schema of the answer cannot be used: ${fault}`)
     const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
       throw run.state.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`)

@@ -1,7 +1,6 @@
-import { Compile } from 'typebox/compile'
-import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError } from '../errors.ts'
 import type { AgentRun } from './agent-run.ts'
+import { findMisfit } from './check-schema.ts'
 
 /**
  * Checks an answer against the schema that its request asks for: no client gets prose where it asked for data.
@@ -23,5 +22,5 @@ function findOutputProblem(schema: Readonly<Record<string, unknown>>, text: stri
   } catch {
     return 'the answer is not JSON.'
   }
-  return findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })[0]?.message
+  return findMisfit(schema, value)
 }

@@ -1,9 +1,8 @@
-import { Compile } from 'typebox/compile'
-import { findValueProblems } from '../definition/schema-problems.ts'
 import type { ToolCall } from '../protocols/message.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import type { WiredModule } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
+import { findMisfit } from './check-schema.ts'
 import type { Exchange } from './exchange.ts'
 import { toHeldPending, toHeldResult } from './held-texts.ts'
 import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
@@ -44,9 +43,9 @@ export async function settleAnswers(
 export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
   if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
   if (!pending.schema) return undefined
-  if (answer.kind === 'question') return misfit(pending.schema, answer.answers.at(-1))
+  if (answer.kind === 'question') return findMisfit(pending.schema, answer.answers.at(-1))
   const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
-  return isEdited ? misfit(pending.schema, answer.arguments ?? {}) : undefined
+  return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}) : undefined
 }
 
 const NAMES = Object.freeze({
@@ -54,11 +53,6 @@ const NAMES = Object.freeze({
   approval: 'a decision',
   question: 'an answer',
 })
-
-function misfit(schema: Readonly<Record<string, unknown>>, value: unknown): string | undefined {
-  const [problem] = findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })
-  return problem?.message
-}
 
 function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], { state }: AgentRun): void {
   for (const answer of answers) {

@@ -1,18 +1,20 @@
-import { HostError, type Run } from 'agent-host'
+import { HostError, isTimeLimit, type Run, runLimited } from 'agent-host'
 import { Compile, type Validator } from 'typebox/compile'
 import type { Answer } from './call-model.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
+/** Time of one check: the schema is a client's, and may take for ever. */
+const CHECK_MS = 200
+
 /** Form that the client of a run wants the answer in: JSON of a schema. It is held back until it is known to fit. */
 export class ExpectedAnswer {
   readonly schema: Schema
-  readonly #validator: Validator
+  #validator: Validator | undefined
   #isCorrected = false
 
   private constructor(schema: Schema) {
     this.schema = schema
-    this.#validator = Compile(schema)
   }
 
   /** Undefined for a run whose answer may be any text. */
@@ -45,6 +47,17 @@ export class ExpectedAnswer {
     } catch {
       return 'the answer is not JSON.'
     }
+    try {
+      return runLimited(() => this.#misfitsOf(value), CHECK_MS)
+    } catch (error) {
+      if (!isTimeLimit(error)) throw error
+      // The model cannot mend that: the host refuses the answer.
+      return undefined
+    }
+  }
+
+  #misfitsOf(value: unknown): string | undefined {
+    this.#validator ??= Compile(this.schema)
     if (this.#validator.Check(value)) return undefined
     const problems = this.#validator.Errors(value).map(({ instancePath, message }) => {
       return `${instancePath.slice(1).replaceAll('/', '.') || 'the answer'} ${message}`

@@ -11,13 +11,21 @@ import {
   type Tool,
   type Transport,
 } from '@modelcontextprotocol/client'
-import { type ModuleContext, messageOf, type Run, type ToolDefinition, type ToolResult, VERSION } from 'agent-host'
+import {
+  isTimeLimit,
+  type ModuleContext,
+  messageOf,
+  type Run,
+  runLimited,
+  type ToolDefinition,
+  type ToolResult,
+  VERSION,
+} from 'agent-host'
 import { Compile, type Validator } from 'typebox/compile'
 import { boundedFetch } from './bounded-fetch.ts'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
 import { toToolResult } from './mcp-content.ts'
-import { isTimeLimit, runLimited } from './run-limited.ts'
 import { MAX_MESSAGE_BYTES, StdioTransport } from './stdio-transport.ts'
 import { withinTimeout } from './tool-result.ts'
 
@@ -64,6 +72,7 @@ export class McpConnection {
   readonly #unchecked = new Set<string>()
   /** Description of each tool at the first listing, as JSON. */
   readonly #described = new Map<string, string>()
+  readonly #changed = new Set<string>()
   #failures = 0
   readonly #closing = new AbortController()
 
@@ -264,6 +273,7 @@ export class McpConnection {
       name,
       description,
       parameters: inputSchema,
+      ...(this.#changed.has(name) ? { isChanged: true } : {}),
     }))
     this.#destructive = new Set(wanted.filter(isDestructive).map(({ name }) => name))
     this.#validators.clear()
@@ -279,6 +289,7 @@ export class McpConnection {
     const { pin } = this.#config
     if (before === undefined || !pin) this.#described.set(name, described)
     if (before === undefined) return true
+    this.#changed.add(name)
     const consequence = pin ? ' It is pinned, and refused.' : ''
     this.#context.log.warn(`The MCP server '${this.name}' has changed the description of '${name}'.${consequence}`)
     return !pin

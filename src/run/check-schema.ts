@@ -1,0 +1,32 @@
+import { Compile } from 'typebox/compile'
+import { isTimeLimit, runLimited } from '../definition/run-limited.ts'
+import { findValueProblems } from '../definition/schema-problems.ts'
+import { messageOf } from '../errors.ts'
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Time of one check. Schemas come from clients and MCP servers, and may take for ever. */
+const CHECK_MS = 200
+
+/** Returns what does not fit a schema from outside; undefined when the value fits. */
+export function findMisfit(schema: Schema, value: unknown): string | undefined {
+  return withinTime(() => findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })[0]?.message)
+}
+
+/** Returns why a schema from outside cannot be used; undefined when it can. */
+export function findSchemaFault(schema: Schema): string | undefined {
+  try {
+    return withinTime(() => void Compile(schema).Check({}))
+  } catch (error) {
+    return messageOf(error)
+  }
+}
+
+function withinTime(check: () => string | undefined): string | undefined {
+  try {
+    return runLimited(check, CHECK_MS)
+  } catch (error) {
+    if (!isTimeLimit(error)) throw error
+    return `its check takes longer than ${CHECK_MS} ms.`
+  }
+}
