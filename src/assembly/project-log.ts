@@ -25,10 +25,19 @@ export async function openLog(
   const settings = { level: logLevel, base: null, hooks: { streamWrite: redact, logMethod } }
   if (!isatty(fd)) return pino(settings, pino.destination({ fd, sync: false }))
   const { default: pretty } = await import('pino-pretty')
+  const shown = { ...settings, hooks: { logMethod, streamWrite: (line: string) => withoutControls(redact(line)) } }
   const look = { colorize: true, ignore: 'reqId', translateTime: 'HH:MM:ss', sync: true }
-  return pino(settings, pretty({ ...look, destination: fd }))
+  return pino(shown, pretty({ ...look, destination: fd }))
 }
 
 function logMethod(this: Logger, args: Parameters<LogFn>, method: LogFn): void {
   if (args[0] !== NO_LINE) method.apply(this, args)
 }
+
+/** Replaces characters that a terminal would act on; JSON has escaped most of them. Line ends and tabs stay. */
+function withoutControls(line: string): string {
+  return line.replace(ESCAPED_CONTROL, '$1\ufffd').replace(/[\u007f-\u009f]/g, '\ufffd')
+}
+
+/** A backslash that is itself escaped begins nothing. */
+const ESCAPED_CONTROL = /((?<!\\)(?:\\\\)*)\\(?:u00[01][\da-f]|[bfr])/gi

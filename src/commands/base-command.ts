@@ -6,6 +6,7 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { findProject } from '../project/find-project.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
+import { cleanText } from './clean-text.ts'
 import { isCancelled } from './prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
@@ -58,6 +59,15 @@ export abstract class BaseCommand extends Command {
   protected reloadEnvironment(): void {
     for (const name of Object.keys(process.env)) if (!(name in this.#environment)) delete process.env[name]
     loadEnvironment()
+  }
+
+  /** Agents, models and files may say anything: on a terminal none of it moves the cursor over what stood there before. */
+  override log(message = '', ...args: unknown[]): void {
+    super.log(process.stdout.isTTY ? cleanText(message) : message, ...args)
+  }
+
+  override logToStderr(message = '', ...args: unknown[]): void {
+    super.logToStderr(process.stderr.isTTY ? cleanText(message) : message, ...args)
   }
 
   /** In one line, as errors are: oclif would put it in a box and wrap it. */

@@ -5,6 +5,7 @@ import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Backend } from './chat/backend.ts'
+import { cleanText } from './clean-text.ts'
 import { askOne, canAsk } from './prompts.ts'
 
 const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
@@ -71,7 +72,7 @@ export default class Chat extends BaseCommand {
     const isShown = process.stderr.isTTY && !isJson
     const answer = await backend.open(agent).ask(question, {
       signal: new AbortController().signal,
-      onText: (said) => void (isJson || process.stdout.write(said)),
+      onText: (said) => void (isJson || process.stdout.write(process.stdout.isTTY ? cleanText(said) : said)),
       onCall: (name, args) => isShown && this.logToStderr(`→ ${name}(${JSON.stringify(args) ?? ''})`),
       onCallEnd: () => {},
     })

@@ -42,6 +42,19 @@ describe('dev', () => {
     expect(await server.stop('SIGINT')).to.equal(0)
   })
 
+  it('prints no character that a terminal would act on, whoever wrote it', async function () {
+    needsTerminal(this)
+    const { dir } = await makeProject({
+      'agents/echo.yml': agent('echo', '').replace('Says', '"\\e[2Jbanner').replace('again', 'again"'),
+      'agents/odd.yml': 'id: odd\n"\\e[2Jlogged": 1\nmodules: [{ id: main, module: echo }]',
+    })
+    const terminal = openTerminal(['dev', '--port', '0'], { cwd: dir })
+    await terminal.shows(/\ufffd\[2Jlogged/)
+    await terminal.shows(/\ufffd\[2Jbanner/)
+    terminal.type(KEYS.ctrlC)
+    await terminal.ended
+  })
+
   it('names the modules that are ejected', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     await runCli(['eject', '-m', 'echo'], { cwd: dir })

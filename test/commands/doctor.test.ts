@@ -72,8 +72,8 @@ describe('doctor', function () {
   })
 
   for (const [version, state] of [
-    ['20.18.3', 'problem'],
-    ['20.19.0', 'ok'],
+    ['20.19.9', 'problem'],
+    ['20.20.0', 'ok'],
     ['18.20.0', 'problem'],
     ['26.0.0', 'ok'],
   ]) {

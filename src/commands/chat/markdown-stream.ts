@@ -1,3 +1,5 @@
+import { cleanText } from '../clean-text.ts'
+
 const RESET = '\u001b[0m'
 const BOLD = '\u001b[1m'
 const DIM = '\u001b[2m'
@@ -20,7 +22,7 @@ export class MarkdownStream {
 
   /** @returns what can be shown now */
   push(text: string): string {
-    this.#held += clean(text)
+    this.#held += cleanText(text)
     let shown = ''
     for (let next = this.#take(); next !== undefined; next = this.#take()) shown += next
     return shown
@@ -102,9 +104,4 @@ export class MarkdownStream {
     this.#held = this.#held.slice(length)
     return taken
   }
-}
-
-/** Removes characters that move the cursor of a terminal or colour it: the text of agents may hold anything. */
-function clean(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(/[^\P{Cc}\n\t]/gu, '\ufffd')
 }

@@ -40,8 +40,8 @@ export async function examine(projectDir: string, port: number): Promise<Finding
 
 export function examineNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  if (major > 20 || (major === 20 && minor >= 19)) return { state: 'ok', subject: 'Node', message: version }
-  const advice = 'Install Node 20.19 or later: https://nodejs.org'
+  if (major > 20 || (major === 20 && minor >= 20)) return { state: 'ok', subject: 'Node', message: version }
+  const advice = 'Install Node 20.20 or later: https://nodejs.org'
   return { state: 'problem', subject: 'Node', message: `${version} is too old.`, advice }
 }
 
