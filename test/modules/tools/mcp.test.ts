@@ -348,6 +348,7 @@ describe('tools/mcp', () => {
       expect(await open.call('add')).to.equal('changed')
       await eventually(() => expect(open.lines.join()).to.contain("has changed the description of 'add'."))
       expect(await open.names()).to.deep.equal(['add'])
+      expect((await open.provider.listTools(makeRun())).map(({ isChanged }) => isChanged)).to.deep.equal([true])
       const pinned = await make({ bad: { ...bad('changes'), pin: true } })
       expect(await pinned.call('add')).to.equal('changed')
       await eventually(async () => expect(await pinned.names()).to.deep.equal([]))

@@ -24,6 +24,16 @@ describe('JSON-RPC over HTTP', () => {
     }
   })
 
+  it('has no fault of its own where the host is no address', async () => {
+    const { post } = await makeMcp({ host: '0.0.0.0' })
+    const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
+    const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta } })
+    for (const host of ['[', 'a b', 'localhost:99999', '']) {
+      const { statusCode } = await post(message, { host, 'mcp-protocol-version': '2026-07-28' })
+      expect([host, statusCode < 500]).to.deep.equal([host, true])
+    }
+  })
+
   it('never answers a notification, however wrong it is', async () => {
     const { post } = await makeMcp()
     for (const message of [

@@ -90,6 +90,17 @@ describe('agents as tools', () => {
       expect((await call('guide', { message: 'x', conversation_id: 7 })).error.message).to.match(/must be a string/)
     })
 
+    it('are bounded in bytes', async () => {
+      const { call } = await makeMcp({ maxHistoryMb: 1 })
+      const long = 'x'.repeat(300_000)
+      const conversation_id = idIn((await call('guide', { message: `say ${long}` })).result)
+      const { error } = await call('guide', { message: 'history', conversation_id })
+      expect(error).to.deep.equal({
+        code: -32602,
+        message: 'Invalid params: The conversation has more than 1 MiB, the limit of --max-history-mb',
+      })
+    })
+
     it('are off unless the agent says so', async () => {
       const { call } = await makeMcp()
       const { result } = await call('act', { message: 'say x', conversation_id: 'any' })

@@ -28,7 +28,7 @@ modules:
   'modules/sums.ts': `import { defineModule, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Sums', provides: [ToolProvider],
   create: () => ({
-    listTools: () => [{ name: 'add', description: 'Adds', parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } }],
+    listTools: () => [{ name: 'add', description: 'Adds', isChanged: true, parameters: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } } }],
     async executeTool(name, { a, b }) { return { text: String(a + b) } } }) })`,
 }
 
@@ -94,7 +94,7 @@ describe('GraphQL of the debug UI', () => {
     const data = await ask(
       server,
       `{ list_agents { id description title entry_points file definition
-          modules { id module config provides uses module_class description source scope tools { name description parameters } }
+          modules { id module config provides uses module_class description source scope tools { name description parameters is_changed } }
           exchange { module protocol provider fieldName } loads { time file kind problems { ${problem} } } latest_run { ${run} } }
         debug_log(agent_id: "tools") { agent_id has_more events { ${event} } }
         runs { total cursor runs { ${run} events { cursor has_more events { ${event} } } } }
@@ -199,12 +199,12 @@ describe('GraphQL of the debug UI', () => {
     expect(call?.arguments).deep.equal({ args: ['add', { a: 1, b: 2 }, { run: runId }] })
     expect([call?.event_type, call?.caller_id, call?.duration_ms]).deep.equal(['call', 'loop', null])
     expect([result?.event_type, result?.result]).deep.equal(['result', { text: '3' }])
-    const tools = '{ agent_config(agent_id: "tools") { modules { id tools { name parameters } } } }'
+    const tools = '{ agent_config(agent_id: "tools") { modules { id tools { name parameters is_changed } } } }'
     const { agent_config } = await ask<{ agent_config: { modules: { id: string; tools: unknown }[] } }>(server, tools)
     const parameters = { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } } }
     expect(agent_config.modules.map(({ id, tools }) => [id, tools])).deep.equal([
       ['llm', null],
-      ['sums', [{ name: 'add', parameters }]],
+      ['sums', [{ name: 'add', parameters, is_changed: true }]],
       ['loop', null],
     ])
     expect(await ask(server, '{ run(run_id: "nothing") { status } }')).deep.equal({ run: null })

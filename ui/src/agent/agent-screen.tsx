@@ -17,6 +17,7 @@ interface Tool {
   readonly name: string
   readonly description: string
   readonly parameters: unknown
+  readonly is_changed: boolean
 }
 
 interface ModuleDetails extends ModuleSummary {
@@ -50,7 +51,7 @@ interface AgentDetails {
 
 const QUERY = `query($id: String!) { agent_config(agent_id: $id) {
   id title description file entry_points definition
-  modules { id module module_class description source scope config provides uses tools { name description parameters } }
+  modules { id module module_class description source scope config provides uses tools { name description parameters is_changed } }
   exchange { module protocol provider fieldName }
   loads { time file kind problems { ${PROBLEM_FIELDS} } }
 } }`
@@ -250,11 +251,15 @@ function Tools({ agentId, moduleId, tools, canCall }: ToolsProps) {
     <>
       <h3>Tools</h3>
       {!tools && <p class="muted">They are known after the first run in which they were listed.</p>}
-      {tools?.map(({ name, description, parameters }) => (
+      {tools?.map(({ name, description, parameters, is_changed }) => (
         <details class="tool" key={name}>
           <summary>
             <code>{name}</code>
+            {is_changed && <span class="badge bad">description changed</span>}
           </summary>
+          {is_changed && (
+            <p class="muted">Its server describes it otherwise than at first. Read it again before you trust it.</p>
+          )}
           <p>{description}</p>
           <JsonTree value={parameters} label={`parameters of ${name}`} />
           {canCall && <ToolForm agentId={agentId} moduleId={moduleId} name={name} parameters={parameters} />}

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObjectSchema } from '../../../definition/definition.ts'
+import { HistoryBudget, type HistoryLimits } from '../../../durable/history-budget.ts'
 import { HostError, messageOf } from '../../../errors.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
@@ -9,6 +10,7 @@ import type { AgentInfo, RunResult } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { logFailure } from '../../error-replies.ts'
 import { AgentResources, type ReadResult } from './agent-resources.ts'
+import { bytesOfMessages } from './bytes-of-messages.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
 import { Conversations } from './conversations.ts'
@@ -49,6 +51,8 @@ export interface CallOptions {
 export interface AgentToolsOptions {
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
+  /** Of one conversation. */
+  readonly limits: HistoryLimits
   readonly log: FastifyBaseLogger
   readonly redact: Redact
 }
@@ -159,8 +163,14 @@ export class AgentTools {
     const message = { role: 'user', content: text } as const
     if (conversationId === undefined) return [message]
     const earlier = this.#conversations.read(conversationId, agentId)
-    if (earlier) return [...earlier, message]
+    if (earlier) return this.#bounded([...earlier, message])
     throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
+  }
+
+  /** @throws HostError `REQUEST_INVALID` that names the limit */
+  #bounded(messages: readonly Message[]): readonly Message[] {
+    new HistoryBudget(this.#options.limits).addItems(messages.length, bytesOfMessages(messages))
+    return messages
   }
 
   #finish(

@@ -1,12 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../../protocols/message.ts'
+import { bytesOfMessages } from './bytes-of-messages.ts'
+import { Recent } from './recent.ts'
 
-/** More are forgotten, the one that was not used for the longest time first. */
-const MAX_CONVERSATIONS = 10_000
+interface Conversation {
+  readonly agentId: string
+  readonly messages: readonly Message[]
+}
+
+const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 
 /** The conversations that calls may continue: in memory, by ids that nobody can guess. */
 export class Conversations {
-  readonly #conversations = new Map<string, { readonly agentId: string; readonly messages: readonly Message[] }>()
+  readonly #conversations = new Recent<Conversation>(LIMITS, ({ messages }) => bytesOfMessages(messages))
 
   /** Returns the messages so far; undefined when there is no such conversation with that agent. */
   read(id: string, agentId: string): readonly Message[] | undefined {
@@ -27,11 +33,7 @@ export class Conversations {
    */
   write(id: string | undefined, agentId: string, messages: readonly Message[]): string {
     const written = id ?? randomUUID()
-    // The order of a map is that in which its keys were added.
-    this.#conversations.delete(written)
     this.#conversations.set(written, { agentId, messages })
-    const [oldest] = this.#conversations.keys()
-    if (this.#conversations.size > MAX_CONVERSATIONS && oldest !== undefined) this.#conversations.delete(oldest)
     return written
   }
 }

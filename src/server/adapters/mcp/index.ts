@@ -37,7 +37,7 @@ export class McpApiAdapter implements Adapter {
     const { host, describeFailure, log, redact, apiKey } = options
     this.isOpen = apiKey === undefined
     this.#options = options
-    this.#tools = new AgentTools({ host, describeFailure, log, redact })
+    this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options })
     this.#plain = new HandshakeProtocol(this.#tools)
   }
 

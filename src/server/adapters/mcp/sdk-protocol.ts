@@ -22,6 +22,8 @@ import { SDK_VERSION } from './versions.ts'
 import { type ElicitationResponse, toElicitation } from './waiting-calls.ts'
 
 const REQUEST_ID = 'x-request-id'
+/** Nothing depends on it, and what a client sends as its host may be no address. */
+const ADDRESS = 'http://localhost/mcp'
 
 /** MCP from 2026-07-28 on, as the official SDK serves it: discovery, checks of headers, subscriptions to changes. */
 export class SdkProtocol {
@@ -44,7 +46,7 @@ export class SdkProtocol {
     )
     // Its own, whatever the client has sent: the log names it.
     headers.push([REQUEST_ID, request.id])
-    const asked = new Request(`http://${request.headers.host}${request.url}`, {
+    const asked = new Request(ADDRESS, {
       method: 'POST',
       headers,
       signal: leaving.signal,

@@ -26,7 +26,8 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const project = await openProject(options, { redact, log })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
-  const connection = connect(project, new AgentTools({ host: project.host, describeFailure, log, redact }))
+  const tools = new AgentTools({ host: project.host, describeFailure, log, redact, limits: options })
+  const connection = connect(project, tools)
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)
     process.stdin.once('end', resolve)

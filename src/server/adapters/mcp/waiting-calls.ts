@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
+import { bytesOfMessages } from './bytes-of-messages.ts'
+import { Recent } from './recent.ts'
 
 /** Call of a tool whose run waits for the person behind the client. */
 export interface WaitingCall {
@@ -10,18 +12,15 @@ export interface WaitingCall {
   readonly trail: readonly Message[]
 }
 
-/** More are forgotten, the oldest first. */
-const MAX_WAITING = 1000
+const LIMITS = { maxItems: 1000, maxBytes: 256 * 1024 * 1024 }
 
 /** Waiting calls, in memory, by ids that nobody can guess. Each is taken once: a repeated answer finds nothing. */
 export class WaitingCalls {
-  readonly #calls = new Map<string, WaitingCall>()
+  readonly #calls = new Recent<WaitingCall>(LIMITS, ({ trail }) => bytesOfMessages(trail))
 
   keep(call: WaitingCall): string {
     const id = randomUUID()
     this.#calls.set(id, call)
-    const [oldest] = this.#calls.keys()
-    if (this.#calls.size > MAX_WAITING && oldest !== undefined) this.#calls.delete(oldest)
     return id
   }
 

@@ -1,6 +1,7 @@
 import type { AgentFolder } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
 import type { LoadRecord } from '../../../host/load-history.ts'
+import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { writePayload } from '../../../trace/payload.ts'
 import type { Prices } from '../../../trace/prices.ts'
@@ -103,10 +104,14 @@ async function toolsOf(agentId: string, moduleId: string, traces: Traces): Promi
   const query = { runId: run.run_id, after: -1, first: 1, moduleId, methodName, eventType: 'result' }
   const [found] = (await traces.query('events', query)).events
   const tools = found && readTraceLine(found.line)?.result
-  return Array.isArray(tools) ? tools.filter(isTool) : null
+  return Array.isArray(tools) ? tools.filter(isTool).map(viewTool) : null
 }
 
-function isTool(value: unknown): boolean {
+function viewTool({ name, description, parameters, isChanged }: ToolDefinition): object {
+  return { name, description, parameters, is_changed: isChanged === true }
+}
+
+function isTool(value: unknown): value is ToolDefinition {
   const { name, description } = (value ?? {}) as Record<string, unknown>
   return typeof name === 'string' && typeof description === 'string'
 }
