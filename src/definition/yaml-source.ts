@@ -27,8 +27,8 @@ export function readYaml(text: string): YamlSource {
   try {
     // Its own check for unique keys takes time in the square of their number.
     const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false })
-    // The errors after the first one mostly follow from it.
-    const syntax = document.errors.slice(0, 1).map((error) => syntaxProblem(error, lines))
+    // A tag that is unknown is a warning there, and its value a text. What comes after the first problem mostly follows from it.
+    const syntax = [...document.errors, ...document.warnings].slice(0, 1).map((error) => syntaxProblem(error, lines))
     const problems = [...syntax, ...duplicateKeys(document, lines)]
     if (problems.length > 0) return failed(problems)
     const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES })

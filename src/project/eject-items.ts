@@ -86,9 +86,13 @@ function findTaken(folder: string, path: string): string | undefined {
 /** The base first: a copy whose base is not known could never be merged. One of a copy that is gone is worth nothing. */
 export function planCopy([path, text]: readonly [path: string, text: string]): PlannedFile[] {
   return [
-    { path: `${BASES}/${path}`, content: Buffer.from(text, 'latin1'), replaces: true },
+    planBase(path, text),
     { path: `modules/${path}`, content: Buffer.from(addOrigin(path, text, VERSION), 'latin1') },
   ]
+}
+
+export function planBase(path: string, text: string): PlannedFile {
+  return { path: `${BASES}/${path}`, content: Buffer.from(text, 'latin1'), replaces: true, isOwn: true }
 }
 
 const ROOT_MARKER = new URL('../../templates/project/modules/index.ts', import.meta.url)

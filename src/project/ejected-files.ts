@@ -4,6 +4,7 @@ import { join, relative, sep } from 'node:path'
 import { listLibrary, MODULE_EXTENSIONS } from '../module/load-module.ts'
 import { BASES } from './eject-items.ts'
 import { findItems } from './find-items.ts'
+import { findLink } from './find-link.ts'
 import { readItem, readLibraryFile } from './library-files.ts'
 import { type Copy, takeOrigin, withLineEnds } from './origin-line.ts'
 
@@ -68,7 +69,7 @@ export async function readEjected(folder: string, path: string): Promise<Ejected
   if (text === undefined) return undefined
   const copy = takeOrigin(text)
   const upstream = await readLibraryFile(path)
-  const base = (await readText(join(folder, BASES, path))) ?? (isSame(copy.body, upstream) ? upstream : undefined)
+  const base = (await readBase(folder, path)) ?? (isSame(copy.body, upstream) ? upstream : undefined)
   return { path, copy, base, upstream }
 }
 
@@ -112,6 +113,12 @@ function isItem(path: string): boolean {
 
 function toReference(path: string): string {
   return path.replace(/\.ts$/, '')
+}
+
+/** Reads the unchanged copy of a file; undefined where a link leads elsewhere. */
+async function readBase(folder: string, path: string): Promise<string | undefined> {
+  const base = `${BASES}/${path}`
+  return (await findLink(folder, base)) === undefined ? readText(join(folder, base)) : undefined
 }
 
 async function readText(file: string): Promise<string | undefined> {

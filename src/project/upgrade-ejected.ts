@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
 import { listLibrary } from '../module/load-module.ts'
 import { VERSION } from '../version.ts'
-import { BASES, planCopy, planMarkers } from './eject-items.ts'
+import { BASES, planBase, planCopy, planMarkers } from './eject-items.ts'
 import { type EjectedFile, isChangedHere, isChangedUpstream, listEjected } from './ejected-files.ts'
 import { mergeTexts } from './git.ts'
 import { readItem } from './library-files.ts'
@@ -96,7 +96,7 @@ async function merge(
 function planFiles(path: string, content: string, upstream: string): PlannedFile[] {
   return [
     { path: `modules/${path}`, content: Buffer.from(content, 'latin1'), replaces: true },
-    { path: `${BASES}/${path}`, content: Buffer.from(upstream, 'latin1'), replaces: true },
+    planBase(path, upstream),
   ]
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
+import { findLink } from './find-link.ts'
 
 /** A file that a command wants to be in a project. */
 export interface PlannedFile {
@@ -13,6 +14,8 @@ export interface PlannedFile {
   readonly mode?: number
   /** It takes the place of a file that is there. */
   readonly replaces?: boolean
+  /** It belongs to agent-host alone: no link on its way is followed. */
+  readonly isOwn?: boolean
 }
 
 export interface WrittenFile {
@@ -24,6 +27,7 @@ export interface WrittenFile {
  * Writes files into a folder, each whole or not at all. What exists is never changed, unless its plan says so: it is
  * skipped.
  *
+ * @throws Error of the file system, or naming the link on the way of a file that is agent-host's own
  * @param options.dryRun nothing is written: what would become of each file is all there is
  * @returns what became of each, in the order of the plan
  */
@@ -32,6 +36,7 @@ export async function writeFiles(
   plan: readonly PlannedFile[],
   { dryRun = false }: { readonly dryRun?: boolean } = {},
 ): Promise<WrittenFile[]> {
+  for (const { path, isOwn } of plan) if (isOwn) await refuseLink(folder, path)
   const written: WrittenFile[] = []
   for (const file of plan) {
     const target = join(folder, file.path)
@@ -40,6 +45,11 @@ export async function writeFiles(
     written.push({ path: file.path, outcome: dryRun || outcome === 'skipped' ? outcome : await write(target, file) })
   }
   return written
+}
+
+async function refuseLink(folder: string, path: string): Promise<void> {
+  const link = await findLink(folder, path)
+  if (link !== undefined) throw new Error(`${link} is a link. Remove it.`)
 }
 
 async function write(

@@ -1,18 +1,26 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   fstatSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readdirSync,
   readSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
 import { isReservedFileName } from '../definition/reserved-file-name.ts'
 
+const { O_APPEND, O_CREAT, O_RDONLY, O_RDWR } = constants
+const READ = O_RDONLY
+const APPEND = O_APPEND | O_CREAT | O_RDWR
+/** A link in the folder would have files elsewhere read or written. Windows does not have the flag. */
+const NO_LINKS = constants.O_NOFOLLOW ?? 0
+/** No file system takes longer names: questions may be about agents of any name. */
+const MAX_NAME_CHARS = 255
 /** Files kept open for writing. */
 const MAX_OPEN = 64
 
@@ -71,8 +79,9 @@ export class TraceFiles {
 
   /** Undefined for a file that is not there. */
   stat(name: string): { size: number; inode: number } | undefined {
-    const stats = statSync(this.path(name), { throwIfNoEntry: false })
-    return stats && { size: stats.size, inode: stats.ino }
+    if (name.length > MAX_NAME_CHARS) return undefined
+    const stats = lstatSync(this.path(name), { throwIfNoEntry: false })
+    return stats?.isFile() ? { size: stats.size, inode: stats.ino } : undefined
   }
 
   /**
@@ -117,7 +126,7 @@ export class TraceFiles {
     if (known && this.stat(name)?.inode === known.inode) return known
     if (known) this.forget(name)
     for (const [oldest] of this.#open) if (this.#open.size >= MAX_OPEN) this.forget(oldest)
-    const descriptor = openSync(this.path(name), 'a+', 0o600)
+    const descriptor = openSync(this.path(name), APPEND | NO_LINKS, 0o600)
     const { ino, size } = fstatSync(descriptor)
     const opened = { descriptor, inode: ino }
     this.#open.set(name, opened)
@@ -136,7 +145,7 @@ function endsLine(descriptor: number, size: number): boolean {
 
 /** The texts at these places of one file, in their order; what cannot be read is undefined. Near ones are read together. */
 export function readAt(path: string, places: readonly { offset: number; length: number }[]): (string | undefined)[] {
-  const descriptor = openSync(path, 'r')
+  const descriptor = openSync(path, READ | NO_LINKS)
   try {
     return [...groupNear(places)].flatMap((group) => {
       const first = group[0]?.offset ?? 0
@@ -179,7 +188,7 @@ const TAIL_CHUNK = 256 * 1024
 
 /** The whole lines of a file from its end backwards, within `maxBytes`. */
 export function* linesFromEnd(path: string, maxBytes: number): Generator<string> {
-  const descriptor = openSync(path, 'r')
+  const descriptor = openSync(path, READ | NO_LINKS)
   try {
     let end = fstatSync(descriptor).size
     const stop = Math.max(0, end - maxBytes)

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { chmod, stat, writeFile } from 'node:fs/promises'
+import { chmod, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { edit, makeEjected, makeOlder, readTree } from '../support/eject.ts'
 import { type CliOptions, runCli } from '../support/run-cli.ts'
@@ -52,6 +52,21 @@ describe('eject diff', () => {
       "-  name: 'OldEcho',",
       "+  name: 'Echo',",
     ])
+  })
+
+  it('shows and overwrites nothing that a link in the place of a base leads to', async () => {
+    const project = await makeOldEcho()
+    await project.write('elsewhere.txt', 'canary')
+    await rm(project.path(BASE))
+    await symlink(project.path('elsewhere.txt'), project.path(BASE))
+    expect((await diff(project)).stdout).to.not.contain('canary')
+    await rm(project.path(COPY))
+    const again = await runCli(['eject', '-m', 'echo'], { cwd: project.dir })
+    expect([again.exitCode, again.stderr]).to.deep.equal([
+      1,
+      `Error: ${project.dir} cannot be written: ${BASE} is a link. Remove it.\n`,
+    ])
+    expect(await project.read('elsewhere.txt')).to.equal('canary')
   })
 
   it('takes the names of modules and packages that are ejected, and refuses others', async () => {

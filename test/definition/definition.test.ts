@@ -146,6 +146,12 @@ describe('readDefinition', () => {
     ])
   })
 
+  it('refuses tags that it does not know, instead of taking their values for texts', () => {
+    expect(problemsOf(`${MINIMAL}description: !env SECRET\n`)).to.deep.equal([
+      'agents/a.yml:3:14: The YAML cannot be read: Unresolved tag: !env',
+    ])
+  })
+
   it('refuses aliases that multiply', () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
     for (let n = 1; n < 9; n++) lines.push(`a${n}: &a${n} [${`*a${n - 1}, `.repeat(9)}]`)

@@ -42,6 +42,24 @@ describe('writeFiles', () => {
     expect((await readdir(dir)).sort()).to.deep.equal(['link.txt', 'other.txt', 'real.txt'])
   })
 
+  it('follows no link on the way of a file of its own, and then writes nothing', async () => {
+    const { dir, path, read, exists } = await makeProject({ 'elsewhere/a.txt': 'theirs' })
+    await symlink('elsewhere', path('own'))
+    for (const name of ['own/a.txt', 'own/new.txt']) {
+      const plan = [
+        { path: 'other.txt', content: 'x' },
+        { path: name, content: 'new', replaces: true, isOwn: true },
+      ]
+      const failure = await writeFiles(dir, plan).catch((error: Error) => error.message)
+      expect(failure).to.equal('own is a link. Remove it.')
+    }
+    expect([await read('elsewhere/a.txt'), exists('elsewhere/new.txt'), exists('other.txt')]).to.deep.equal([
+      'theirs',
+      false,
+      false,
+    ])
+  })
+
   it('only tells what would become of each file in a dry run', async () => {
     const { dir, read } = await makeProject({ 'a.txt': 'mine', 'b.txt': 'mine' })
     const plan = [

@@ -1,4 +1,4 @@
-import { appendFile, readdir, stat, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, stat, symlink, writeFile } from 'node:fs/promises'
 import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
@@ -320,6 +320,26 @@ describe('Traces', () => {
       'a.con.jsonl',
     ])
     expect(new TraceFiles(dir, 'linux').nameOf('con')).to.equal('con.jsonl')
+  })
+
+  it('neither writes nor reads through a link in its folder', async () => {
+    const project = await makeProject()
+    const [line] = echoRun('run-1', 'from elsewhere').map((event) => JSON.stringify(event))
+    await project.write('elsewhere.jsonl', `${line}\n`)
+    await project.write('debug/other', '')
+    await symlink(project.path('elsewhere.jsonl'), project.path('debug/echo.jsonl'))
+    const traces = await openTraces(project)
+    recordAll(traces, echoRun('run-2', 'mine'))
+    await eventually(() => expect(traces.counts()).deep.include({ written: 0, dropped: 4 }))
+    expect((await traces.query('runs', ALL)).runs).deep.equal([])
+    expect((await traces.query('log', { agentId: 'echo', limit: 10 })).lines).deep.equal([])
+    expect(await project.read('elsewhere.jsonl')).equal(`${line}\n`)
+  })
+
+  it('knows nothing of agents whose ids no file can have', async () => {
+    const traces = await openTraces(await makeProject())
+    const query = { agentId: 'a'.repeat(10_000), limit: 10 }
+    expect(await traces.query('log', query)).deep.equal({ lines: [], hasMore: false })
   })
 
   it('says what is wrong when the folder cannot be used', async () => {

@@ -93,7 +93,9 @@ export class PythonChild {
   }
 
   #settle(line: string): void {
-    const { id, ok, error, question } = JSON.parse(line) as Reply
+    const reply = readReply(line)
+    if (!reply) return void this.#log.warn('Python wrote a line that is no answer; it was left out.')
+    const { id, ok, error, question } = reply
     const waiting = this.#waiting.get(id)
     if (question) return void this.#answer(id, question, waiting)
     this.#waiting.delete(id)
@@ -121,5 +123,15 @@ export class PythonChild {
     this.#lost ??= new Error(`Python ${reason.replace(/^stopped/, 'stopped while the tool ran')}.`)
     for (const { reject } of this.#waiting.values()) reject(this.#lost)
     this.#waiting.clear()
+  }
+}
+
+/** Returns undefined for a line that is none of the worker's: a tool may write to any descriptor. */
+function readReply(line: string): Reply | undefined {
+  try {
+    const reply = JSON.parse(line) as Partial<Reply> | null
+    return typeof reply?.id === 'number' ? (reply as Reply) : undefined
+  } catch {
+    return undefined
   }
 }

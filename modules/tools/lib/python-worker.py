@@ -33,6 +33,10 @@ answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
 os.dup2(2, 1)
 answering = threading.Lock()
 
+# Requests have the input to themselves: a tool that reads its input finds it at its end.
+requests = os.fdopen(os.dup(0), "r", encoding="utf-8")
+os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
 project = os.path.realpath(sys.argv[1])
 modules = {}
 
@@ -369,7 +373,7 @@ def to_json(value):
 
 
 def main():
-    for line in sys.stdin:
+    for line in requests:
         request = json.loads(line)
         if request["op"] == "load":
             handle(request)  # One after the other: imports are not made for more.

@@ -273,6 +273,24 @@ describe('tools/local', () => {
       expect(Date.now() - startedMs).to.be.below(580)
     })
 
+    it('keeps requests and answers apart from what tools read and write', async () => {
+      const code = `import os, subprocess
+def read() -> str:
+    return repr(os.read(0, 10)) + subprocess.run(["cat"], capture_output=True, text=True).stdout
+def garble() -> str:
+    for descriptor in range(3, 12):
+        try:
+            os.write(descriptor, b'{"half":\\nnull\\n')
+        except OSError:
+            pass
+    return "done"
+`
+      const { call, context } = await make({ 'a.py': code }, { files: ['a.py'] })
+      expect(await Promise.all([call('read'), call('read')])).to.deep.equal(["b''", "b''"])
+      expect([await call('garble'), await call('read')]).to.deep.equal(['done', "b''"])
+      expect(context.lines).to.deep.include('warn Python wrote a line that is no answer; it was left out.')
+    })
+
     it('tells where a function failed; one that exits, or takes the process along, fails that call alone', async () => {
       const { call } = await python()
       expect(await call('fail')).to.match(/^! tools\/t\.py:\d+: ValueError: out of order$/)
