@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
-import { sendFuzzed } from '../support/fuzz.ts'
+import { fuzz, KEPT_SEEDS } from '../support/fuzz/fuzz.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -14,9 +14,28 @@ describe('a server under hostile requests', () => {
   afterEach(closeServers)
   afterEach(killRunning)
 
-  it('answers 3,000 requests of any shape without a fault of its own', async () => {
-    expect(await sendFuzzed(3000)).to.deep.equal([])
-  }).timeout(60_000)
+  for (const seed of KEPT_SEEDS) {
+    it(`has no fault of its own, whatever requests, sockets, models and MCP servers send (seed ${seed})`, async () => {
+      expect(await fuzz(seed, { requests: 500, sockets: 60, turns: 30 })).to.deep.equal([])
+    }).timeout(60_000)
+  }
+
+  it('refuses schemas of clients that cannot be used, and is held up by none', async () => {
+    const { app } = await makeServer()
+    const ask = async (schema: object) => {
+      const content = `{"a":"${'a'.repeat(40)}!"}`
+      const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } }
+      const payload = chat('echo', content, { response_format })
+      const { statusCode, body } = await app.inject({ method: 'POST', url: COMPLETIONS, payload })
+      return `${statusCode} ${body}`
+    }
+    const a = (pattern: string) => ({ type: 'object', properties: { a: { type: 'string', pattern } } })
+    const startedMs = Date.now()
+    expect(await ask(a('^(a+)+$'))).to.match(/^500 .*its check takes longer than 200 ms/)
+    expect(await ask(a('('))).to.match(/^400 .*The schema of the answer cannot be used: .*regular expression/i)
+    expect(await ask(a('^a+!$'))).to.match(/^200 /)
+    expect(Date.now() - startedMs).to.be.below(5000)
+  })
 
   it('serves a good client quickly while 500 others send their requests byte by byte', async () => {
     const server = await makeServer()
