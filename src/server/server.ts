@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyServerOptions,
+} from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
@@ -119,7 +124,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
   const project = await openProject(options, { redact, log: app.log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   try {
-    setRules(app, describeFailure)
+    setRules(app, describeFailure, options)
     nameRequests(app)
     // Without a prefix unknown routes are the app's own.
     if (app.prefix !== '') answerUnknownRoutes(app, options)
@@ -229,11 +234,8 @@ function answerReadBody(response: ServerResponse): void {
   response.writeHead(500, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify({ detail }))
 }
 
-function makeApp(
-  { bodyLimit, drainTimeout, ...limits }: ServerOptions,
-  log: ServerLog,
-  describeFailure: DescribeFailure,
-): FastifyInstance {
+function makeApp(options: ServerOptions, log: ServerLog, describeFailure: DescribeFailure): FastifyInstance {
+  const { bodyLimit, drainTimeout, ...limits } = options
   const process = randomUUID().slice(0, 8)
   let requests = 0
   const app: FastifyInstance = fastify({
@@ -254,7 +256,7 @@ function makeApp(
     frameworkErrors: makeErrorHandler(describeFailure) as FastifyServerOptions['frameworkErrors'],
     clientErrorHandler: answerAndClose,
   })
-  setRules(app, describeFailure)
+  setRules(app, describeFailure, options)
   limitSockets(app.server, {
     maxConnections: limits.maxConnections,
     maxConnectionsPerAddress: limits.maxConnectionsPerAddress,
@@ -265,9 +267,13 @@ function makeApp(
 }
 
 /** Sets the parsing and validation of bodies, and the replies to errors. */
-function setRules(app: FastifyInstance, describeFailure: DescribeFailure): void {
+function setRules(app: FastifyInstance, describeFailure: DescribeFailure, options: ServerOptions): void {
   app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
-  app.setErrorHandler(makeErrorHandler(describeFailure))
+  // Also what no route takes is refused in the words of its path: a wrong content type, for one.
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const [path = ''] = request.url.split('?', 1)
+    makeErrorHandler(describeFailure, dialectOf(path, options))(error, request, reply)
+  })
   acceptJsonOnly(app)
 }
 

@@ -148,7 +148,7 @@ describe('readDefinition', () => {
 
   it('refuses tags that it does not know, instead of taking their values for texts', () => {
     expect(problemsOf(`${MINIMAL}description: !env SECRET\n`)).to.deep.equal([
-      'agents/a.yml:3:14: The YAML cannot be read: Unresolved tag: !env',
+      'agents/a.yml:5:14: The YAML cannot be read: Unresolved tag: !env',
     ])
   })
 

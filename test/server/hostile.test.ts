@@ -110,7 +110,7 @@ export default defineModule({ name: 'Leaky', provides: [TextMessageHandler], use
     const traced = await Promise.all(files.map((file) => readFile(join(dir, 'debug', file), 'latin1')))
     expect(files).to.include('leaky.jsonl')
     expect(traced.join()).to.include('"password":"[redacted]"').and.to.include('refused with [redacted]')
-    expect(told).to.include('refused with [redacted]').and.to.include('"key":"[redacted]"')
+    expect(told).to.include('refused with [redacted]').and.to.include('"key":"${CANARY_API_KEY}"')
     expect(answers).to.include('Agent execution failed: refused with [redacted]')
     expect(output)
       .to.include('my key is [redacted]')

@@ -15,6 +15,11 @@ export class Recent<T> {
     return this.#values.get(id)?.value
   }
 
+  /** The least recently used first. */
+  *[Symbol.iterator](): Generator<[id: string, value: T]> {
+    for (const [id, { value }] of this.#values) yield [id, value]
+  }
+
   set(id: string, value: T): void {
     this.delete(id)
     const bytes = this.#bytesOf(value)
