@@ -10,12 +10,14 @@ import { benchPictures } from './pictures.ts'
 import { keepRatios, reportWorse } from './ratios.ts'
 import { benchReload } from './reload.ts'
 import { benchResponses } from './responses.ts'
+import { benchSockets } from './sockets.ts'
 import { benchStores } from './stores.ts'
 import { benchStreams } from './streams.ts'
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   chat: benchChat,
   responses: benchResponses,
+  sockets: benchSockets,
   stores: benchStores,
   mcp: benchMcp,
   debug: benchDebug,

@@ -78,6 +78,7 @@ export const sidebar: SidebarGroup[] = [
       page('Adapters', 'adapters'),
       page('Chat completions', 'chat'),
       page('Responses API', 'responses'),
+      page('Responses over WebSocket', 'websocket'),
       page('MCP', 'mcp'),
       page('OpenAPI', 'openapi'),
       page('Errors', 'errors'),

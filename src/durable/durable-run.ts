@@ -17,6 +17,8 @@ export interface DurableRunOptions<Facts, Item> {
   readonly store: RunStore<Facts, Item> | undefined
   /** Stores steps as they come, and not only with the end. */
   readonly persistsSteps: boolean
+  /** Keeps the outcome of a run that has no store, for those that continue it. */
+  readonly keepsOutcome?: boolean
   /** Chooses the events that become steps. */
   readonly keeps: (event: RunEvent) => boolean
   /** Name that the agent was asked by, and the seconds after which its approvals expire. */
@@ -107,7 +109,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #complete(result: RunResult, given: number): void {
     const { usage, incompleteReason, pending } = result
     const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
-    if (this.#options.store && !this.#ended) {
+    const { store, keepsOutcome } = this.#options
+    if ((store || keepsOutcome) && !this.#ended) {
       const { name: agent, approvalTtl: ttl } = this.#options.agent
       const approvals = openApprovals({ runId: this.id, agent, pending, createdAt: nowSeconds(), ttl })
       this.#outcome = { messages: result.trail.slice(given), pending, approvals }
@@ -137,6 +140,11 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   /** True once any of it is in the store. */
   get isStored(): boolean {
     return this.#persisted !== undefined
+  }
+
+  /** Part that a run which has ended well adds to its conversation. */
+  get outcome(): TurnOutcome | undefined {
+    return this.#outcome
   }
 
   async read(from: number): Promise<readonly Step[]> {

@@ -1,6 +1,7 @@
 import fastifyCors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HostError } from '../errors.ts'
+import { isOwnOrigin } from './own-origin.ts'
 
 const EXPOSED_HEADERS = [
   'x-request-id',
@@ -33,13 +34,9 @@ export async function addCors(app: FastifyInstance, origins: readonly string[]):
 function refuseOthers(app: FastifyInstance, isListed: (origin: string) => boolean): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { origin } = request.headers
-    const isRefused = origin !== undefined && !isListed(origin) && !isOwn(origin, request) && isGuarded(request)
+    const isRefused = origin !== undefined && !isListed(origin) && !isOwnOrigin(request) && isGuarded(request)
     done(isRefused ? new HostError('ORIGIN_FORBIDDEN', `Pages of '${origin}' may not use this server`) : undefined)
   })
-}
-
-function isOwn(origin: string, { headers }: FastifyRequest): boolean {
-  return origin === `http://${headers.host}` || origin === `https://${headers.host}`
 }
 
 /** Matches requests that change state, and the endpoint of MCP: its specification asks servers to check the origin. */

@@ -39,13 +39,14 @@ export function dialectOf(path: string, { noV1 }: ServerOptions): Dialect {
 function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): { statusCode: number; body: object } {
   const { code, field = null, suggestions = [] } = error instanceof HostError ? error : {}
   const isUnknownModel = code === 'AGENT_NOT_FOUND'
+  const isUnknownPrevious = code === 'RESPONSE_NOT_FOUND' && field === 'previous_response_id'
   const statusCode = isUnknownModel ? 404 : status
   const message = isUnknownModel ? [error?.message, ...suggestions].join(' ') : detail
   const told = {
     message,
     type: TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'server_error'),
     param: isUnknownModel ? 'model' : field,
-    code: isUnknownModel ? 'model_not_found' : codeOf(statusCode),
+    code: isUnknownModel ? 'model_not_found' : isUnknownPrevious ? 'previous_response_not_found' : codeOf(statusCode),
   }
   return { statusCode, body: { error: told, detail } }
 }

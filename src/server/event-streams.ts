@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 
 /** Maximum number of bytes queued for a stream that is not read. */
@@ -7,14 +8,30 @@ const HIGH_WATER_BYTES = 64 * 1024
 const BLOCKED_LIMIT_MS = 30_000
 const TICK_MS = 250
 
-export interface EventStreamOptions {
-  /** A whole event or comment that keeps an idle connection open. */
-  readonly keepAlive: () => string
+export interface OpenOptions {
   readonly keepAliveMs: number
   /** The client has left, or did not read for too long. Not called after the stream has ended. */
   readonly onLeave?: () => void
+  /** The server drains, and no run is left. */
+  readonly onDrain?: () => void
+}
+
+export interface EventStreamOptions extends Omit<OpenOptions, 'onDrain'> {
+  /** A whole event or comment that keeps an idle connection open. */
+  readonly keepAlive: () => string
   /** It has no end of its own: when the server drains it is ended at once. */
   readonly isEndless?: boolean
+}
+
+/** Way of a stream to its client. */
+export interface StreamTransport {
+  /** Tells when there is room again, and when the client is gone. */
+  readonly raw: Writable
+  /** @returns false when the client reads more slowly than this */
+  readonly write: (events: string) => boolean
+  readonly end: (events: string) => void
+  /** Keeps an idle connection open. */
+  readonly keepAlive: () => void
 }
 
 /**
@@ -31,8 +48,17 @@ export class EventStreams {
   }
 
   /** Sends the head of the answer, with the headers that the reply has so far, and gives the stream. */
-  open(reply: FastifyReply, options: EventStreamOptions): EventStream {
-    const stream = new EventStream(reply, options, () => this.#remove(stream))
+  open(reply: FastifyReply, { keepAlive, isEndless, ...options }: EventStreamOptions): EventStream {
+    const stream = this.openOn(httpTransport(reply, keepAlive), {
+      ...options,
+      ...(isEndless ? { onDrain: () => stream.end('') } : {}),
+    })
+    return stream
+  }
+
+  /** The same over a connection of another kind. */
+  openOn(transport: StreamTransport, options: OpenOptions): EventStream {
+    const stream = new EventStream(transport, options, () => this.#remove(stream))
     this.#open.add(stream)
     this.#clock ??= setInterval(() => this.#tick(), TICK_MS).unref()
     return stream
@@ -40,7 +66,7 @@ export class EventStreams {
 
   /** Waits until every stream has ended; those that have not by then are cut. */
   async drain(timeoutMs: number): Promise<void> {
-    for (const stream of this.#open) stream.endIfEndless()
+    for (const stream of this.#open) stream.drain()
     if (this.#open.size === 0) return
     const timer = setTimeout(() => {
       for (const stream of this.#open) stream.cut()
@@ -70,8 +96,8 @@ export class EventStreams {
  * in one write, each event whole in its write. The queue is bounded.
  */
 export class EventStream {
-  readonly #raw: FastifyReply['raw']
-  readonly #options: EventStreamOptions
+  readonly #transport: StreamTransport
+  readonly #options: OpenOptions
   #buffer = ''
   #flushing: NodeJS.Immediate | undefined
   #lastWriteMs = Date.now()
@@ -79,18 +105,11 @@ export class EventStream {
   #room: { promise: Promise<void>; resolve: () => void } | undefined
   #ended = false
 
-  constructor(reply: FastifyReply, options: EventStreamOptions, onClose: () => void) {
-    this.#raw = reply.raw
+  constructor(transport: StreamTransport, options: OpenOptions, onClose: () => void) {
+    this.#transport = transport
     this.#options = options
-    reply.hijack()
-    // The reply's own headers (CORS, request id) would be lost with it.
-    this.#raw.writeHead(200, {
-      ...(reply.getHeaders() as Record<string, string>),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-    })
-    this.#raw.on('drain', () => this.#unblock())
+    const { raw } = transport
+    raw.on('drain', () => this.#unblock())
     const close = () => {
       const left = !this.#ended
       this.#ended = true
@@ -100,8 +119,8 @@ export class EventStream {
       if (left) options.onLeave?.()
     }
     // The client may have left before there was anything to send.
-    if (this.#raw.destroyed) setImmediate(close)
-    else this.#raw.once('close', close)
+    if (raw.destroyed) setImmediate(close)
+    else raw.once('close', close)
   }
 
   /** True while data that is sent may still arrive. */
@@ -131,24 +150,25 @@ export class EventStream {
     if (this.#ended) return
     this.#ended = true
     clearImmediate(this.#flushing)
-    this.#raw.end(this.#buffer + events)
+    this.#transport.end(this.#buffer + events)
     this.#buffer = ''
   }
 
-  endIfEndless(): void {
-    if (this.#options.isEndless) this.end('')
+  drain(): void {
+    this.#options.onDrain?.()
   }
 
   /** Closes the connection, whatever was not yet sent. */
   cut(): void {
-    this.#raw.destroy()
+    this.#transport.raw.destroy()
   }
 
   tick(nowMs: number): void {
     if (this.#blockedSinceMs !== undefined) {
       if (nowMs - this.#blockedSinceMs >= BLOCKED_LIMIT_MS) this.cut()
     } else if (!this.#ended && nowMs - this.#lastWriteMs >= this.#options.keepAliveMs) {
-      this.send(this.#options.keepAlive())
+      this.#lastWriteMs = nowMs
+      this.#transport.keepAlive()
     }
   }
 
@@ -156,7 +176,7 @@ export class EventStream {
     clearImmediate(this.#flushing)
     this.#flushing = undefined
     this.#lastWriteMs = Date.now()
-    const hasRoom = this.#raw.write(this.#buffer)
+    const hasRoom = this.#transport.write(this.#buffer)
     this.#buffer = ''
     if (!hasRoom) this.#block()
   }
@@ -178,6 +198,25 @@ export class EventStream {
   }
 
   #queuedBytes(): number {
-    return this.#raw.writableLength + this.#buffer.length
+    return this.#transport.raw.writableLength + this.#buffer.length
+  }
+}
+
+/** Sends the head of an answer of server-sent events. */
+function httpTransport(reply: FastifyReply, keepAlive: () => string): StreamTransport {
+  const { raw } = reply
+  reply.hijack()
+  // The reply's own headers (CORS, request id) would be lost with it.
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  })
+  return {
+    raw,
+    write: (events) => raw.write(events),
+    end: (events) => void raw.end(events),
+    keepAlive: () => void raw.write(keepAlive()),
   }
 }

@@ -20,6 +20,7 @@ export function limitSockets(server: Server, limits: SocketLimits): void {
   if (limits.maxConnections > 0) server.maxConnections = limits.maxConnections
   limitAddresses(server, limits.maxConnectionsPerAddress)
   server.on('connection', (socket: Socket) => {
+    if (sockets.has(socket)) return
     sockets.add(socket)
     clock ??= setInterval(() => check(sockets, limits), CHECK_MS).unref()
     socket.once('close', () => {
@@ -34,7 +35,11 @@ export function limitSockets(server: Server, limits: SocketLimits): void {
 function limitAddresses(server: Server, maxPerAddress: number): void {
   if (maxPerAddress === 0) return
   const counts = new Map<string, number>()
+  const counted = new WeakSet<Socket>()
   server.on('connection', (socket: Socket) => {
+    // A request that is read again comes by the same connection.
+    if (counted.has(socket)) return
+    counted.add(socket)
     const address = socket.remoteAddress ?? ''
     const count = (counts.get(address) ?? 0) + 1
     counts.set(address, count)

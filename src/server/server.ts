@@ -8,12 +8,9 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
 import { NO_LINE, openLog, type ServerLog } from '../assembly/project-log.ts'
-import { findFirstProblem } from '../definition/first-problem.ts'
 import type { Problem } from '../definition/problem.ts'
-import { formatPath } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
@@ -35,6 +32,7 @@ import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
 import { answerProbes } from './probes.ts'
 import { logRequests } from './request-log.ts'
+import { makeValidator } from './validator.ts'
 import { limitWrongKeys } from './wrong-keys.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
@@ -268,7 +266,7 @@ function makeApp(options: ServerOptions, log: ServerLog, describeFailure: Descri
 
 /** Sets the parsing and validation of bodies, and the replies to errors. */
 function setRules(app: FastifyInstance, describeFailure: DescribeFailure, options: ServerOptions): void {
-  app.setValidatorCompiler<TSchema>(({ schema }) => validate(schema))
+  app.setValidatorCompiler<TSchema>(({ schema }) => makeValidator(schema))
   // Also what no route takes is refused in the words of its path: a wrong content type, for one.
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const [path = ''] = request.url.split('?', 1)
@@ -282,17 +280,6 @@ function answerAndClose(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   socket.end(rawErrorReply(error))
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
-}
-
-/** Says which field is wrong and what it must be. Fields that the schema does not know are ignored, as clients expect. */
-function validate(schema: TSchema) {
-  const validator = Compile(schema)
-  return (value: unknown) => {
-    if (validator.Check(value)) return { value }
-    const { message = 'The body is not valid.', path = [] } = findFirstProblem(schema, value) ?? {}
-    const field = path.length > 0 ? formatPath(path) : undefined
-    return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body '), { field }) }
-  }
 }
 
 /** No browser guesses types of answers, keeps them, or embeds them into other sites. Routes may say otherwise. */

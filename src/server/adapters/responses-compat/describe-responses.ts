@@ -12,7 +12,7 @@ import {
 } from '../../openapi/describe-route.ts'
 import { AnyObject, nullable } from '../../openapi/schemas.ts'
 import { describeEvents } from './event-schemas.ts'
-import { CreateRequest, InputItem, OutputItem, ResponseRecord } from './schema.ts'
+import { Compaction, CreateRequest, InputItem, OutputItem, ResponseRecord } from './schema.ts'
 
 /** Describes a route by its operation; the part goes into the route's options. */
 export type Describe = (operation: keyof typeof ROUTES) => { readonly config: object }
@@ -128,6 +128,11 @@ const ROUTES = {
     }),
     body: ref('CreateRequest'),
     answer: responseOrEvents,
+    errors: [404, 409, ...BODY_ERRORS, 504],
+  },
+  compactResponse: {
+    summary: "Shorten a conversation by a summary of the agent's own model",
+    answer: () => json('What stands for the conversation from now on.', Compaction),
     errors: [404, 409, ...BODY_ERRORS, 504],
   },
   listResponses: {

@@ -1,5 +1,5 @@
 import { type AttachmentStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
-import { COMPAT, type Dialect } from '../../dialect.ts'
+import type { Dialect } from '../../dialect.ts'
 import { toExtendedRecord } from './extended-record.ts'
 import { endRecord, Output, renderAttachment } from './output.ts'
 import type {
@@ -12,8 +12,29 @@ import type {
   ResponseRecord,
 } from './schema.ts'
 
-/** The line that every stream ends with. */
-export const DONE = 'data: [DONE]\n\n'
+/** Form of the events on their way. */
+export interface Framing {
+  /** True in the dialect of the vendors. */
+  readonly isExtended: boolean
+  /** Text ahead of the JSON of an event. */
+  readonly open: (type: string) => string
+  /** Text behind it. */
+  readonly close: string
+  /** End of every stream. */
+  readonly done: string
+}
+
+const DONE = 'data: [DONE]\n\n'
+const COMPAT_STREAM: Framing = { isExtended: false, open: () => 'data: ', close: '\n\n', done: DONE }
+const V1_STREAM: Framing = { ...COMPAT_STREAM, isExtended: true, open: (type) => `event: ${type}\ndata: ` }
+
+/** One event a line, for the frames of a WebSocket. */
+export const FRAMES: Framing = { isExtended: true, open: () => '', close: '\n', done: '' }
+
+/** Server-sent events of a dialect. */
+export function eventStreamOf({ isExtended }: Dialect): Framing {
+  return isExtended ? V1_STREAM : COMPAT_STREAM
+}
 
 /**
  * The events of one response, written step by step. The same steps give the same events with the same numbers, whether
@@ -22,7 +43,7 @@ export const DONE = 'data: [DONE]\n\n'
 export class EventWriter {
   readonly #after: number
   readonly #output: Output
-  readonly #isExtended: boolean
+  readonly #framing: Framing
   readonly #deltaHead: string
   #record: ResponseRecord
   #sequence = 0
@@ -34,12 +55,17 @@ export class EventWriter {
    * @param begun the record as it was at the beginning
    * @param after number of the last event that the client has: only later ones are written
    */
-  constructor(begun: ResponseRecord, after = 0, { isExtended }: Dialect = COMPAT) {
+  constructor(begun: ResponseRecord, after = 0, framing = COMPAT_STREAM) {
     this.#record = begun
     this.#after = after
     this.#output = new Output(begun.id)
-    this.#isExtended = isExtended
+    this.#framing = framing
     this.#deltaHead = this.#head('response.output_text.delta')
+  }
+
+  /** Text that ends every stream. */
+  get done(): string {
+    return this.#framing.done
   }
 
   /** The events that open every stream. */
@@ -65,7 +91,8 @@ export class EventWriter {
     this.#take()
     const sequence_number = Math.max(this.#sequence, this.#after) + 1
     const event = { type: 'error', sequence_number, code: 'server_error', message, param: null }
-    return `${this.#isExtended ? 'event: error\n' : ''}data: ${JSON.stringify(event)}\n\n${DONE}`
+    const { open, close, done } = this.#framing
+    return `${open('error')}${JSON.stringify(event)}${close}${done}`
   }
 
   #step(step: Exclude<Step, string | EndStep>): void {
@@ -94,7 +121,7 @@ export class EventWriter {
     this.#output.addText(text)
     // By hand: most events are of this kind.
     if (++this.#sequence > this.#after) {
-      this.#written += `${this.#deltaHead}${this.#sequence}${this.#delta}${JSON.stringify(text)}}\n\n`
+      this.#written += `${this.#deltaHead}${this.#sequence}${this.#delta}${JSON.stringify(text)}}${this.#framing.close}`
     }
   }
 
@@ -196,7 +223,7 @@ export class EventWriter {
       this.#close()
     }
     this.#record = endRecord(this.#record, this.#output, step)
-    const record = this.#isExtended ? toExtendedRecord(this.#record) : this.#record
+    const record = this.#framing.isExtended ? toExtendedRecord(this.#record) : this.#record
     this.#write(`response.${record.status}`, `"response":${JSON.stringify(record)}`)
   }
 
@@ -207,12 +234,12 @@ export class EventWriter {
   #write(type: string, fields: string): void {
     const sequence = ++this.#sequence
     if (sequence <= this.#after) return
-    this.#written += `${this.#head(type)}${sequence},${fields}}\n\n`
+    this.#written += `${this.#head(type)}${sequence},${fields}}${this.#framing.close}`
   }
 
   /** An event up to its number. */
   #head(type: string): string {
-    return `${this.#isExtended ? `event: ${type}\n` : ''}data: {"type":"${type}","sequence_number":`
+    return `${this.#framing.open(type)}{"type":"${type}","sequence_number":`
   }
 
   #take(): string {

@@ -20,6 +20,7 @@ export const ITEM_PREFIXES = Object.freeze({
   mcp_call: 'mcp',
   reasoning: 'rs',
   image_generation_call: 'ig',
+  compaction: 'cmp',
 })
 
 /** @param index from 0 */

@@ -14,21 +14,27 @@ import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
+import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../upgrade-route.ts'
 import { addApprovalRoutes } from './approval-routes.ts'
+import { Compactor } from './compactor.ts'
 import { ConversationItems } from './conversation-items.ts'
 import { addConversationRoutes } from './conversation-routes.ts'
 import { DecidedRuns } from './decided-runs.ts'
 import { describeResponses } from './describe-responses.ts'
-import { EventWriter } from './event-writer.ts'
+import { EarlierTurns } from './earlier-turns.ts'
+import { EventWriter, eventStreamOf } from './event-writer.ts'
 import { type ExtendedRecord, toExtendedPayload } from './extended-record.ts'
+import { findMissing } from './find-missing.ts'
 import { RESPONSE_PREFIX } from './ids.ts'
 import { recordAfter } from './output.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './read-query.ts'
 import { readRowV1 } from './read-v1-row.ts'
-import { type ResponseRun, ResponseStarter } from './response-starter.ts'
+import { type ResponseRun, survivesDisconnect } from './response-run.ts'
+import { ResponseSocket } from './response-socket.ts'
+import { ResponseStarter } from './response-starter.ts'
 import { resumeByApproval } from './resume-by-approval.ts'
-import { CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
+import { type Compaction, CompactRequest, CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
 import { sendSteps } from './send-steps.ts'
 
 type Stored = StoredRun<ResponseRecord, InputItem>
@@ -49,6 +55,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   #decided!: DecidedRuns
   #items!: ConversationItems
   #starter!: ResponseStarter
+  #compactor!: Compactor
 
   constructor(options: AdapterOptions) {
     this.#options = options
@@ -72,7 +79,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (dialect.isExtended) {
       scope.addHook('preSerialization', (_request, _reply, payload, done) => done(null, toExtendedPayload(payload)))
     }
-    scope.withTypeProvider<TypeBoxTypeProvider>().post(
+    const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
+    typed.post(
       '/responses',
       {
         ...describe('createResponse'),
@@ -80,6 +88,11 @@ export class ResponsesCompatApiAdapter implements Adapter {
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
       (request, reply) => this.#create(resumeByApproval(request.body), request, reply),
+    )
+    typed.post(
+      '/responses/compact',
+      { ...describe('compactResponse'), schema: { body: CompactRequest } },
+      (request, reply) => this.#compact(request.body, reply),
     )
     scope.get<ById>('/responses/:id', describe('getResponse'), (request, reply) => this.#get(request, reply))
     scope.delete<ById>('/responses/:id', describe('deleteResponse'), ({ params }) => this.#delete(params.id))
@@ -93,8 +106,19 @@ export class ResponsesCompatApiAdapter implements Adapter {
       describe,
     })
     addConversationRoutes(scope, { runs: () => this.#runs, items: () => this.#items, describe })
+    if (dialect.isExtended) routeUpgrades(scope)
     // Without a key anybody could read what everybody said.
-    if (!this.isOpen) scope.get<ById>('/responses', describe('listResponses'), ({ query }) => this.#list(query))
+    if (!this.isOpen) {
+      scope.get<ById>('/responses', describe('listResponses'), async (request, reply) =>
+        isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request.query),
+      )
+    } else if (dialect.isExtended) {
+      scope.get('/responses', { schema: { hide: true } as object }, async (request, reply) => {
+        if (isUpgrade(request)) return this.#openSocket(request, reply)
+        reply.header('upgrade', 'websocket')
+        throw Object.assign(new Error('Upgrade to a WebSocket, or send POST'), { statusCode: 426 })
+      })
+    }
   }
 
   async checkReady(): Promise<void> {
@@ -110,8 +134,9 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { host, describeFailure } = this.#options
     this.#items = new ConversationItems({ runs, ids, limits: options })
     this.#decided = new DecidedRuns({ runs, ids, items: this.#items, host, log, describeFailure })
-    const parts = { runs, ids, items: this.#items, decided: this.#decided }
-    this.#starter = new ResponseStarter({ ...parts, host, describeFailure, limits: options })
+    const parts = { runs, ids, host, limits: options, earlier: new EarlierTurns(runs, ids, this.#items) }
+    this.#starter = new ResponseStarter({ ...parts, decided: this.#decided, describeFailure })
+    this.#compactor = new Compactor(parts)
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -140,6 +165,20 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!background) return this.#collect(run, reply)
     await run.stored
     return this.#dialectOf(reply).isExtended ? ({ ...run.facts, status: 'queued' } satisfies ExtendedRecord) : run.facts
+  }
+
+  async #compact(body: CompactRequest, reply: FastifyReply): Promise<Compaction> {
+    const leaving = new AbortController()
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    return this.#compactor.compact(body, leaving.signal)
+  }
+
+  #openSocket(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const { options, host, streams, describeFailure } = this.#options
+    const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
+    const parts = { starter: this.#starter, options, host, streams, describeFailure }
+    acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
+    return reply
   }
 
   async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
@@ -180,7 +219,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const writer = new EventWriter(log.facts, after, this.#dialectOf(reply))
+    const writer = new EventWriter(log.facts, after, eventStreamOf(this.#dialectOf(reply)))
     return streamAnswer(request, reply, this.#options.streams, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: this.#options.options.streamingTimeout * 1000,
@@ -290,13 +329,6 @@ function notFound(): HostError {
   return new HostError('RESPONSE_NOT_FOUND', 'Response not found')
 }
 
-/** `null` counts as absent, and so does what is empty. */
-function findMissing(body: unknown): HostError | undefined {
-  const { model, input } = (body ?? {}) as { model?: unknown; input?: unknown }
-  const isEmpty = (value: unknown) => (value ?? '') === '' || (Array.isArray(value) && value.length === 0)
-  return isEmpty(model) || isEmpty(input) ? new HostError('REQUEST_INVALID', 'input and model are required') : undefined
-}
-
 function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateRequest): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
@@ -307,9 +339,4 @@ function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateReques
     throw new HostError('REQUEST_INVALID', 'Idempotency-Key needs store: what is not stored cannot be given again')
   }
   return key
-}
-
-/** Tells if the agent goes on when the client that it answers has left. */
-function survivesDisconnect({ facts: { background, metadata } }: ResponseRun): boolean {
-  return background || metadata.on_disconnect === 'continue'
 }

@@ -1,34 +1,32 @@
 import { joinClaims } from '../../../durable/approvals.ts'
-import type { StoredConversation } from '../../../durable/conversation-store.ts'
-import { type Conversation, makeTurn } from '../../../durable/conversation-tree.ts'
-import type { DurableRun } from '../../../durable/durable-run.ts'
+import { makeTurn } from '../../../durable/conversation-tree.ts'
 import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import { HistoryBudget } from '../../../durable/history-budget.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
 import type { RunIds } from '../../../durable/run-ids.ts'
 import type { Draft } from '../../../durable/run-store.ts'
-import { isEnd, nowSeconds } from '../../../durable/steps.ts'
+import { nowSeconds } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { RunEvent } from '../../../run/run-event.ts'
 import type { Turn } from '../../../run/turn.ts'
 import type { AdapterOptions } from '../../adapter.ts'
 import { continueConversation } from './continue.ts'
-import type { ConversationItems } from './conversation-items.ts'
-import { beginRecord, conversationIdOf, toInputItems } from './convert.ts'
+import { beginRecord, toInputItems } from './convert.ts'
 import type { DecidedRuns } from './decided-runs.ts'
+import type { EarlierTurns } from './earlier-turns.ts'
 import { ItemReferences } from './item-references.ts'
+import type { ResponseRun } from './response-run.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
 import { readInput } from './to-messages.ts'
 import { toTurn } from './to-turn.ts'
 import { truncate } from './truncate.ts'
-
-export type ResponseRun = DurableRun<ResponseRecord, InputItem>
+import type { UnstoredResponses } from './unstored-responses.ts'
 
 export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
   readonly limits: AdapterOptions['options']
   readonly runs: DurableRuns<ResponseRecord, InputItem>
   readonly decided: DecidedRuns
-  readonly items: ConversationItems
+  readonly earlier: EarlierTurns
   readonly ids: RunIds
 }
 
@@ -37,13 +35,8 @@ export interface StartOptions {
   /** Address of the client, for decisions that it makes. */
   readonly by: string
   readonly idempotency?: IdempotentRequest | undefined
-}
-
-/** Turns that a request continues. */
-interface Earlier {
-  readonly conversation: Conversation | undefined
-  /** Conversation that the response is added to. */
-  readonly named: StoredConversation | undefined
+  /** Responses that only the client's connection knows, for those that continue them. */
+  readonly unstored?: UnstoredResponses
 }
 
 /** Number of attempts to add a response to a conversation while others change it. */
@@ -77,17 +70,21 @@ export class ResponseStarter {
     const { runs, host, describeFailure } = this.#options
     const { draft, turn } = await this.#draft(body, options)
     const { background, store } = draft.facts
-    return runs.start(host, body.model, turn, {
+    const { unstored } = options
+    const run = await runs.start(host, body.model, turn, {
       draft,
       store: store ? runs.store : undefined,
+      keepsOutcome: unstored !== undefined,
       persistsSteps: background || body.stream === true,
       keeps: chooseEvents(body),
       agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
       describeFailure,
     })
+    if (!store) unstored?.add(run, draft)
+    return run
   }
 
-  async #draft(body: CreateRequest, { by, idempotency }: StartOptions) {
+  async #draft(body: CreateRequest, { by, idempotency, unstored }: StartOptions) {
     const { runs, decided, ids, limits } = this.#options
     const createdAt = nowSeconds()
     const record = beginRecord(body, ids.next(), createdAt)
@@ -95,9 +92,10 @@ export class ResponseStarter {
     const items = toInputItems(body.input, id, createdAt)
     const budget = new HistoryBudget(limits)
     const input = readInput(await this.#resolve(items, body, budget))
-    const { conversation, named } = await this.#readEarlier(body, budget)
+    const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
     const { messages, answers: given, pending } = continueConversation(input, conversation)
-    const { answers = given, claim } = conversation ? await decided.join(conversation, given, id, by) : {}
+    const { answers = given, claim } =
+      conversation && !isUnstored ? await decided.join(conversation, given, id, by) : {}
     const earlier = conversation?.messages ?? []
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const draft: Draft<ResponseRecord, InputItem> = {
@@ -110,7 +108,8 @@ export class ResponseStarter {
       claim: joinClaims(claim, named && runs.conversations.claim(named, id)),
     }
     const seen = this.#truncate([...earlier, ...messages], body, pending)
-    const turn = { ...toTurn(this.#options.host, ids.uuidOf(id), body, seen), answers, pending }
+    const isTrailLost = body.store === false && !unstored
+    const turn = { ...toTurn(this.#options.host, ids.uuidOf(id), body, seen), answers, pending, isTrailLost }
     return { draft, turn }
   }
 
@@ -125,24 +124,6 @@ export class ResponseStarter {
     if (!isTruncated(body)) return messages
     const open = pending.map(({ callId }) => callId)
     return truncate(messages, new HistoryBudget(this.#options.limits), open)
-  }
-
-  async #readEarlier(body: CreateRequest, budget: HistoryBudget): Promise<Earlier> {
-    const { runs, items } = this.#options
-    const options = { budget, isTruncated: isTruncated(body) }
-    if (body.conversation) {
-      const named = await runs.conversations.get(conversationIdOf(body.conversation))
-      return { named, conversation: await items.load(named, options) }
-    }
-    const { previous_response_id: previous } = body
-    if (typeof previous !== 'string') return { named: undefined, conversation: undefined }
-    const steps = this.#options.ids.isId(previous) ? (await runs.store.get(previous))?.steps : undefined
-    if (steps && !isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
-    const conversation = steps && (await runs.store.conversation(previous, options))
-    if (!conversation) {
-      throw new HostError('RESPONSE_NOT_FOUND', 'Response not found', { field: 'previous_response_id' })
-    }
-    return { named: undefined, conversation }
   }
 }
 

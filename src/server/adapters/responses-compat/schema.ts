@@ -181,6 +181,15 @@ export const ResponseRecord = Type.Object({
 })
 export type ResponseRecord = Static<typeof ResponseRecord>
 
+/** Body of `POST /responses/compact`. */
+export const CompactRequest = Type.Object({
+  model: Type.String({ minLength: 1 }),
+  input: optional(Type.Union([Type.String({ minLength: 1 }), Type.Array(RawInputItem, { maxItems: MAX_INPUT_ITEMS })])),
+  previous_response_id: optional(Type.String()),
+  instructions: optional(Type.String()),
+})
+export type CompactRequest = Static<typeof CompactRequest>
+
 /** Pairs that a client attaches to a conversation. */
 const Metadata = Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 512 }), { maxProperties: 16 })
 
@@ -198,6 +207,28 @@ export const UpdateConversation = Type.Object({ metadata: nullable(Metadata) })
 
 /** Body of `POST /conversations/{id}/items`. */
 export const AddItems = Type.Object({ items: Type.Array(RawInputItem, { minItems: 1, maxItems: MAX_ADDED_ITEMS }) })
+
+/** A message of the user, or the item that stands for everything. */
+export const CompactedItem = Type.Union([
+  Type.Object({
+    type: Type.Literal('message'),
+    id: Type.String(),
+    status: Type.Literal('completed'),
+    role: Type.Literal('user'),
+    content: Type.Array(ContentPart),
+  }),
+  Type.Object({ type: Type.Literal('compaction'), id: Type.String(), encrypted_content: Type.String() }),
+])
+
+/** Answer of `POST /responses/compact`. */
+export const Compaction = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('response.compaction'),
+  created_at: Type.Integer(),
+  output: Type.Array(CompactedItem),
+  usage: TokenUsage,
+})
+export type Compaction = Static<typeof Compaction>
 
 /** An item of the input as it is stored. Items of other types keep the fields that the client sent. */
 export const InputItem = Type.Object({

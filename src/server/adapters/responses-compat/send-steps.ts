@@ -1,14 +1,21 @@
 import type { StepLog } from '../../../durable/read-run.ts'
 import { isEnd } from '../../../durable/steps.ts'
 import type { EventStream } from '../../event-streams.ts'
-import { DONE, type EventWriter } from './event-writer.ts'
+import type { EventWriter } from './event-writer.ts'
 import type { ResponseRecord } from './schema.ts'
 
 /** Steps that are put together before the client has to take them. */
 const STEPS_AT_ONCE = 500
 
+/** Stream as one response sees it. */
+export type ResponseStream = Pick<EventStream, 'isOpen' | 'send' | 'end'>
+
 /** Sends a response as events, until it has ended or the client has left. */
-export async function sendSteps(log: StepLog<ResponseRecord>, writer: EventWriter, stream: EventStream): Promise<void> {
+export async function sendSteps(
+  log: StepLog<ResponseRecord>,
+  writer: EventWriter,
+  stream: ResponseStream,
+): Promise<void> {
   await send(stream, writer.open())
   for (let from = 0; stream.isOpen; ) {
     const steps = await log.read(from)
@@ -19,11 +26,11 @@ export async function sendSteps(log: StepLog<ResponseRecord>, writer: EventWrite
       await send(stream, writer.write(steps.slice(start, start + STEPS_AT_ONCE)))
     }
     const rest = writer.write(steps.slice(Math.floor(Math.max(steps.length - 1, 0) / STEPS_AT_ONCE) * STEPS_AT_ONCE))
-    if (hasEnded) return stream.end(rest + DONE)
+    if (hasEnded) return stream.end(rest + writer.done)
     await send(stream, rest)
   }
 }
 
-function send(stream: EventStream, events: string): void | Promise<void> {
+function send(stream: ResponseStream, events: string): void | Promise<void> {
   if (events !== '') return stream.send(events)
 }

@@ -1,6 +1,7 @@
 import { HostError } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { ToolResult } from '../../../protocols/tool-provider.ts'
+import { toSummaryMessage } from './compaction-item.ts'
 import { readAddress, readBytes } from './read-address.ts'
 import type { InputItem } from './schema.ts'
 
@@ -55,6 +56,7 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
       if (calls.has(output.callId)) messages.push(toToolMessage(output))
       else outputs.push(output)
     } else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at))
+    else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
   }
   return { messages, outputs, approvals }
 }

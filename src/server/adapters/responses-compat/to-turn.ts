@@ -24,6 +24,5 @@ export function toTurn(host: AgentHost, runId: string, body: CreateRequest, mess
     background: body.background === true,
     requestOptions: toRequestOptions(body, clientTools),
     clientTools,
-    isTrailLost: body.store === false,
   }
 }

@@ -1,0 +1,58 @@
+import type { StoredConversation } from '../../../durable/conversation-store.ts'
+import type { Conversation } from '../../../durable/conversation-tree.ts'
+import type { DurableRuns } from '../../../durable/durable-runs.ts'
+import type { HistoryBudget } from '../../../durable/history-budget.ts'
+import type { RunIds } from '../../../durable/run-ids.ts'
+import { isEnd } from '../../../durable/steps.ts'
+import { HostError } from '../../../errors.ts'
+import type { ConversationItems } from './conversation-items.ts'
+import { conversationIdOf } from './convert.ts'
+import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+import type { UnstoredResponses } from './unstored-responses.ts'
+
+/** Turns that a request continues. */
+export interface Earlier {
+  readonly conversation: Conversation | undefined
+  /** Conversation that the response is added to. */
+  readonly named?: StoredConversation
+  /** True for what only the client's connection knows. */
+  readonly isUnstored?: boolean
+}
+
+export interface EarlierOptions {
+  readonly budget: HistoryBudget
+  readonly unstored: UnstoredResponses | undefined
+}
+
+type Request = Pick<CreateRequest, 'conversation' | 'previous_response_id' | 'truncation'>
+
+/** Reads what requests continue: a response, or a conversation that they name. */
+export class EarlierTurns {
+  readonly #runs: DurableRuns<ResponseRecord, InputItem>
+  readonly #ids: RunIds
+  readonly #items: ConversationItems
+
+  constructor(runs: DurableRuns<ResponseRecord, InputItem>, ids: RunIds, items: ConversationItems) {
+    this.#runs = runs
+    this.#ids = ids
+    this.#items = items
+  }
+
+  /** @throws HostError when there is none, it is in progress, or more than the budget has left */
+  async read(request: Request, { budget, unstored }: EarlierOptions): Promise<Earlier> {
+    const { conversation, previous_response_id: previous } = request
+    const isTruncated = request.truncation === 'auto'
+    if (conversation) {
+      const named = await this.#runs.conversations.get(conversationIdOf(conversation))
+      return { named, conversation: await this.#items.load(named, { budget, isTruncated }) }
+    }
+    if (typeof previous !== 'string') return { conversation: undefined }
+    const known = unstored?.read(previous, budget)
+    if (known) return { conversation: known, isUnstored: true }
+    const steps = this.#ids.isId(previous) ? (await this.#runs.store.get(previous))?.steps : undefined
+    if (steps && !isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
+    const stored = steps && (await this.#runs.store.conversation(previous, { budget, isTruncated }))
+    if (stored) return { conversation: stored }
+    throw new HostError('RESPONSE_NOT_FOUND', 'Response not found', { field: 'previous_response_id' })
+  }
+}

@@ -1,0 +1,10 @@
+import type { DurableRun } from '../../../durable/durable-run.ts'
+import type { InputItem, ResponseRecord } from './schema.ts'
+
+/** Run that answers a request of this API. */
+export type ResponseRun = DurableRun<ResponseRecord, InputItem>
+
+/** Tells if the agent goes on when the client that it answers has left. */
+export function survivesDisconnect({ facts: { background, metadata } }: ResponseRun): boolean {
+  return background || metadata.on_disconnect === 'continue'
+}

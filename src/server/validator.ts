@@ -1,0 +1,16 @@
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { findFirstProblem } from '../definition/first-problem.ts'
+import { formatPath } from '../definition/problem.ts'
+import { HostError } from '../errors.ts'
+
+/** Says which field is wrong and what it must be. Fields that the schema does not know are ignored, as clients expect. */
+export function makeValidator(schema: TSchema): (value: unknown) => { value?: unknown; error?: HostError } {
+  const validator = Compile(schema)
+  return (value: unknown) => {
+    if (validator.Check(value)) return { value }
+    const { message = 'The body is not valid.', path = [] } = findFirstProblem(schema, value) ?? {}
+    const field = path.length > 0 ? formatPath(path) : undefined
+    return { error: new HostError('REQUEST_INVALID', message.replace(/^It /, 'The body '), { field }) }
+  }
+}
