@@ -17,7 +17,7 @@ export type TraceStep = Pick<
   readonly kind: CallKind
   /** Of a call: see `labelOf`. */
   readonly label?: string | null
-  /** Of an exception: the run was stopped, nothing is wrong with the call. */
+  /** Of an exception: the run was stopped, or waits; nothing is wrong with the call. */
   readonly is_aborted?: boolean
   /** Of a model's result. */
   readonly usage?: ModelUsage | null

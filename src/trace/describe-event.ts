@@ -40,9 +40,14 @@ export function labelOf({ method_name, arguments: given }: AgentEvent): string |
   return method_name === 'search' ? shorten(`search(${JSON.stringify(first)})`, MAX_LABEL) : null
 }
 
-/** Tells an aborted call from one that failed: its run was stopped, and nothing is wrong with it. */
+/** Tells a call that was broken off, since its run was stopped or waits, from one that failed. */
 export function isAborted(exception: string | null): boolean {
-  return exception !== null && /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception)
+  return isWaiting(exception) || /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception ?? '')
+}
+
+/** Tells a call that was broken off because its run waits for a person or a client. */
+export function isWaiting(exception: string | null): boolean {
+  return /^(Caused by: )?RunWaits: /m.test(exception ?? '')
 }
 
 /** Tokens of a model's answer; null where it counts none. */

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../run/call-event.ts'
-import { isAborted, type ModelUsage, usageOf } from './describe-event.ts'
+import { isAborted, isWaiting, type ModelUsage, usageOf } from './describe-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
 
@@ -233,6 +233,7 @@ export function addUsage(all: readonly ModelUsage[], added: ModelUsage): ModelUs
 /** Without a word from the host: an agent that was aborted says so in what it throws. */
 function statusOf({ exception }: AgentEvent): RunStatus {
   if (exception === null) return 'completed'
+  if (isWaiting(exception)) return 'waiting'
   return isAborted(exception) ? 'cancelled' : 'failed'
 }
 
