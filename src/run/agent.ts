@@ -117,10 +117,10 @@ export class Agent {
    * Has one module act alone, as a run of its own: what the module uses is made as for any run. Never throws: what goes wrong
    * is in the handle's `result`.
    */
-  startCall<T>({ moduleId, protocol, act }: ModuleCall<T>, observer: RunObserver): RunHandle {
+  startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
     const entry = { name: moduleId, handlers: { [protocol.name]: moduleId } }
     const { id: agentId, version: agentVersion } = this.info
-    const turn: Turn = { messages: [] }
+    const turn: Turn = { messages: [], ...caller }
     const run = new AgentRun({ agentId, agentVersion, entryPoint: moduleId }, turn)
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {
@@ -266,7 +266,7 @@ export class Agent {
 }
 
 /** Call of one module of an agent, without the rest of it. */
-export interface ModuleCall<T, R = unknown> {
+export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'metadata'> {
   readonly moduleId: string
   /** That the module provides. */
   readonly protocol: Protocol<T>

@@ -148,7 +148,8 @@ export class MetricsTally {
   }
 
   #bucketOf(time: number): number {
-    return Math.floor(time / this.#query.bucketSeconds) * this.#query.bucketSeconds
+    const { bucketSeconds, utcOffset = 0 } = this.#query
+    return Math.floor((time + utcOffset) / bucketSeconds) * bucketSeconds - utcOffset
   }
 
   #moduleOf(agentId: string, moduleId: string): Tally {

@@ -17,8 +17,11 @@ const HARMLESS_VARIABLES = new Set(['PWD', 'OLDPWD'])
 /** Returns true for the name of a secret (`OPENAI_API_KEY`, `accessToken`). */
 export function isSecretName(name: string): boolean {
   // Every field of every traced event comes through here: most names are refused by this one search.
-  return MAYBE_SECRET.test(name) && wordsOf(name).some((word) => SECRET_WORDS.has(word))
+  return MAYBE_SECRET.test(name) && !NOT_SECRET.has(name) && wordsOf(name).some((word) => SECRET_WORDS.has(word))
 }
+
+/** Options of the library that name a key of something, and hold none. */
+const NOT_SECRET = new Set(['metadata_key'])
 
 const MAYBE_SECRET = /key|token|secret|pass|pwd|pat|credential|authorization|cookie|dsn/i
 

@@ -65,6 +65,8 @@ export interface MetricsQuery {
   readonly since: number
   readonly until: number
   readonly bucketSeconds: number
+  /** Seconds that the clock of the buckets is ahead of UTC. Default: 0. */
+  readonly utcOffset?: number
   readonly agentId?: string | undefined
   /** Then the numbers are those of the module's calls instead of the runs. */
   readonly moduleId?: string | undefined

@@ -65,15 +65,15 @@ export async function openPage(
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 // Written as texts, for the browser: the types of a page are not those of this project.
-const RUN_AXE = `axe.run().then(({ violations }) =>
+const runAxe = (options: object) => `axe.run(${JSON.stringify(options)}).then(({ violations }) =>
   violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`
 const IS_TOO_WIDE = `((main) => document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth)(
   document.querySelector('main'))`
 
-/** What axe finds wrong with the page as it is: `<rule>: <element>`. */
-export async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(await readFile(axePath, 'utf8'))
-  return page.evaluate<string[]>(RUN_AXE)
+/** What axe finds wrong with the page as it is: `<rule>: <element>`. @param options of `axe.run` */
+export async function findBarriers(page: Page, options: object = {}): Promise<string[]> {
+  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await readFile(axePath, 'utf8'))
+  return page.evaluate<string[]>(runAxe(options))
 }
 
 /** Whether something is wider than the page. */

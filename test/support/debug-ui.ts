@@ -29,8 +29,8 @@ export default defineModule({ name: 'Place', description: 'Where things may be',
   create: (_, { name, fails }) => ({
     listTools: () => [{ name: 'look_' + name, description: 'Looks there', parameters: { type: 'object', properties: { what: { type: 'string' } } } }],
     async executeTool(tool, args) { await new Promise((done) => setTimeout(done, 15)); if (fails) throw new Error('It is closed there'); return { text: 'found ' + args.what } } }) })`,
-  'modules/planner.ts': `import { defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
-const wait = (ms, signal) => new Promise((resolve, reject) => { setTimeout(resolve, ms); signal.addEventListener('abort', () => reject(signal.reason)) })
+  'modules/planner.ts': `import { setTimeout } from 'node:timers/promises'
+import { defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Planner', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
   create: ({ tools, response }) => ({ async handleText(text, run) {
     const lists = await Promise.all(tools.map((tool) => tool.listTools(run)))
@@ -46,11 +46,14 @@ export default defineModule({ name: 'Planner', provides: [TextMessageHandler], u
     if (text === 'fail') throw new Error('The planner gave up')
     for (const word of ['I ', 'looked ', 'for ', text]) await response.respondText(word)
     // Until it is stopped.
-    while (text.startsWith('slow')) { await response.respondText(' more'); await wait(100, run.signal) }
+    while (text.startsWith('slow')) { await response.respondText(' more'); await setTimeout(100, undefined, { signal: run.signal }) }
   } }) })`,
 }
 
-/** A server in debug mode and a browser for the tests of a suite: anew for each test, but for the browser. */
+/** Browser of all suites of this process, which ends it. */
+let launched: Promise<Browser> | undefined
+
+/** A server in debug mode for each test, and a browser. */
 export class DebugUi {
   project!: TempProject
   server!: BuiltServer
@@ -69,9 +72,9 @@ export class DebugUi {
         console.log(`      ${NO_BROWSER}`)
         this.skip()
       }
-      ui.#browser = await launchBrowser()
+      launched ??= launchBrowser()
+      ui.#browser = await launched
     })
-    after(() => ui.#browser?.close())
     beforeEach(async () => {
       ui.project = await makeProject(PROJECT)
       await ui.serve(0)

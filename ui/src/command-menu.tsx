@@ -1,22 +1,31 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
 import { useShortcuts } from './keyboard.ts'
+import { playAddress } from './play/play-address.ts'
+import { readThreads } from './play/threads.ts'
 import { go, href } from './router.ts'
+import { applyTheme, THEMES } from './theme.ts'
 
 interface Command {
   readonly title: string
   readonly kind: string
-  readonly address: string
+  /** Address to go to, or what to do. */
+  readonly target: string | (() => void)
 }
 
 const SCREENS: readonly Command[] = [
-  { title: 'Agents', kind: 'screen', address: href(['agents']) },
-  { title: 'Playground', kind: 'screen', address: href(['play']) },
-  { title: 'Runs', kind: 'screen', address: href(['runs']) },
-  { title: 'Failed runs', kind: 'screen', address: href(['runs'], { status: 'failed' }) },
-  { title: 'Approvals', kind: 'screen', address: href(['approvals']) },
-  { title: 'Metrics', kind: 'screen', address: href(['metrics']) },
+  { title: 'Agents', kind: 'screen', target: href(['agents']) },
+  { title: 'Playground', kind: 'screen', target: href(['play']) },
+  { title: 'Runs', kind: 'screen', target: href(['runs']) },
+  { title: 'Failed runs', kind: 'screen', target: href(['runs'], { status: 'failed' }) },
+  { title: 'Approvals', kind: 'screen', target: href(['approvals']) },
+  { title: 'Metrics', kind: 'screen', target: href(['metrics']) },
 ]
+const ACTIONS: readonly Command[] = THEMES.map((theme) => ({
+  title: `Theme: ${theme === 'auto' ? 'system' : theme}`,
+  kind: 'action',
+  target: () => applyTheme(theme),
+}))
 const QUERY =
   'query($text: String) { list_agents { id } runs(filter: { text: $text }, first: 8) { runs { run_id agent_id input } } }'
 const MAX_SHOWN = 12
@@ -26,7 +35,7 @@ interface Answer {
   readonly runs: { readonly runs: readonly { run_id: string; agent_id: string; input: string | null }[] }
 }
 
-/** Menu of everything that has a name: Ctrl-K opens it. */
+/** Menu of everything that has a name, and of actions: Ctrl-K opens it. */
 export function CommandMenu() {
   const [isOpen, setOpen] = useState(false)
   useShortcuts({ 'mod+k': () => setOpen(!isOpen) })
@@ -40,8 +49,9 @@ function Menu({ onClose }: { onClose: () => void }) {
   const shown = useCommands(text)
   useEffect(() => dialog.current?.showModal(), [])
   const open = (command: Command | undefined) => {
-    if (command) go(command.address)
     onClose()
+    if (typeof command?.target === 'function') command.target()
+    else if (command) go(command.target)
   }
   const move = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
@@ -54,8 +64,8 @@ function Menu({ onClose }: { onClose: () => void }) {
     <dialog ref={dialog} class="menu" aria-label="Go to" onClose={onClose}>
       <input
         type="search"
-        aria-label="Go to an agent, a run or a screen"
-        placeholder="Go to an agent, a run or a screen"
+        aria-label="Go to an agent, a run, a thread or a screen"
+        placeholder="Go to an agent, a run, a thread or a screen"
         value={text}
         onInput={({ currentTarget }) => {
           setText(currentTarget.value)
@@ -65,7 +75,7 @@ function Menu({ onClose }: { onClose: () => void }) {
       />
       <ul>
         {shown.map((command, each) => (
-          <li key={command.address}>
+          <li key={command.kind + command.title + each}>
             <button type="button" aria-current={each === index ? 'true' : undefined} onClick={() => open(command)}>
               <span class="menu-title">{command.title}</span>
               <span class="muted">{command.kind}</span>
@@ -91,16 +101,24 @@ function useCommands(text: string): Command[] {
   }, [text])
   const wanted = text.trim().toLowerCase()
   const matches = (command: Command) => command.kind === 'run' || command.title.toLowerCase().includes(wanted)
-  return [...SCREENS, ...found].filter(matches).slice(0, MAX_SHOWN)
+  return [...SCREENS, ...found, ...threadCommands(), ...ACTIONS].filter(matches).slice(0, MAX_SHOWN)
+}
+
+function threadCommands(): Command[] {
+  return readThreads().map(({ id, columns, turns }) => ({
+    title: turns[0]?.question ?? '',
+    kind: 'thread',
+    target: playAddress(columns, id),
+  }))
 }
 
 function commandsOf({ id }: { id: string }): Command[] {
   return [
-    { title: id, kind: 'agent', address: href(['agents', id]) },
-    { title: `Ask ${id}`, kind: 'playground', address: href(['play', id]) },
+    { title: id, kind: 'agent', target: href(['agents', id]) },
+    { title: `Ask ${id}`, kind: 'playground', target: href(['play', id]) },
   ]
 }
 
 function commandOfRun({ run_id, agent_id, input }: Answer['runs']['runs'][number]): Command {
-  return { title: `${agent_id}: ${input || run_id}`, kind: 'run', address: href(['runs', run_id]) }
+  return { title: `${agent_id}: ${input || run_id}`, kind: 'run', target: href(['runs', run_id]) }
 }

@@ -1,7 +1,7 @@
 /** `1.2 s`, `340 ms`, `2 min 5 s`. */
 export function formatDuration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return '–'
-  if (ms < 1) return `${ms.toFixed(2)} ms`
+  if (ms < 1) return ms === 0 ? '0 ms' : `${ms.toFixed(2)} ms`
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
   if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 2 : 1)} s`
   const seconds = Math.round(ms / 1000)
@@ -25,6 +25,22 @@ export function formatTime(time: number): string {
   if (date.toDateString() === now.toDateString()) return clock.format(date)
   const isThisYear = date.getFullYear() === now.getFullYear()
   return `${(isThisYear ? day : dayOfYear).format(date)}, ${clock.format(date)}`
+}
+
+const DAY = 86_400
+const clockMinutes = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+
+/** Label of a time axis: `14:03`, `14:03:15` for steps below a minute, the day at midnight. @param time Unix seconds */
+export function formatTick(time: number, stepSeconds: number): string {
+  const date = new Date(time * 1000)
+  const isMidnight = date.getHours() + date.getMinutes() + date.getSeconds() === 0
+  if (stepSeconds >= DAY || isMidnight) return day.format(date)
+  return (stepSeconds < 60 ? clock : clockMinutes).format(date)
+}
+
+/** `Nov 22`. @param time Unix seconds */
+export function formatDay(time: number): string {
+  return day.format(new Date(time * 1000))
 }
 
 /** `now`, `5 min ago`. @param time Unix seconds */
@@ -72,4 +88,12 @@ export function formatTokens({ input_tokens, output_tokens }: { input_tokens: nu
 export function participantName(id: string): string {
   if (id.startsWith('agent:')) return 'caller'
   return id === '__response__' ? 'response' : id === '__conversation__' ? 'conversation' : id
+}
+
+/** Beginning of a Markdown text as one plain line. */
+export function excerpt(markdown: string): string {
+  return markdown
+    .replace(/```\w*|\|[\s|:-]*-{3}[\s|:-]*|[*`#|]+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
 }

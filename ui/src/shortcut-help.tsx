@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from './keyboard.ts'
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
-  ['Ctrl K', 'Go to an agent, a run or a screen'],
+  ['Ctrl K', 'Go to an agent, a run, a thread or a screen'],
   ['/', 'Search or filter'],
   ['↑ ↓', 'Move in a list, a tree or a diagram'],
   ['← →', 'Close and open a row of the tree'],

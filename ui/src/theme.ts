@@ -1,5 +1,8 @@
+import { useEffect, useState } from 'preact/hooks'
+
 /** `auto` follows the system. */
-export type Theme = 'auto' | 'light' | 'dark'
+export const THEMES = ['auto', 'light', 'dark'] as const
+export type Theme = (typeof THEMES)[number]
 
 const KEY = 'agent-host.theme'
 
@@ -22,4 +25,19 @@ export function applyTheme(theme = readTheme()): void {
   } catch {
     // Then it lasts as long as the page.
   }
+}
+
+/** Theme that the page has now, followed when it changes anywhere. */
+export function useTheme(): Theme {
+  const [theme, setTheme] = useState(currentTheme)
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTheme(currentTheme()))
+    observer.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] })
+    return () => observer.disconnect()
+  }, [])
+  return theme
+}
+
+function currentTheme(): Theme {
+  return THEMES.find((theme) => theme === document.documentElement.dataset.theme) ?? 'auto'
 }

@@ -28,6 +28,8 @@ export interface ServerFacts {
   readonly adapters: readonly string[]
   readonly adapters_with_key: readonly string[]
   readonly prices_date: string
+  /** Absolute path of the project; null where the page may not know it. */
+  readonly project_dir: string | null
   /** True when the page may act, not only look. */
   readonly development: boolean
   readonly tracing: {

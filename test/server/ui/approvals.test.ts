@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
+import { ask } from '../../support/graphql.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 
 describe('the inbox of the debug UI', function () {
@@ -17,7 +18,7 @@ describe('the inbox of the debug UI', function () {
     await ui.server.agents.scan()
   })
 
-  async function ask(model: string): Promise<string> {
+  async function askAgent(model: string): Promise<string> {
     const payload = { model, input: 'please' }
     return (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json().id
   }
@@ -25,7 +26,7 @@ describe('the inbox of the debug UI', function () {
   const countOf = (page: Page) => page.locator('.nav-count').textContent()
 
   it('decides by keyboard alone: approved, edited, answered, and followed to the run that goes on', async () => {
-    const waiting = (await ask('shop')).replace('resp_', '')
+    const waiting = (await askAgent('shop')).replace('resp_', '')
     const page = await ui.open('#/approvals')
     await see(page, 'May shop call pay?')
     expect(await countOf(page)).to.equal('2')
@@ -53,8 +54,8 @@ describe('the inbox of the debug UI', function () {
   })
 
   it('rejects with a reason, answers questions, and tells of what another page has decided', async () => {
-    await ask('clerk')
-    await ask('shop')
+    await askAgent('clerk')
+    await askAgent('shop')
     const page = await ui.open('#/approvals', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
     await see(page, 'Which size?')
     expect(await isTooWide(page)).to.equal(false)
@@ -80,7 +81,7 @@ describe('the inbox of the debug UI', function () {
 
   it('tells the slower of two tabs that another was quicker', async () => {
     ui.expected.push(/409 \(Conflict\)/)
-    await ask('clerk')
+    await askAgent('clerk')
     const tabs = [await ui.open('#/approvals'), await ui.open('#/approvals')]
     for (const tab of tabs) await see(tab, 'Which size?')
     const answers = tabs.map((tab) => tab.waitForResponse((reply) => reply.request().method() === 'POST'))
@@ -94,10 +95,39 @@ describe('the inbox of the debug UI', function () {
   })
 
   it('is led to by the page of a run that waits', async () => {
-    const waiting = (await ask('clerk')).replace('resp_', '')
+    const waiting = (await askAgent('clerk')).replace('resp_', '')
     const page = await ui.open(`#/runs/${waiting}`)
     await see(page, 'Waits for a person')
     await page.getByRole('link', { name: 'Which size?' }).click()
     await see(page, 'size of clerk asks')
+  })
+
+  it('counts no error of a run that waits, and shows none', async () => {
+    await askAgent('shop')
+    const page = await ui.open('#/runs')
+    const row = page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first()
+    await row.getByText('waiting').waitFor()
+    expect(await row.locator('.bad-text').count()).equal(0)
+    await row.getByRole('link').click()
+    await see(page, 'pay(40, Ann)')
+    expect(await page.locator('.bad-text').count()).equal(0)
+    const numbers = '{ runs { runs { status errors error } } }'
+    expect(await ask(ui.server, numbers)).deep.equal({
+      runs: { runs: [{ status: 'waiting', errors: 0, error: null }] },
+    })
+  })
+
+  it('decides in the playground, where the answer goes on', async () => {
+    const page = await ui.open('#/play/shop')
+    const message = page.getByLabel('Message to shop')
+    await message.fill('please')
+    await message.press('Enter')
+    for (let decision = 0; decision < 2; decision++) {
+      await page.getByRole('button', { name: 'Approve' }).first().click()
+    }
+    await see(page, /Results: pay 40 Ann,[\s\S]*refund 2 Bob/)
+    await page.reload()
+    await see(page, /Results: pay 40 Ann,[\s\S]*refund 2 Bob/)
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).equal(0)
   })
 })

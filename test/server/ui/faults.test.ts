@@ -102,10 +102,15 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     await page.getByRole('dialog', { name: 'Keys' }).getByText('Previous and next run').waitFor()
     await page.keyboard.press('Escape')
     await page.keyboard.press('Control+k')
-    await page.getByLabel('Go to an agent, a run or a screen').fill('find me')
+    await page.getByLabel('Go to an agent, a run, a thread or a screen').fill('find me')
     await page.getByRole('button', { name: /echo: find me/ }).waitFor()
     await page.keyboard.press('Enter')
     await see(page, 'main.handleText')
+    await page.keyboard.press('Control+k')
+    await page.getByLabel('Go to an agent, a run, a thread or a screen').fill('theme: dark')
+    await page.getByRole('button', { name: 'Theme: dark action' }).waitFor()
+    await page.keyboard.press('Enter')
+    await eventually(async () => expect(await page.evaluate('document.documentElement.dataset.theme')).equal('dark'))
   })
 
   it('sorts the runs by column, and keeps the order and the time in the address', async () => {

@@ -95,6 +95,30 @@ describe('what the debug UI does', () => {
     expect(errors?.[0]?.message).equal("Agent 'shop' has no module 'orders' that provides Memory.")
   })
 
+  it('reads a conversation as a request of its user finds it', async () => {
+    const agent = `id: keeper
+modules:
+  - { id: history, module: conversation/persistent }
+  - { id: llm, module: llm/mock, config: { replies: [noted] } }
+  - { id: loop, module: orchestrator/tool-loop }`
+    const server = await makeServer(
+      { debug: true, development: true, logLevel: 'silent' },
+      { 'agents/keeper.yml': agent },
+    )
+    const metadata = { conversation_id: 'blue' }
+    const payload = chat('keeper', 'the lamp', { user: 'ann', metadata })
+    await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+    const read = async (owner: object) => {
+      const query = `mutation($user: String, $metadata: JSON) {
+        read_conversation(agent_id: "keeper", module_id: "history", user: $user, metadata: $metadata) }`
+      const answer = await ask<{ read_conversation: { content: string }[] }>(server, query, owner, OWN)
+      return answer.read_conversation.map(({ content }) => content)
+    }
+    expect(await read({ user: 'ann', metadata })).deep.equal(['the lamp', 'noted'])
+    expect(await read({ user: 'bob', metadata })).deep.equal([])
+    expect(await read({})).deep.equal([])
+  })
+
   it('stops a run, which is then cancelled and counts no error', async () => {
     const server = await serve()
     const asked = server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat('shop', 'wait') })

@@ -51,4 +51,73 @@ describe('the playground of the debug UI', function () {
     await page.getByRole('button', { name: 'Remove the thread' }).click()
     await see(page, 'Ask finder')
   })
+
+  it('has two agents answer the same message side by side, and keeps the comparison', async () => {
+    const page = await ui.open('#/play/echo')
+    await page.getByRole('button', { name: 'Compare' }).click()
+    await page.getByLabel('beside').selectOption('desk/billing')
+    await page.getByLabel('Its temperature').fill('0.2')
+    await page.getByLabel('Its temperature').blur()
+    const message = page.getByLabel('Message to echo and desk/billing · temperature 0.2')
+    await message.fill('good morning')
+    await message.press('Enter')
+    const answers = page.getByRole('article')
+    await answers.nth(2).getByText('billing good morning').waitFor()
+    await answers.nth(1).getByText('good morning', { exact: true }).waitFor()
+    expect(await answers.count()).equal(3)
+    await page.reload()
+    await answers.nth(2).getByText('billing good morning').waitFor()
+    await page.locator('.thread').getByText('echo | desk/billing').waitFor()
+    const [left, right] = [await answers.nth(1).boundingBox(), await answers.nth(2).boundingBox()]
+    expect(left?.y).equal(right?.y)
+    await page.getByRole('button', { name: 'End the comparison' }).click()
+    await see(page, 'Ask echo')
+  })
+
+  it('sends files to an agent that takes them, and refuses others', async () => {
+    await ui.project.write(
+      'modules/viewer.ts',
+      `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], uses: { response: Response, history: ConversationHistory },
+  attachments: ['image/*', 'application/pdf'],
+  create: ({ response, history }) => ({ async handleText(text) {
+    const { attachments = [] } = (await history.getHistory()).at(-1)
+    await response.respondText(text + ': ' + attachments.map(({ mediaType, data }) => mediaType + ' ' + data.length).join(', '))
+  } }) })`,
+    )
+    await ui.project.write('agents/viewer.yml', 'id: viewer\nmodules: [{ id: main, module: viewer }]')
+    await ui.server.agents.scan()
+    const page = await ui.open('#/play/viewer')
+    const field = page.getByLabel('Files to attach')
+    await field.setInputFiles({ name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('no') })
+    await see(page, 'notes.txt is not taken: the agent takes image/*, application/pdf.')
+    await field.setInputFiles([
+      { name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(DOT, 'base64') },
+      { name: 'bill.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') },
+    ])
+    await page.getByRole('list', { name: 'Attached files' }).getByText('bill.pdf').waitFor()
+    const message = page.getByLabel('Message to viewer')
+    await message.fill('look')
+    await message.press('Enter')
+    await see(page, 'look: image/png 70, application/pdf 8')
+    await page.getByRole('list', { name: 'Files', exact: true }).getByText('dot.png').waitFor()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await eventually(async () => expect(await ask(ui.server, '{ runs { total } }')).deep.equal({ runs: { total: 2 } }))
+    await see(page, 'look: image/png 70, application/pdf 8')
+    await page.goto(`${ui.url}/#/play/echo`)
+    await see(page, 'Ask echo')
+    expect(await field.count()).equal(0)
+  })
+
+  it('proposes questions at first, made from the tools that the agent has listed', async () => {
+    const page = await ui.open('#/play/finder')
+    await page.getByRole('button', { name: 'What can you do with near?' }).waitFor()
+    await ui.complete('finder', 'keys')
+    await page.reload()
+    await page.getByRole('button', { name: 'Use look_near with what …' }).click()
+    expect(await page.getByLabel('Message to finder').inputValue()).equal('Use look_near with what …')
+  })
 })
+
+/** A picture of one pixel. */
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -1,4 +1,4 @@
-import { useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { IconButton } from '../components/icon-button.tsx'
 import {
   type ExchangeRow,
@@ -42,6 +42,7 @@ export function WiringGraph({ modules, exchange, selected, onSelect }: WiringGra
           Fit
         </button>
         <IconButton icon="fit" label="Full screen" onClick={fill} />
+        {selected === '' && <span class="muted graph-hint">Choose a module to see its config, source and tools.</span>}
       </div>
       <Drawing layout={layout} zoom={zoom} selected={selected} onSelect={onSelect} />
     </div>
@@ -55,8 +56,12 @@ interface DrawingProps {
   readonly onSelect: (module: string) => void
 }
 
-function Drawing({ layout: { nodes, edges, width, height }, zoom, selected, onSelect }: DrawingProps) {
+function Drawing({ layout, zoom, selected, onSelect }: DrawingProps) {
+  const { nodes, edges, width, height } = layout
   const scrolled = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    scrolled.current?.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [selected, layout])
   const drag = (event: PointerEvent) => {
     if (event.buttons !== 1 || event.pointerType !== 'mouse') return
     scrolled.current?.scrollBy(-event.movementX, -event.movementY)

@@ -52,7 +52,7 @@ const TITLES: Readonly<Record<string, string>> = {
 /** Places modules from left to right: who uses stands before what it uses. Pixels. */
 export function layoutWiring(modules: readonly ModuleSummary[], exchange: readonly ExchangeRow[]): WiringLayout {
   const graph = new Graph({ multigraph: false })
-  graph.setGraph({ rankdir: 'LR', nodesep: 26, ranksep: 56, marginx: 16, marginy: 16 })
+  graph.setGraph({ rankdir: 'LR', nodesep: 26, ranksep: 24, marginx: 16, marginy: 16 })
   graph.setDefaultEdgeLabel(() => ({}))
   const byId = new Map(modules.map((module) => [module.id, module]))
   const others = exchange.flatMap(({ module, provider }) => [module, provider]).filter((id) => !byId.has(id))

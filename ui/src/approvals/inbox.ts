@@ -60,6 +60,12 @@ async function refreshInbox(): Promise<void> {
   }
 }
 
+/** Reads the latest approvals, decided ones too. */
+export async function readApprovals(): Promise<readonly Approval[]> {
+  const response = await requestCompat('/approvals?status=all&limit=100')
+  return ((await response.json()) as { data: Approval[] }).data
+}
+
 function publish(next: Inbox): void {
   inbox = next
   for (const watcher of watchers) watcher(next)

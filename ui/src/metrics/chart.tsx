@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
-import { formatTime } from '../format.ts'
+import { formatTick, formatTime } from '../format.ts'
 
 export interface Series {
   readonly name: string
@@ -16,15 +16,21 @@ interface ChartProps {
   readonly times: readonly number[]
   readonly series: readonly Series[]
   readonly isBars?: boolean
+  /** Counts have no fractions. */
+  readonly isWhole?: boolean
   readonly format: (value: number) => string
   /** A point was chosen, by its number. */
   readonly onPoint: (index: number) => void
 }
 
 const HEIGHT = 190
+/** Distances between the marks of an axis of counts. */
+const WHOLE_STEPS = [1, 2, 5]
+  .flatMap((step) => [0, 1, 2, 3, 4, 5, 6, 7, 8].map((zeros) => step * 10 ** zeros))
+  .sort((a, b) => a - b)
 
 /** Values over time. What it shows is also there as a table, for who cannot see it or has no mouse. */
-export function Chart({ title, times, series, isBars = false, format, onPoint }: ChartProps) {
+export function Chart({ title, times, series, isBars = false, isWhole = false, format, onPoint }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const latest = useRef({ onPoint, format })
@@ -35,7 +41,11 @@ export function Chart({ title, times, series, isBars = false, format, onPoint }:
   useEffect(() => {
     const { current } = place
     if (!current) return
-    const made = new uPlot(optionsFor(current, { series, isBars, latest, setHovered }), dataOf(times, series), current)
+    const made = new uPlot(
+      optionsFor(current, { series, isBars, isWhole, latest, setHovered }),
+      dataOf(times, series),
+      current,
+    )
     plot.current = made
     const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }))
     observer.observe(current)
@@ -62,32 +72,39 @@ export function Chart({ title, times, series, isBars = false, format, onPoint }:
         </span>
       </div>
       <div ref={place} class="plot" aria-hidden="true" />
-      <table class="hidden">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((time, index) =>
-            series.some(({ values }) => values[index]) ? (
-              <tr key={time}>
-                <th scope="row">{formatTime(time)}</th>
-                {series.map(({ name, values }) => (
-                  <td key={name}>{formatValue(values[index], format)}</td>
-                ))}
-              </tr>
-            ) : null,
-          )}
-        </tbody>
-      </table>
+      <ChartTable title={title} times={times} series={series} format={format} />
     </section>
+  )
+}
+
+/** Numbers of a chart, for who cannot see it or has no mouse. */
+function ChartTable({ title, times, series, format }: Pick<ChartProps, 'title' | 'times' | 'series' | 'format'>) {
+  return (
+    <table class="hidden">
+      <caption>{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Time</th>
+          {series.map(({ name }) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {times.map((time, index) =>
+          series.some(({ values }) => values[index]) ? (
+            <tr key={time}>
+              <th scope="row">{formatTime(time)}</th>
+              {series.map(({ name, values }) => (
+                <td key={name}>{formatValue(values[index], format)}</td>
+              ))}
+            </tr>
+          ) : null,
+        )}
+      </tbody>
+    </table>
   )
 }
 
@@ -102,11 +119,12 @@ function dataOf(times: readonly number[], series: readonly Series[]): uPlot.Alig
 interface Setup {
   readonly series: readonly Series[]
   readonly isBars: boolean
+  readonly isWhole: boolean
   readonly latest: { readonly current: { onPoint: (index: number) => void; format: (value: number) => string } }
   readonly setHovered: (index: number | null) => void
 }
 
-function optionsFor(place: HTMLElement, { series, isBars, latest, setHovered }: Setup): uPlot.Options {
+function optionsFor(place: HTMLElement, { series, isBars, isWhole, latest, setHovered }: Setup): uPlot.Options {
   const style = getComputedStyle(place)
   const color = (name: string) => style.getPropertyValue(`--chart-${name}`).trim()
   const axis = {
@@ -121,8 +139,21 @@ function optionsFor(place: HTMLElement, { series, isBars, latest, setHovered }: 
     height: HEIGHT,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
-    scales: { y: { range: (_plot, _min, max) => [0, Math.max(max, 1) * 1.1] } },
-    axes: [axis, { ...axis, size: 62, values: (_plot, splits) => splits.map((value) => latest.current.format(value)) }],
+    padding: [8, 24, 0, 0],
+    scales: { y: { range: (_plot, _min, max) => [0, (isWhole ? Math.max(max, 1) : max || 1) * 1.1] } },
+    axes: [
+      {
+        ...axis,
+        size: 28,
+        values: (_plot, splits, _axis, _space, step) => splits.map((time) => formatTick(time, step)),
+      },
+      {
+        ...axis,
+        size: 62,
+        ...(isWhole ? { incrs: WHOLE_STEPS } : {}),
+        values: (_plot, splits) => splits.map((value) => latest.current.format(value)),
+      },
+    ],
     series: [
       {},
       ...series.map(

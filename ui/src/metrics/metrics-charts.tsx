@@ -1,4 +1,4 @@
-import { formatCount, formatDuration } from '../format.ts'
+import { formatCost, formatCount, formatDuration } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { Numbers } from '../types.ts'
 import { Chart, type Series } from './chart.tsx'
@@ -9,6 +9,7 @@ type Line = readonly [name: string, read: (numbers: Numbers) => number | null, c
 interface Drawing {
   readonly title: string
   readonly isBars?: boolean
+  readonly isWhole?: boolean
   readonly format: (value: number) => string
   readonly lines: readonly Line[]
 }
@@ -19,21 +20,23 @@ interface MetricsChartsProps {
 }
 
 /** Charts of the metrics; a point opens its runs. */
-export function MetricsCharts({ metrics: { points, bucket_seconds: bucket }, selection }: MetricsChartsProps) {
+export function MetricsCharts({ metrics: { points, total, bucket_seconds: bucket }, selection }: MetricsChartsProps) {
   const { agent, module } = selection
   const open = (index: number) => {
     const time = points[index]?.time
     if (time !== undefined) go(href(['runs'], { agent, module, since: String(time), until: String(time + bucket) }))
   }
   const times = points.map(({ time }) => time)
+  const drawings = [...drawingsOf(module ? 'Calls' : 'Runs'), ...(total.cost === null ? [] : [COST])]
   return (
     <div class="charts">
-      {drawingsOf(module ? 'Calls' : 'Runs').map(({ title, isBars = false, format, lines }) => (
+      {drawings.map(({ title, isBars = false, isWhole = false, format, lines }) => (
         <Chart
           key={title}
           title={title}
           times={times}
           isBars={isBars}
+          isWhole={isWhole}
           format={format}
           onPoint={open}
           series={lines.map(([name, read, color]) => ({
@@ -47,11 +50,19 @@ export function MetricsCharts({ metrics: { points, bucket_seconds: bucket }, sel
   )
 }
 
+const COST: Drawing = {
+  title: 'Cost',
+  isBars: true,
+  format: formatCost,
+  lines: [['US dollars', ({ cost }) => cost, 'accent']],
+}
+
 function drawingsOf(what: string): Drawing[] {
   return [
     {
       title: `${what} and errors`,
       isBars: true,
+      isWhole: true,
       format: formatCount,
       lines: [
         [what, ({ count }) => count, 'accent'],
@@ -74,6 +85,7 @@ function drawingsOf(what: string): Drawing[] {
     {
       title: 'Tokens',
       isBars: true,
+      isWhole: true,
       format: formatCount,
       lines: [
         ['In', ({ input_tokens }) => input_tokens, 'accent'],

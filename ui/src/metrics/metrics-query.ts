@@ -9,6 +9,7 @@ export const RANGES: Readonly<Record<string, { title: string; seconds: number }>
   '1h': { title: '1 h', seconds: 3600 },
   '24h': { title: '24 h', seconds: 86_400 },
   '7d': { title: '7 d', seconds: 604_800 },
+  '30d': { title: '30 d', seconds: 2_592_000 },
 }
 const DEFAULT_RANGE = '1h'
 
@@ -27,8 +28,8 @@ export interface Metrics {
   readonly modules: readonly { readonly agent_id: string; readonly module_id: string; readonly numbers: Numbers }[]
 }
 
-const QUERY = `query($since: Float, $until: Float, $agent: String, $module: String) {
-  metrics(since: $since, until: $until, points: 60, agent_id: $agent, module_id: $module) {
+const QUERY = `query($since: Float, $until: Float, $agent: String, $module: String, $offset: Float) {
+  metrics(since: $since, until: $until, points: 60, agent_id: $agent, module_id: $module, utc_offset: $offset) {
     bucket_seconds total { ${NUMBER_FIELDS} } points { time numbers { ${NUMBER_FIELDS} } }
     agents { agent_id numbers { ${NUMBER_FIELDS} } } modules { agent_id module_id numbers { ${NUMBER_FIELDS} } }
   }
@@ -46,7 +47,36 @@ export function useMetrics({ range, agent, module }: MetricsSelection) {
   useLive('runs', refresh)
   useLive('ready', refresh)
   const since = now - (RANGES[range]?.seconds ?? 0)
-  const variables = { since, until: now + 1, agent: agent || null, module: module || null }
+  const variables = { since, until: now + 1, agent: agent || null, module: module || null, offset: utcOffset() }
   const { data, error } = useQuery<{ metrics: Metrics }>(QUERY, variables)
   return { metrics: data?.metrics, error }
+}
+
+const DAY = 86_400
+const DAYS_QUERY = `query($since: Float, $points: Int!, $agent: String, $module: String, $offset: Float) {
+  metrics(since: $since, points: $points, agent_id: $agent, module_id: $module, utc_offset: $offset) {
+    points { time numbers { ${NUMBER_FIELDS} } }
+  }
+}`
+
+/** Reads the metrics of each day of a selection, newest first; undefined where it is shorter than a few days. */
+export function useDays({ range, agent, module }: MetricsSelection): Metrics['points'] | undefined {
+  const days = Math.round((RANGES[range]?.seconds ?? 0) / DAY)
+  const midnight = new Date()
+  midnight.setHours(0, 0, 0, 0)
+  const since = midnight.getTime() / 1000 - (days - 1) * DAY
+  const variables = {
+    since,
+    points: Math.max(1, days),
+    agent: agent || null,
+    module: module || null,
+    offset: utcOffset(),
+  }
+  const { data } = useQuery<{ metrics: Pick<Metrics, 'points'> }>(DAYS_QUERY, variables)
+  return days > 1 ? data?.metrics.points.toReversed() : undefined
+}
+
+/** Seconds that this clock is ahead of UTC. */
+function utcOffset(): number {
+  return -new Date().getTimezoneOffset() * 60
 }

@@ -1,15 +1,15 @@
 import { Choice } from '../components/choice.tsx'
 import { Figure } from '../components/figure.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
-import { formatCost, formatCount, formatDuration, formatPercent, participantName } from '../format.ts'
+import { formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import type { Numbers } from '../types.ts'
 import { MetricsCharts } from './metrics-charts.tsx'
 import { type Metrics, type MetricsSelection, RANGES, readSelection, useMetrics } from './metrics-query.ts'
-import { NumbersTable } from './numbers-table.tsx'
+import { MetricsTables } from './metrics-tables.tsx'
 
-/** Numbers of all runs, over time, by agent and by module. */
+/** Numbers of all runs: over time, by agent, model, day and module. */
 export function MetricsScreen({ route, server }: ScreenProps) {
   const selection = readSelection(route.query)
   const { metrics, error } = useMetrics(selection)
@@ -31,7 +31,7 @@ export function MetricsScreen({ route, server }: ScreenProps) {
       ) : (
         <MetricsCharts metrics={metrics} selection={selection} />
       )}
-      <Tables metrics={metrics} range={selection.range} />
+      <MetricsTables metrics={metrics} selection={selection} pricesDate={server?.prices_date ?? ''} />
     </div>
   )
 }
@@ -85,32 +85,5 @@ function Totals({ total, what }: { total: Numbers; what: string }) {
       <Figure name="Tokens out" value={formatCount(total.output_tokens)} />
       {total.cost !== null && <Figure name="Cost" value={formatCost(total.cost)} />}
     </dl>
-  )
-}
-
-function Tables({ metrics: { agents, modules }, range }: { metrics: Metrics; range: string }) {
-  return (
-    <>
-      <NumbersTable
-        title="By agent"
-        first="Agent"
-        what="Runs"
-        rows={agents.map(({ agent_id, numbers }) => ({
-          name: agent_id,
-          link: href(['runs'], { agent: agent_id }),
-          numbers,
-        }))}
-      />
-      <NumbersTable
-        title="By module"
-        first="Module"
-        what="Calls"
-        rows={modules.map(({ agent_id, module_id, numbers }) => ({
-          name: `${participantName(module_id)} · ${agent_id}`,
-          link: href(['metrics'], { range, agent: agent_id, module: module_id }),
-          numbers,
-        }))}
-      />
-    </>
   )
 }

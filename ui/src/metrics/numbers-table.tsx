@@ -1,17 +1,24 @@
-import { formatCount, formatDuration } from '../format.ts'
+import { formatCost, formatCount, formatDuration } from '../format.ts'
 import type { Numbers } from '../types.ts'
+
+export interface NumbersRow {
+  readonly name: string
+  readonly link: string
+  readonly numbers: Numbers
+}
 
 interface NumbersTableProps {
   readonly title: string
   readonly first: string
   readonly what: string
-  readonly rows: readonly { readonly name: string; readonly link: string; readonly numbers: Numbers }[]
+  readonly rows: readonly NumbersRow[]
 }
 
-/** Numbers side by side, the largest first. */
+/** Numbers side by side. */
 export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
   if (rows.length === 0) return null
-  const sorted = [...rows].sort((a, b) => b.numbers.count - a.numbers.count)
+  const hasCost = rows.some(({ numbers }) => numbers.cost !== null)
+  const columns = [what, 'Errors', 'p50', 'p95', 'Tokens in', 'Tokens out', ...(hasCost ? ['Cost'] : [])]
   return (
     <section class="panel">
       <h2>{title}</h2>
@@ -20,7 +27,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
           <thead>
             <tr>
               <th scope="col">{first}</th>
-              {[what, 'Errors', 'p50', 'p95', 'Tokens in', 'Tokens out'].map((name) => (
+              {columns.map((name) => (
                 <th key={name} scope="col" class="number">
                   {name}
                 </th>
@@ -28,7 +35,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
             </tr>
           </thead>
           <tbody>
-            {sorted.map(({ name, link, numbers }) => (
+            {rows.map(({ name, link, numbers }) => (
               <tr key={name}>
                 <th scope="row">
                   <a href={link}>{name}</a>
@@ -39,6 +46,7 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
                 <td class="number">{formatDuration(numbers.p95_ms)}</td>
                 <td class="number">{formatCount(numbers.input_tokens)}</td>
                 <td class="number">{formatCount(numbers.output_tokens)}</td>
+                {hasCost && <td class="number">{formatCost(numbers.cost)}</td>}
               </tr>
             ))}
           </tbody>
@@ -46,4 +54,9 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
       </div>
     </section>
   )
+}
+
+/** Rows with the most first. */
+export function byCount(rows: readonly NumbersRow[]): NumbersRow[] {
+  return [...rows].sort((one, other) => other.numbers.count - one.numbers.count)
 }

@@ -4,11 +4,13 @@ import { type ResponseEvent, readEvents } from './responses.ts'
 /** An answer as far as it is known. */
 export interface Answer {
   readonly text: string
+  /** Pictures as data URLs. */
+  readonly pictures: readonly string[]
   readonly status: 'running' | 'completed' | 'failed' | 'cancelled'
   readonly error: string
 }
 
-const BEGUN: Answer = { text: '', status: 'running', error: '' }
+const BEGUN: Answer = { text: '', pictures: [], status: 'running', error: '' }
 const ENDS: Readonly<Record<string, Answer['status']>> = {
   'response.completed': 'completed',
   'response.incomplete': 'completed',
@@ -50,8 +52,11 @@ async function followAnswer(id: string, signal: AbortSignal, onChange: (answer: 
   }
 }
 
-function addEvent(answer: Answer, { type, delta, response }: ResponseEvent): Answer {
+function addEvent(answer: Answer, { type, delta, item, response }: ResponseEvent): Answer {
   if (type === 'response.output_text.delta') return { ...answer, text: answer.text + (delta ?? '') }
+  if (type === 'response.output_item.done' && item?.type === 'image_generation_call') {
+    return { ...answer, pictures: [...answer.pictures, `data:image/png;base64,${item.result ?? ''}`] }
+  }
   const status = ENDS[type]
   return status ? { ...answer, status, error: response?.error?.message ?? '' } : answer
 }

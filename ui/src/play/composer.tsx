@@ -1,24 +1,33 @@
-import { useState } from 'preact/hooks'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { curlSnippet } from '../snippets/client-snippets.ts'
-import { readKey, saveKey } from './responses.ts'
+import { AttachButton, UploadList, useUploads } from './attachments.tsx'
+import { KeyField } from './key-field.tsx'
+import type { Upload } from './uploads.ts'
 
 interface ComposerProps {
   readonly model: string
+  /** Model of the curl command. */
+  readonly curlModel: string
   readonly draft: string
+  readonly uploads: readonly Upload[]
+  /** Media types that the agent takes; empty for text alone. */
+  readonly accepted: readonly string[]
   readonly hasKey: boolean
   readonly isRunning: boolean
   /** An earlier question is written anew: what followed it goes. */
   readonly isEditing: boolean
   readonly onDraft: (draft: string) => void
+  readonly onUploads: (uploads: readonly Upload[]) => void
   readonly onSend: () => void
   readonly onStop: () => void
 }
 
-/** Text field for a message: Enter sends, Shift+Enter begins a line. */
-export function Composer({ model, draft, hasKey, isRunning, isEditing, onDraft, onSend, onStop }: ComposerProps) {
-  const canSend = draft.trim() !== '' && !isRunning
+/** Text field for a message: Enter sends, Shift+Enter begins a line; files are chosen, pasted or dropped. */
+export function Composer(props: ComposerProps) {
+  const { model, draft, uploads, accepted, hasKey, isRunning, isEditing, onDraft, onUploads, onSend } = props
+  const { problem, add, onPaste, onDrop } = useUploads(uploads, accepted, onUploads)
+  const canSend = (draft.trim() !== '' || uploads.length > 0) && !isRunning
   const sendOnEnter = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
@@ -28,7 +37,13 @@ export function Composer({ model, draft, hasKey, isRunning, isEditing, onDraft, 
     <>
       {hasKey && <KeyField />}
       {isEditing && <p class="muted">You edit an earlier question: the thread goes on from there.</p>}
+      {problem && (
+        <p class="bad-text" role="alert">
+          {problem}
+        </p>
+      )}
       <div class="composer">
+        <UploadList uploads={uploads} onUploads={onUploads} />
         <textarea
           aria-label={`Message to ${model}`}
           placeholder={`Message to ${model}`}
@@ -36,45 +51,42 @@ export function Composer({ model, draft, hasKey, isRunning, isEditing, onDraft, 
           value={draft}
           onInput={({ currentTarget }) => onDraft(currentTarget.value)}
           onKeyDown={sendOnEnter}
+          onPaste={onPaste}
+          onDrop={onDrop}
+          onDragOver={(event) => event.preventDefault()}
         />
-        <div class="composer-buttons">
-          <CopyButton
-            isQuiet
-            text={() => curlSnippet({ model, message: draft.trim() || 'Hello', hasKey })}
-            label="Copy as curl"
-          />
-          {isRunning ? (
-            <button type="button" class="button primary" onClick={onStop}>
-              <Icon name="stop" />
-              <span>Stop</span>
-            </button>
-          ) : (
-            <button type="button" class="button primary" onClick={onSend} disabled={!canSend}>
-              <Icon name="send" />
-              <span>Send</span>
-            </button>
-          )}
-        </div>
+        <ComposerButtons {...props} canSend={canSend} onFiles={add} />
       </div>
     </>
   )
 }
 
-function KeyField() {
-  const [key, setKey] = useState(readKey)
-  const change = (value: string) => {
-    saveKey(value)
-    setKey(value)
-  }
+interface ComposerButtonsProps extends ComposerProps {
+  readonly canSend: boolean
+  readonly onFiles: (files: Iterable<File>) => void
+}
+
+function ComposerButtons(props: ComposerButtonsProps) {
+  const { curlModel: model, draft, accepted, hasKey, isRunning, canSend, onFiles, onSend, onStop } = props
   return (
-    <label class="field chat-key">
-      <span>API key of the responses adapter</span>
-      <input
-        type="password"
-        autocomplete="off"
-        value={key}
-        onInput={({ currentTarget }) => change(currentTarget.value)}
+    <div class="composer-buttons">
+      {accepted.length > 0 && <AttachButton accepted={accepted} onFiles={onFiles} />}
+      <CopyButton
+        isQuiet
+        text={() => curlSnippet({ model, message: draft.trim() || 'Hello', hasKey })}
+        label="Copy as curl"
       />
-    </label>
+      {isRunning ? (
+        <button type="button" class="button primary" onClick={onStop}>
+          <Icon name="stop" />
+          <span>Stop</span>
+        </button>
+      ) : (
+        <button type="button" class="button primary" onClick={onSend} disabled={!canSend}>
+          <Icon name="send" />
+          <span>Send</span>
+        </button>
+      )}
+    </div>
   )
 }

@@ -1,85 +1,74 @@
 import { useState } from 'preact/hooks'
-import { Empty, Notice } from '../components/notice.tsx'
-import { go, href } from '../router.ts'
-import type { Answer } from './answer.ts'
+import { Notice } from '../components/notice.tsx'
+import { columnTitle } from './column-title.ts'
 import { Composer } from './composer.tsx'
-import { askAgent, cancelResponse } from './responses.ts'
-import { saveThread, type Thread } from './threads.ts'
+import { FirstQuestions } from './first-questions.tsx'
+import type { AgentChoice } from './play-query.ts'
+import type { Column, Thread } from './threads.ts'
 import { TurnView } from './turn-view.tsx'
+import type { Upload } from './uploads.ts'
+import { useConversation } from './use-conversation.ts'
 
 interface ConversationProps {
-  readonly model: string
-  readonly description: string
+  readonly agent: AgentChoice
+  readonly columns: readonly Column[]
   readonly hasKey: boolean
   readonly thread: Thread | undefined
   /** Put into the composer at first. */
   readonly draft: string
+  /** Media types of the files that every column takes. */
+  readonly accepted: readonly string[]
 }
 
-/** One thread with an agent. */
-export function Conversation({ model, description, hasKey, thread, draft: firstDraft }: ConversationProps) {
+/** One thread, with one agent or with two side by side. */
+export function Conversation({ agent, columns, hasKey, thread, draft: firstDraft, accepted }: ConversationProps) {
   const [draft, setDraft] = useState(firstDraft)
+  const [uploads, setUploads] = useState<readonly Upload[]>([])
   /** Turns before the question that is edited; all when none is. */
   const [kept, setKept] = useState<number>()
-  const [status, setStatus] = useState<Readonly<Record<string, Answer['status']>>>({})
-  const [error, setError] = useState('')
-  const turns = thread?.turns ?? []
-  const last = turns.at(-1)
-  const isRunning = last !== undefined && (status[last.responseId] ?? 'running') === 'running'
-  const send = async (question: string, count = kept ?? turns.length) => {
-    const before = turns.slice(0, count)
-    setError('')
+  const { turns, error, isRunning, send, retry, stop, onStatus, onContinue } = useConversation(columns, thread)
+  const sendDraft = async () => {
+    if (!(await send(draft.trim(), uploads, kept))) return
     setKept(undefined)
-    try {
-      const responseId = await askAgent({ model, input: question, previousId: before.at(-1)?.responseId })
-      const id = thread?.id ?? responseId
-      saveThread({ id, model, updatedAt: Date.now() / 1000, turns: [...before, { responseId, question }] })
-      setDraft('')
-      if (!thread) openThread(model, id)
-    } catch (failure) {
-      setError((failure as Error).message)
-    }
+    setDraft('')
+    setUploads([])
   }
-  const stop = () => last && cancelResponse(last.responseId).catch((failure: Error) => setError(failure.message))
+  const edit = (index: number) => {
+    setKept(index)
+    setDraft(turns[index]?.question ?? '')
+  }
   return (
-    <div class="chat">
+    <div class="chat" data-columns={columns.length}>
       <div class="chat-log" role="log" aria-label="Conversation" tabIndex={0}>
-        {turns.length === 0 && (
-          <Empty title={`Ask ${model}`}>
-            {description || 'Write a message. The answer is stored, and goes on when you leave.'}
-          </Empty>
-        )}
+        {turns.length === 0 && <FirstQuestions agent={agent} columns={columns} onChoose={setDraft} />}
         {turns.map((turn, index) => (
           <TurnView
-            key={turn.responseId}
+            key={turn.answers.map(({ responseIds }) => responseIds[0]).join()}
             turn={turn}
+            columns={columns}
             isLast={index === turns.length - 1}
-            onStatus={(id, next) => setStatus((before) => ({ ...before, [id]: next }))}
-            onRetry={() => void send(turn.question, index)}
-            onEdit={() => {
-              setKept(index)
-              setDraft(turn.question)
-            }}
+            onStatus={onStatus}
+            onContinue={onContinue}
+            onRetry={() => void retry(index)}
+            onEdit={() => edit(index)}
           />
         ))}
         {error && <Notice kind="bad" title={error} />}
       </div>
       <Composer
-        model={model}
+        model={columns.map(columnTitle).join(' and ')}
+        curlModel={columns[0]?.model ?? ''}
         draft={draft}
+        uploads={uploads}
+        accepted={accepted}
         hasKey={hasKey}
         isRunning={isRunning}
         isEditing={kept !== undefined}
         onDraft={setDraft}
-        onSend={() => void send(draft.trim())}
+        onUploads={setUploads}
+        onSend={() => void sendDraft()}
         onStop={stop}
       />
     </div>
   )
-}
-
-/** The address of a thread, without a new step back: the empty playground was none. */
-function openThread(model: string, thread: string): void {
-  const [agent = '', entry] = model.split('/')
-  go(href(['play', agent], { entry, thread }), { replace: true })
 }

@@ -1,85 +1,71 @@
-import { useQuery } from '../api.ts'
 import { Empty } from '../components/notice.tsx'
-import { useLive } from '../live.ts'
-import { go, href } from '../router.ts'
+import { href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
+import { ColumnPickers } from './column-pickers.tsx'
 import { Conversation } from './conversation.tsx'
+import { readColumns } from './play-address.ts'
+import { type AgentName, useAgentChoice, useAgentNames } from './play-query.ts'
 import { ThreadList } from './thread-list.tsx'
-import { useThreads } from './threads.ts'
+import { type Column, useThreads } from './threads.ts'
 
 const ADAPTER = 'ResponsesCompatApiAdapter'
 
-interface AgentChoice {
-  readonly id: string
-  readonly description: string
-  readonly entry_points: readonly string[]
-}
-
 /** Conversations with agents. They live in the store of the responses: leaving or reloading the page stops nothing. */
 export function PlayScreen({ route: { path, query }, server }: ScreenProps) {
-  const { data, reload } = useQuery<{ list_agents: AgentChoice[] }>('{ list_agents { id description entry_points } }')
-  useLive('agents', reload)
-  const threads = useThreads()
-  if (!data || !server) return null
-  const agents = data.list_agents
-  const agent = path[1] ? agents.find(({ id }) => id === path[1]) : agents[0]
+  const agents = useAgentNames()
+  if (!agents || !server) return null
   if (!server.adapters.includes(ADAPTER)) return <NoAdapter />
+  const agent = path[1] ? agents.find(({ id }) => id === path[1]) : agents[0]
   if (!agent) return <NoAgent wanted={path[1]} />
-  const { entry = '', thread: threadId = '', draft = '' } = query
-  const model = entry ? `${agent.id}/${entry}` : agent.id
+  return (
+    <Playground agents={agents} agentId={agent.id} query={query} hasKey={server.adapters_with_key.includes(ADAPTER)} />
+  )
+}
+
+interface PlaygroundProps {
+  readonly agents: readonly AgentName[]
+  readonly agentId: string
+  readonly query: Readonly<Record<string, string>>
+  readonly hasKey: boolean
+}
+
+function Playground({ agents, agentId, query, hasKey }: PlaygroundProps) {
+  const threads = useThreads()
+  const { thread: threadId = '', draft = '' } = query
   const thread = threads.find(({ id }) => id === threadId)
+  const columns = thread?.columns ?? readColumns(agentId, query)
+  const agent = useAgentChoice(agentId)
+  const accepted = useAccepted(columns)
   return (
     <div class="screen fill">
-      <AgentPicker agents={agents} agent={agent} entry={entry} />
+      <div class="screen-head">
+        <h1>Playground</h1>
+        <ColumnPickers agents={agents} columns={columns} />
+      </div>
       <div class="play">
-        <ThreadList threads={threads} current={threadId} agent={agent.id} entry={entry} />
-        <Conversation
-          key={`${model} ${threadId}`}
-          model={model}
-          description={agent.description}
-          hasKey={server.adapters_with_key.includes(ADAPTER)}
-          thread={thread}
-          draft={draft}
-        />
+        <ThreadList threads={threads} current={threadId} columns={columns} />
+        {agent && (
+          <Conversation
+            key={`${JSON.stringify(columns)} ${threadId}`}
+            agent={agent}
+            columns={columns}
+            hasKey={hasKey}
+            thread={thread}
+            draft={draft}
+            accepted={accepted}
+          />
+        )}
       </div>
     </div>
   )
 }
 
-interface AgentPickerProps {
-  readonly agents: readonly AgentChoice[]
-  readonly agent: AgentChoice
-  readonly entry: string
-}
-
-function AgentPicker({ agents, agent, entry }: AgentPickerProps) {
-  return (
-    <div class="screen-head">
-      <h1>Playground</h1>
-      <label class="field">
-        <span>Agent</span>
-        <select value={agent.id} onChange={({ currentTarget }) => go(href(['play', currentTarget.value]))}>
-          {agents.map(({ id }) => (
-            <option key={id}>{id}</option>
-          ))}
-        </select>
-      </label>
-      {agent.entry_points.length > 0 && (
-        <label class="field">
-          <span>Entry point</span>
-          <select
-            value={entry}
-            onChange={({ currentTarget }) => go(href(['play', agent.id], { entry: currentTarget.value }))}
-          >
-            <option value="">default</option>
-            {agent.entry_points.map((name) => (
-              <option key={name}>{name}</option>
-            ))}
-          </select>
-        </label>
-      )}
-    </div>
-  )
+/** Media types that every column takes. */
+function useAccepted(columns: readonly Column[]): readonly string[] {
+  const [first, second] = columns.map(({ model }) => model.split('/')[0] ?? '')
+  const one = useAgentChoice(first ?? '')?.attachments ?? []
+  const other = useAgentChoice(second ?? first ?? '')?.attachments ?? []
+  return one.filter((type) => other.includes(type) || other.includes('*/*'))
 }
 
 function NoAdapter() {

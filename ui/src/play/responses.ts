@@ -1,4 +1,5 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
+import type { Column } from './threads.ts'
 
 const PATH = 'compat'
 const KEY = 'agent-host.responses-key'
@@ -8,6 +9,7 @@ export interface ResponseEvent {
   readonly type: string
   readonly sequence_number: number
   readonly delta?: string
+  readonly item?: { readonly type: string; readonly result?: string }
   readonly response?: { readonly error?: { readonly message: string } | null }
 }
 
@@ -21,8 +23,9 @@ export function saveKey(key: string): void {
 }
 
 interface Question {
-  readonly model: string
-  readonly input: string
+  readonly column: Column
+  /** A text, or items. */
+  readonly input: string | readonly object[]
   readonly previousId: string | undefined
 }
 
@@ -31,10 +34,16 @@ interface Question {
  *
  * @returns the id of the response
  */
-export async function askAgent({ model, input, previousId }: Question): Promise<string> {
-  const body = { model, input, background: true, ...(previousId ? { previous_response_id: previousId } : {}) }
+export async function askAgent({ column, input, previousId }: Question): Promise<string> {
+  const body = { ...column, input, background: true, ...(previousId ? { previous_response_id: previousId } : {}) }
   const response = await requestCompat('/responses', { method: 'POST', body: JSON.stringify(body) })
   return ((await response.json()) as { id: string }).id
+}
+
+/** Reads the question of a response again, with the bytes of its files. */
+export async function readInput(id: string): Promise<readonly object[]> {
+  const response = await requestCompat(`/responses/${id}/input_items?order=asc&limit=100`)
+  return ((await response.json()) as { data: object[] }).data
 }
 
 export async function cancelResponse(id: string): Promise<void> {

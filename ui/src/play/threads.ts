@@ -1,23 +1,39 @@
 import { useEffect, useState } from 'preact/hooks'
 import { keep, readKept } from '../storage.ts'
 
-/** One question of a thread. Its answer is a stored response, which knows how far it is. */
-export interface Turn {
-  readonly responseId: string
-  readonly question: string
-}
-
-/** A conversation with an agent. The browser keeps its questions, the server its answers. */
-export interface Thread {
-  readonly id: string
+/** Agent that answers in a thread, with its settings. */
+export interface Column {
   /** `<agent>` or `<agent>/<entry point>`. */
   readonly model: string
+  readonly temperature?: number
+}
+
+/** Answer of one column: a stored response, and those that went on with it after a person had decided something. */
+export interface TurnAnswer {
+  readonly responseIds: readonly string[]
+  /** Reason why the question was refused; empty when it was not. */
+  readonly error: string
+}
+
+/** One question of a thread, with an answer of every column. */
+export interface Turn {
+  readonly question: string
+  /** Names of the files that were sent along. */
+  readonly files: readonly string[]
+  readonly answers: readonly TurnAnswer[]
+}
+
+/** A conversation. The browser keeps its questions, the server its answers. */
+export interface Thread {
+  readonly id: string
+  /** One; two for a comparison. */
+  readonly columns: readonly Column[]
   /** Unix seconds. */
   readonly updatedAt: number
   readonly turns: readonly Turn[]
 }
 
-const NAME = 'threads'
+const NAME = 'playground'
 const MAX_THREADS = 100
 const CHANGED = 'agent-host.threads'
 
@@ -29,6 +45,18 @@ export function readThreads(): readonly Thread[] {
 export function saveThread(thread: Thread): void {
   const others = readThreads().filter(({ id }) => id !== thread.id)
   writeThreads([thread, ...others].slice(0, MAX_THREADS))
+}
+
+/** Adds the response that goes on with another one. */
+export function addContinuation(threadId: string, responseId: string, nextId: string): void {
+  const extend = (answer: TurnAnswer): TurnAnswer =>
+    answer.responseIds.includes(responseId) && !answer.responseIds.includes(nextId)
+      ? { ...answer, responseIds: [...answer.responseIds, nextId] }
+      : answer
+  const extendTurn = (turn: Turn): Turn => ({ ...turn, answers: turn.answers.map(extend) })
+  writeThreads(
+    readThreads().map((each) => (each.id === threadId ? { ...each, turns: each.turns.map(extendTurn) } : each)),
+  )
 }
 
 export function removeThread(id: string): void {

@@ -1,56 +1,85 @@
-import { useEffect, useRef } from 'preact/hooks'
-import { CopyButton } from '../components/copy-button.tsx'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from '../components/icon-button.tsx'
-import { Markdown } from '../components/markdown.tsx'
 import { Notice } from '../components/notice.tsx'
-import { href } from '../router.ts'
-import { type Answer, useAnswer } from './answer.ts'
-import { runIdOf } from './responses.ts'
-import type { Turn } from './threads.ts'
-import { ToolCalls } from './tool-calls.tsx'
+import type { Answer } from './answer.ts'
+import { AnswerView } from './answer-view.tsx'
+import { columnTitle } from './column-title.ts'
+import type { Column, Turn, TurnAnswer } from './threads.ts'
 
 interface TurnViewProps {
   readonly turn: Turn
+  readonly columns: readonly Column[]
   readonly isLast: boolean
   readonly onStatus: (responseId: string, status: Answer['status']) => void
+  readonly onContinue: (responseId: string, nextId: string) => void
   readonly onRetry: () => void
   readonly onEdit: () => void
 }
 
-/** A question and its answer, which is followed wherever it is. */
-export function TurnView({ turn, isLast, onStatus, onRetry, onEdit }: TurnViewProps) {
-  const { responseId, question } = turn
-  const answer = useAnswer(responseId)
+/** A question, and below it an answer of every column. */
+export function TurnView({ turn, columns, isLast, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
   const end = useRef<HTMLDivElement>(null)
-  useEffect(() => onStatus(responseId, answer.status), [responseId, answer.status])
-  useEffect(() => void (isLast && end.current?.scrollIntoView({ block: 'end' })), [answer.text.length, isLast])
+  const [length, setLength] = useState(0)
+  useEffect(() => void (isLast && end.current?.scrollIntoView({ block: 'end' })), [length, isLast])
+  const follow = (responseId: string, { text, status }: Answer) => {
+    setLength((before) => Math.max(before, text.length))
+    onStatus(responseId, status)
+  }
   return (
     <>
-      <article class="message user">
-        <h2>You</h2>
-        <p class="message-text">{question}</p>
-        <p class="message-foot">
-          <IconButton icon="edit" label="Edit the question" onClick={onEdit} />
-        </p>
-      </article>
-      <article class="message assistant">
-        <h2>Agent</h2>
-        <ToolCalls runId={runIdOf(responseId)} />
-        {answer.text !== '' && (
-          <div class="message-text">
-            <Markdown text={answer.text} />
-          </div>
+      <Question turn={turn} onEdit={onEdit} />
+      <div class="answers" data-columns={columns.length}>
+        {columns.map((column, index) => (
+          <article key={index} class="message assistant">
+            <h2>{columns.length > 1 ? columnTitle(column) : 'Agent'}</h2>
+            <ColumnAnswer answer={turn.answers[index]} onChange={follow} onContinue={onContinue} onRetry={onRetry} />
+          </article>
+        ))}
+      </div>
+      <div ref={end} />
+    </>
+  )
+}
+
+function Question({ turn: { question, files }, onEdit }: { turn: Turn; onEdit: () => void }) {
+  return (
+    <article class="message user">
+      <h2>You</h2>
+      <div class="message-text">
+        {files.length > 0 && (
+          <ul class="file-names" aria-label="Files">
+            {files.map((name) => (
+              <li key={name} class="badge">
+                {name}
+              </li>
+            ))}
+          </ul>
         )}
-        {answer.status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
-        {answer.status === 'failed' && <Notice kind="bad" title={answer.error || 'The agent failed.'} />}
-        {answer.status === 'cancelled' && <p class="muted">Stopped</p>}
-        <p class="message-foot">
-          <a href={href(['runs', runIdOf(responseId)])}>See the run</a>
-          {answer.text !== '' && <CopyButton isQuiet text={answer.text} label="Copy the answer" />}
-          {answer.status !== 'running' && <IconButton icon="loop" label="Retry" onClick={onRetry} />}
-        </p>
-        <div ref={end} />
-      </article>
+        <p class="pre">{question}</p>
+      </div>
+      <p class="message-foot">
+        <IconButton icon="edit" label="Edit the question" onClick={onEdit} />
+      </p>
+    </article>
+  )
+}
+
+interface ColumnAnswerProps {
+  readonly answer: TurnAnswer | undefined
+  readonly onChange: (responseId: string, answer: Answer) => void
+  readonly onContinue: (responseId: string, nextId: string) => void
+  readonly onRetry: () => void
+}
+
+function ColumnAnswer({ answer, ...handlers }: ColumnAnswerProps) {
+  if (!answer) return null
+  const { responseIds, error } = answer
+  if (error) return <Notice kind="bad" title={error} />
+  return (
+    <>
+      {responseIds.map((id) => (
+        <AnswerView key={id} responseId={id} isLatest={id === responseIds.at(-1)} {...handlers} />
+      ))}
     </>
   )
 }

@@ -48,7 +48,9 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
       </div>
       <Facts run={run} call={call} reference={payload?.reference} />
       {error && <Notice kind="bad" title={error} />}
-      {payload?.exception != null && <ExceptionView text={payload.exception} isStopped={call.status === 'cancelled'} />}
+      {payload?.exception != null && (
+        <ExceptionView text={payload.exception} title={titleOf(run, call)} isBad={call.status === 'failed'} />
+      )}
       {payload && <Kind run={run} call={call} payload={payload} />}
       {payload === null && <Notice kind="warn" title="The trace of this call is gone: its file was rotated away." />}
     </aside>
@@ -59,7 +61,7 @@ function Facts({ run, call, reference }: { run: RunSummary; call: Call; referenc
   const { status, durationMs, startedAt, callerId, moduleId, method } = call
   return (
     <p class="facts muted">
-      <span class={status === 'failed' ? 'bad-text' : ''}>{status}</span>
+      <span class={status === 'failed' ? 'bad-text' : ''}>{isWaiting(run, call) ? 'waits' : status}</span>
       <span>{formatDuration(durationMs)}</span>
       <span>after {formatDuration((startedAt - run.started_at) * 1000)}</span>
       <span>
@@ -68,4 +70,14 @@ function Facts({ run, call, reference }: { run: RunSummary; call: Call; referenc
       {reference && <code>{reference}</code>}
     </p>
   )
+}
+
+/** The call was broken off, since its run waits. */
+function isWaiting(run: RunSummary, { status }: Call): boolean {
+  return run.status === 'waiting' && status === 'cancelled'
+}
+
+function titleOf(run: RunSummary, call: Call): string {
+  if (call.status === 'failed') return 'Exception'
+  return isWaiting(run, call) ? 'Waits' : 'Stopped'
 }

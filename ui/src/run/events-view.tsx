@@ -62,7 +62,10 @@ function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelec
       <span class="muted figure-text">+{formatDuration((at - startedAt) * 1000)}</span>
       <span class={type === 'failed' ? 'bad-text' : ''}>{type}</span>
       <span class="event-name">
-        {participantName(call.callerId)} → {participantName(call.moduleId)} <b>{nameCall(call).name}</b>
+        <span class="event-route">
+          {participantName(call.callerId)} → {participantName(call.moduleId)}{' '}
+        </span>
+        <b>{nameCall(call).name}</b>
       </span>
       <span class="muted figure-text">{isEnd ? formatDuration(call.durationMs) : ''}</span>
     </button>

@@ -5,19 +5,20 @@ const PLACE = /((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^\s():]+):(\d+)(?::(\d+))?/
 
 interface ExceptionViewProps {
   readonly text: string
-  /** It was thrown because the run was stopped. */
-  readonly isStopped: boolean
+  readonly title: string
+  /** False when it was thrown because the run was stopped, or waits. */
+  readonly isBad: boolean
 }
 
 /** Message and stack; places in the project's own code open in the editor. */
-export function ExceptionView({ text, isStopped }: ExceptionViewProps) {
+export function ExceptionView({ text, title, isBad }: ExceptionViewProps) {
   return (
     <section>
       <div class="panel-head">
-        <h3>{isStopped ? 'Stopped' : 'Exception'}</h3>
+        <h3>{title}</h3>
         <CopyButton isQuiet text={text} label="Copy exception" />
       </div>
-      <pre class={`code exception ${isStopped ? 'muted' : 'bad-text'}`} tabIndex={0}>
+      <pre class={`code exception ${isBad ? 'bad-text' : 'muted'}`} tabIndex={0}>
         {text.split('\n').map((line, index) => (
           <StackLine key={index} line={line} />
         ))}

@@ -5,7 +5,7 @@ import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Status } from '../components/status.tsx'
-import { formatCost, formatDuration, formatTime, formatTokens, plural } from '../format.ts'
+import { excerpt, formatCost, formatDuration, formatTime, formatTokens, plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { runIdOf } from '../play/responses.ts'
 import { go, href } from '../router.ts'
@@ -81,7 +81,7 @@ function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
   return (
     <div class="run-exchange">
       <p class="run-question">{input || <span class="muted">Called without a text.</span>}</p>
-      {output !== '' && <p class="run-answer">{output}</p>}
+      {output !== '' && <p class="run-answer">{excerpt(output)}</p>}
       {output === '' && status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
     </div>
   )

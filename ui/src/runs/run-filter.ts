@@ -19,6 +19,7 @@ export const RANGES: Readonly<Record<string, { title: string; seconds: number }>
   '1h': { title: 'Last hour', seconds: 3600 },
   '24h': { title: 'Last 24 hours', seconds: 86_400 },
   '7d': { title: 'Last 7 days', seconds: 604_800 },
+  '30d': { title: 'Last 30 days', seconds: 2_592_000 },
 }
 
 export type RunFilter = Readonly<Record<string, string | number>>

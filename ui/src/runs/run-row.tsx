@@ -1,5 +1,5 @@
 import { Status } from '../components/status.tsx'
-import { formatCost, formatCount, formatDuration, formatTime, plural } from '../format.ts'
+import { excerpt, formatCost, formatCount, formatDuration, formatTime, plural } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { RunSummary } from '../types.ts'
 import { currentQuery } from './run-filter.ts'
@@ -50,11 +50,11 @@ export function RunRow({ run, index, count, isSelected }: RunRowProps) {
 
 /** Question, and below it the answer or what went wrong. A run that was stopped did not go wrong. */
 function Said({ run: { input, output, error, status } }: { run: RunSummary }) {
-  const isFailed = error !== null && status !== 'cancelled' && status !== 'completed'
+  const isFailed = error !== null && (status === 'failed' || status === 'interrupted')
   return (
     <span class="run-text">
       <span class="run-input">{input || <span class="muted">–</span>}</span>
-      <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>{isFailed ? error : output}</span>
+      <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>{isFailed ? error : excerpt(output)}</span>
     </span>
   )
 }

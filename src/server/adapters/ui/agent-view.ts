@@ -47,6 +47,10 @@ export class AgentView {
     return this.#info.entryPoints
   }
 
+  get attachments(): readonly string[] {
+    return this.#info.attachments
+  }
+
   get file(): string | undefined {
     return this.#info.file
   }
@@ -90,10 +94,15 @@ function viewModule(agentId: string, module: ModuleDescription, { redact, traces
   return {
     ...facts,
     module_class: moduleClass,
+    model: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : modelOf(module)),
     config: (_: unknown, { isCrossSite }: Viewer) =>
       isCrossSite ? null : JSON.parse(redact(writePayload(config, redact))),
     tools: () => (traces && module.provides.includes('ToolProvider') ? toolsOf(agentId, module.id, traces) : null),
   }
+}
+
+function modelOf({ provides, config }: ModuleDescription): string | null {
+  return provides.includes('LLM') && typeof config.model === 'string' ? config.model : null
 }
 
 /** Those that the module listed when it was last asked: to ask it now would run the code of an agent for a look at it. */

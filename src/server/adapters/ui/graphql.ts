@@ -48,7 +48,7 @@ export function makeGraphqlRoute(root: object, onError: (error: unknown, request
       try {
         const { document, errors } = prepare(query)
         if (errors.length > 0) return errors
-        const contextValue = askerOf(_request.raw)
+        const contextValue = viewerOf(_request.raw)
         return { schema, document, operationName, variableValues: variables, rootValue: root, contextValue }
       } catch (error) {
         return [error instanceof GraphQLError ? error : new GraphQLError(String(error))]
@@ -93,7 +93,7 @@ function takesJson({ headers: { accept } }: FastifyRequest): boolean {
 /**
  * Returns the viewer, with the mark of a page of another site: browsers set that header, and pages cannot change it.
  */
-export function askerOf({ headers }: FastifyRequest): Viewer {
+export function viewerOf({ headers }: FastifyRequest): Viewer {
   const site = headers['sec-fetch-site']
   return { isCrossSite: site === 'cross-site', isOwnPage: site === 'same-origin' } as Viewer
 }

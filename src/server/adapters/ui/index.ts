@@ -26,7 +26,8 @@ export class UiApiAdapter implements Adapter {
     const { host, agents, traces, redact, streams, log } = this.#options
     const prices = new Prices(host.projectDir, log)
     const { development } = this.#options.options
-    const sources = { host, agents, traces, redact, prices, development, adapters: this.#adapters() }
+    const { projectDir } = host
+    const sources = { host, agents, traces, redact, prices, development, projectDir, adapters: this.#adapters() }
     const root = { ...makeQueries(sources), ...makeMutations(sources) }
     const live = new LiveUpdates({ host, agents, traces, streams, prices })
     app.post(

@@ -4,7 +4,7 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../event-streams.ts'
-import { askerOf } from './graphql.ts'
+import { viewerOf } from './graphql.ts'
 
 const KEEP_ALIVE_MS = 15_000
 
@@ -31,7 +31,7 @@ export class LiveUpdates {
       onLeave: () => this.#remove(stream),
       isEndless: true,
     })
-    this.#open.set(stream, askerOf(request))
+    this.#open.set(stream, viewerOf(request))
     if (this.#open.size === 1) this.#listen()
     stream.send('event: ready\ndata: {}\n\n')
     return reply
@@ -58,10 +58,10 @@ export class LiveUpdates {
     this.#dropped = dropped
   }
 
-  #send(event: string, dataFor: (asker: { readonly isCrossSite: boolean }) => object): void {
-    for (const [stream, asker] of this.#open) {
+  #send(event: string, dataFor: (viewer: { readonly isCrossSite: boolean }) => object): void {
+    for (const [stream, viewer] of this.#open) {
       try {
-        stream.send(`event: ${event}\ndata: ${JSON.stringify(dataFor(asker))}\n\n`)
+        stream.send(`event: ${event}\ndata: ${JSON.stringify(dataFor(viewer))}\n\n`)
       } catch {
         // It is not read: what it missed it asks for when it connects again.
         stream.cut()

@@ -21,6 +21,12 @@ interface OfModule {
   module_id: string
 }
 
+/** User and metadata of a request, by which a module finds a conversation. */
+interface Owner {
+  user?: string | null
+  metadata?: Readonly<Record<string, unknown>> | null
+}
+
 /** The fields of `Mutation`, by their names: everything by which the page acts. Only in development, only for the page itself. */
 export function makeMutations({ host, traces, redact, development }: MutationSources) {
   const guard = ({ isOwnPage }: Viewer) => {
@@ -72,10 +78,12 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
       )
     },
 
-    async read_conversation({ agent_id, module_id: moduleId }: OfModule, viewer: Viewer) {
+    async read_conversation({ agent_id, module_id: moduleId, ...owner }: OfModule & Owner, viewer: Viewer) {
       guard(viewer)
       const act = async (history: ConversationHistory, run: Run) => show(await history.getHistory(run))
-      return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act }))
+      const user = owner.user ?? undefined
+      const metadata = owner.metadata ?? undefined
+      return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act, user, metadata }))
     },
 
     stop_run({ run_id: runId }: { run_id: string }, viewer: Viewer): boolean {

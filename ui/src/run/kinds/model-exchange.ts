@@ -1,3 +1,5 @@
+import { fieldsOf, type ModelMessage, readMessage, readToolCall } from '../../components/model-message.ts'
+
 /** Request to a model and its answer, read from a trace: nothing in it is certain. */
 export interface ModelExchange {
   readonly messages: readonly ModelMessage[]
@@ -8,21 +10,6 @@ export interface ModelExchange {
   readonly reasoning: string
   readonly finish: string | undefined
 }
-
-export interface ModelMessage {
-  readonly role: string
-  readonly content: string
-  readonly toolCalls: readonly ModelToolCall[]
-  readonly attachments: unknown
-}
-
-export interface ModelToolCall {
-  readonly id: string
-  readonly name: string
-  readonly arguments: unknown
-}
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** @returns undefined when the call was none of a model */
 export function readExchange(request: unknown, result: unknown): ModelExchange | undefined {
@@ -48,23 +35,4 @@ export function readExchange(request: unknown, result: unknown): ModelExchange |
     reasoning: textOf('reasoning'),
     finish: parts.flatMap(({ type, reason }) => (type === 'finish' ? [String(reason)] : []))[0],
   }
-}
-
-function readMessage(message: unknown): ModelMessage {
-  const { role, content, toolCalls, attachments } = fieldsOf(message)
-  return {
-    role: String(role ?? ''),
-    content: typeof content === 'string' ? content : JSON.stringify(content ?? ''),
-    toolCalls: Array.isArray(toolCalls) ? toolCalls.map(readToolCall) : [],
-    attachments,
-  }
-}
-
-function readToolCall(call: unknown): ModelToolCall {
-  const { id, name, arguments: given } = fieldsOf(call)
-  return { id: String(id ?? ''), name: String(name), arguments: given ?? {} }
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {}
 }

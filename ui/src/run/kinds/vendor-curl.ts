@@ -1,5 +1,6 @@
+import type { ModelMessage } from '../../components/model-message.ts'
 import { quoteShell } from '../../snippets/quote-shell.ts'
-import type { ModelExchange, ModelMessage } from './model-exchange.ts'
+import type { ModelExchange } from './model-exchange.ts'
 
 /** Writes the request of a model call as a curl command for the API of its vendor. Keys stand as variables. */
 export function vendorCurl(exchange: ModelExchange, reference: string, model: string | null): string {

@@ -1,0 +1,61 @@
+import { GraphQLError } from 'graphql'
+import type { MetricsRow } from '../../../trace/metrics.ts'
+import type { Prices } from '../../../trace/prices.ts'
+import type { AgentSources } from './agent-view.ts'
+import { between, priceModels } from './run-view.ts'
+
+const MAX_POINTS = 500
+const HOUR = 3600
+
+export interface MetricsArguments {
+  since?: number | null
+  until?: number | null
+  points: number
+  agent_id?: string | null
+  module_id?: string | null
+  utc_offset: number
+}
+
+/** The field `metrics` of `Query`. */
+export async function queryMetrics(
+  { since, until, points, agent_id, module_id, utc_offset: utcOffset }: MetricsArguments,
+  { traces, prices }: Pick<AgentSources, 'traces' | 'prices'>,
+) {
+  const count = between('points', points, MAX_POINTS)
+  const end = until ?? Date.now() / 1000
+  const begin = since ?? end - HOUR
+  if (begin >= end) throw new GraphQLError('since must be before until.')
+  if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
+  const bucketSeconds = roundBucket((end - begin) / count)
+  const selection = { agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
+  const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
+  const price = (numbers: MetricsRow) => priceNumbers(numbers, prices)
+  return {
+    ...view,
+    total: price(view.total),
+    points: view.points.map(({ time, ...numbers }) => ({ time, numbers: price(numbers) })),
+    agents: view.agents.map(({ agent_id, last_at, counts, ...numbers }) => ({
+      agent_id,
+      last_at,
+      counts,
+      numbers: price(numbers),
+    })),
+    modules: view.modules.map(({ agent_id, module_id, ...numbers }) => ({
+      agent_id,
+      module_id,
+      numbers: price(numbers),
+    })),
+  }
+}
+
+/** Numbers with what they cost: of the models whose price is known, or null. */
+function priceNumbers(numbers: MetricsRow, prices: Prices): object {
+  return { ...numbers, models: priceModels(numbers.models, prices), cost: prices.costOf(numbers.models) }
+}
+
+/** Lengths of time that people count in, in seconds. */
+const BUCKETS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200, 86_400]
+
+function roundBucket(seconds: number): number {
+  return BUCKETS.find((bucket) => bucket >= seconds) ?? Math.ceil(seconds / 86_400) * 86_400
+}

@@ -1,0 +1,122 @@
+import { GraphQLError } from 'graphql'
+import { RUN_STATUSES, type RunStatus } from '../../../trace/run-summary.ts'
+import { RUN_SORTS, type RunFilter, type RunSort, type RunsQuery } from '../../../trace/trace-query.ts'
+import type { AgentSources } from './agent-view.ts'
+import { between, viewLine, viewRun } from './run-view.ts'
+
+const MAX_LOG = 10_000
+const MAX_RUNS = 500
+const EVENT_TYPES = ['call', 'result', 'exception']
+
+export interface LogArguments {
+  agent_id: string
+  limit: number
+  run_id?: string | null
+  event_type?: string | null
+  module_id?: string | null
+}
+
+export type GivenFilter = { [Name in keyof RawFilter]?: RawFilter[Name] | null }
+export interface RawFilter {
+  agent_id: string
+  entry_point: string
+  status: string
+  since: number
+  until: number
+  min_duration_ms: number
+  max_duration_ms: number
+  event_type: string
+  module_id: string
+  method_name: string
+  text: string
+}
+
+export interface RunsArguments {
+  filter?: GivenFilter | null
+  first: number
+  after?: string | null
+  sort?: string | null
+  ascending?: boolean | null
+}
+
+/** The fields of `Query` that read runs, by their names. */
+export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' | 'prices'>) {
+  return {
+    async debug_log(wanted: LogArguments) {
+      const { agent_id, run_id } = wanted
+      const limit = between('limit', wanted.limit, MAX_LOG)
+      const eventType = oneOf('event_type', wanted.event_type, EVENT_TYPES)
+      const moduleId = wanted.module_id ?? undefined
+      if (!traces) return { agent_id, events: [], has_more: false }
+      if (run_id == null) {
+        const { lines, hasMore } = await traces.query('log', { agentId: agent_id, limit, eventType, moduleId })
+        return { agent_id, events: lines.flatMap((line) => viewLine(line, null, prices)), has_more: hasMore }
+      }
+      const run = await traces.query('run', run_id)
+      if (run?.agent_id !== agent_id) return { agent_id, events: [], has_more: false }
+      const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
+      const { events, hasMore } = await traces.query('events', query)
+      return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
+    },
+
+    async runs({ filter, first, after, sort, ascending }: RunsArguments) {
+      const count = between('first', first, MAX_RUNS)
+      const wanted = readFilter(filter ?? {})
+      if (!traces) return { runs: [], cursor: null, total: 0 }
+      const { runs, next } = await traces.query('runs', {
+        filter: wanted,
+        first: count,
+        after: after == null ? undefined : readCursor(after),
+        sort: (oneOf('sort', sort, RUN_SORTS) as RunSort | undefined) ?? 'started_at',
+        isAscending: ascending ?? false,
+      })
+      return {
+        runs: runs.map((run) => viewRun(run, { traces, prices })),
+        cursor: next ? writeCursor(next) : null,
+        total: () => traces.query('count', wanted),
+      }
+    },
+
+    async run({ run_id: runId }: { run_id: string }) {
+      const run = await traces?.query('run', runId)
+      return run && traces ? viewRun(run, { traces, prices }) : null
+    },
+  }
+}
+
+function readFilter(given: GivenFilter): RunFilter {
+  return {
+    agentId: given.agent_id ?? undefined,
+    entryPoint: given.entry_point ?? undefined,
+    status: oneOf('status', given.status, RUN_STATUSES) as RunStatus | undefined,
+    since: given.since ?? undefined,
+    until: given.until ?? undefined,
+    minDurationMs: given.min_duration_ms ?? undefined,
+    maxDurationMs: given.max_duration_ms ?? undefined,
+    hasErrors: oneOf('event_type', given.event_type, EVENT_TYPES) === 'exception' || undefined,
+    moduleId: given.module_id ?? undefined,
+    methodName: given.method_name ?? undefined,
+    text: given.text || undefined,
+  }
+}
+
+function oneOf(name: string, value: string | null | undefined, known: readonly string[]): string | undefined {
+  if (value == null) return undefined
+  if (known.includes(value)) return value
+  throw new GraphQLError(`${name} must be one of ${known.join(', ')}, not '${value}'.`)
+}
+
+function writeCursor({ value, runId }: NonNullable<RunsQuery['after']>): string {
+  return Buffer.from(JSON.stringify([value, runId])).toString('base64url')
+}
+
+function readCursor(cursor: string): RunsQuery['after'] {
+  try {
+    const [value, runId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[]
+    const isSorted = typeof value === 'number' || typeof value === 'string'
+    if (isSorted && typeof runId === 'string') return { value, runId }
+  } catch {
+    // Told below, like any other text that is none.
+  }
+  throw new GraphQLError(`after must be the cursor of a page, not '${cursor}'.`)
+}

@@ -1,0 +1,97 @@
+// Scrolling 10,000 runs and a run of 5,000 calls keeps the browser's main thread free: no task takes 100 ms of it.
+import { expect } from 'chai'
+import type { Browser, Page } from 'playwright-core'
+import { DebugUi } from '../support/debug-ui.ts'
+
+const RUNS = 10_000
+/** Runs asked for at once. */
+const GROUP = 50
+const WHEELS = 60
+const MAX_TASK_MS = 100
+const MAX_PAINT_MS = 500
+/** Loads of which the quickest counts: other programs of the machine slow down the rest. */
+const LOADS = 3
+
+describe('page', function () {
+  this.timeout(600_000)
+  const ui = DebugUi.forSuite()
+
+  it(`scrolls ${RUNS} runs without a long task`, async () => {
+    for (let done = 0; done < RUNS; done += GROUP) {
+      await Promise.all(Array.from({ length: GROUP }, (_, n) => ui.complete('echo', `question ${done + n}`)))
+    }
+    const page = await ui.open('#/runs')
+    await page.getByText('10,000 runs').waitFor()
+    await expectSmooth(page, '.run-list')
+  })
+
+  it('scrolls a run of 5,000 calls without a long task, in every view', async () => {
+    const run = await ui.complete('finder', '5000 calls')
+    const page = await ui.open(`#/runs/${run}`)
+    await page.getByText('5,003 calls').first().waitFor()
+    for (const [view, frame] of [
+      ['Trace', '.trace-rows'],
+      ['Sequence', '.sequence'],
+      ['Events', '.events'],
+    ] as const) {
+      await page.getByRole('tab', { name: view }).click()
+      await page.locator(frame).waitFor()
+      await page.waitForTimeout(500)
+      await expectSmooth(page, frame)
+    }
+  })
+
+  it(`paints first within ${MAX_PAINT_MS} ms`, async () => {
+    const paints: number[] = []
+    for (let load = 0; load < LOADS; load++) {
+      const page = await ui.open()
+      await page.getByRole('heading', { name: 'Agents' }).waitFor()
+      paints.push(await page.evaluate<number>(`performance.getEntriesByName('first-contentful-paint')[0].startTime`))
+      await page.context().close()
+    }
+    console.log(`      first contentful paint: ${paints.map(Math.round).join(', ')} ms`)
+    expect(Math.min(...paints)).lessThan(MAX_PAINT_MS)
+  })
+})
+
+/** Scrolls to the end of an element with the wheel, and looks at the tasks of the main thread meanwhile. */
+async function expectSmooth(page: Page, frame: string): Promise<void> {
+  const browser = page.context().browser() as Browser
+  const box = await page.locator(frame).boundingBox()
+  if (!box) throw new Error(`${frame} is not shown.`)
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
+  await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] })
+  for (let wheel = 0; wheel < WHEELS; wheel++) {
+    await page.mouse.wheel(0, 400 * (wheel + 1))
+    await page.waitForTimeout(16)
+  }
+  const tasks = readTasks(await browser.stopTracing())
+  const top = await page.locator(frame).evaluate((element: { scrollTop: number }) => element.scrollTop)
+  const longest = Math.max(...tasks)
+  console.log(
+    `      ${frame}: ${tasks.length} tasks, the longest ${longest.toFixed(1)} ms, scrolled ${Math.round(top)} px`,
+  )
+  expect(tasks.length).greaterThan(WHEELS)
+  expect(top).greaterThan(10_000)
+  expect(longest).lessThan(MAX_TASK_MS)
+}
+
+interface TraceEvent {
+  readonly name: string
+  readonly ph: string
+  readonly pid: number
+  readonly tid: number
+  /** Time of the thread, in microseconds: other programs of the machine take none of it. */
+  readonly tdur?: number
+  readonly args?: { readonly name?: string }
+}
+
+/** Milliseconds of each task of the renderers' main threads. */
+function readTasks(trace: Buffer): number[] {
+  const { traceEvents: events } = JSON.parse(trace.toString()) as { traceEvents: TraceEvent[] }
+  const isMain = ({ name, args }: TraceEvent) => name === 'thread_name' && args?.name === 'CrRendererMain'
+  const threads = new Set(events.filter(isMain).map(({ pid, tid }) => `${pid} ${tid}`))
+  return events
+    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && threads.has(`${pid} ${tid}`))
+    .map(({ tdur = 0 }) => tdur / 1000)
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { eventually } from '../../support/eventually.ts'
+import { ask } from '../../support/graphql.ts'
+
+const KEEPER = `id: keeper
+modules:
+  - id: llm
+    module: llm/mock
+    scope: agent
+    config:
+      replies:
+        - { tool_calls: [{ name: memory_store, arguments: { text: The lamp is red } }], usage: { model: gpt-4.1, input_tokens: 1000000 } }
+        - I will remember that.
+  - { id: memory, module: memory/vector-memory }
+  - { id: vectors, module: memory/exact-index, scope: agent }
+  - { id: embedder, module: embedder/local }
+  - { id: notes, module: tools/memory }
+  - { id: history, module: conversation/persistent }
+  - { id: loop, module: orchestrator/tool-loop }`
+
+describe('agents in the debug UI', function () {
+  this.timeout(60_000)
+  const ui = DebugUi.forSuite()
+
+  async function serveKeeper(): Promise<void> {
+    await ui.project.write('agents/keeper.yml', KEEPER)
+    await ui.server.agents.scan()
+    const payload = { model: 'keeper', messages: [{ role: 'user', content: 'The lamp is red' }], user: 'ann' }
+    await ui.server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+  }
+
+  it('looks into a memory, and into a conversation by its user', async () => {
+    await serveKeeper()
+    const page = await ui.open('#/agents/keeper?module=memory')
+    const memory = page.getByRole('region', { name: 'Memory' })
+    await memory.getByText('The lamp is red').waitFor()
+    await memory.getByLabel('Search in the memory').fill('which lamp')
+    await memory.getByRole('button', { name: 'Search' }).click()
+    await memory.getByLabel('Score').waitFor()
+    await page.goto(`${ui.url}/#/agents/keeper?module=history`)
+    const conversation = page.getByRole('region', { name: 'Kept conversation' })
+    await conversation.getByRole('button', { name: 'Read' }).click()
+    await conversation.getByText('Nothing is kept under these names.').waitFor()
+    await conversation.getByLabel('User').fill('ann')
+    await conversation.getByRole('button', { name: 'Read' }).click()
+    await conversation.getByText('I will remember that.').waitFor()
+    await conversation.getByText('conversation_id').waitFor()
+  })
+
+  it('clears the traces of an agent, after it has asked', async () => {
+    await ui.complete('echo', 'soon gone')
+    await ui.complete('desk', 'stays')
+    const page = await ui.open('#/agents/echo')
+    await page.getByRole('button', { name: 'Clear traces' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Clear traces' })
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Clear traces' }).click()
+    await dialog.getByRole('button', { name: 'Clear traces' }).click()
+    await see(page, 'Traces cleared')
+    expect(await ask(ui.server, '{ runs { runs { input } } }')).deep.equal({ runs: { runs: [{ input: 'stays' }] } })
+  })
+
+  it('shows what an agent costs, with which model, and when it ran', async () => {
+    await serveKeeper()
+    const page = await ui.open('#/')
+    const card = page.locator('.card', { hasText: 'keeper' })
+    await card.getByText('$2.00').waitFor()
+    await card.getByRole('img', { name: 'Runs by hour, last 24 hours' }).waitFor()
+    await card.getByText('llm/mock').waitFor()
+    await page.goto(`${ui.url}/#/metrics?range=7d`)
+    const models = page.getByRole('group', { name: 'By model' })
+    await models.getByRole('row', { name: /gpt-4\.1 1,000,000 0 0 0 \$2\.00/ }).waitFor()
+    const days = page.getByRole('group', { name: 'By day' })
+    await days.getByRole('row').nth(1).getByText('$2.00').waitFor()
+    await days.getByRole('link').click()
+    await see(page, 'The lamp is red')
+  })
+
+  it('lists agents in a table from twelve on', async () => {
+    const page = await ui.open('#/')
+    await page.locator('.card').first().waitFor()
+    for (let n = 0; n < 9; n++) {
+      await ui.project.write(`agents/many${n}.yml`, `id: many${n}\nmodules: [{ id: main, module: echo }]`)
+    }
+    await ui.server.agents.scan()
+    await ui.complete('many3', 'hello')
+    const row = page.getByRole('row', { name: /many3/ })
+    await row.getByText('healthy').waitFor()
+    expect(await page.locator('.card').count()).equal(0)
+    await row.getByRole('link', { name: '1', exact: true }).click()
+    await see(page, 'hello')
+  })
+
+  it('opens files of the project in the editor, and colours the definition', async () => {
+    const page = await ui.open('#/agents/echo?view=definition')
+    const link = page.getByRole('link', { name: 'Open in editor' })
+    expect(await link.getAttribute('href')).equal(`vscode://file${ui.project.dir}/agents/echo.yml`)
+    await eventually(async () => expect(await page.locator('.code .hljs-attr').count()).greaterThan(2))
+  })
+})

@@ -1,0 +1,86 @@
+import { useState } from 'preact/hooks'
+import { ask } from '../api.ts'
+import { ConfirmButton } from '../components/confirm-button.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Notice } from '../components/notice.tsx'
+import { ProblemText } from '../components/problem-text.tsx'
+import { formatTime, plural } from '../format.ts'
+import { href } from '../router.ts'
+import type { AgentDetails, Load } from './agent-query.ts'
+
+interface AgentHeadProps {
+  readonly agent: AgentDetails
+  readonly canClear: boolean
+}
+
+/** Top of an agent's page: what it is for, and where to go from here. */
+export function AgentHead({ agent, canClear }: AgentHeadProps) {
+  const { id, title, description, file, modules, entry_points: entryPoints, attachments, loads } = agent
+  return (
+    <>
+      <div class="screen-head">
+        <h1>{title ?? id}</h1>
+        <span class="head-links">
+          <a class="button" href={href(['play', id])}>
+            <Icon name="play" />
+            <span>Try it</span>
+          </a>
+          <a class="button" href={href(['runs'], { agent: id })}>
+            <Icon name="runs" />
+            <span>Runs</span>
+          </a>
+          <a class="button" href={href(['metrics'], { agent: id })}>
+            <Icon name="metrics" />
+            <span>Metrics</span>
+          </a>
+          {canClear && <ClearTraces agentId={id} />}
+        </span>
+      </div>
+      {description && <p class="lead">{description}</p>}
+      <p class="muted facts">
+        <code>{id}</code>
+        {file && <span>{file}</span>}
+        <span>{plural(modules.length, 'module')}</span>
+        {entryPoints.length > 0 && <span>entry points: {entryPoints.join(', ')}</span>}
+        {attachments.length > 0 && <span>takes {attachments.join(', ')}</span>}
+      </p>
+      <LatestProblem load={loads[0]} />
+    </>
+  )
+}
+
+function ClearTraces({ agentId }: { agentId: string }) {
+  const [outcome, setOutcome] = useState('')
+  const clear = () =>
+    ask('mutation($id: String!) { clear_log(agent_id: $id) }', { id: agentId }).then(
+      () => setOutcome('Traces cleared'),
+      (failure: Error) => setOutcome(failure.message),
+    )
+  return (
+    <>
+      <ConfirmButton
+        icon="trash"
+        label="Clear traces"
+        question={`Remove all traces of ${agentId}, and with them its runs and metrics?`}
+        onConfirm={clear}
+      />
+      <span class="muted" role="status">
+        {outcome}
+      </span>
+    </>
+  )
+}
+
+function LatestProblem({ load }: { load: Load | undefined }) {
+  if (load?.kind !== 'rejected') return null
+  return (
+    <Notice
+      kind="bad"
+      title={`The current file has errors (${formatTime(load.time)}); still serving the last good version`}
+    >
+      {load.problems.map((problem) => (
+        <ProblemText key={problem.message} problem={problem} />
+      ))}
+    </Notice>
+  )
+}

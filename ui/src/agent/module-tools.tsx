@@ -1,0 +1,39 @@
+import { JsonTree } from '../components/json-tree.tsx'
+import { href } from '../router.ts'
+import type { Tool } from './agent-query.ts'
+import { ToolForm } from './tool-form.tsx'
+
+interface ModuleToolsProps {
+  readonly agentId: string
+  readonly moduleId: string
+  readonly tools: readonly Tool[] | null
+  readonly canCall: boolean
+}
+
+/** Tools of a module, each with a form that calls it alone. */
+export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsProps) {
+  return (
+    <>
+      <h3>Tools</h3>
+      {!tools && (
+        <p class="muted">
+          They appear after the first run that lists them. <a href={href(['play', agentId])}>Ask the agent</a>
+        </p>
+      )}
+      {tools?.map(({ name, description, parameters, is_changed }) => (
+        <details class="tool" key={name}>
+          <summary>
+            <code>{name}</code>
+            {is_changed && <span class="badge bad">description changed</span>}
+          </summary>
+          {is_changed && (
+            <p class="muted">Its server describes it otherwise than at first. Read it again before you trust it.</p>
+          )}
+          <p>{description}</p>
+          <JsonTree value={parameters} label={`parameters of ${name}`} />
+          {canCall && <ToolForm agentId={agentId} moduleId={moduleId} name={name} parameters={parameters} />}
+        </details>
+      ))}
+    </>
+  )
+}

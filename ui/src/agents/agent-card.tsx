@@ -1,0 +1,77 @@
+import { Figure } from '../components/figure.tsx'
+import { SparkLine } from '../components/spark-line.tsx'
+import { Status } from '../components/status.tsx'
+import { formatAgo, formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
+import { href } from '../router.ts'
+import { AgentMarks } from './agent-marks.tsx'
+import type { AgentList, AgentNumbers, AgentSummary } from './agents-query.ts'
+import { Health } from './health.tsx'
+
+interface AgentCardProps {
+  readonly agent: AgentSummary
+  readonly list: AgentList
+}
+
+/** One agent: what it does, by which names it is called, and how it is. */
+export function AgentCard({ agent, list }: AgentCardProps) {
+  const { id, title, description, entry_points: entryPoints, modules } = agent
+  return (
+    <li class="card">
+      <div class="card-head">
+        <h2>
+          <a class="card-link" href={href(['agents', id])}>
+            {title ?? id}
+          </a>
+        </h2>
+        <Health agent={agent} list={list} />
+      </div>
+      <p class="card-text">{description || <span class="muted">No description</span>}</p>
+      <p class="card-entries">
+        <code title="Name of the model that clients ask for">{id}</code>
+        {entryPoints.map((name) => (
+          <code key={name}>
+            {id}/{name}
+          </code>
+        ))}
+      </p>
+      <AgentMarks modules={modules} />
+      <Numbers of={list.numbers.get(id)} />
+      <CardFoot agent={agent} />
+    </li>
+  )
+}
+
+function Numbers({ of: known }: { of: AgentNumbers | undefined }) {
+  if (!known) return <p class="card-quiet muted">No runs in the last 24 hours</p>
+  const { numbers, counts } = known
+  return (
+    <div class="card-numbers">
+      <dl class="figures">
+        <Figure name="Runs" value={formatCount(numbers.count)} />
+        <Figure name="Errors" value={formatPercent(numbers.errors / numbers.count)} isBad={numbers.errors > 0} />
+        <Figure name="p95" value={formatDuration(numbers.p95_ms)} />
+        {numbers.cost !== null && <Figure name="Cost" value={formatCost(numbers.cost)} />}
+      </dl>
+      <SparkLine values={counts} label="Runs by hour, last 24 hours" />
+    </div>
+  )
+}
+
+function CardFoot({ agent: { id, latest_run: latest } }: { agent: AgentSummary }) {
+  return (
+    <p class="card-foot">
+      {latest ? (
+        <>
+          <Status status={latest.status} />
+          <a href={href(['runs', latest.run_id])}>{formatAgo(latest.started_at)}</a>
+        </>
+      ) : (
+        <span class="muted">Not run yet</span>
+      )}
+      <span class="card-actions">
+        <a href={href(['play', id])}>Try it</a>
+        <a href={href(['runs'], { agent: id })}>Runs</a>
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,55 @@
+import { useState } from 'preact/hooks'
+import { Code } from '../components/code.tsx'
+import { CopyButton } from '../components/copy-button.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { curlSnippet, mcpSnippet, openaiSnippet } from '../snippets/client-snippets.ts'
+import type { ServerFacts } from '../types.ts'
+import type { AgentSummary } from './agents-query.ts'
+
+type Client = 'curl' | 'openai' | 'mcp'
+const CLIENTS = [
+  { name: 'curl', title: 'curl', language: 'bash' },
+  { name: 'openai', title: 'openai client', language: 'typescript' },
+  { name: 'mcp', title: 'MCP client', language: 'json' },
+] as const
+
+interface ClientSnippetsProps {
+  readonly agents: readonly AgentSummary[]
+  readonly server: ServerFacts | undefined
+}
+
+/** Ways to call an agent, to be copied. */
+export function ClientSnippets({ agents, server }: ClientSnippetsProps) {
+  const [client, setClient] = useState<Client>('curl')
+  const [model, setModel] = useState(agents[0]?.id ?? '')
+  const text = writeSnippet(client, model, server)
+  const names = agents.flatMap(({ id, entry_points }) => [id, ...entry_points.map((entry) => `${id}/${entry}`)])
+  return (
+    <section class="panel">
+      <div class="panel-head">
+        <h2>Call an agent</h2>
+        <Tabs label="Client" tabs={CLIENTS} selected={client} onSelect={setClient} />
+        {client !== 'mcp' && (
+          <label class="field">
+            <span class="hidden">Agent</span>
+            <select value={model} onChange={({ currentTarget }) => setModel(currentTarget.value)}>
+              {names.map((name) => (
+                <option key={name}>{name}</option>
+              ))}
+            </select>
+          </label>
+        )}
+        <CopyButton text={text} label="Copy" />
+      </div>
+      <Code text={text} language={CLIENTS.find(({ name }) => name === client)?.language ?? ''} />
+    </section>
+  )
+}
+
+function writeSnippet(client: Client, model: string, server: ServerFacts | undefined): string {
+  const hasKey = (name: string) => server?.adapters_with_key.includes(name) ?? false
+  const facts = { model, message: 'Hello', hasKey: hasKey('ChatCompatApiAdapter') }
+  if (client === 'curl') return curlSnippet(facts)
+  if (client === 'openai') return openaiSnippet(facts)
+  return mcpSnippet(server?.adapters.includes('McpApiAdapter') ?? false, hasKey('McpApiAdapter'))
+}

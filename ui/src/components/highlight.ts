@@ -1,0 +1,25 @@
+import hljs from 'highlight.js/lib/core'
+import bash from 'highlight.js/lib/languages/bash'
+import javascript from 'highlight.js/lib/languages/javascript'
+import json from 'highlight.js/lib/languages/json'
+import python from 'highlight.js/lib/languages/python'
+import sql from 'highlight.js/lib/languages/sql'
+import typescript from 'highlight.js/lib/languages/typescript'
+import yaml from 'highlight.js/lib/languages/yaml'
+
+for (const [name, language] of Object.entries({ bash, javascript, json, python, sql, typescript, yaml })) {
+  hljs.registerLanguage(name, language)
+}
+
+const MAX_HIGHLIGHTED = 20_000
+
+/** Highlights code, as HTML; plain where the language is not known. */
+export function highlight(code: string, language: string): string {
+  if (!hljs.getLanguage(language) || code.length > MAX_HIGHLIGHTED) return escapeHtml(code)
+  return hljs.highlight(code, { language, ignoreIllegals: true }).value
+}
+
+export function escapeHtml(text: string): string {
+  const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+  return text.replace(/[&<>"]/g, (mark) => marks[mark] ?? mark)
+}

@@ -1,0 +1,32 @@
+/** Message to or from a model, read from what modules hand on: nothing in it is certain. */
+export interface ModelMessage {
+  readonly role: string
+  readonly content: string
+  readonly toolCalls: readonly ModelToolCall[]
+  readonly attachments: unknown
+}
+
+export interface ModelToolCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: unknown
+}
+
+export function readMessage(message: unknown): ModelMessage {
+  const { role, content, toolCalls, attachments } = fieldsOf(message)
+  return {
+    role: String(role ?? ''),
+    content: typeof content === 'string' ? content : JSON.stringify(content ?? ''),
+    toolCalls: Array.isArray(toolCalls) ? toolCalls.map(readToolCall) : [],
+    attachments,
+  }
+}
+
+export function readToolCall(call: unknown): ModelToolCall {
+  const { id, name, arguments: given } = fieldsOf(call)
+  return { id: String(id ?? ''), name: String(name), arguments: given ?? {} }
+}
+
+export function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
+}

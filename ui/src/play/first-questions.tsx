@@ -1,0 +1,59 @@
+import type { AgentChoice, ToolChoice } from './play-query.ts'
+import type { Column } from './threads.ts'
+
+const MAX_QUESTIONS = 3
+/** Of agents with a model. */
+const GENERAL = ['What can you do for me?', 'Show me an example of what you do.', 'What do you not do?']
+
+interface FirstQuestionsProps {
+  readonly agent: AgentChoice
+  readonly columns: readonly Column[]
+  readonly onChoose: (question: string) => void
+}
+
+/** Beginning of a thread: what the agent is for, and questions to try. */
+export function FirstQuestions({ agent, columns, onChoose }: FirstQuestionsProps) {
+  const names = columns.map(({ model }) => model).join(' and ')
+  return (
+    <div class="empty first-questions">
+      <p class="empty-title">Ask {names}</p>
+      <p>{agent.description || 'The answer is stored, and goes on when you leave this page.'}</p>
+      <ul aria-label="Questions to try">
+        {questionsFor(agent).map((question) => (
+          <li key={question}>
+            <button type="button" class="button" onClick={() => onChoose(question)}>
+              {question}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** Questions made from the tools that the agent has listed, else from the modules that have tools. */
+function questionsFor({ modules, attachments }: AgentChoice): string[] {
+  const providers = modules.filter(({ provides }) => provides?.includes('ToolProvider'))
+  const tools = providers.flatMap(({ tools: listed }) => listed ?? [])
+  const asked = tools.length > 0 ? tools.map(questionForTool) : providers.map(({ id }) => `What can you do with ${id}?`)
+  const hasModel = modules.some(({ provides }) => provides?.includes('LLM'))
+  const seen = attachments.length > 0 && hasModel ? ['What do you see in this file?'] : []
+  const general = hasModel ? GENERAL : ['Hello']
+  return [...asked.slice(0, MAX_QUESTIONS - 1), ...seen, ...general].slice(0, MAX_QUESTIONS)
+}
+
+function questionForTool({ name, parameters }: ToolChoice): string {
+  const { properties = {}, required = Object.keys(properties) } = parameters ?? {}
+  const values = required.map((field) => `${field} ${exampleOf(properties[field] ?? {})}`)
+  return values.length === 0 ? `Use ${name}` : `Use ${name} with ${values.join(' and ')}`
+}
+
+function exampleOf({ examples, default: preset, enum: options, type }: Readonly<Record<string, unknown>>): string {
+  const [example] = [...listOf(examples), preset, ...listOf(options)].filter((value) => value !== undefined)
+  if (example !== undefined) return typeof example === 'string' ? example : JSON.stringify(example)
+  return type === 'number' || type === 'integer' ? '1' : '…'
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}

@@ -1,0 +1,58 @@
+import { useEffect, useState } from 'preact/hooks'
+import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
+import { type Approval, type Decision, decide, readApprovals, useInbox } from '../approvals/inbox.ts'
+
+interface PendingDecisionsProps {
+  readonly responseId: string
+  /** The run goes on as this response. */
+  readonly onContinue: (responseId: string) => void
+}
+
+/** Decisions that an answer waits for, to be made on the spot. */
+export function PendingDecisions({ responseId, onContinue }: PendingDecisionsProps) {
+  const { open } = useInbox()
+  const [approvals, setApprovals] = useState<readonly Approval[]>([])
+  const openIds = open.map(({ id }) => id).join()
+  const read = () =>
+    readApprovals().then(
+      (all) => setApprovals(all.filter(({ response_id }) => response_id === responseId)),
+      // The inbox shows what is wrong with it.
+      () => {},
+    )
+  useEffect(() => void read(), [responseId, openIds])
+  const next = approvals.find(({ continued_by }) => continued_by !== null)?.continued_by
+  useEffect(() => void (next && onContinue(next)), [next])
+  if (next) return null
+  return (
+    <ul class="approvals" aria-label="Waits for you">
+      {approvals.map((approval) => (
+        <PendingDecision key={approval.id} approval={approval} onDecided={() => void read()} />
+      ))}
+    </ul>
+  )
+}
+
+function PendingDecision({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
+  const [form, setForm] = useState<OpenForm>()
+  const [problem, setProblem] = useState('')
+  const send = async (decision: Decision) => {
+    setProblem('')
+    try {
+      await decide(approval.id, decision)
+      onDecided()
+    } catch (failure) {
+      setProblem((failure as Error).message)
+    }
+  }
+  return (
+    <ApprovalRow
+      approval={approval}
+      isCurrent={false}
+      form={form}
+      problem={problem}
+      onCurrent={() => {}}
+      onForm={setForm}
+      onDecide={(decision) => void send(decision)}
+    />
+  )
+}

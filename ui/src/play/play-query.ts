@@ -1,0 +1,44 @@
+import { useQuery } from '../api.ts'
+import { useLive } from '../live.ts'
+
+/** Tool as far as a question can be made from it. */
+export interface ToolChoice {
+  readonly name: string
+  readonly parameters: {
+    readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+    readonly required?: readonly string[]
+  } | null
+}
+
+/** Agent that can be asked. */
+export interface AgentChoice {
+  readonly id: string
+  readonly description: string
+  readonly entry_points: readonly string[]
+  readonly attachments: readonly string[]
+  readonly modules: readonly {
+    readonly id: string
+    readonly provides: readonly string[] | null
+    readonly tools: readonly ToolChoice[] | null
+  }[]
+}
+
+const LIST_QUERY = '{ list_agents { id entry_points } }'
+const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
+  id description entry_points attachments modules { id provides tools { name parameters } }
+} }`
+
+export type AgentName = Pick<AgentChoice, 'id' | 'entry_points'>
+
+export function useAgentNames(): readonly AgentName[] | undefined {
+  const { data, reload } = useQuery<{ list_agents: AgentName[] }>(LIST_QUERY)
+  useLive('agents', reload)
+  return data?.list_agents
+}
+
+/** Reads one agent; undefined until it is known. */
+export function useAgentChoice(id: string): AgentChoice | undefined {
+  const { data, reload } = useQuery<{ agent_config: AgentChoice }>(AGENT_QUERY, { id })
+  useLive('agents', reload)
+  return data?.agent_config.id === id ? data.agent_config : undefined
+}

@@ -1,0 +1,41 @@
+import { useQuery } from '../api.ts'
+import { useLive, useThrottled } from '../live.ts'
+import type { RunStatus } from '../types.ts'
+
+const QUERY = `query($id: String!) { run(run_id: $id) {
+  status duration_ms input_tokens output_tokens cost
+  events(first: 400, method_name: "executeTool") { events { event_type call_id label arguments result exception is_aborted duration_ms } }
+} }`
+/** Delay in which changes of a run are collected before it is read again. */
+const REFRESH_MS = 300
+
+/** Event of a tool's call. */
+export interface ToolEvent {
+  readonly event_type: string
+  readonly call_id: string
+  readonly label: string | null
+  readonly arguments: { readonly args: readonly unknown[] } | null
+  readonly result: unknown
+  readonly exception: string | null
+  /** The run was stopped, or waits. */
+  readonly is_aborted: boolean
+  readonly duration_ms: number | null
+}
+
+/** Part of a run that the playground shows below its answer. */
+export interface RunFacts {
+  readonly status: RunStatus
+  readonly duration_ms: number | null
+  readonly input_tokens: number
+  readonly output_tokens: number
+  readonly cost: number | null
+  readonly events: { readonly events: readonly ToolEvent[] }
+}
+
+/** Reads the trace of a run, and again while it goes on; undefined where there is none. */
+export function useRunFacts(runId: string): RunFacts | undefined {
+  const { data, reload } = useQuery<{ run: RunFacts | null }>(QUERY, { id: runId })
+  const reloadSoon = useThrottled(reload, REFRESH_MS)
+  useLive('runs', (runs) => runs.some(({ run_id }) => run_id === runId) && reloadSoon())
+  return data?.run ?? undefined
+}

@@ -1,0 +1,81 @@
+import { useState } from 'preact/hooks'
+import { go } from '../router.ts'
+import type { Answer } from './answer.ts'
+import { playAddress } from './play-address.ts'
+import { askAgent, cancelResponse, readInput } from './responses.ts'
+import { addContinuation, type Column, saveThread, type Thread, type Turn, type TurnAnswer } from './threads.ts'
+import { toInput, type Upload } from './uploads.ts'
+
+/** Input of a response, with what the thread keeps of it. */
+interface Question {
+  readonly text: string
+  readonly files: readonly string[]
+  readonly input: string | readonly object[]
+}
+
+/** Asks the columns of a thread, each with its own history, and follows how far their answers are. */
+export function useConversation(columns: readonly Column[], thread: Thread | undefined) {
+  const [status, setStatus] = useState<Readonly<Record<string, Answer['status']>>>({})
+  const [error, setError] = useState('')
+  const turns = thread?.turns ?? []
+  const running = (turns.at(-1)?.answers ?? [])
+    .flatMap(({ responseIds }) => responseIds.slice(-1))
+    .filter((id) => (status[id] ?? 'running') === 'running')
+  const report = (failure: Error) => setError(failure.message)
+
+  const ask = async (question: Question, before: readonly Turn[]): Promise<boolean> => {
+    setError('')
+    const answers = await Promise.all(columns.map((column, index) => answerOf(column, index, question, before)))
+    const refused = answers.every((answer) => answer.error !== '')
+    if (refused) setError(answers[0]?.error ?? '')
+    else keepTurn({ question: question.text, files: question.files, answers }, before)
+    return !refused
+  }
+  const keepTurn = (turn: Turn, before: readonly Turn[]) => {
+    const id = thread?.id ?? turn.answers.flatMap(({ responseIds }) => responseIds)[0] ?? ''
+    saveThread({ id, columns, updatedAt: Date.now() / 1000, turns: [...before, turn] })
+    // Without a new step back: the empty playground was none.
+    if (!thread) go(playAddress(columns, id), { replace: true })
+  }
+
+  return {
+    turns,
+    error,
+    isRunning: running.length > 0,
+    /** @returns false when the question was refused */
+    send: (text: string, uploads: readonly Upload[], count = turns.length) =>
+      ask({ text, files: uploads.map(({ name }) => name), input: toInput(text, uploads) }, turns.slice(0, count)),
+    retry: async (index: number) => {
+      const turn = turns[index]
+      if (!turn) return
+      try {
+        await ask({ text: turn.question, files: turn.files, input: await inputOf(turn) }, turns.slice(0, index))
+      } catch (failure) {
+        report(failure as Error)
+      }
+    },
+    stop: () => void Promise.all(running.map(cancelResponse)).catch(report),
+    onStatus: (id: string, next: Answer['status']) => setStatus((before) => ({ ...before, [id]: next })),
+    onContinue: (id: string, next: string) => thread && addContinuation(thread.id, id, next),
+  }
+}
+
+async function answerOf(
+  column: Column,
+  index: number,
+  { input }: Question,
+  before: readonly Turn[],
+): Promise<TurnAnswer> {
+  const previousId = before.findLast(({ answers }) => answers[index]?.error === '')?.answers[index]?.responseIds.at(-1)
+  try {
+    return { responseIds: [await askAgent({ column, input, previousId })], error: '' }
+  } catch (failure) {
+    return { responseIds: [], error: (failure as Error).message }
+  }
+}
+
+/** The question of a turn once more; its files are read from the server, which keeps them. */
+function inputOf({ question, files, answers }: Turn): Promise<string | readonly object[]> {
+  const id = answers.find(({ error }) => error === '')?.responseIds[0]
+  return files.length === 0 || id === undefined ? Promise.resolve(question) : readInput(id)
+}
