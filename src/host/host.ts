@@ -261,7 +261,8 @@ export class AgentHost {
     const act = async (provider: T, run: Run) => {
       value = await call.act(provider, run)
     }
-    await this.#begin('runs', (observer) => agent.startCall({ moduleId, protocol, act, user, metadata }, observer)).result
+    await this.#begin('runs', (observer) => agent.startCall({ moduleId, protocol, act, user, metadata }, observer))
+      .result
     return value
   }
 

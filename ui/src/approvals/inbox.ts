@@ -61,9 +61,9 @@ async function refreshInbox(): Promise<void> {
 }
 
 /** Reads the latest approvals, decided ones too. */
-export async function readApprovals(): Promise<readonly Approval[]> {
+export async function readApprovals(): Promise<readonly ApprovalView[]> {
   const response = await requestCompat('/approvals?status=all&limit=100')
-  return ((await response.json()) as { data: Approval[] }).data
+  return ((await response.json()) as { data: ApprovalView[] }).data
 }
 
 function publish(next: Inbox): void {

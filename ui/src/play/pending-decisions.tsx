@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
 import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
-import { type Approval, type Decision, decide, readApprovals, useInbox } from '../approvals/inbox.ts'
+import { decide, readApprovals, useInbox } from '../approvals/inbox.ts'
 
 interface PendingDecisionsProps {
   readonly responseId: string
@@ -11,7 +12,7 @@ interface PendingDecisionsProps {
 /** Decisions that an answer waits for, to be made on the spot. */
 export function PendingDecisions({ responseId, onContinue }: PendingDecisionsProps) {
   const { open } = useInbox()
-  const [approvals, setApprovals] = useState<readonly Approval[]>([])
+  const [approvals, setApprovals] = useState<readonly ApprovalView[]>([])
   const openIds = open.map(({ id }) => id).join()
   const read = () =>
     readApprovals().then(
@@ -32,10 +33,10 @@ export function PendingDecisions({ responseId, onContinue }: PendingDecisionsPro
   )
 }
 
-function PendingDecision({ approval, onDecided }: { approval: Approval; onDecided: () => void }) {
+function PendingDecision({ approval, onDecided }: { approval: ApprovalView; onDecided: () => void }) {
   const [form, setForm] = useState<OpenForm>()
   const [problem, setProblem] = useState('')
-  const send = async (decision: Decision) => {
+  const send = async (decision: ApprovalDecision) => {
     setProblem('')
     try {
       await decide(approval.id, decision)
