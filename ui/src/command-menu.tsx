@@ -89,19 +89,22 @@ function Menu({ onClose }: { onClose: () => void }) {
 }
 
 function useCommands(text: string): Command[] {
-  const [found, setFound] = useState<readonly Command[]>([])
+  const [found, setFound] = useState<{ readonly text: string; readonly answer: Answer }>()
   useEffect(() => {
     const leave = new AbortController()
     ask<Answer>(QUERY, { text: text || null }, leave.signal).then(
-      ({ list_agents, runs }) => setFound([...list_agents.flatMap(commandsOf), ...runs.runs.map(commandOfRun)]),
+      (answer) => setFound({ text, answer }),
       // The screens are there in any case.
       () => {},
     )
     return () => leave.abort()
   }, [text])
   const wanted = text.trim().toLowerCase()
-  const matches = (command: Command) => command.kind === 'run' || command.title.toLowerCase().includes(wanted)
-  return [...SCREENS, ...found, ...threadCommands(), ...ACTIONS].filter(matches).slice(0, MAX_SHOWN)
+  const agents = found?.answer.list_agents.flatMap(commandsOf) ?? []
+  const named = [...SCREENS, ...agents, ...threadCommands(), ...ACTIONS]
+  // Runs are found by the server: those of an earlier text are no answer to this one.
+  const runs = found?.text === text ? found.answer.runs.runs.map(commandOfRun) : []
+  return [...named.filter(({ title }) => title.toLowerCase().includes(wanted)), ...runs].slice(0, MAX_SHOWN)
 }
 
 function threadCommands(): Command[] {
