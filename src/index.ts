@@ -76,9 +76,16 @@ export type { PendingAnswer, PendingCall } from './run/pending-call.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
-export type { EventStream, EventStreamOptions, EventStreams } from './server/event-streams.ts'
+export type {
+  EventStream,
+  EventStreamOptions,
+  EventStreams,
+  StreamOptions,
+  StreamTransport,
+} from './server/event-streams.ts'
 export type { ServerOptions } from './server/options.ts'
 export type { AgentServer } from './server/server.ts'
+export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
 export type { AgentDescription, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'

@@ -25,6 +25,7 @@ import StoreMigrate from './store/migrate.ts'
 import StoreRestore from './store/restore.ts'
 import Test from './test.ts'
 import Tool from './tool.ts'
+import Worker from './worker.ts'
 
 /** By the words that call them, with a colon between. */
 export const COMMANDS = {
@@ -32,6 +33,7 @@ export const COMMANDS = {
   dev: Dev,
   chat: Chat,
   serve: Serve,
+  worker: Worker,
   mcp: Mcp,
   check: Check,
   new: New,

@@ -1,8 +1,10 @@
+import cluster from 'node:cluster'
 import { Console } from 'node:console'
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { BuiltServer } from '../server/server.ts'
+import { STOP } from './run-processes.ts'
 
 /** Called with the address whenever requests are answered. */
 export type OnReady = (server: BuiltServer, url: string) => void
@@ -94,6 +96,22 @@ function stopOnSignal(
       },
     )
   }
+  if (cluster.isWorker) stopWithPrimary(stop)
   // SIGHUP: the terminal was closed.
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
+  else for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, stop)
+}
+
+/** Terminals and supervisors send their signals to all processes of a group: the first process decides, also about a second signal. */
+function stopWithPrimary(stop: () => void): void {
+  let isStopping = false
+  const stopOnce = (): void => {
+    if (!isStopping) stop()
+    isStopping = true
+  }
+  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
+  process.on('SIGTERM', stopOnce)
+  process.on('message', (message) => {
+    if (message === STOP) stopOnce()
+  })
+  process.on('disconnect', () => (isStopping ? process.exit(1) : stopOnce()))
 }

@@ -1,17 +1,33 @@
+import cluster from 'node:cluster'
+import { Flags } from '@oclif/core'
+import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
+import { runProcesses } from './run-processes.ts'
 import { runServer } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
 export default class Serve extends BaseCommand {
   static override description = 'Serves the agents of this project through the adapters you name.'
   static override examples = ['<%= config.bin %> serve --adapter ChatCompatApiAdapter --port 8000']
-  static override flags = serverFlags()
+  static override flags = {
+    ...serverFlags(),
+    processes: Flags.integer({
+      description: 'Processes that share the port and the store, for all cores of a machine [default: 1]',
+      env: 'AGENT_HOST_PROCESSES',
+      helpValue: '<value>',
+      min: 1,
+      max: 256,
+    }),
+  }
 
   override async run(): Promise<void> {
     this.argv = fillSwitches(this.argv)
     const { flags } = await this.parse(Serve)
     const options = readServerFlags(flags)
     this.requireProject()
-    await runServer(options)
+    const { processes = 1 } = flags
+    if (processes === 1 || cluster.isWorker) return void (await runServer(options))
+    requireShared(options.store, '--processes')
+    await runProcesses(processes)
   }
 }

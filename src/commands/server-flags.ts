@@ -4,7 +4,12 @@ import { adapterName } from '../server/adapter-name.ts'
 import { readKey } from '../server/option-spec.ts'
 import { KEY_VARIABLES, resolveServerOptions, SERVER_OPTIONS, type ServerOptions } from '../server/options.ts'
 
-type Defaults = Partial<Pick<ServerOptions, 'port' | 'adapters' | 'debug' | 'drainTimeout' | 'development'>>
+type Defaults = Partial<
+  Pick<
+    ServerOptions,
+    'port' | 'adapters' | 'debug' | 'drainTimeout' | 'development' | 'maxBackgroundRuns' | 'noWorker' | 'workerOnly'
+  >
+>
 
 /** The flags of `serve` and `dev`: one for each option of the server. Values are checked by the options themselves. */
 export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
@@ -25,6 +30,11 @@ export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
 function describeDefault(value: unknown): string {
   const text = Array.isArray(value) ? value.join(', ') : typeof value === 'object' ? '' : `${value ?? ''}`
   return text === '' ? '' : ` [default: ${text}]`
+}
+
+/** Those of the flags with these names, for commands that take some of them. */
+export function pickServerFlags(names: readonly string[]): Interfaces.FlagInput {
+  return Object.fromEntries(Object.entries(serverFlags()).filter(([name]) => names.includes(name)))
 }
 
 /** A switch may stand without a value: `--debug-ui` is `--debug-ui true`. */

@@ -1,7 +1,8 @@
 import { Help } from '@oclif/core'
 
 /** Commands in the order of a reader; those below another follow it. */
-const ORDER = 'init dev chat check test tool run new eject schema runs approvals serve mcp doctor completion'.split(' ')
+const ORDER =
+  'init dev chat check test tool run new eject schema runs approvals serve worker mcp doctor completion'.split(' ')
 
 /** oclif's help, which for an unknown command says no more than that. */
 export default class SuggestingHelp extends Help {

@@ -8,11 +8,29 @@ import { openApprovals } from './approvals.ts'
 import type { TurnOutcome } from './conversation-tree.ts'
 import { RequestRepeated } from './idempotency.ts'
 import type { StepLog } from './read-run.ts'
-import type { Draft, PersistedRun, RunStore } from './run-store.ts'
+import { parseOwner } from './run-marks.ts'
+import type { Draft } from './run-row.ts'
+import type { OwnedRun, RunStore } from './run-store.ts'
 import { type EndStep, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
 
+/** Run that is in the store, and this server's. */
+export interface BegunRun<Facts, Item> {
+  readonly owned: OwnedRun<Facts, Item>
+  /** Steps of earlier attempts. */
+  readonly steps: readonly Step[]
+  /** Number of batches in which these are stored. */
+  readonly batches: number
+  /**
+   * Puts the run back into the queue.
+   *
+   * @returns false when it must not begin again
+   */
+  readonly handBack: () => Promise<boolean>
+}
+
 export interface DurableRunOptions<Facts, Item> {
-  readonly draft: Draft<Facts, Item>
+  /** The run as it is about to be stored, or was claimed. */
+  readonly origin: Draft<Facts, Item> | BegunRun<Facts, Item>
   /** Store of the run; undefined for one that is not kept. */
   readonly store: RunStore<Facts, Item> | undefined
   /** Stores steps as they come, and not only with the end. */
@@ -23,7 +41,7 @@ export interface DurableRunOptions<Facts, Item> {
   readonly keeps: (event: RunEvent) => boolean
   /** Name that the agent was asked by, and the seconds after which its approvals expire. */
   readonly agent: { readonly name: string; readonly approvalTtl: number | undefined }
-  /** Has the begin of every own call stored before it is executed: after a crash it is then known what may have happened. */
+  /** Has it stored that a tool is called before it is executed: after a crash it is then known what may have happened. */
   readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
 }
@@ -52,9 +70,10 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #ended = false
   #isCreating = false
   #isRefused = false
+  #isReleased = false
   #outcome: TurnOutcome | undefined
   #visible = 0
-  #persisted: PersistedRun<Facts, Item> | undefined
+  #persisted: OwnedRun<Facts, Item> | undefined
   #batches = 0
   #saving = false
   /** Set while somebody waits for the next steps. */
@@ -66,14 +85,25 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #room: Deferred<void> | undefined
 
   constructor(options: DurableRunOptions<Facts, Item>) {
+    const { origin } = options
     this.#options = options
-    this.id = options.draft.id
-    this.facts = options.draft.facts
+    this.id = 'owned' in origin ? origin.owned.row.id : origin.id
+    this.facts = 'owned' in origin ? origin.owned.row.facts : origin.facts
     this.stored = this.#stored.promise
     this.settled = this.#settled.promise
     // Nobody has to await them.
     this.stored.catch(() => {})
     this.settled.catch(() => {})
+    if ('owned' in origin) this.#takeUp(origin)
+  }
+
+  #takeUp({ owned, steps, batches }: BegunRun<Facts, Item>): void {
+    this.#persisted = owned
+    this.#batches = batches
+    this.#visible = steps.length
+    this.#steps = [...steps]
+    if (steps.length > 0) this.#steps.push({ restart: parseOwner(owned.mark).attempt })
+    this.#stored.resolve()
   }
 
   /**
@@ -83,7 +113,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
    */
   async claim(): Promise<void> {
     try {
-      this.#persisted = await this.#options.store?.create(this.#options.draft, [])
+      this.#persisted = await this.#options.store?.create(this.#draft, [])
     } catch (error) {
       this.#failToSave(error)
       throw error
@@ -119,6 +149,20 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #fail(error: unknown): void {
+    if (!this.#ended && isShutdown(error) && 'owned' in this.#options.origin) void this.#handBack(error)
+    else this.#endFailed(error)
+  }
+
+  /** Puts the run back: the server has no time for it. */
+  async #handBack(error: unknown): Promise<void> {
+    const { handBack } = this.#options.origin as BegunRun<Facts, Item>
+    this.#ended = true
+    if (await handBack().catch(() => false)) return this.#release()
+    this.#ended = false
+    this.#endFailed(error)
+  }
+
+  #endFailed(error: unknown): void {
     if (!this.#ended) this.failure = error
     const isRefused = error instanceof HostError && error.code === 'REQUEST_INVALID'
     if (isRefused && !this.#ended) this.#stored.reject(error)
@@ -147,8 +191,15 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     return this.#outcome
   }
 
+  /** Mark under which it is in the store; undefined until it is. */
+  get mark(): string | undefined {
+    return this.#persisted?.mark
+  }
+
   async read(from: number): Promise<readonly Step[]> {
-    while (this.#visible <= from && !isEnd(this.#steps[this.#visible - 1])) await this.#whenChanged()
+    while (this.#visible <= from && !isEnd(this.#steps[this.#visible - 1]) && !this.#isReleased) {
+      await this.#whenChanged()
+    }
     return this.#steps.slice(from, this.#visible)
   }
 
@@ -194,7 +245,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /**
-   * Takes the end from the store, because another has ended or deleted the run there. While a write of our own is under way
+   * Takes the outcome from the store, because another has ended, deleted or begun the run there. While a write of our own is under way
    * that write tells: a store without ordered reads may show its effect before it has answered.
    */
   async adoptStoredOutcome(): Promise<void> {
@@ -202,14 +253,22 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   async #adopt(): Promise<void> {
-    if (isEnd(this.#steps[this.#visible - 1])) return
+    if (this.#isReleased || isEnd(this.#steps[this.#visible - 1])) return
     this.#ended = true
     this.#handle?.abort(new Error('The run was ended by another request.'))
     const stored = await this.#options.store?.get(this.id)
+    if (stored && !isEnd(stored.steps.at(-1))) return this.#release()
     const visible = this.#steps.slice(0, this.#visible)
     this.#steps = isEnd(stored?.steps.at(-1))
       ? [...(stored?.steps ?? [])]
       : [...visible, { end: 'cancelled', at: nowSeconds() }]
+    this.#settle()
+  }
+
+  /** The run goes on elsewhere: nobody reads its further steps here. */
+  #release(): void {
+    this.#isReleased = true
+    this.#steps = this.#steps.slice(0, this.#visible)
     this.#settle()
   }
 
@@ -223,10 +282,17 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #take(event: RunEvent): void | Promise<void> {
-    const step = this.#options.keeps(event) ? stepOf(event) : undefined
+    const step = this.#options.keeps(event) ? stepOf(event) : this.#actedStep(event)
     if (step === undefined) return undefined
     const room = this.#add(step)
     return event.type === 'tool_call' && this.#options.confirmsCalls ? this.#whenStored(this.#steps.length) : room
+  }
+
+  /** Nobody is shown the call; whoever finds the run after a crash has to know of it. */
+  #actedStep({ type }: RunEvent): Step | undefined {
+    if (type !== 'tool_call' || !this.#options.confirmsCalls) return undefined
+    const hasActed = this.#steps.some((step) => typeof step === 'object' && 'acted' in step)
+    return hasActed ? undefined : { acted: true }
   }
 
   async #whenStored(count: number): Promise<void> {
@@ -275,19 +341,23 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   async #saveUpTo(upTo: number): Promise<boolean> {
-    const { store, draft } = this.#options
+    const { store } = this.#options
     if (!store) return true
     const steps = this.#steps.slice(0, upTo)
     if (!this.#persisted) {
       this.#isCreating = true
-      this.#persisted = await store.create(draft, steps, this.#outcome)
+      this.#persisted = await store.create(this.#draft, steps, this.#outcome)
       this.#batches = steps.length > 0 ? 1 : 0
       if (this.#persisted) this.#stored.resolve()
       return this.#persisted !== undefined
     }
     if (isEnd(steps.at(-1)))
       return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
-    return store.append(this.id, this.#batches++, steps.slice(this.#visible))
+    return store.append(this.#persisted, this.#batches++, steps.slice(this.#visible))
+  }
+
+  get #draft(): Draft<Facts, Item> {
+    return this.#options.origin as Draft<Facts, Item>
   }
 
   /** Whatever cannot be stored is not shown as done. */
@@ -335,4 +405,9 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   get #ahead(): number {
     return this.#produced - Math.min(this.#saved, this.#taken ?? this.#saved)
   }
+}
+
+function isShutdown(error: unknown): boolean {
+  if (!(error instanceof HostError) || error.code !== 'RUN_ABORTED') return false
+  return error.cause instanceof HostError && error.cause.code === 'SHUTTING_DOWN'
 }

@@ -6,17 +6,22 @@ import { Approvals } from './approvals.ts'
 import { ConversationStore } from './conversation-store.ts'
 import { DurableRun, type DurableRunOptions } from './durable-run.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
+import type { Job } from './job.ts'
 import { ResponseMaintenance } from './maintenance.ts'
-import { readRun, type StepLog } from './read-run.ts'
+import { followRun, readRun, type StepLog } from './read-run.ts'
 import type { RunIds } from './run-ids.ts'
+import { RunQueue } from './run-queue.ts'
+import type { Draft } from './run-row.ts'
 import { RunStore, type RunStoreOptions, type StoredRun } from './run-store.ts'
-import { endUnstored } from './steps.ts'
+import { endUnstored, isEnd } from './steps.ts'
 
 export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, Item> {
   readonly records: RecordStore
   readonly ids: RunIds
   /** Days after which a run is removed; undefined keeps all. */
   readonly retentionDays: number | undefined
+  /** Number of runs that may wait for a worker. */
+  readonly maxQueuedRuns: number
   readonly log: Log
 }
 
@@ -26,19 +31,24 @@ export class DurableRuns<Facts, Item> {
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
   readonly conversations: ConversationStore
+  readonly queue: RunQueue
+  /** Runs that this process takes out of the queue at this moment: nobody else looks after them. */
+  readonly claiming = new Set<string>()
   readonly #records: RecordStore
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
   readonly #maintenance: ResponseMaintenance<Facts, Item>
 
-  private constructor({ records, ids, retentionDays, log, ...options }: DurableRunsOptions<Facts, Item>) {
+  private constructor(settings: DurableRunsOptions<Facts, Item>) {
+    const { records, ids, retentionDays, maxQueuedRuns, log, ...options } = settings
     this.store = new RunStore(records, options)
     this.requests = new IdempotentRequests(records)
     this.approvals = new Approvals(records)
     this.conversations = new ConversationStore(records)
+    this.queue = new RunQueue(records, maxQueuedRuns)
     this.#records = records
-    const { store, requests, approvals, conversations } = this
-    const runs = this.#runs
-    const parts = { records, store, requests, approvals, conversations, runs }
+    const { store, requests, approvals, conversations, queue } = this
+    const own = { runs: this.#runs, claiming: this.claiming }
+    const parts = { records, store, requests, approvals, conversations, queue, ...own }
     this.#maintenance = new ResponseMaintenance({ ...parts, ids, retentionDays, log })
   }
 
@@ -62,7 +72,8 @@ export class DurableRuns<Facts, Item> {
     options: DurableRunOptions<Facts, Item>,
   ): Promise<DurableRun<Facts, Item>> {
     const run = new DurableRun(options)
-    if (options.store && (options.draft.idempotency || options.draft.claim)) {
+    const { origin, store } = options
+    if (store && !('owned' in origin) && (origin.idempotency || origin.claim)) {
       // A claim that has failed may have arrived: it is ended as any run that nobody runs.
       await run.claim()
       this.#runs.set(run.id, run)
@@ -74,10 +85,29 @@ export class DurableRuns<Facts, Item> {
       if (run.isStored) await this.#forget(run.id)
       throw error
     }
+    this.follow(run, store !== undefined && (options.persistsSteps || run.isStored))
+    return run
+  }
+
+  /** Looks after a run of this process that was started. */
+  follow(run: DurableRun<Facts, Item>, isWatched: boolean): void {
     this.#runs.set(run.id, run)
     void this.#whenSettled(run)
-    if (options.store && (options.persistsSteps || run.isStored)) this.#watchOutcome(run)
-    return run
+    if (isWatched) this.#watchOutcome(run)
+  }
+
+  /**
+   * Stores a run that any server may carry out.
+   *
+   * @throws HostError `OVERLOADED`, `STORE_UNAVAILABLE`
+   * @throws RequestRepeated when another request with the same idempotency key was quicker
+   */
+  async enqueue(draft: Draft<Facts, Item>, job: Job): Promise<StoredRun<Facts, Item>> {
+    await this.queue.refuseWhenFull()
+    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job))
+    if (!stored) throw new RequestRepeated()
+    this.queue.onWaiting(draft.id)
+    return stored
   }
 
   /** Run of this process; undefined for one that has ended, or goes on elsewhere. */
@@ -87,7 +117,11 @@ export class DurableRuns<Facts, Item> {
 
   /** Returns the steps of a run, those that are still to come included. */
   read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
-    return this.#runs.get(stored.id) ?? readRun(this.store, stored, signal)
+    const { id, facts } = stored
+    const here = () => this.#runs.get(id)
+    return isEnd(stored.steps.at(-1))
+      ? readRun(this.store, stored, signal)
+      : followRun({ id, facts }, here, () => readRun(this.store, stored, signal))
   }
 
   /** Cancels a run, wherever it goes on; one that has ended keeps its steps. Undefined when there is none. */
@@ -130,7 +164,7 @@ export class DurableRuns<Facts, Item> {
     try {
       await run.settled
     } catch (error) {
-      if (!(error instanceof RequestRepeated)) this.#maintenance.endLater(run.id, endUnstored())
+      if (!(error instanceof RequestRepeated)) this.#maintenance.endLater(run, endUnstored())
     } finally {
       this.#runs.delete(run.id)
     }
@@ -143,7 +177,10 @@ export class DurableRuns<Facts, Item> {
 
   async #adoptOutcome(run: DurableRun<Facts, Item>): Promise<void> {
     try {
-      if (run.isStored && (await this.store.filterLost([run.id])).length > 0) await run.adoptStoredOutcome()
+      const { id, mark } = run
+      if (mark !== undefined && (await this.store.filterLost(new Map([[id, mark]]))).length > 0) {
+        await run.adoptStoredOutcome()
+      }
     } catch {
       // Maintenance looks again every second.
     }

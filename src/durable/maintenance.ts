@@ -6,6 +6,8 @@ import type { ConversationStore } from './conversation-store.ts'
 import type { DurableRun } from './durable-run.ts'
 import type { IdempotentRequests } from './idempotency.ts'
 import type { RunIds } from './run-ids.ts'
+import { parseOwner } from './run-marks.ts'
+import type { RunQueue } from './run-queue.ts'
 import type { RunStore } from './run-store.ts'
 import { type EndStep, endCutOff, endUnstored } from './steps.ts'
 
@@ -15,16 +17,20 @@ export interface ResponseMaintenanceOptions<Facts, Item> {
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
   readonly conversations: ConversationStore
+  readonly queue: RunQueue
   readonly ids: RunIds
   /** Runs of this process, by id. */
   readonly runs: ReadonlyMap<string, DurableRun<Facts, Item>>
+  /** Those that it is about to begin. */
+  readonly claiming: ReadonlySet<string>
   readonly retentionDays: number | undefined
   readonly log: Log
 }
 
 const TICK_MS = 1000
 /** In ticks. */
-const RECOVER_EVERY = 5
+const RECOVER_EVERY = 3
+const EXPIRE_EVERY = 5
 const CLEAN_EVERY = 3600
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Rows that are read at once. */
@@ -32,10 +38,20 @@ const PAGE = 100
 /** Runs that are worked on at once. */
 const CONCURRENCY = 20
 
-/** Work on stored runs that no request asks for: ends those left behind, cancelled elsewhere or not stored, removes old ones. */
+/** Run that its owner left behind. */
+interface Orphan {
+  /** Undefined for one that may never have been stored. */
+  readonly mark: string | undefined
+  readonly end: EndStep
+}
+
+/**
+ * Work on stored runs that no request asks for: puts those left behind back into the queue, or ends them, ends those that could not
+ * be stored, and removes old ones.
+ */
 export class ResponseMaintenance<Facts, Item> {
   readonly #options: ResponseMaintenanceOptions<Facts, Item>
-  readonly #unended = new Map<string, EndStep>()
+  readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
   readonly #reported = new Set<string>()
   #timer: NodeJS.Timeout | undefined
@@ -59,36 +75,52 @@ export class ResponseMaintenance<Facts, Item> {
     await this.#working
   }
 
-  /** Ends a run as soon as the store can be written again. */
-  endLater(id: string, end: EndStep): void {
-    this.#unended.set(id, end)
+  /** Ends a run of this process, or puts it back, as soon as the store can be written again. */
+  endLater({ id, mark }: DurableRun<Facts, Item>, end: EndStep): void {
+    this.#unended.set(id, { mark, end })
   }
 
   /**
-   * Ends the runs that nobody runs any more, whatever their rows say: those of servers that have died, and our own whose first
+   * Looks after the runs that nobody runs any more, whatever their rows say: those of servers that have died, and our own whose first
    * write arrived after we had given it up.
    */
   async recover(): Promise<void> {
-    const { store, records, runs } = this.#options
-    const alive = new Map<string, Promise<boolean>>()
-    const isAlive = (server: string) => {
-      const known = alive.get(server) ?? records.isServerAlive(server)
-      alive.set(server, known)
-      return known
+    const { store, runs, claiming, records, log } = this.#options
+    const isAlive = this.#makeIsAlive()
+    const orphans = new Map<string, Orphan>()
+    // Before the store is asked: what begins meanwhile is not ours to look after.
+    const begun = new Set([...runs.keys(), ...claiming])
+    for (const [id, mark] of await store.listRunning()) {
+      const { server } = parseOwner(mark)
+      const isOwn = server === records.serverId
+      if (isOwn && !begun.has(id) && !runs.has(id) && !claiming.has(id)) orphans.set(id, { mark, end: endUnstored() })
+      else if (server === undefined || !(isOwn || (await isAlive(server)))) orphans.set(id, { mark, end: endCutOff() })
     }
-    const orphans = new Map<string, EndStep>()
-    for (const [id, server] of await store.listRunning()) {
-      if (server === records.serverId && !runs.has(id)) orphans.set(id, endUnstored())
-      else if (server === undefined || !(await isAlive(server))) orphans.set(id, endCutOff())
-    }
-    const ended = await this.#forEach([...orphans.keys()], (id) => this.#end(id, orphans.get(id) as EndStep))
-    if (ended > 0) this.#options.log.warn(`${ended} responses were cut off: they have failed now.`)
+    let retried = 0
+    const ended = await this.#forEach([...orphans.keys()], async (id) => {
+      if (await this.#release(id, orphans.get(id) as Orphan)) retried++
+    })
+    if (ended > retried) log.warn(`${ended - retried} responses were cut off: they have failed now.`)
+    if (retried > 0) log.warn(`${retried} background responses were cut off: they begin again.`)
   }
 
-  async #end(id: string, end: EndStep): Promise<void> {
-    const { store } = this.#options
+  #makeIsAlive(): (server: string) => Promise<boolean> {
+    const { records } = this.#options
+    const known = new Map<string, Promise<boolean>>()
+    return (server) => {
+      const answer = known.get(server) ?? records.isServerAlive(server)
+      known.set(server, answer)
+      return answer
+    }
+  }
+
+  /** @returns true when it begins again */
+  async #release(id: string, { mark, end }: Orphan): Promise<boolean> {
+    const { store, queue } = this.#options
+    if (mark !== undefined && (await queue.retry(id, mark))) return true
     // Otherwise only its mark was stored, or removed.
-    if (!(await store.end(id, end))) await store.unmark(id)
+    if (!(await store.end(id, end, mark))) await store.unmark(id)
+    return false
   }
 
   /** Does not begin again before it is through: while the store cannot be reached, everything takes long. */
@@ -104,26 +136,23 @@ export class ResponseMaintenance<Facts, Item> {
   async #work(ticks: number): Promise<void> {
     await this.#attempt(() => this.#endUnended())
     await this.#attempt(() => this.#adoptStoredOutcomes())
-    if (ticks % RECOVER_EVERY === 0) {
-      await this.#attempt(() => this.recover())
-      await this.#attempt(() => this.#options.approvals.expire())
-    }
+    if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
+    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#options.approvals.expire())
     if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
   }
 
   async #endUnended(): Promise<void> {
     await this.#forEach([...this.#unended.keys()], async (id) => {
-      const end = this.#unended.get(id) as EndStep
-      await this.#options.store.end(id, end)
+      await this.#release(id, this.#unended.get(id) as Orphan)
       this.#unended.delete(id)
     })
   }
 
-  /** Another server may have cancelled or deleted what runs here. */
+  /** Another server may have cancelled, deleted or begun what runs here. */
   async #adoptStoredOutcomes(): Promise<void> {
     const { runs, store } = this.#options
-    const stored = [...runs.values()].flatMap(({ id, isStored }) => (isStored ? [id] : []))
-    if (stored.length === 0) return
+    const stored = new Map([...runs.values()].flatMap(({ id, mark }) => (mark === undefined ? [] : [[id, mark]])))
+    if (stored.size === 0) return
     await this.#forEach(await store.filterLost(stored), async (id) => runs.get(id)?.adoptStoredOutcome())
   }
 

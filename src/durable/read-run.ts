@@ -13,6 +13,31 @@ export interface StepLog<Facts> {
 /** Interval at which the store is asked without a notice: one may have been lost. */
 const POLL_MS = 2000
 
+/**
+ * Returns the steps of a run that may begin in this process, or go on elsewhere, while it is read.
+ *
+ * @param findHere gives the run while it goes on in this process
+ */
+export function followRun<Facts>(
+  { id, facts }: Pick<StepLog<Facts>, 'id' | 'facts'>,
+  findHere: () => StepLog<Facts> | undefined,
+  readElsewhere: () => StepLog<Facts>,
+): StepLog<Facts> {
+  let [here, elsewhere]: (StepLog<Facts> | undefined)[] = []
+  return {
+    id,
+    facts,
+    async read(from) {
+      here ??= findHere()
+      const steps = (await here?.read(from)) ?? []
+      if (steps.length > 0) return steps
+      here = undefined
+      elsewhere ??= readElsewhere()
+      return elsewhere.read(from)
+    },
+  }
+}
+
 /** Returns the steps of a run that does not go on in this process: it has ended, or another server runs it. */
 export function readRun<Facts, Item>(
   store: RunStore<Facts, Item>,

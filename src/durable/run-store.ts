@@ -1,8 +1,6 @@
 import { HostError } from '../errors.ts'
-import type { Message } from '../protocols/message.ts'
 import { appendLog, readLog, removeLog } from '../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../store/record-store.ts'
-import type { Claim } from './approvals.ts'
 import {
   type Conversation,
   detach,
@@ -13,49 +11,38 @@ import {
   removeForgottenTurns,
   type StoredTurn,
   type TurnOutcome,
-  turnChange,
   turnKey,
-  withOutcome,
-  withText,
 } from './conversation-tree.ts'
-import { type IdempotentRequest, requestChanges, requestKey, requestKeys } from './idempotency.ts'
-import { parseRow, ROW_VERSION } from './parse-row.ts'
+import { requestChanges, requestKey } from './idempotency.ts'
+import { parseRow } from './parse-row.ts'
 import {
-  type EndStep,
-  isEnd,
-  nowSeconds,
-  type PackedSteps,
-  packSteps,
-  type Step,
-  textOf,
-  unpackSteps,
-} from './steps.ts'
-
-/** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
-export interface RunRow<Facts, Item> extends PackedSteps {
-  readonly version: number
-  readonly id: string
-  /** Facts of whoever started the run, as JSON; not read here. */
-  readonly facts: Facts
-  readonly inputs: number
-  /** Input items when they are few and short; others have rows of their own. */
-  readonly items?: readonly Item[]
-  /** Request that the run answers; a row of the first version knows only its hash. */
-  readonly idempotency?: Pick<IdempotentRequest, 'hash'> & Partial<Pick<IdempotentRequest, 'atMs'>>
-}
-
-/** Run that is about to be stored. */
-export interface Draft<Facts, Item> {
-  readonly id: string
-  readonly facts: Facts
-  readonly items: readonly Item[]
-  readonly turn: StoredTurn
-  /** Messages before this turn. */
-  readonly earlier: readonly Message[]
-  readonly idempotency: IdempotentRequest | undefined
-  /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where nobody else was quicker. */
-  readonly claim?: Claim | undefined
-}
+  changeTopic,
+  jobKey,
+  outcomeTopic,
+  QUEUE_TOPIC,
+  queuedKey,
+  RUNNING,
+  RUNS,
+  rowKey,
+  runningKey,
+  stepsLog,
+  topicsOf,
+} from './run-keys.ts'
+import { describeOwner } from './run-marks.ts'
+import {
+  beginChanges,
+  type Draft,
+  describeRow,
+  type Ending,
+  endChanges,
+  endOf,
+  keysOfRequest,
+  locateItems,
+  type PersistedRun,
+  type RunRow,
+  rowChange,
+} from './run-row.ts'
+import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
 
 /** Run as it was read. */
 export interface StoredRun<Facts, Item> {
@@ -67,22 +54,14 @@ export interface StoredRun<Facts, Item> {
   readonly items: readonly Item[] | undefined
   /** Number of batches in which the steps of a run that goes on are stored. */
   readonly batches: number
+  /** True while it waits for a worker. */
+  readonly isQueued: boolean
 }
 
-/** Parts of a stored run that stay the same while it goes on. */
-export interface PersistedRun<Facts, Item> {
-  readonly row: Omit<RunRow<Facts, Item>, keyof PackedSteps>
-  readonly turn: StoredTurn
-}
-
-/** End of a run, with all that is stored of it. */
-export interface Ending {
-  /** All of them, the end last. */
-  readonly steps: readonly Step[]
-  /** Number of batches in which they are stored so far. */
-  readonly batches?: number
-  /** Undefined for a run that was broken off. */
-  readonly outcome?: TurnOutcome | undefined
+/** Run of this server. */
+export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
+  /** Its mark in the store. Whoever does not find it there any more owns the run no longer, and writes nothing. */
+  readonly mark: string
 }
 
 export interface RunStoreOptions<Facts, Item> {
@@ -99,27 +78,23 @@ export interface RunRange {
   readonly before?: string | undefined
 }
 
-const ITEMS_PER_ROW = 50
-/** Items longer than this, together, are not in the row of the run: whoever reads that need not read them. */
-const MAX_ITEMS_LENGTH = 4096
 /** Number of attempts at a write that others may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
 /** More than any run has. */
 const MAX_BATCHES = 1_000_000
-
-const RUNS = 'response:'
-const RUNNING = 'running:'
+/** More than all servers run at once. */
+const MAX_RUNNING = 1_000_000
 
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
 export class RunStore<Facts, Item> {
   readonly #records: RecordStore
   readonly #options: RunStoreOptions<Facts, Item>
-  /** Mark of a run of this server. */
+  /** Mark of the runs that this server begins without a queue. */
   readonly #mark: string
 
   constructor(records: RecordStore, options: RunStoreOptions<Facts, Item>) {
     this.#records = records
-    this.#mark = JSON.stringify({ server: records.serverId })
+    this.#mark = describeOwner(records.serverId)
     this.#options = options
   }
 
@@ -128,59 +103,70 @@ export class RunStore<Facts, Item> {
   }
 
   /**
-   * Stores a run for the first time: one that goes on, or one that has ended already.
+   * Stores a run of this server for the first time: one that goes on, or one that has ended already.
    *
-   * @returns the stored parts; undefined when another request with the same idempotency key was first
+   * @returns undefined when another request with the same idempotency key was first
    */
   async create(
     draft: Draft<Facts, Item>,
     steps: readonly Step[],
     outcome?: TurnOutcome,
+  ): Promise<OwnedRun<Facts, Item> | undefined> {
+    const { id } = draft
+    const created = await this.#create(draft, false, (run) => {
+      if (isEnd(steps.at(-1))) return endChanges(run, { steps, outcome })
+      const first = steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]
+      return [[runningKey(id), this.#mark], ...first, ...beginChanges(run)]
+    })
+    return created && { ...created, mark: this.#mark }
+  }
+
+  /**
+   * Stores a run that waits for a worker.
+   *
+   * @param queueing changes that put it into the queue
+   * @returns undefined when another request with the same idempotency key was first
+   */
+  async enqueue(draft: Draft<Facts, Item>, queueing: readonly Change[]): Promise<StoredRun<Facts, Item> | undefined> {
+    const changes = (run: PersistedRun<Facts, Item>) => [...queueing, ...beginChanges(run)]
+    const created = await this.#create(draft, true, changes, [QUEUE_TOPIC])
+    if (!created) return undefined
+    const { id, facts, inputs, items } = created.row
+    return { id, facts, inputs, items, steps: [], batches: 0, isQueued: true }
+  }
+
+  async #create(
+    draft: Draft<Facts, Item>,
+    hasJob: boolean,
+    describe: (run: PersistedRun<Facts, Item>) => readonly Change[],
+    notify: readonly string[] = [],
   ): Promise<PersistedRun<Facts, Item> | undefined> {
-    const { turn, earlier, idempotency, claim } = draft
+    const { id, turn, earlier, idempotency, claim } = draft
     const equal = claim?.equal ?? []
     const previous = turn.previous_response_id
     const absent = idempotency ? [requestKey(idempotency.hash)] : []
     const present = previous === null ? [] : [turnKey(previous)]
-    const { row, itemRows } = describeRow(draft)
-    const create = (turn: StoredTurn) => this.#creation(draft, itemRows, { row, turn }, steps, outcome)
-    if (await this.#records.commit(create(turn), { present, absent, equal })) return { row, turn }
+    const { row, itemRows } = describeRow(draft, hasJob)
+    const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
+    const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
+    if (await this.#records.commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
     if (previous === null || (await loadTurn(this.#records, previous))) return undefined
     // The run that this one continues was deleted meanwhile: what was said there belongs to this one now.
     const alone = detach(turn, earlier)
-    return (await this.#records.commit(create(alone), { absent, equal })) ? { row, turn: alone } : undefined
-  }
-
-  #creation(
-    { id, idempotency, claim }: Draft<Facts, Item>,
-    itemRows: readonly Change[],
-    { row, turn }: PersistedRun<Facts, Item>,
-    steps: readonly Step[],
-    outcome: TurnOutcome | undefined,
-  ): Change[] {
-    const hasEnded = isEnd(steps.at(-1))
-    return [
-      ...itemRows,
-      ...linkChanges(turn),
-      ...(idempotency ? requestChanges(idempotency, id) : []),
-      ...(claim?.changes ?? []),
-      ...(hasEnded ? [] : [[runningKey(id), this.#mark] as const]),
-      ...(hasEnded || steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]),
-      ...(hasEnded
-        ? endChanges({ row, turn }, { steps, outcome })
-        : [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]),
-    ]
+    const isCreated = await this.#records.commit(changes(alone), { absent, equal }, notify)
+    return isCreated ? { row, turn: alone } : undefined
   }
 
   /**
    * Adds steps to a run of this server.
    *
    * @param batch how many times that was done before, counting from the creation
-   * @returns false when it is not this server's any more: it was cancelled, deleted, or ended by another
+   * @returns false when it is not this server's any more: it was cancelled, deleted, ended or begun again by another
    */
-  append(id: string, batch: number, steps: readonly Step[]): Promise<boolean> {
+  append(run: OwnedRun<Facts, Item>, batch: number, steps: readonly Step[]): Promise<boolean> {
+    const { id } = run.row
     const entry = appendLog(stepsLog(id), batch, JSON.stringify(steps))
-    return this.#records.commit([entry], this.#ownedGuards(id), [changeTopic(id)])
+    return this.#records.commit([entry], ownedGuards(run), [changeTopic(id)])
   }
 
   /**
@@ -188,8 +174,8 @@ export class RunStore<Facts, Item> {
    *
    * @returns false when it is not this server's any more
    */
-  finish(run: PersistedRun<Facts, Item>, ending: Ending): Promise<boolean> {
-    return this.#finish(run, ending, this.#ownedGuards(run.row.id), [changeTopic(run.row.id)])
+  finish(run: OwnedRun<Facts, Item>, ending: Ending): Promise<boolean> {
+    return this.#finish(run, ending, ownedGuards(run), [changeTopic(run.row.id)])
   }
 
   #finish(
@@ -198,33 +184,42 @@ export class RunStore<Facts, Item> {
     guards: Guards,
     notify: readonly string[],
   ): Promise<boolean> {
-    const { id } = run.row
+    const { id, hasJob } = run.row
     const log = stepsLog(id)
-    const removals: Change[] = [[runningKey(id), undefined], ...removeLog(log, batches)]
+    const marks = [runningKey(id), ...(hasJob ? [queuedKey(id), jobKey(id)] : [])]
+    const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
     return this.#records.commit([...endChanges(run, ending), ...removals], { ...guards, absent }, notify)
   }
 
-  /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
-  #ownedGuards(id: string): Guards {
-    return { equal: [[runningKey(id), this.#mark]] }
+  /**
+   * Returns what is stored of a run beside its steps.
+   *
+   * @throws HostError `RECORD_UNREADABLE`
+   */
+  async load(id: string): Promise<(PersistedRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+    const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
+    if (!row || !turn) return undefined
+    const { steps: _steps, text: _text, ...persisted } = row
+    return { row: persisted, turn, hasEnded: endOf(row) !== undefined }
   }
 
   /** @throws HostError `RECORD_UNREADABLE` */
   async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
-    const row = await this.#row(id)
+    const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
+    const row = this.#parse(id, text)
     if (!row) return undefined
     const { facts, inputs, items } = row
-    if (isEnd(lastOf(row))) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0 }
+    if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
     const { steps, batches } = await this.readSteps(id)
     // It may have ended between the two reads, and its batches be gone.
     if (steps.length === 0 && (await this.#hasEnded(id))) return this.get(id)
-    return { id, facts, steps, inputs, items, batches }
+    return { id, facts, steps, inputs, items, batches, isQueued: queued !== undefined }
   }
 
   async #hasEnded(id: string): Promise<boolean> {
     const row = await this.#row(id)
-    return row === undefined || isEnd(lastOf(row))
+    return row === undefined || endOf(row) !== undefined
   }
 
   /**
@@ -252,20 +247,22 @@ export class RunStore<Facts, Item> {
   }
 
   /**
-   * Ends a run on behalf of whoever ran it. One that has ended stays as it is.
+   * Ends a run on behalf of whoever ran it, or would have. One that has ended stays as it is.
    *
+   * @param mark of the owner: a run that has another by now stays as it is, too
    * @returns the run as it is then; undefined when there is none
    */
-  async end(id: string, end: EndStep): Promise<StoredRun<Facts, Item> | undefined> {
+  async end(id: string, end: EndStep, mark?: string): Promise<StoredRun<Facts, Item> | undefined> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
-      if (!row || !turn) return undefined
-      const { steps: _none, text: _noText, ...persisted } = row
-      if (isEnd(lastOf(row))) return this.get(id)
+      const [run, [running, queued]] = await Promise.all([
+        this.load(id),
+        this.#records.get([runningKey(id), queuedKey(id)]),
+      ])
+      if (!run) return undefined
+      if (run.hasEnded || (mark !== undefined && mark !== running)) return this.get(id)
       const { steps, batches } = await this.readSteps(id)
-      const run = { row: persisted, turn }
-      const guards = { present: [runningKey(id)] }
-      // Otherwise whoever runs it was quicker: look again.
+      const guards = guardsOfState(id, { running, queued, mark })
+      // Otherwise whoever runs it was quicker, or begins it now: look again.
       if (await this.#finish(run, { steps: [...steps, end], batches }, guards, topicsOf(id))) return this.get(id)
     }
     throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
@@ -286,24 +283,21 @@ export class RunStore<Facts, Item> {
   /** @returns the items from one index (inclusive) to another (exclusive), oldest first */
   async items({ id, items }: StoredRun<Facts, Item>, from: number, to: number): Promise<Item[]> {
     if (items) return items.slice(from, to)
-    const first = Math.floor(from / ITEMS_PER_ROW)
-    const keys = []
-    for (let row = first; row * ITEMS_PER_ROW < to; row++) keys.push(itemsKey(id, row))
+    const { keys, firstIndex } = locateItems(id, from, to)
     const rows = await this.#records.get(keys)
     const read = rows.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as Item[])))
-    return read.slice(from - first * ITEMS_PER_ROW, to - first * ITEMS_PER_ROW)
+    return read.slice(from - firstIndex, to - firstIndex)
   }
 
   /** @returns false when there is none */
   async delete(id: string): Promise<boolean> {
     const row = await this.#row(id)
     if (!row) return false
-    const itemRows = row.items ? 0 : Math.ceil(row.inputs / ITEMS_PER_ROW)
     const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_BATCHES })
     const keys = [
       rowKey(id),
-      runningKey(id),
-      ...Array.from({ length: itemRows }, (_, index) => itemsKey(id, index)),
+      ...[runningKey(id), queuedKey(id), jobKey(id)],
+      ...(row.items ? [] : locateItems(id, 0, row.inputs).keys),
       ...batches,
       ...(row.idempotency ? keysOfRequest(row.idempotency) : []),
     ]
@@ -325,17 +319,21 @@ export class RunStore<Facts, Item> {
     return this.#listIds(RUNS, range)
   }
 
-  /** Runs that go on, with the server that runs each; undefined for a mark that cannot be read. */
-  async listRunning(): Promise<Map<string, string | undefined>> {
-    const ids = await this.#listIds(RUNNING, { limit: MAX_BATCHES })
-    const marks = await this.#records.get(ids.map(runningKey))
-    return new Map(ids.flatMap((id, index) => (marks[index] === undefined ? [] : [[id, serverOf(marks[index])]])))
+  /** Runs that go on, with the mark of the owner of each. */
+  async listRunning(): Promise<Map<string, string>> {
+    const entries = await this.#records.entries({ prefix: RUNNING, limit: MAX_RUNNING })
+    return new Map(entries.map(([key, mark]) => [key.slice(RUNNING.length), mark]))
   }
 
-  /** Those of the runs that are not this server's any more: ended, deleted, or given to another. */
-  async filterLost(ids: readonly string[]): Promise<string[]> {
-    const marks = await this.#records.get(ids.map(runningKey))
-    return ids.filter((_id, index) => marks[index] !== this.#mark)
+  /**
+   * Those of the runs whose mark is another's by now, or gone: they were ended, deleted, or begun again.
+   *
+   * @param marks of the owners, by run
+   */
+  async filterLost(marks: ReadonlyMap<string, string>): Promise<string[]> {
+    const ids = [...marks.keys()]
+    const now = await this.#records.get(ids.map(runningKey))
+    return ids.filter((id, index) => now[index] !== marks.get(id))
   }
 
   /** Removes the mark of a run of which nothing else is stored. */
@@ -356,81 +354,33 @@ export class RunStore<Facts, Item> {
 
   async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
     const [text] = await this.#records.get([rowKey(id)])
+    return this.#parse(id, text)
+  }
+
+  #parse(id: string, text: string | undefined): RunRow<Facts, Item> | undefined {
     if (text === undefined) return undefined
     const row = parseRow<RunRow<Facts, Item>>(id, text)
     return row.version === 1 ? this.#options.upgradeRow(row) : row
   }
 }
 
-function lastOf({ steps }: PackedSteps): EndStep | undefined {
-  const last = steps.at(-1)
-  return typeof last === 'object' && isEnd(last) ? last : undefined
+/** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
+function ownedGuards({ row, mark }: OwnedRun<unknown, unknown>): Guards {
+  return { equal: [[runningKey(row.id), mark]] }
 }
 
-function serverOf(mark: string | undefined): string | undefined {
-  try {
-    return (JSON.parse(mark ?? '') as { server?: string }).server
-  } catch {
-    return undefined
-  }
+/** Marks of a run at the time of a look. */
+interface Marks {
+  readonly running: string | undefined
+  readonly queued: string | undefined
+  /** Mark of the owner that is ended. */
+  readonly mark: string | undefined
 }
 
-function keysOfRequest({ hash, atMs }: NonNullable<RunRow<unknown, unknown>['idempotency']>): string[] {
-  return atMs === undefined ? [requestKey(hash)] : requestKeys({ hash, atMs })
-}
-
-function rowKey(id: string): string {
-  return RUNS + id
-}
-
-function runningKey(id: string): string {
-  return RUNNING + id
-}
-
-function itemsKey(id: string, row: number): string {
-  return `items:${id}:${row}`
-}
-
-function stepsLog(id: string): string {
-  return `steps:${id}`
-}
-
-/** Topic of those who read a run. */
-function changeTopic(id: string): string {
-  return `run:${id}`
-}
-
-/** Topic of the server that runs it. */
-function outcomeTopic(id: string): string {
-  return `outcome:${id}`
-}
-
-function topicsOf(id: string): string[] {
-  return [changeTopic(id), outcomeTopic(id)]
-}
-
-function endChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>, { steps, outcome }: Ending): Change[] {
-  const ended = outcome ? withOutcome(turn, outcome) : withText(turn, textOf(steps))
-  return [...(outcome?.approvals ?? []), turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
-}
-
-function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
-  return [rowKey(row.id), JSON.stringify(row)]
-}
-
-function describeRow<Facts, Item>({
-  id,
-  facts,
-  items,
-  idempotency,
-}: Draft<Facts, Item>): { row: PersistedRun<Facts, Item>['row']; itemRows: Change[] } {
-  const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
-  const row = { version: ROW_VERSION, id, facts, inputs: items.length, ...request }
-  const isShort = items.length <= ITEMS_PER_ROW && JSON.stringify(items).length <= MAX_ITEMS_LENGTH
-  if (isShort) return { row: { ...row, items }, itemRows: [] }
-  const itemRows: Change[] = []
-  for (let start = 0; start < items.length; start += ITEMS_PER_ROW) {
-    itemRows.push([itemsKey(id, itemRows.length), JSON.stringify(items.slice(start, start + ITEMS_PER_ROW))])
-  }
-  return { row, itemRows }
+/** Nobody may have begun the run, or begun it again, since the look. */
+function guardsOfState(id: string, { running, queued, mark }: Marks): Guards {
+  if (queued !== undefined) return { equal: [[queuedKey(id), queued]] }
+  return mark === undefined || running === undefined
+    ? { present: [runningKey(id)] }
+    : { equal: [[runningKey(id), mark]] }
 }

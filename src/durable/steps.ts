@@ -5,7 +5,16 @@ import type { RunEvent } from '../run/run-event.ts'
 import { type AttachmentJson, toAttachmentJson } from './attachment-json.ts'
 
 /** Step of a run, in the order in which it happened. A text is a piece of the answer. JSON. */
-export type Step = string | ReasoningStep | AttachmentStep | CallStep | ResultStep | PendingStep | EndStep
+export type Step =
+  | string
+  | ReasoningStep
+  | AttachmentStep
+  | CallStep
+  | ResultStep
+  | PendingStep
+  | ActedStep
+  | RestartStep
+  | EndStep
 
 export interface ReasoningStep {
   readonly reasoning: string
@@ -28,6 +37,17 @@ export interface ResultStep {
 /** Call that the run waits for. */
 export interface PendingStep {
   readonly pending: PendingCall
+}
+
+/** Says that tools were called, where nobody is shown the calls: the run must not begin again by itself. */
+export interface ActedStep {
+  readonly acted: true
+}
+
+/** Beginning of another attempt, after one that was cut off. What was said before is not part of the answer. */
+export interface RestartStep {
+  /** Number of the attempt, counted from 1. */
+  readonly restart: number
 }
 
 /** End of a run. A run ends once; only a cancellation may follow. */
@@ -84,10 +104,15 @@ export function lengthOf(step: Step): number {
 }
 
 /** All that an agent has said, without the calls in between. */
-export function textOf(steps: readonly Step[]): string {
+function textOf(steps: readonly Step[]): string {
   let text = ''
   for (const step of steps) if (typeof step === 'string') text += step
   return text
+}
+
+/** All that the last attempt has said. */
+export function answerOf(steps: readonly Step[]): string {
+  return textOf(steps.slice(steps.findLastIndex((step) => typeof step === 'object' && 'restart' in step) + 1))
 }
 
 export function packSteps(steps: readonly Step[]): PackedSteps {
@@ -103,9 +128,13 @@ export function unpackSteps({ text, steps }: PackedSteps): Step[] {
   })
 }
 
+export function endFailed(error: string): EndStep {
+  return { end: 'failed', at: nowSeconds(), error }
+}
+
 /** End of a run whose steps cannot be stored. */
 export function endUnstored(): EndStep {
-  return { end: 'failed', at: nowSeconds(), error: 'The response could not be stored' }
+  return endFailed('The response could not be stored')
 }
 
 export function nowSeconds(): number {
@@ -113,5 +142,5 @@ export function nowSeconds(): number {
 }
 
 export function endCutOff(): EndStep {
-  return { end: 'failed', at: nowSeconds(), error: 'The server restarted before the response was complete' }
+  return endFailed('The server restarted before the response was complete')
 }

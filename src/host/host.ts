@@ -205,6 +205,25 @@ export class AgentHost {
     return { agent: agent.info, entryPoint, capabilities: agent.capabilities(entryPoint) }
   }
 
+  /** Tells whether a name means an agent at this moment. */
+  has(name: string): boolean {
+    try {
+      return this.#find(name, '/') !== undefined
+    } catch {
+      return false
+    }
+  }
+
+  /**
+   * Checks that an agent takes a turn, without running it.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID`
+   */
+  check(name: string, turn: Turn): void {
+    const { agent, entryPoint } = this.#find(name, '/')
+    agent.check(entryPoint, turn)
+  }
+
   /**
    * Runs one turn of an agent to its end.
    *
@@ -304,6 +323,11 @@ export class AgentHost {
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */
   get runningCount(): number {
     return this.#running.count
+  }
+
+  /** Number of background runs that could be started now. */
+  get freeBackgroundSlots(): number {
+    return this.#closed ? 0 : this.#running.free('background runs')
   }
 
   /**

@@ -49,6 +49,11 @@ export class RunningRuns {
     return this.#occupied.runs + this.#occupied['background runs']
   }
 
+  /** Number of runs of a kind that could begin now. */
+  free(kind: RunKind): number {
+    return Math.max(this.#limits[kind] - this.#occupied[kind], 0)
+  }
+
   /** @throws HostError `OVERLOADED` when as many of this kind are under way as may be */
   begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
     const limit = this.#limits[kind]

@@ -7,7 +7,7 @@ import type { AgentInfo } from './turn.ts'
 /** Public facts of an agent that is about to be opened. */
 export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprint): AgentInfo {
   const { definition, file } = source
-  const { approvalTtl } = definition.runPolicy
+  const { approvalTtl, isRestartSafe } = definition.runPolicy
   const byId = new Map(modules.map((module) => [module.id, module]))
   const { attachments, takesClientTools } = capabilitiesOf(entryPoints.get(ENTRY) as EntryPoint, modules)
   return Object.freeze({
@@ -20,6 +20,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
     attachments,
     takesClientTools,
     ...(approvalTtl === undefined ? {} : { approvalTtl }),
+    ...(isRestartSafe ? { isRestartSafe } : {}),
     modules: definition.modules.map(({ id, module }) =>
       Object.freeze({
         id,

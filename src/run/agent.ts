@@ -102,15 +102,25 @@ export class Agent {
    * @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant
    */
   start(entryPoint: string, rawTurn: Turn, observer: RunObserver): RunHandle {
+    const { run, turn } = this.#makeRun(entryPoint, rawTurn)
+    if (this.#hostModules.OutputGuard.length > 0) run.state.holdText()
+    const handle = new StartedRun(run, observer)
+    void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
+    return handle
+  }
+
+  /** @throws HostError `REQUEST_INVALID` as {@link Agent.start} */
+  check(entryPoint: string, turn: Turn): void {
+    this.#makeRun(entryPoint, turn)
+  }
+
+  #makeRun(entryPoint: string, rawTurn: Turn): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
     const run = new AgentRun({ agentId, agentVersion, entryPoint }, turn)
     this.#refuseUnfit(run, turn)
-    if (this.#hostModules.OutputGuard.length > 0) run.state.holdText()
-    const handle = new StartedRun(run, observer)
-    void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
-    return handle
+    return { run, turn }
   }
 
   /**

@@ -102,6 +102,8 @@ export interface AgentInfo extends ToolMetadata {
   readonly takesClientTools: boolean
   /** Seconds after which an undecided approval expires; absent: never. */
   readonly approvalTtl?: number
+  /** True when a run that was cut off may begin again, even after it has said or done something. */
+  readonly isRestartSafe?: boolean
   readonly modules: readonly ModuleInfo[]
 }
 

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { TObject } from 'typebox'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
+import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -42,6 +43,8 @@ export interface Adapter {
   adapt(app: FastifyInstance): void | Promise<void>
   /** Fails while the adapter cannot serve, because what it depends on does not answer: `/readyz` is 503 then. */
   checkReady?(): Promise<void>
+  /** Metrics of its own for `/metrics`. */
+  readonly gauges?: readonly GaugeSpec[]
 }
 
 export interface AdapterClass<Options = AdapterOptions> {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import type { AgentHost } from '../host/host.ts'
-import { addGauge } from '../telemetry/add-gauge.ts'
+import { addGauge, type GaugeSpec } from '../telemetry/add-gauge.ts'
 import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import { RunMetrics } from '../telemetry/run-metrics.ts'
 import type { EventStreams } from './event-streams.ts'
@@ -11,16 +11,25 @@ import { makeDescribe } from './openapi/describe-route.ts'
 /**
  * Adds `GET /metrics` in the text format of Prometheus.
  *
+ * @param gaugesOfAdapters read once all adapters are there
  * @returns a function that ends the measuring
  */
-export async function addMetrics(app: FastifyInstance, host: AgentHost, streams: EventStreams): Promise<() => void> {
+export async function addMetrics(
+  app: FastifyInstance,
+  host: AgentHost,
+  streams: EventStreams,
+  gaugesOfAdapters: () => readonly GaugeSpec[],
+): Promise<() => void> {
   const prometheus = await import('prom-client')
   const registry = new prometheus.Registry()
   const runs = new RunMetrics(prometheus, registry, host)
   addServerMetrics(prometheus, registry, host, streams)
   const delay = addProcessMetrics(prometheus, registry)
   // Not before: a server that cannot be built would leave it behind.
-  app.addHook('onReady', async () => void delay.enable())
+  app.addHook('onReady', async () => {
+    delay.enable()
+    for (const gauge of gaugesOfAdapters()) addGauge(prometheus, registry, gauge)
+  })
   const stopListening = host.onRunEnd((end) => runs.add(end))
   app.get('/metrics', describe(METRICS), async (_request, reply) => {
     runs.forgetRemovedAgents()
@@ -46,7 +55,7 @@ function addServerMetrics(
   host: AgentHost,
   streams: EventStreams,
 ): void {
-  const gauge = (name: string, help: string, read: () => number) => addGauge(prometheus, registry, name, help, read)
+  const gauge = (name: string, help: string, read: () => number) => addGauge(prometheus, registry, { name, help, read })
   gauge('agent_host_runs_in_progress', 'Runs that are under way.', () => host.runningCount)
   gauge('agent_host_event_streams_open', 'Streams of server-sent events that are open.', () => streams.size)
   gauge('agent_host_agents', 'Agents that are registered.', () => host.list().length)

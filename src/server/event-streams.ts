@@ -8,7 +8,8 @@ const HIGH_WATER_BYTES = 64 * 1024
 const BLOCKED_LIMIT_MS = 30_000
 const TICK_MS = 250
 
-export interface OpenOptions {
+/** Options of a stream over any transport. */
+export interface StreamOptions {
   readonly keepAliveMs: number
   /** The client has left, or did not read for too long. Not called after the stream has ended. */
   readonly onLeave?: () => void
@@ -16,7 +17,7 @@ export interface OpenOptions {
   readonly onDrain?: () => void
 }
 
-export interface EventStreamOptions extends Omit<OpenOptions, 'onDrain'> {
+export interface EventStreamOptions extends Omit<StreamOptions, 'onDrain'> {
   /** A whole event or comment that keeps an idle connection open. */
   readonly keepAlive: () => string
   /** It has no end of its own: when the server drains it is ended at once. */
@@ -57,7 +58,7 @@ export class EventStreams {
   }
 
   /** The same over a connection of another kind. */
-  openOn(transport: StreamTransport, options: OpenOptions): EventStream {
+  openOn(transport: StreamTransport, options: StreamOptions): EventStream {
     const stream = new EventStream(transport, options, () => this.#remove(stream))
     this.#open.add(stream)
     this.#clock ??= setInterval(() => this.#tick(), TICK_MS).unref()
@@ -97,7 +98,7 @@ export class EventStreams {
  */
 export class EventStream {
   readonly #transport: StreamTransport
-  readonly #options: OpenOptions
+  readonly #options: StreamOptions
   #buffer = ''
   #flushing: NodeJS.Immediate | undefined
   #lastWriteMs = Date.now()
@@ -105,7 +106,7 @@ export class EventStream {
   #room: { promise: Promise<void>; resolve: () => void } | undefined
   #ended = false
 
-  constructor(transport: StreamTransport, options: OpenOptions, onClose: () => void) {
+  constructor(transport: StreamTransport, options: StreamOptions, onClose: () => void) {
     this.#transport = transport
     this.#options = options
     const { raw } = transport

@@ -9,6 +9,8 @@ import { key, list, number, type OptionSpec, readBoolean, readBytes, text } from
 export interface ServerOptions extends ProjectOptions {
   /** True under `agent-host dev`: the debug UI may then act (call a tool, clear traces), not only look. */
   readonly development: boolean
+  /** True for `agent-host worker`: it carries out background responses, and serves no API. */
+  readonly workerOnly: boolean
   readonly adapters: readonly string[]
   /** Options of single adapters, by the adapter's name. */
   readonly adapterOptions: Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -44,12 +46,21 @@ export interface ServerOptions extends ProjectOptions {
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
+  /** BullMQ that gives workers what waits, `redis://...`; undefined: they look into the store. */
+  readonly queue?: string | undefined
+  /** Number of background responses that may wait for a slot. */
+  readonly maxQueuedRuns: number
+  /** Leaves background responses to other processes that share the store. */
+  readonly noWorker: boolean
   /** Leaves out the dialect of the vendors, under `/v1`. */
   readonly noV1: boolean
 }
 
+/** Options that no flag stands for. */
+type Unnamed = 'projectDir' | 'development' | 'workerOnly'
+
 type Facts = {
-  readonly [Name in keyof Omit<ServerOptions, 'projectDir' | 'development'>]-?: OptionSpec<ServerOptions[Name]>
+  readonly [Name in keyof Omit<ServerOptions, Unnamed>]-?: OptionSpec<ServerOptions[Name]>
 }
 
 /** Every option once. Flags, environment variables and checks follow from it. */
@@ -90,6 +101,14 @@ export const SERVER_OPTIONS: Facts = {
     default: 'sqlite',
     read: readStore,
   },
+  queue: {
+    flag: 'queue',
+    variable: 'AGENT_HOST_QUEUE',
+    description: 'BullMQ that gives workers what waits, as redis://...; otherwise they look into the store',
+    kind: 'text',
+    default: undefined,
+    read: readQueue,
+  },
   retentionDays: {
     ...number('retention-days', 0, 'Days after which stored responses are removed; they are kept when left out', {
       min: 1,
@@ -129,10 +148,27 @@ export const SERVER_OPTIONS: Facts = {
     min: 1,
     max: 1_000_000,
   }),
-  maxBackgroundRuns: number('max-background-runs', 1000, 'Background responses at once, beside --max-concurrent-runs', {
+  maxBackgroundRuns: number(
+    'max-background-runs',
+    1000,
+    'Background responses at once, beside --max-concurrent-runs; others wait',
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
+  maxQueuedRuns: number('max-queued-runs', 10_000, 'Background responses that may wait; further ones get 503', {
     min: 1,
     max: 1_000_000,
   }),
+  noWorker: {
+    flag: 'no-worker',
+    variable: 'AGENT_HOST_NO_WORKER',
+    description: 'Leave background responses to other processes that share the store',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
   runTimeout: number('run-timeout', 3600, 'Seconds after which a run is aborted; 0 for no limit', {
     min: 0,
     max: 31_536_000,
@@ -226,7 +262,7 @@ export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
  * @throws HostError `OPTION_INVALID` naming the option and what it must be
  */
 export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
-  const known = ['projectDir', 'development', ...Object.keys(SERVER_OPTIONS)]
+  const known = ['projectDir', 'development', 'workerOnly', ...Object.keys(SERVER_OPTIONS)]
   const unknownName = Object.keys(raw).find((name) => !known.includes(name))
   if (unknownName !== undefined) {
     throw new HostError('OPTION_INVALID', `There is no option '${unknownName}'.`, {
@@ -235,11 +271,11 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   }
   const projectDir = resolve(String(raw.projectDir ?? '.'))
   const entries = Object.entries(SERVER_OPTIONS).map(([name, facts]) => [name, readOption(name, facts, raw)])
-  const options = Object.fromEntries(entries) as Omit<ServerOptions, 'projectDir' | 'development'>
+  const options = Object.fromEntries(entries) as Omit<ServerOptions, Unnamed>
   const agentDir = resolve(projectDir, options.agentDir)
   const responsesDir = resolve(projectDir, options.responsesDir)
-  const development = raw.development === true
-  return Object.freeze({ ...options, projectDir, development, agentDir, responsesDir })
+  const [development, workerOnly] = [raw.development === true, raw.workerOnly === true]
+  return Object.freeze({ ...options, projectDir, development, workerOnly, agentDir, responsesDir })
 }
 
 function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {
@@ -271,9 +307,18 @@ function readStore(raw: unknown): string {
   const text = String(raw)
   if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
   if (/^(postgres|postgresql|redis|rediss):\/\//.test(text) && URL.canParse(text)) return text
-  // What follows may hold a password.
-  const shown = text.replace(/(:\/\/).*/, '$1...')
-  throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${shown}'`)
+  throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
+}
+
+function readQueue(raw: unknown): string {
+  const text = String(raw)
+  if (/^rediss?:\/\//.test(text) && URL.canParse(text)) return text
+  throw new Error(`must be redis://..., not '${withoutAddress(text)}'`)
+}
+
+/** Text without what follows the scheme, which may hold a password. */
+function withoutAddress(text: string): string {
+  return text.replace(/(:\/\/).*/, '$1...')
 }
 
 function readOrigins(raw: unknown): readonly string[] {

@@ -14,6 +14,7 @@ import type { Problem } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
+import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
 import type { Adapter, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
@@ -135,8 +136,8 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 }
 
 /** Keys may be given by flag: they are secrets as those of the environment are. */
-function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, store }: ServerOptions): Redact {
-  return makeRedact({ ...process.env, compatApiKey, mcpApiKey, responsesApiKey, store })
+function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, store, queue }: ServerOptions): Redact {
+  return makeRedact({ ...process.env, compatApiKey, mcpApiKey, responsesApiKey, store, queue })
 }
 
 async function assemble(
@@ -162,7 +163,8 @@ async function assemble(
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
   if (options.development) serveApiDocs(app)
-  if (options.metrics) await serveMetrics(app, options, host, streams)
+  const gauges = () => adapters.flatMap(({ adapter }) => adapter.gauges ?? [])
+  if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
   const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))
   warnOfOpenAdapters(adapters, options, app.log)
@@ -173,8 +175,9 @@ async function serveMetrics(
   options: ServerOptions,
   host: AgentHost,
   streams: EventStreams,
+  gauges: () => readonly GaugeSpec[],
 ): Promise<void> {
-  const stop = await addMetrics(app, host, streams)
+  const stop = await addMetrics(app, host, streams, gauges)
   app.addHook('onClose', async () => stop())
   if (isLoopback(options.host)) return
   app.log.warn(`/metrics asks for no key: whoever reaches ${options.host} can read it.`)

@@ -7,9 +7,15 @@ import { HostError } from '../errors.ts'
  * Imports an optional peer: from the project, or from where agent-host is installed.
  *
  * @param option that needs it
+ * @param otherwise what to do without it
  * @throws HostError `OPTION_INVALID` when it is not installed
  */
-export async function importPeer<Package>(name: string, projectDir: string, option: string): Promise<Package> {
+export async function importPeer<Package>(
+  name: string,
+  projectDir: string,
+  option: string,
+  otherwise = 'leave --store out: SQLite is built in.',
+): Promise<Package> {
   for (const base of [join(projectDir, 'package.json'), import.meta.url]) {
     const file = resolveFrom(base, name)
     if (file === undefined) continue
@@ -17,7 +23,7 @@ export async function importPeer<Package>(name: string, projectDir: string, opti
     return { ...whole, ...named } as Package
   }
   throw new HostError('OPTION_INVALID', `${option} needs the package ${name}, which is not installed.`, {
-    suggestions: [`Install it in the project: npm install ${name}`, 'Or leave --store out: SQLite is built in.'],
+    suggestions: [`Install it in the project: npm install ${name}`, `Or ${otherwise}`],
   })
 }
 

@@ -27,6 +27,8 @@ interface StoreKind {
   readonly open: (location: StoreLocation) => Promise<RecordStore>
   /** Returns the titles of the steps of the layout that are missing. */
   readonly pendingMigrations: (location: StoreLocation) => Promise<string[]>
+  /** As the capability of its stores, known before one is opened. */
+  readonly isMultiWriter: boolean
   readonly suggestion: string
 }
 
@@ -52,6 +54,24 @@ export async function openStore(location: StoreLocation): Promise<RecordStore> {
  */
 export function pendingMigrations(location: StoreLocation): Promise<string[]> {
   return attempt(location, (kind) => kind.pendingMigrations(location))
+}
+
+/**
+ * Refuses a store that takes one server alone.
+ *
+ * @param user command or option that has several processes share the store
+ * @throws HostError `OPTION_INVALID`
+ */
+export function requireShared(store: string, user: string): void {
+  const kind = kindOf(store)
+  if (STORE_KINDS[kind].isMultiWriter) return
+  throw new HostError(
+    'OPTION_INVALID',
+    `${user} needs a store that several processes can share, and ${kind} is for one.`,
+    {
+      suggestions: ['Choose --store sqlite (processes of one machine), postgres://... or redis://...'],
+    },
+  )
 }
 
 /** Absolute path of the embedded store's file; undefined for another kind of store. */
@@ -82,12 +102,14 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     describe: ({ dir }) => join(dir, STORE_FILE),
     open: openEmbedded,
     pendingMigrations: ({ dir }) => SqliteStore.pendingMigrations(join(dir, STORE_FILE)),
+    isMultiWriter: true,
     suggestion: FILE_SUGGESTION,
   },
   'keyv-sqlite': {
     describe: keyvFile,
     open: async (location) => inTime(KeyvStore.open(await openKeyvSqlite(location))),
     pendingMigrations: async () => [],
+    isMultiWriter: false,
     suggestion: FILE_SUGGESTION,
   },
   postgres: {
@@ -95,6 +117,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     open: async (location) => PostgresStore.open(await importPostgres(location), readPostgresUrl(location.store)),
     pendingMigrations: async (location) =>
       PostgresStore.pendingMigrations(await importPostgres(location), readPostgresUrl(location.store)),
+    isMultiWriter: true,
     suggestion: SERVER_SUGGESTION,
   },
   redis: {
@@ -104,6 +127,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
       return RedisStore.open(await importPeer<RedisPackage>('ioredis', projectDir, '--store redis'), location, warn)
     },
     pendingMigrations: async () => [],
+    isMultiWriter: true,
     suggestion: SERVER_SUGGESTION,
   },
 }

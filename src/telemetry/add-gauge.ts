@@ -1,19 +1,34 @@
 import type { Registry } from 'prom-client'
 
-/** Adds a metric that is read when somebody looks. */
+/** Metric that is read when somebody looks. */
+export interface GaugeSpec {
+  /** In snake_case, `agent_host_...` for those of the library. */
+  readonly name: string
+  readonly help: string
+  /** Returns the value at this moment. One that fails is shown as `Nan`. */
+  readonly read: () => number | Promise<number>
+}
+
 export function addGauge(
   { Gauge }: typeof import('prom-client'),
   registry: Registry,
-  name: string,
-  help: string,
-  read: () => number,
+  { name, help, read }: GaugeSpec,
 ): void {
   new Gauge({
     name,
     help,
     registers: [registry],
-    collect() {
-      this.set(read())
+    async collect() {
+      this.set(await valueOf(read))
     },
   })
+}
+
+/** The other metrics are there as well while a store is down. */
+async function valueOf(read: GaugeSpec['read']): Promise<number> {
+  try {
+    return await read()
+  } catch {
+    return Number.NaN
+  }
 }

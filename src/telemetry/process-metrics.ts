@@ -13,7 +13,7 @@ const RESOLUTION_MS = 10
  */
 export function addProcessMetrics(prometheus: typeof import('prom-client'), registry: Registry): IntervalHistogram {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
-  const gauge: AddGauge = (name, help, read) => addGauge(prometheus, registry, name, help, read)
+  const gauge: AddGauge = (name, help, read) => addGauge(prometheus, registry, { name, help, read })
   addMemory(gauge)
   addEventLoop(gauge, delay)
   const cpu = new prometheus.Counter({

@@ -32,6 +32,7 @@ describe('help and version', () => {
         'runs',
         'approvals',
         'serve',
+        'worker',
         'mcp',
         'doctor',
         'completion',

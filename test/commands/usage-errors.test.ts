@@ -3,7 +3,7 @@ import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const COMMANDS =
-  'Commands: approvals, chat, check, completion, dev, doctor, eject, init, mcp, new, run, runs, schema, serve, test, tool'
+  'Commands: approvals, chat, check, completion, dev, doctor, eject, init, mcp, new, run, runs, schema, serve, test, tool, worker'
 const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [

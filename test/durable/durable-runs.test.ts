@@ -33,6 +33,7 @@ describe('durable runs', () => {
       records,
       ids,
       retentionDays: undefined,
+      maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
       upgradeRow: () => {
         throw new Error('There is no older row.')
@@ -51,7 +52,7 @@ describe('durable runs', () => {
         'agent',
         { messages: [] },
         {
-          draft,
+          origin: draft,
           store: runs.store,
           persistsSteps: true,
           keeps: ({ type }) => type === 'text',

@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
-import { makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
+import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
 import { closeServers } from '../support/server.ts'
+import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
+
+const SHOP_FILES = { ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }') }
 
 const KINDS = [
   { name: 'SQLite', isThere: true, startServer: undefined },
@@ -78,6 +81,7 @@ for (const { name, isThere, startServer } of KINDS) {
       const [one, other] = await makeReplicas()
       const before = talkState().aborted
       const { id } = await one.create('hang', { background: true })
+      await eventually(async () => expect(textOf(await other.get(id))).to.equal('begun '))
       expect((await other.inject('DELETE', `/${id}`)).statusCode).to.equal(200)
       await eventually(() => expect(talkState().aborted).to.equal(before + 1))
       expect((await one.inject('GET', `/${id}`)).statusCode).to.equal(404)
@@ -112,6 +116,60 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(JSON.parse(textOf(last))).to.deep.equal([...turn, ...turn, ...turn, ...turn, 'user: history'])
       const items = await one.app.inject(`/compat/conversations/${conversation}/items?limit=100`)
       expect(items.json().data).to.have.length(10)
+    })
+
+    it('a background response is run by the one that works, and waits as long as neither does', async () => {
+      const responsesDir = mkdtempSync(join(tmpdir(), 'agent-host-test-replicas-'))
+      const options = { responsesDir, ...(server ? { store: server.url } : {}) }
+      const front = await makeResponses({ ...options, noWorker: true })
+      const before = talkState().runs
+      const [first, given] = [await front.create('count 3', { background: true }), { model: 'talk', input: 'hang' }]
+      const v1 = async (path = '', payload?: object) =>
+        (
+          await front.app.inject({
+            method: payload ? 'POST' : 'GET',
+            url: `/v1/responses${path}`,
+            ...(payload && { payload }),
+          })
+        ).json()
+      const second = await v1('', { ...given, background: true })
+      expect([first.status, second.status, (await v1(`/${first.id}`)).status]).to.deep.equal([
+        'in_progress',
+        'queued',
+        'queued',
+      ])
+      expect((await front.inject('POST', `/${second.id}/cancel`)).json().status).to.equal('cancelled')
+      const stream = await openStream(`${await front.listen()}${RESPONSES}/${first.id}?stream=true`)
+      expect(talkState().runs).to.equal(before)
+      const worker = await makeResponses(options)
+      await stream.done
+      expect(stream.events().at(-2).type).to.equal('response.completed')
+      expect(textOf(await worker.get(first.id))).to.equal('w0 w1 w2 ')
+      expect(talkState().runs).to.equal(before + 1)
+    })
+
+    it('background responses are each run once, by either', async () => {
+      const [one] = await makeReplicas()
+      const before = talkState().runs
+      const begun = await Promise.all(Array.from({ length: 60 }, () => one.create('count 2', { background: true })))
+      for (const { id } of begun) expect((await one.whenEnded(id)).status).to.equal('completed')
+      expect(talkState().runs).to.equal(before + 60)
+    })
+
+    it('an approval that one asks for is decided at the other, and carried out once', async () => {
+      const responsesDir = mkdtempSync(join(tmpdir(), 'agent-host-test-replicas-'))
+      const options = { responsesDir, ...(server ? { store: server.url } : {}) }
+      const one = await makeResponses(options, SHOP_FILES)
+      const other = await makeResponses({ ...options, projectDir: one.project.dir })
+      const waiting = await one.create('please', { model: 'shop' })
+      const [request] = waiting.output.filter(({ type }: Json) => type === 'mcp_approval_request')
+      const decide = ({ app }: typeof one) =>
+        app.inject({ method: 'POST', url: `/compat/approvals/${request.id}`, payload: { decision: 'approve' } })
+      const replies = await Promise.all([decide(other), decide(one), decide(other)])
+      expect(replies.map(({ statusCode }) => statusCode).sort()).to.deep.equal([200, 409, 409])
+      const decided = replies.find(({ statusCode }) => statusCode === 200)?.json()
+      expect(textOf(await one.whenEnded(decided.continued_by))).to.equal('Results: pay 40')
+      expect(await one.project.read('paid.txt')).to.equal('pay 40\n')
     })
 
     it('a conversation goes on at the other', async () => {

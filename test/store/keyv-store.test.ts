@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { expect } from 'chai'
 import type { KeyvStoreAdapter } from 'keyv'
 import { CheckedStore, inTime } from '../../src/store/checked-store.ts'
@@ -21,22 +22,28 @@ describe('KeyvStore', () => {
   describe('over @keyv/sqlite', () => {
     let dir: string
 
+    /** The package is no dependency of development, because it compiles for a minute: a folder may have it. */
+    const open = (folder: string) => {
+      const projectDir = process.env.AGENT_HOST_TEST_KEYV_SQLITE ?? folder
+      return openStore({ store: `keyv-sqlite:${join(folder, 'records.db')}`, dir: folder, projectDir })
+    }
+
     before(async function () {
-      const { dir: probe } = await makeProject()
-      const failure = await openStore({ store: 'keyv-sqlite:probe.db', dir: probe, projectDir: probe }).then(
+      const failure = await open((await makeProject()).dir).then(
         (store) => store.close().then(() => ''),
         (error: Error) => error.message,
       )
-      // An optional peer: it compiles for a minute, so it is not among the dependencies of development.
       if (/not installed/.test(failure)) this.skip()
       else expect(failure).to.equal('')
     })
 
-    const openSqlite = () => openStore({ store: 'keyv-sqlite:records.db', dir, projectDir: dir })
-    describeRecordStore(async () => {
-      dir = (await makeProject()).dir
-      return openSqlite()
-    }, openSqlite)
+    describeRecordStore(
+      async () => {
+        dir = (await makeProject()).dir
+        return open(dir)
+      },
+      () => open(dir),
+    )
   })
 
   it('names a failure of the backend, also one that Keyv would hide', async () => {

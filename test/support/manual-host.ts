@@ -1,11 +1,15 @@
 import type { AgentHost, RunResult } from 'agent-host'
 
-/** Creates a host whose runs do what the test tells them. */
-export function makeManualHost() {
+/** Creates a host whose runs do what the test tells them, with slots for so many at once. */
+export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']) {
   const runs: ManualRun[] = []
   const host = {
-    start: (_name: string, turn: { onEvent: (part: object) => void }) => {
-      const run = new ManualRun(turn.onEvent)
+    has: (name: string) => agents.includes(name),
+    get freeBackgroundSlots() {
+      return slots - runs.filter(({ hasEnded }) => !hasEnded).length
+    },
+    start: (_name: string, turn: ManualTurn) => {
+      const run = new ManualRun(turn)
       runs.push(run)
       return run
     },
@@ -13,31 +17,57 @@ export function makeManualHost() {
   return { host: host as unknown as AgentHost, runs }
 }
 
+interface ManualTurn {
+  readonly messages: readonly object[]
+  readonly onEvent: (part: object) => void | Promise<void>
+}
+
 export class ManualRun {
   readonly id = 'run'
   readonly result: Promise<RunResult>
   isAborted = false
+  hasEnded = false
+  readonly #messages: readonly object[]
   #said = ''
-  readonly #onEvent: (part: object) => void
+  readonly #onEvent: ManualTurn['onEvent']
   #resolve: (result: RunResult) => void = () => {}
+  #reject: (error: Error) => void = () => {}
 
-  constructor(onEvent: (part: object) => void) {
+  constructor({ messages, onEvent }: ManualTurn) {
+    this.#messages = messages
     this.#onEvent = onEvent
-    this.result = new Promise((resolve) => {
+    this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve
+      this.#reject = reject
     })
+  }
+
+  /** The message that it was asked to handle. */
+  get asked(): string | undefined {
+    return (this.#messages.at(-1) as { content?: string } | undefined)?.content
   }
 
   say(text: string): void {
     this.#said += text
-    this.#onEvent({ type: 'text', text })
+    void this.#onEvent({ type: 'text', text })
+  }
+
+  /** Calls a tool: resolved when it may be executed. */
+  async call(): Promise<void> {
+    await this.#onEvent({ type: 'tool_call', call: { id: 'c1', name: 'pay', arguments: {} }, moduleId: 'tools' })
+  }
+
+  fail(error: Error): void {
+    this.hasEnded = true
+    this.#reject(error)
   }
 
   complete(): void {
+    this.hasEnded = true
     this.#resolve({
       usage: {},
       pending: [],
-      trail: [{ role: 'assistant', content: this.#said }],
+      trail: [...this.#messages, { role: 'assistant', content: this.#said }],
     } as unknown as RunResult)
   }
 

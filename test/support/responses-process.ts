@@ -18,8 +18,8 @@ export interface ResponsesProcess extends RunningCli {
 }
 
 /** Starts the built server in a process of its own, with a store in its folder. */
-export async function startResponses(cwd: string): Promise<ResponsesProcess> {
-  const server = startCli(['serve', ...ADAPTERS, '--responses-api-key', KEY], { cwd })
+export async function startResponses(cwd: string, args: readonly string[] = []): Promise<ResponsesProcess> {
+  const server = startCli(['serve', ...ADAPTERS, '--responses-api-key', KEY, ...args], { cwd })
   const [, address] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
   const url = `${address}${RESPONSES}`
   const ask: Ask = async (path, body, method = body ? 'POST' : 'GET') => {

@@ -3,13 +3,13 @@ import type { Interfaces } from '@oclif/core'
 import { HostError } from '../../errors.ts'
 import { resolveServerOptions, SERVER_OPTIONS } from '../../server/options.ts'
 import { embeddedFile, type StoreLocation } from '../../store/open-store.ts'
-import { serverFlags } from '../server-flags.ts'
+import { pickServerFlags } from '../server-flags.ts'
 
 const { store, responsesDir } = SERVER_OPTIONS
 
 /** Flags that name a store, as those of `serve`. */
 export function storeFlags(names: readonly string[] = [store.flag, responsesDir.flag]): Interfaces.FlagInput {
-  return Object.fromEntries(Object.entries(serverFlags()).filter(([name]) => names.includes(name)))
+  return pickServerFlags(names)
 }
 
 /**

@@ -173,7 +173,7 @@ describe('POST /compat/responses', () => {
       metadata: [],
       tools: {},
       include: [1],
-      conversation: 'c',
+      conversation: 5,
     }
     for (const [field, value] of Object.entries(wrong)) {
       const reply = await inject('POST', '', { model: 'talk', input: 'say a', [field]: value })

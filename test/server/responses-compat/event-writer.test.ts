@@ -29,7 +29,8 @@ const attachment: fc.Arbitrary<Step> = fc.constantFrom<Step>(
   { attachment: { mediaType: 'image/png', url: 'https://example.test/a.png' } },
   { attachment: { mediaType: 'text/csv', name: 'a.csv', base64: 'AQID' } },
 )
-const other = fc.oneof(reasoning, call, result, pending, attachment)
+const attempt: fc.Arbitrary<Step> = fc.constantFrom<Step>({ acted: true }, { restart: 2 })
+const other = fc.oneof(reasoning, call, result, pending, attachment, attempt)
 const usage = { inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 0 }
 const end: fc.Arbitrary<EndStep> = fc.constantFrom<EndStep>(
   { end: 'completed', at: 1_800_000_001, usage },

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
 import { makeResponses, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 
@@ -70,14 +71,26 @@ describe('the history of a response', () => {
   }).timeout(30_000)
 
   it('leaves slots for those who wait when background responses fill theirs', async () => {
-    const { create, inject } = await makeResponses({ maxConcurrentRuns: 1, maxBackgroundRuns: 1, runTimeout: 2 })
+    const { create, get } = await makeResponses({ maxConcurrentRuns: 1, maxBackgroundRuns: 1, runTimeout: 2 })
     const endless = await create('hang', { background: true })
-    expect(endless.status).to.equal('in_progress')
-    const refused = await inject('POST', '', { model: 'talk', input: 'hang', background: true })
-    expect([refused.statusCode, refused.headers['retry-after']]).to.deep.equal([503, '1'])
+    const waiting = await create('say later', { background: true })
+    expect([endless.status, waiting.status]).to.deep.equal(['in_progress', 'in_progress'])
     expect(textOf(await create('say a'))).to.equal('a ')
-    await new Promise((resolve) => setTimeout(resolve, 3000))
-    const ended = (await inject('GET', `/${endless.id}`)).json()
+    expect(textOf(await get(waiting.id))).to.equal('')
+    await eventually(async () => expect((await get(waiting.id)).status).to.equal('completed'), 6000)
+    const ended = await get(endless.id)
     expect([ended.status, ended.error.message]).to.deep.equal(['failed', 'The run took longer than 2 s.'])
+  })
+
+  it('refuses background responses when too many of them wait', async () => {
+    const { app, create, inject } = await makeResponses({ maxQueuedRuns: 2, noWorker: true, metrics: true })
+    const waiting = [await create('say a', { background: true }), await create('say b', { background: true })]
+    const refused = await inject('POST', '', { model: 'talk', input: 'say c', background: true })
+    expect([refused.statusCode, refused.headers['retry-after']]).to.deep.equal([503, '1'])
+    const gauges = (await app.inject('/metrics')).body
+    expect(gauges).to.match(/^agent_host_queue_depth 2$/m)
+    expect(Number(/^agent_host_queue_oldest_seconds (.*)$/m.exec(gauges)?.[1])).to.be.within(0.001, 10)
+    await inject('POST', `/${waiting[0].id}/cancel`)
+    await eventually(async () => expect((await create('say d', { background: true })).status).to.equal('in_progress'))
   })
 })

@@ -140,7 +140,7 @@ describe('the life of a response', () => {
   })
 
   it('ends as failed when the server stops before it, in the stream and in the store', async () => {
-    const { listen, close, project } = await makeResponses()
+    const { listen, close, get, project } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const stream = await openStream(url, { model: 'talk', input: 'hang', stream: true })
     const [{ id: background }] = await Promise.all([
@@ -151,6 +151,7 @@ describe('the life of a response', () => {
       }).then((reply) => reply.json() as Json),
       eventually(() => expect(stream.events()).to.have.length(5)),
     ])
+    await eventually(async () => expect(textOf(await get(background))).to.equal('begun '))
     await close()
     await stream.done
     const events = stream.events()
@@ -164,8 +165,9 @@ describe('the life of a response', () => {
   })
 
   it('is finished when the server gives it the time', async () => {
-    const { create, close, project } = await makeResponses({ drainTimeout: 5 })
+    const { create, get, close, project } = await makeResponses({ drainTimeout: 5 })
     const { id } = await create('count 20', { background: true })
+    await eventually(async () => expect(textOf(await get(id))).to.not.equal(''))
     await close()
     const again = await makeResponses({ projectDir: project.dir })
     expect((await again.get(id)).status).to.equal('completed')
@@ -209,6 +211,7 @@ describe('the life of a response', () => {
       expect((await one.get(hanging.id)).status).to.equal('cancelled')
 
       const doomed = await one.create('hang', { background: true })
+      await eventually(async () => expect(textOf(await other.get(doomed.id))).to.equal('begun '))
       expect((await other.inject('DELETE', `/${doomed.id}`)).statusCode).to.equal(200)
       await eventually(() => expect(talkState().aborted).to.equal(aborted + 2), 5000)
       expect((await one.inject('GET', `/${doomed.id}`)).statusCode).to.equal(404)

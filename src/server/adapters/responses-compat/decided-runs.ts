@@ -3,14 +3,14 @@ import { type Conversation, makeTurn } from '../../../durable/conversation-tree.
 import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import { RequestRepeated } from '../../../durable/idempotency.ts'
 import type { RunIds } from '../../../durable/run-ids.ts'
-import { endCutOff, isEnd, nowSeconds } from '../../../durable/steps.ts'
+import { nowSeconds } from '../../../durable/steps.ts'
 import { messageOf } from '../../../errors.ts'
 import type { PendingAnswer } from '../../../run/pending-call.ts'
-import type { RunEvent } from '../../../run/run-event.ts'
 import type { AdapterOptions } from '../../adapter.ts'
 import type { ConversationItems } from './conversation-items.ts'
 import { beginRecord } from './convert.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+import { SHOWN_AFTER_DECISION, toJob } from './to-job.ts'
 import { toTurn } from './to-turn.ts'
 
 export interface DecidedRunsOptions {
@@ -19,7 +19,6 @@ export interface DecidedRunsOptions {
   readonly items: ConversationItems
   readonly host: AdapterOptions['host']
   readonly log: AdapterOptions['log']
-  readonly describeFailure: AdapterOptions['describeFailure']
 }
 
 const SWEEP_MS = 5000
@@ -81,27 +80,15 @@ export class DecidedRuns {
     const all = await approvals.ofRun(runId)
     if (all.some(({ status }) => status === 'pending')) return null
     const continuedBy = all[0]?.continuedBy ?? null
-    const state = continuedBy === null ? 'lost' : await this.#stateOf(continuedBy)
-    if (state === 'running') return continuedBy
-    if (state === 'lost') {
-      const next = await this.#start(runId, all)
-      if (next !== undefined) return next
-    }
+    const next = continuedBy ?? (await this.#start(runId, all))
+    // From here on the run looks after itself.
     await approvals.settle(runId)
-    return continuedBy
-  }
-
-  /** `lost`: cut off before it had said or called anything, so that it may begin again. */
-  async #stateOf(id: string): Promise<'running' | 'ended' | 'lost'> {
-    const stored = await this.#options.runs.store.get(id)
-    const end = stored?.steps.at(-1)
-    if (stored && !isEnd(end)) return 'running'
-    return isEnd(end) && end.error === endCutOff().error && stored?.steps.length === 1 ? 'lost' : 'ended'
+    return next ?? null
   }
 
   /** Undefined when the run cannot go on by decisions alone: a client's tool is open, or everything was given up. */
   async #start(runId: string, decided: readonly Approval[]): Promise<string | undefined> {
-    const { runs, ids, host, items, describeFailure } = this.#options
+    const { runs, ids, host, items } = this.#options
     const waiting = await runs.store.get(runId)
     const named = await runs.conversations.endingWith(runId)
     const conversation = await (named ? items.load(named) : runs.store.conversation(runId))
@@ -117,15 +104,8 @@ export class DecidedRuns {
     const claim = joinClaims(runs.approvals.claim(decided, id), named && runs.conversations.claim(named, id))
     const stored = { ...makeTurn(id, createdAt, [], last, pending), ...(named ? { conversation: named.id } : {}) }
     try {
-      await runs.start(host, body.model, turn, {
-        draft: { id, facts, items: [], turn: stored, earlier, idempotency: undefined, claim },
-        store: runs.store,
-        persistsSteps: true,
-        confirmsCalls: true,
-        keeps: showsCalls,
-        agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
-        describeFailure,
-      })
+      const job = toJob(body, turn, host.resolve(body.model).agent, SHOWN_AFTER_DECISION)
+      await runs.enqueue({ id, facts, items: [], turn: stored, earlier, idempotency: undefined, claim }, job)
       return id
     } catch (error) {
       if (!(error instanceof RequestRepeated)) throw error
@@ -178,8 +158,4 @@ function bodyOf({ id, model, tools, user, metadata, text }: ResponseRecord): Cre
     metadata,
     ...((text.format as { type?: unknown } | undefined)?.type === 'text' ? {} : { text }),
   } as CreateRequest
-}
-
-function showsCalls({ type }: RunEvent): boolean {
-  return ['text', 'attachment', 'pending', 'tool_call', 'tool_result'].includes(type)
 }

@@ -96,7 +96,9 @@ export class EventWriter {
   }
 
   #step(step: Exclude<Step, string | EndStep>): void {
-    if ('reasoning' in step) this.#reasoning(step.reasoning)
+    if ('acted' in step) return
+    if ('restart' in step) this.#restart()
+    else if ('reasoning' in step) this.#reasoning(step.reasoning)
     else if ('result' in step) this.#result(this.#output.closeCall(step.result))
     else if ('attachment' in step) this.#attachment(step)
     else {
@@ -105,6 +107,11 @@ export class EventWriter {
       if ('call' in step) this.#call(index, this.#output.openCall(step.call))
       else this.#pending(index, this.#output.addPending(step.pending))
     }
+  }
+
+  #restart(): void {
+    this.#close('incomplete')
+    this.#output.restart()
   }
 
   #attachment(step: AttachmentStep): void {
@@ -155,10 +162,10 @@ export class EventWriter {
   }
 
   /** Closes the item that is under way. */
-  #close(): void {
+  #close(status: OutputMessage['status'] = 'completed'): void {
     if (!this.#output.open) return
     const output_index = this.#output.index
-    const item = this.#output.close()
+    const item = this.#output.close(status)
     if (item.type === 'message') this.#closeMessage(output_index, item)
     else this.#closeReasoning(output_index, item)
     this.#writeFields('response.output_item.done', { output_index, item })

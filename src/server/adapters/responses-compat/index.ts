@@ -1,10 +1,14 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { BullDelivery } from '../../../durable/bull-delivery.ts'
 import { DurableRuns } from '../../../durable/durable-runs.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
+import { openDelivery } from '../../../durable/open-delivery.ts'
+import type { QueuePoller } from '../../../durable/queue-poller.ts'
 import type { StepLog } from '../../../durable/read-run.ts'
 import { RunIds } from '../../../durable/run-ids.ts'
 import type { StoredRun } from '../../../durable/run-store.ts'
+import { RunWorker } from '../../../durable/run-worker.ts'
 import { isEnd } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import { openStore } from '../../../store/open-store.ts'
@@ -48,6 +52,18 @@ interface ById {
 /** Agents behind a responses-compatible API: every answer is stored, can be continued, left and joined again. */
 export class ResponsesCompatApiAdapter implements Adapter {
   readonly isOpen: boolean
+  readonly gauges = [
+    {
+      name: 'agent_host_queue_depth',
+      help: 'Background responses that wait, of all servers that share the store.',
+      read: () => this.#runs.queue.size(),
+    },
+    {
+      name: 'agent_host_queue_oldest_seconds',
+      help: 'Time for which the oldest of them has waited; 0 when none does.',
+      read: () => this.#runs.queue.oldestSeconds(),
+    },
+  ]
   readonly #options: AdapterOptions
   readonly #ids = new RunIds(RESPONSE_PREFIX)
   /** Opened by {@link adapt}. */
@@ -56,21 +72,24 @@ export class ResponsesCompatApiAdapter implements Adapter {
   #items!: ConversationItems
   #starter!: ResponseStarter
   #compactor!: Compactor
+  /** Gives the worker of this process what waits. */
+  #delivery!: QueuePoller | BullDelivery
 
   constructor(options: AdapterOptions) {
     this.#options = options
-    this.isOpen = options.apiKey === undefined
+    this.isOpen = options.apiKey === undefined && !options.options.workerOnly
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
     await this.#open()
-    app.addHook('onReady', async () => this.#decided.start())
+    app.addHook('onReady', async () => this.#startWork())
     app.addHook('preClose', async () => {
-      await this.#decided.stop()
+      await Promise.all([this.#decided.stop(), this.#delivery.stop()])
       await this.#runs.settle()
     })
     app.addHook('onClose', () => this.#runs.close())
     app.addHook('onRequest', requireBearer(this.#options.apiKey, this.#options.onWrongKey))
+    if (this.#options.options.workerOnly) return
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 
@@ -110,7 +129,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     // Without a key anybody could read what everybody said.
     if (!this.isOpen) {
       scope.get<ById>('/responses', describe('listResponses'), async (request, reply) =>
-        isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request.query),
+        isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request.query, reply),
       )
     } else if (dialect.isExtended) {
       scope.get('/responses', { schema: { hide: true } as object }, async (request, reply) => {
@@ -127,16 +146,25 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async #open(): Promise<void> {
     const { log, options } = this.#options
-    const { store, responsesDir: dir, projectDir, retentionDays } = options
+    const { store, responsesDir: dir, projectDir, retentionDays, maxQueuedRuns } = options
     const records = await openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
-    this.#runs = await DurableRuns.open({ records, ids: this.#ids, retentionDays, log, upgradeRow: readRowV1 })
-    const [runs, ids] = [this.#runs, this.#ids]
-    const { host, describeFailure } = this.#options
+    const [ids, { host, describeFailure }] = [this.#ids, this.#options]
+    const settings = { records, ids, retentionDays, maxQueuedRuns, log, upgradeRow: readRowV1 }
+    const runs = await DurableRuns.open<ResponseRecord, InputItem>(settings)
+    this.#runs = runs
     this.#items = new ConversationItems({ runs, ids, limits: options })
-    this.#decided = new DecidedRuns({ runs, ids, items: this.#items, host, log, describeFailure })
+    this.#decided = new DecidedRuns({ runs, ids, items: this.#items, host, log })
     const parts = { runs, ids, host, limits: options, earlier: new EarlierTurns(runs, ids, this.#items) }
     this.#starter = new ResponseStarter({ ...parts, decided: this.#decided, describeFailure })
     this.#compactor = new Compactor(parts)
+    const onFailure = (error: unknown, id = 'the queue') => logFailure(error, { id, log })
+    const worker = new RunWorker({ runs, host, describeFailure, onFailure })
+    this.#delivery = await openDelivery(runs.queue, worker, options)
+  }
+
+  #startWork(): void {
+    this.#decided.start()
+    if (!this.#options.options.noWorker) this.#delivery.start()
   }
 
   async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -158,13 +186,21 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const run = await this.#starter.start(body, { by: request.ip, idempotency })
-    const { background } = run.facts
-    if (background || body.stream) void logFailureOf(run, request)
-    if (body.stream) return this.#stream(run, request, reply)
-    if (!background) return this.#collect(run, reply)
-    await run.stored
-    return this.#dialectOf(reply).isExtended ? ({ ...run.facts, status: 'queued' } satisfies ExtendedRecord) : run.facts
+    const circumstances = { by: request.ip, idempotency }
+    if (body.background) {
+      const queued = await this.#starter.enqueue(body, circumstances)
+      return body.stream ? this.#join(queued, 0, request, reply) : this.#toRecord(queued, reply)
+    }
+    const run = await this.#starter.start(body, circumstances)
+    if (!body.stream) return this.#collect(run, reply)
+    void logFailureOf(run, request)
+    return this.#stream(run, request, reply)
+  }
+
+  /** The record as it is now; `queued` is a status of one dialect alone. */
+  #toRecord({ facts, steps, isQueued }: Stored, reply: FastifyReply): ExtendedRecord {
+    const record = recordAfter(facts, steps)
+    return isQueued && this.#dialectOf(reply).isExtended ? { ...record, status: 'queued' } : record
   }
 
   async #compact(body: CompactRequest, reply: FastifyReply): Promise<Compaction> {
@@ -235,7 +271,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
     if (body.stream) return this.#join(stored, 0, request, reply)
-    const record = toRecord(stored)
+    const record = this.#toRecord(stored, reply)
     if (record.status !== 'failed' || record.background) return record
     reply.header('x-response-id', id)
     throw new HostError('AGENT_FAILED', record.error?.message ?? 'Agent execution failed')
@@ -260,7 +296,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const isStream = readBoolean(query, 'stream')
     const after = readInteger(query, 'starting_after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
     const stored = await this.#find(id)
-    return isStream ? this.#join(stored, after, request, reply) : toRecord(stored)
+    return isStream ? this.#join(stored, after, request, reply) : this.#toRecord(stored, reply)
   }
 
   /** Sends the events again, and then those that come. */
@@ -280,7 +316,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!facts.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
     const cancelled = await this.#runs.cancel(id)
     if (!cancelled) throw notFound()
-    return toRecord(cancelled)
+    return recordAfter(cancelled.facts, cancelled.steps)
   }
 
   async #listItems(id: string, query: Query): Promise<unknown> {
@@ -288,12 +324,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
     return listInputItems(this.#runs.store, await this.#find(id), page)
   }
 
-  async #list(query: Query): Promise<unknown> {
+  async #list(query: Query, reply: FastifyReply): Promise<unknown> {
     const { store } = this.#runs
     const { ids, hasMore } = await listResponseIds(store, this.#ids, readPageQuery(query))
     const found = await Promise.all(ids.map((id) => store.get(id).catch(skipUnreadable)))
     return toPage(
-      found.flatMap((stored) => (stored ? [toRecord(stored)] : [])),
+      found.flatMap((stored) => (stored ? [this.#toRecord(stored, reply)] : [])),
       hasMore,
     )
   }
@@ -303,10 +339,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!stored) throw notFound()
     return stored
   }
-}
-
-function toRecord({ facts, steps }: Stored): ResponseRecord {
-  return recordAfter(facts, steps)
 }
 
 /** A row that cannot be read is missing in a list; asked for by its id it is an error. */

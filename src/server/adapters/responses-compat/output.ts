@@ -65,8 +65,8 @@ export class Output {
     return { type, id, status, role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] }
   }
 
-  close(): OutputMessage | Reasoning {
-    const item = this.current('completed')
+  close(status: OutputMessage['status'] = 'completed'): OutputMessage | Reasoning {
+    const item = this.current(status)
     this.#items.push(item)
     this.#open = undefined
     return item
@@ -118,6 +118,12 @@ export class Output {
     return this.#add({ type, id: this.#nextId(type), status: 'completed', result: base64 })
   }
 
+  /** Begins the answer anew: what the attempt before has left open stays so. */
+  restart(): void {
+    this.#openCalls.clear()
+    this.#hasAnswer = false
+  }
+
   items(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
     const items = this.#items.map((item) =>
       item.type === 'mcp_call' && item.status === 'in_progress' ? { ...item, status: statusOfOpen } : item,
@@ -158,7 +164,11 @@ export function recordAfter(begun: ResponseRecord, steps: readonly Step[]): Resp
 
 function addStep(output: Output, step: Exclude<Step, EndStep>): void {
   if (typeof step === 'string') addText(output, step)
-  else if ('reasoning' in step) {
+  else if ('acted' in step) return
+  else if ('restart' in step) {
+    if (output.open) output.close('incomplete')
+    output.restart()
+  } else if ('reasoning' in step) {
     if (output.open === 'message') output.close()
     output.addReasoning(step.reasoning)
   } else if ('result' in step) output.closeCall(step.result)

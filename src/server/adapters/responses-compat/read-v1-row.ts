@@ -1,5 +1,5 @@
 import { ROW_VERSION } from '../../../durable/parse-row.ts'
-import type { RunRow } from '../../../durable/run-store.ts'
+import type { RunRow } from '../../../durable/run-row.ts'
 import type { EndStep, PackedSteps } from '../../../durable/steps.ts'
 import { NO_USAGE } from './convert.ts'
 import type { InputItem, ResponseRecord } from './schema.ts'

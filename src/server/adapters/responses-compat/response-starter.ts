@@ -4,10 +4,10 @@ import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import { HistoryBudget } from '../../../durable/history-budget.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../durable/idempotency.ts'
 import type { RunIds } from '../../../durable/run-ids.ts'
-import type { Draft } from '../../../durable/run-store.ts'
+import type { Draft } from '../../../durable/run-row.ts'
+import type { StoredRun } from '../../../durable/run-store.ts'
 import { nowSeconds } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
-import type { RunEvent } from '../../../run/run-event.ts'
 import type { Turn } from '../../../run/turn.ts'
 import type { AdapterOptions } from '../../adapter.ts'
 import { continueConversation } from './continue.ts'
@@ -17,6 +17,7 @@ import type { EarlierTurns } from './earlier-turns.ts'
 import { ItemReferences } from './item-references.ts'
 import type { ResponseRun } from './response-run.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+import { shownEvents, toJob } from './to-job.ts'
 import { readInput } from './to-messages.ts'
 import { toTurn } from './to-turn.ts'
 import { truncate } from './truncate.ts'
@@ -51,32 +52,56 @@ export class ResponseStarter {
   }
 
   /**
+   * Starts a run of this process.
+   *
    * @throws HostError for a request that cannot be served, before its agent runs
    * @throws RequestRepeated when another request with the same idempotency key was quicker
    */
-  async start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+  start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+    return this.#untilClaimed(body, options, () => this.#start(body, options))
+  }
+
+  /**
+   * Stores a background run for a worker: of this server, or another.
+   *
+   * @throws as {@link ResponseStarter.start}
+   */
+  enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
+    return this.#untilClaimed(body, options, () => this.#enqueue(body, options))
+  }
+
+  /** Tries again while others add to the conversation. */
+  async #untilClaimed<T>(body: CreateRequest, { idempotency }: StartOptions, attempt: () => Promise<T>): Promise<T> {
     refuseContradictions(body)
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    for (let count = 0; count < MAX_ATTEMPTS; count++) {
       try {
-        return await this.#attempt(body, options)
+        return await attempt()
       } catch (error) {
-        if (!(error instanceof RequestRepeated) || options.idempotency || !body.conversation) throw error
+        if (!(error instanceof RequestRepeated) || idempotency || !body.conversation) throw error
       }
     }
     throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
   }
 
-  async #attempt(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+  async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
+    const { runs, host } = this.#options
+    const { draft, turn } = await this.#draft(body, options)
+    host.check(body.model, turn)
+    return runs.enqueue(draft, toJob(body, turn, host.resolve(body.model).agent, shownEvents(body)))
+  }
+
+  async #start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
     const { runs, host, describeFailure } = this.#options
     const { draft, turn } = await this.#draft(body, options)
-    const { background, store } = draft.facts
+    const { store } = draft.facts
     const { unstored } = options
+    const shown = shownEvents(body)
     const run = await runs.start(host, body.model, turn, {
-      draft,
+      origin: draft,
       store: store ? runs.store : undefined,
       keepsOutcome: unstored !== undefined,
-      persistsSteps: background || body.stream === true,
-      keeps: chooseEvents(body),
+      persistsSteps: body.stream === true,
+      keeps: ({ type }) => shown.includes(type),
       agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
       describeFailure,
     })
@@ -142,15 +167,4 @@ function refuseContradictions({ background, store, conversation, previous_respon
 
 function isTruncated({ truncation }: CreateRequest): boolean {
   return truncation === 'auto'
-}
-
-/** Own calls and reasoning are shown to those who ask for them. */
-function chooseEvents({ include, reasoning }: CreateRequest): (event: RunEvent) => boolean {
-  const showsCalls = include?.includes('agent.tool_calls') ?? false
-  const showsReasoning = (reasoning ?? undefined) !== undefined
-  return ({ type }) => {
-    if (type === 'reasoning') return showsReasoning
-    if (type === 'tool_call' || type === 'tool_result') return showsCalls
-    return type === 'text' || type === 'attachment' || type === 'pending'
-  }
 }

@@ -1,6 +1,6 @@
 import { type Conversation, messagesOf, withOutcome } from '../../../durable/conversation-tree.ts'
 import type { HistoryBudget } from '../../../durable/history-budget.ts'
-import type { Draft } from '../../../durable/run-store.ts'
+import type { Draft } from '../../../durable/run-row.ts'
 import type { ResponseRun } from './response-run.ts'
 import type { InputItem, ResponseRecord } from './schema.ts'
 import { lengthOf } from './truncate.ts'

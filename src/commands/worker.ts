@@ -1,0 +1,37 @@
+import { Flags } from '@oclif/core'
+import { SERVER_OPTIONS } from '../server/options.ts'
+import { requireShared } from '../store/open-store.ts'
+import { BaseCommand } from './base-command.ts'
+import { runServer } from './run-server.ts'
+import { fillSwitches, pickServerFlags, readServerFlags } from './server-flags.ts'
+
+const { agentDir, store, queue, responsesDir, host, port, metrics, debug, logLevel, runTimeout, drainTimeout } =
+  SERVER_OPTIONS
+const OPTIONS = [agentDir, store, queue, responsesDir, host, port, metrics, debug, logLevel, runTimeout, drainTimeout]
+
+export default class Worker extends BaseCommand {
+  static override description =
+    'Carries out background responses that other servers on the same store accept. Serves probes alone.'
+  static override examples = ['<%= config.bin %> worker --store postgres://agents@db/agents --concurrency 50']
+  static override flags = {
+    concurrency: Flags.integer({
+      description: 'Background responses at once [default: 100]',
+      env: 'AGENT_HOST_CONCURRENCY',
+      helpValue: '<value>',
+      min: 1,
+      max: 1_000_000,
+    }),
+    ...pickServerFlags(OPTIONS.map(({ flag }) => flag)),
+  }
+
+  override async run(): Promise<void> {
+    this.argv = fillSwitches(this.argv)
+    const { flags } = await this.parse(Worker)
+    const maxBackgroundRuns = flags.concurrency ?? 100
+    const defaults = { port: 0, adapters: ['ResponsesCompatApiAdapter'], maxBackgroundRuns, workerOnly: true }
+    const options = readServerFlags(flags, defaults)
+    this.requireProject()
+    requireShared(options.store, 'agent-host worker')
+    await runServer(options)
+  }
+}

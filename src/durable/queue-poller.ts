@@ -1,0 +1,73 @@
+import type { RunQueue } from './run-queue.ts'
+import type { Taker } from './run-worker.ts'
+
+/** Interval at which the queue is looked at without a notice: one may have been lost, or a slot become free. */
+const POLL_MS = 1000
+/** Runs that are claimed at once. */
+const MAX_CLAIMS = 100
+/** Runs that are read beyond those wanted: other workers want the oldest ones, too. */
+const SPARE = 10
+
+/** Gives a worker what waits in the store, oldest first, as soon as it has a free slot. */
+export class QueuePoller {
+  readonly #queue: RunQueue
+  readonly #worker: Taker
+  #unwatch = () => {}
+  #timer: NodeJS.Timeout | undefined
+  #working: Promise<void> | undefined
+  #isAwake = false
+  #isStopped = false
+  /** Number of runs that the last look passed over: the next one reads as many more. */
+  #passed = 0
+
+  constructor(queue: RunQueue, worker: Taker) {
+    this.#queue = queue
+    this.#worker = worker
+  }
+
+  start(): void {
+    const wake = () => this.#wake()
+    this.#worker.onFree = wake
+    this.#unwatch = this.#queue.watch(wake)
+    this.#timer = setInterval(wake, POLL_MS).unref()
+    wake()
+  }
+
+  /** Claims nothing more. Runs under way go on. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#timer)
+    this.#unwatch()
+    await this.#working
+  }
+
+  #wake(): void {
+    this.#isAwake = true
+    if (!this.#isStopped) this.#working ??= this.#work()
+  }
+
+  async #work(): Promise<void> {
+    try {
+      while (this.#isAwake && !this.#isStopped) {
+        this.#isAwake = false
+        if (await this.#claimSome()) this.#isAwake = true
+      }
+    } catch (error) {
+      this.#worker.report(error)
+    } finally {
+      this.#working = undefined
+    }
+  }
+
+  /** @returns true when more may wait that the worker could take */
+  async #claimSome(): Promise<boolean> {
+    const free = Math.min(this.#worker.freeSlots, MAX_CLAIMS)
+    if (free <= 0) return false
+    const limit = free + SPARE + this.#passed
+    const waiting = await this.#queue.waiting(limit)
+    const fit = waiting.filter((run) => this.#worker.canRun(run))
+    this.#passed = waiting.length - fit.length
+    await Promise.all(fit.slice(0, free).map((run) => this.#worker.takeUp(run)))
+    return fit.length > 0 || waiting.length === limit
+  }
+}

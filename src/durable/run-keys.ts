@@ -1,0 +1,48 @@
+/** Prefix of the rows of runs. */
+export const RUNS = 'response:'
+/** Prefix of the marks of runs that go on. */
+export const RUNNING = 'running:'
+/** Prefix of the marks of runs that wait for a worker. A run has one mark at most. */
+export const QUEUED = 'queued:'
+
+/** Topic of those who run what waits. */
+export const QUEUE_TOPIC = 'queue'
+
+export function rowKey(id: string): string {
+  return RUNS + id
+}
+
+export function runningKey(id: string): string {
+  return RUNNING + id
+}
+
+export function queuedKey(id: string): string {
+  return QUEUED + id
+}
+
+/** Key of what a run of the queue needs. */
+export function jobKey(id: string): string {
+  return `job:${id}`
+}
+
+export function itemsKey(id: string, row: number): string {
+  return `items:${id}:${row}`
+}
+
+export function stepsLog(id: string): string {
+  return `steps:${id}`
+}
+
+/** Topic of those who read a run. */
+export function changeTopic(id: string): string {
+  return `run:${id}`
+}
+
+/** Topic of the server that runs it. */
+export function outcomeTopic(id: string): string {
+  return `outcome:${id}`
+}
+
+export function topicsOf(id: string): string[] {
+  return [changeTopic(id), outcomeTopic(id)]
+}

@@ -1,0 +1,41 @@
+/**
+ * Mark of a run that goes on: the server that runs it, and how often it was begun. No two owners write the same one, so a write
+ * that compares it is fenced.
+ */
+export interface OwnerMark {
+  /** Undefined in a mark that cannot be read. */
+  readonly server: string | undefined
+  /** Counted from 1 for a run of the queue; 0 for any other. */
+  readonly attempt: number
+}
+
+/** Mark of a run that waits for a worker. */
+export interface QueuedMark {
+  /** Name that the agent was asked by: a worker takes only what it can run. */
+  readonly agent: string
+  /** Number of times that it was begun before. */
+  readonly attempts: number
+  /** Time since when it waits, in Unix milliseconds. */
+  readonly sinceMs: number
+}
+
+export function describeOwner(server: string, attempt = 0): string {
+  return JSON.stringify(attempt === 0 ? { server } : { server, attempt })
+}
+
+export function parseOwner(mark: string | undefined): OwnerMark {
+  try {
+    const { server, attempt = 0 } = JSON.parse(mark ?? '') as Partial<OwnerMark>
+    return { server, attempt }
+  } catch {
+    return { server: undefined, attempt: 0 }
+  }
+}
+
+export function parseQueued(mark: string): QueuedMark {
+  try {
+    return { agent: '', attempts: 0, sinceMs: 0, ...(JSON.parse(mark) as Partial<QueuedMark>) }
+  } catch {
+    return { agent: '', attempts: 0, sinceMs: 0 }
+  }
+}

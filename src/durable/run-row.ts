@@ -1,0 +1,107 @@
+import type { Message } from '../protocols/message.ts'
+import type { Change } from '../store/record-store.ts'
+import type { Claim } from './approvals.ts'
+import { type StoredTurn, type TurnOutcome, turnChange, withOutcome, withText } from './conversation-tree.ts'
+import { type IdempotentRequest, requestKey, requestKeys } from './idempotency.ts'
+import { ROW_VERSION } from './parse-row.ts'
+import { itemsKey, rowKey } from './run-keys.ts'
+import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
+
+/** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
+export interface RunRow<Facts, Item> extends PackedSteps {
+  readonly version: number
+  readonly id: string
+  /** Facts of whoever started the run, as JSON; not read here. */
+  readonly facts: Facts
+  readonly inputs: number
+  /** Input items when they are few and short; others have rows of their own. */
+  readonly items?: readonly Item[]
+  /** Request that the run answers; a row of the first version knows only its hash. */
+  readonly idempotency?: Pick<IdempotentRequest, 'hash'> & Partial<Pick<IdempotentRequest, 'atMs'>>
+  /** True for a run of the queue. */
+  readonly hasJob?: boolean
+}
+
+/** Run that is about to be stored. */
+export interface Draft<Facts, Item> {
+  readonly id: string
+  readonly facts: Facts
+  readonly items: readonly Item[]
+  readonly turn: StoredTurn
+  /** Messages before this turn. */
+  readonly earlier: readonly Message[]
+  readonly idempotency: IdempotentRequest | undefined
+  /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where nobody else was quicker. */
+  readonly claim?: Claim | undefined
+}
+
+/** Parts of a stored run that stay the same while its owner runs it. */
+export interface PersistedRun<Facts, Item> {
+  readonly row: Omit<RunRow<Facts, Item>, keyof PackedSteps>
+  readonly turn: StoredTurn
+}
+
+/** End of a run, with all that is stored of it. */
+export interface Ending {
+  /** All of them, the end last. */
+  readonly steps: readonly Step[]
+  /** Number of batches in which they are stored so far. */
+  readonly batches?: number
+  /** Undefined for a run that was broken off. */
+  readonly outcome?: TurnOutcome | undefined
+}
+
+const ITEMS_PER_ROW = 50
+/** Items longer than this, together, are not in the row of the run: whoever reads that need not read them. */
+const MAX_ITEMS_LENGTH = 4096
+
+/** Row of a run that is created, with the changes that store its input items where the row does not hold them. */
+export function describeRow<Facts, Item>(
+  { id, facts, items, idempotency }: Draft<Facts, Item>,
+  hasJob: boolean,
+): { row: PersistedRun<Facts, Item>['row']; itemRows: Change[] } {
+  const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
+  const row = { version: ROW_VERSION, id, facts, inputs: items.length, ...request, ...(hasJob ? { hasJob } : {}) }
+  const isShort = items.length <= ITEMS_PER_ROW && JSON.stringify(items).length <= MAX_ITEMS_LENGTH
+  if (isShort) return { row: { ...row, items }, itemRows: [] }
+  const itemRows: Change[] = []
+  for (let start = 0; start < items.length; start += ITEMS_PER_ROW) {
+    itemRows.push([itemsKey(id, itemRows.length), JSON.stringify(items.slice(start, start + ITEMS_PER_ROW))])
+  }
+  return { row, itemRows }
+}
+
+/** Changes that store a run which has not ended. */
+export function beginChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>): Change[] {
+  return [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]
+}
+
+export function endChanges<Facts, Item>(
+  { row, turn }: PersistedRun<Facts, Item>,
+  { steps, outcome }: Ending,
+): Change[] {
+  const ended = outcome ? withOutcome(turn, outcome) : withText(turn, answerOf(steps))
+  return [...(outcome?.approvals ?? []), turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
+}
+
+export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
+  return [rowKey(row.id), JSON.stringify(row)]
+}
+
+/** The end in the row of a run; undefined while it goes on. */
+export function endOf({ steps }: PackedSteps): EndStep | undefined {
+  const last = steps.at(-1)
+  return typeof last === 'object' && isEnd(last) ? last : undefined
+}
+
+/** Keys of the rows that hold the input items from one index (inclusive) to another (exclusive), and the index of the first in them. */
+export function locateItems(id: string, from: number, to: number): { keys: string[]; firstIndex: number } {
+  const first = Math.floor(from / ITEMS_PER_ROW)
+  const count = Math.max(Math.ceil(to / ITEMS_PER_ROW) - first, 0)
+  const keys = Array.from({ length: count }, (_, index) => itemsKey(id, first + index))
+  return { keys, firstIndex: first * ITEMS_PER_ROW }
+}
+
+export function keysOfRequest({ hash, atMs }: NonNullable<RunRow<unknown, unknown>['idempotency']>): string[] {
+  return atMs === undefined ? [requestKey(hash)] : requestKeys({ hash, atMs })
+}
