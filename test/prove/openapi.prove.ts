@@ -12,7 +12,7 @@ import { closeServers, makeServer } from '../support/server.ts'
 const ADAPTERS = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter', 'UiApiAdapter']
 const CALLS = 2000
 /** Operations without any input are called once. */
-const CALLS_PER_OPERATION = 130
+const CALLS_PER_OPERATION = 60
 /** Enough for the calls that delete or decide one. */
 const THINGS = 60
 const CHECKS = 'not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance'
