@@ -34,7 +34,7 @@ export class OpenapiDocument {
     const mediaType = String(headers['content-type']).split(';', 1)[0] ?? ''
     if (!(mediaType in answers[status].content)) return [`${method} ${path} ${status} is ${mediaType}`]
     const place = ['paths', template, method.toLowerCase(), 'responses', status, 'content', mediaType, 'schema']
-    if (mediaType === 'text/event-stream') place.push('properties', 'data', 'contentSchema')
+    if (mediaType === 'text/event-stream') place.push('properties', 'data', 'anyOf', '1', 'contentSchema')
     const validate = this.#ajv.compile({ $ref: `openapi#/${place.map(escape).join('/')}` })
     return readValues(mediaType, body).flatMap((value) =>
       validate(value)

@@ -65,11 +65,13 @@ export function jsonOrEvents(description: string, schema: TSchema, data: TSchema
   return { description, content: { [JSON_TYPE]: schema, [EVENTS_TYPE]: eventOf(data) } }
 }
 
-/** Schema of a server-sent event in the form of OpenAPI 3.2: its data is a text that holds JSON. */
+/** Schema of a server-sent event in the form of OpenAPI 3.2: its data is a text that holds JSON, or the mark of the end. */
 export function eventOf(data: TSchema): TSchema {
   return Type.Object({
     event: Type.Optional(Type.String()),
-    data: Type.Unsafe({ type: 'string', contentMediaType: JSON_TYPE, contentSchema: data }),
+    data: Type.Unsafe({
+      anyOf: [{ const: '[DONE]' }, { type: 'string', contentMediaType: JSON_TYPE, contentSchema: data }],
+    }),
   })
 }
 
