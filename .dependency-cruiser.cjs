@@ -4,6 +4,7 @@ const floors = [
   'project',
   'server',
   'assembly',
+  'replicas',
   'durable',
   'store',
   'telemetry',
@@ -20,7 +21,8 @@ const floors = [
 ]
 // Floors that stand beside others: they may not know these, though they come further down.
 const beside = {
-  project: ['server', 'assembly', 'durable', 'store', 'trace', 'telemetry', 'host', 'run'],
+  project: ['server', 'assembly', 'replicas', 'durable', 'store', 'trace', 'telemetry', 'host', 'run'],
+  replicas: ['durable', 'telemetry'],
   durable: ['trace', 'telemetry'],
   store: ['trace', 'telemetry', 'host', 'run', 'wiring', 'module', 'definition'],
 }

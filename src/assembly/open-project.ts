@@ -8,9 +8,10 @@ import type { FileChange } from '../host/load-history.ts'
 import { watchAgents } from '../host/watch-agents.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Message } from '../protocols/message.ts'
+import { SharedRuns } from '../replicas/shared-runs.ts'
 import type { PendingAnswer } from '../run/pending-call.ts'
 import type { RunResult } from '../run/turn.ts'
-import { openStore } from '../store/open-store.ts'
+import { isRemote, openStore } from '../store/open-store.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
@@ -28,6 +29,8 @@ export interface ProjectOptions {
   readonly responsesDir: string
   /** Store of what outlives a request: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
   readonly store: string
+  /** Name of this server among those that share the store. */
+  readonly serverName: string
   /** Traces every call into `debug/`. */
   readonly debug: boolean
   /** Maximum size of an agent's trace files in MiB; the oldest are deleted. */
@@ -105,9 +108,10 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
   const cleanup = new CleanupStack()
   try {
     const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs })
-    cleanup.add(await startTracing(host, log, redact))
+    cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
+    if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log))
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
@@ -125,15 +129,23 @@ function openRecords({ store, responsesDir: dir, projectDir }: ProjectOptions, l
 }
 
 async function openTraces(
-  { projectDir, debugMaxMb }: ProjectOptions,
+  { projectDir, debugMaxMb, serverName: server }: ProjectOptions,
   host: AgentHost,
   { redact, log }: { redact: Redact; log: Log },
 ): Promise<Traces> {
   const dir = join(projectDir, TRACE_FOLDER)
-  const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, log })
+  const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, log, server })
   traces.follow(host)
   logSteps(host, log)
   return traces
+}
+
+/** @returns a function that ends it */
+function shareRuns(options: ProjectOptions, host: AgentHost, traces: Traces, log: Log): () => Promise<void> {
+  const openShared = () => openRecords(options, log)
+  const shared = new SharedRuns({ host, traces, name: options.serverName, openRecords: openShared, log })
+  traces.addRemote(shared)
+  return () => shared.close()
 }
 
 /** An opened project with the parts that the server and the commands need beside the public ones. */

@@ -1,14 +1,17 @@
 import { Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
 import { RUN_STATUSES, type RunStatus, type RunSummary } from '../trace/run-summary.ts'
 import { BaseCommand } from './base-command.ts'
 import { formatHeader, formatRun } from './runs/format-run.ts'
-import { openReader } from './runs/open-reader.ts'
+import { openRuns } from './runs/open-runs.ts'
+import { readLocation, storeFlags } from './store/store-location.ts'
 
 const MAX_LIMIT = 10_000
 
 export default class Runs extends BaseCommand {
-  static override description = 'Lists the latest runs of this project, newest first, from its traces in ./debug.'
+  static override description =
+    'Lists the latest runs of this project, newest first, from its traces in ./debug; with --store, those of all servers that share it.'
   static override examples = [
     '<%= config.bin %> runs',
     '<%= config.bin %> runs --agent example --status failed',
@@ -17,33 +20,36 @@ export default class Runs extends BaseCommand {
   ]
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
+    server: Flags.string({ description: 'Only runs of this server' }),
     status: Flags.string({ description: `Only runs of this status: ${RUN_STATUSES.join(', ')}` }),
     text: Flags.string({ description: 'Only runs with this text in their question, answer or error' }),
     limit: Flags.integer({ description: 'Number of runs', default: 20 }),
     json: Flags.boolean({ description: 'Print them as JSON' }),
+    ...storeFlags([SERVER_OPTIONS.store.flag]),
   }
 
   override async run(): Promise<void> {
-    const { agent, status, text, limit, json } = (await this.parse(Runs)).flags
+    const { flags } = await this.parse(Runs)
+    const { agent, server, status, text, limit, json } = flags
     if (limit < 1 || limit > MAX_LIMIT) {
       throw new HostError('OPTION_INVALID', `--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
     }
-    const filter = { agentId: agent, status: readStatus(status), text }
+    const filter = { agentId: agent, server, status: readStatus(status), text }
     this.requireProject()
-    const reader = await openReader()
+    const open = await openRuns(readLocation(flags))
     try {
-      const { runs } = reader.index.runs.list({ filter, first: limit, after: undefined })
+      const { runs } = open.reader.index.runs.list({ filter, first: limit, after: undefined })
       if (json) this.log(JSON.stringify({ runs }, null, 2))
       else if (runs.length === 0) this.log('No matching runs.')
-      else this.#print(runs)
+      else this.#print(runs, open.isShared)
     } finally {
-      reader.close()
+      await open.close()
     }
   }
 
-  #print(runs: readonly RunSummary[]): void {
-    this.log(formatHeader())
-    for (const run of runs) this.log(formatRun(run, process.stdout.columns ?? Infinity))
+  #print(runs: readonly RunSummary[], isShared: boolean): void {
+    this.log(formatHeader(isShared))
+    for (const run of runs) this.log(formatRun(run, process.stdout.columns ?? Infinity, isShared))
   }
 }
 

@@ -1,10 +1,18 @@
 import cluster from 'node:cluster'
 import { Flags } from '@oclif/core'
+import { SERVER_OPTIONS } from '../server/options.ts'
 import { requireShared } from '../store/open-store.ts'
 import { BaseCommand } from './base-command.ts'
 import { runProcesses } from './run-processes.ts'
 import { runServer } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
+
+/** Processes of one command need names of their own. */
+function nameProcess(flags: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { flag } = SERVER_OPTIONS.serverName
+  if (!cluster.worker || flags[flag] === undefined) return flags
+  return { ...flags, [flag]: `${flags[flag]}-${cluster.worker.id}` }
+}
 
 export default class Serve extends BaseCommand {
   static override description = 'Serves the agents of this project through the adapters you name.'
@@ -23,7 +31,7 @@ export default class Serve extends BaseCommand {
   override async run(): Promise<void> {
     this.argv = fillSwitches(this.argv)
     const { flags } = await this.parse(Serve)
-    const options = readServerFlags(flags)
+    const options = readServerFlags(nameProcess(flags))
     this.requireProject()
     const { processes = 1 } = flags
     if (processes === 1 || cluster.isWorker) return void (await runServer(options))

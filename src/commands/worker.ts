@@ -5,9 +5,34 @@ import { BaseCommand } from './base-command.ts'
 import { runServer } from './run-server.ts'
 import { fillSwitches, pickServerFlags, readServerFlags } from './server-flags.ts'
 
-const { agentDir, store, queue, responsesDir, host, port, metrics, debug, logLevel, runTimeout, drainTimeout } =
-  SERVER_OPTIONS
-const OPTIONS = [agentDir, store, queue, responsesDir, host, port, metrics, debug, logLevel, runTimeout, drainTimeout]
+const {
+  agentDir,
+  store,
+  serverName,
+  queue,
+  responsesDir,
+  host,
+  port,
+  metrics,
+  debug,
+  logLevel,
+  runTimeout,
+  drainTimeout,
+} = SERVER_OPTIONS
+const OPTIONS = [
+  agentDir,
+  store,
+  serverName,
+  queue,
+  responsesDir,
+  host,
+  port,
+  metrics,
+  debug,
+  logLevel,
+  runTimeout,
+  drainTimeout,
+]
 
 export default class Worker extends BaseCommand {
   static override description =

@@ -8,20 +8,27 @@ import { RunMetrics } from '../telemetry/run-metrics.ts'
 import type { EventStreams } from './event-streams.ts'
 import { makeDescribe } from './openapi/describe-route.ts'
 
+export interface MetricsOptions {
+  /** Name of this server, a label of every series: processes that share a port are told apart. */
+  readonly server: string
+  /** Read once all adapters are there. */
+  readonly gaugesOfAdapters: () => readonly GaugeSpec[]
+}
+
 /**
  * Adds `GET /metrics` in the text format of Prometheus.
  *
- * @param gaugesOfAdapters read once all adapters are there
  * @returns a function that ends the measuring
  */
 export async function addMetrics(
   app: FastifyInstance,
   host: AgentHost,
   streams: EventStreams,
-  gaugesOfAdapters: () => readonly GaugeSpec[],
+  { server, gaugesOfAdapters }: MetricsOptions,
 ): Promise<() => void> {
   const prometheus = await import('prom-client')
   const registry = new prometheus.Registry()
+  registry.setDefaultLabels({ server })
   const runs = new RunMetrics(prometheus, registry, host)
   addServerMetrics(prometheus, registry, host, streams)
   const delay = addProcessMetrics(prometheus, registry)

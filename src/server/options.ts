@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import type { ProjectOptions } from '../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
@@ -100,6 +101,14 @@ export const SERVER_OPTIONS: Facts = {
     kind: 'text',
     default: 'sqlite',
     read: readStore,
+  },
+  serverName: {
+    flag: 'server-name',
+    variable: 'AGENT_HOST_SERVER_NAME',
+    description: 'Name of this server among those that share the store; the host name and the process id when left out',
+    kind: 'text',
+    default: '',
+    read: readServerName,
   },
   queue: {
     flag: 'queue',
@@ -275,7 +284,8 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   const agentDir = resolve(projectDir, options.agentDir)
   const responsesDir = resolve(projectDir, options.responsesDir)
   const [development, workerOnly] = [raw.development === true, raw.workerOnly === true]
-  return Object.freeze({ ...options, projectDir, development, workerOnly, agentDir, responsesDir })
+  const serverName = options.serverName || nameServer()
+  return Object.freeze({ ...options, serverName, projectDir, development, workerOnly, agentDir, responsesDir })
 }
 
 function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {
@@ -308,6 +318,16 @@ function readStore(raw: unknown): string {
   if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
   if (/^(postgres|postgresql|redis|rediss):\/\//.test(text) && URL.canParse(text)) return text
   throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
+}
+
+function readServerName(raw: unknown): string {
+  const text = String(raw)
+  if (/^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$/.test(text)) return text
+  throw new Error(`must consist of letters, digits, '.', '_' and '-', 128 at most, not '${text}'`)
+}
+
+function nameServer(): string {
+  return `${hostname().replace(/[^A-Za-z0-9_.-]/g, '-')}-${process.pid}`
 }
 
 function readQueue(raw: unknown): string {

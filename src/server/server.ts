@@ -175,9 +175,9 @@ async function serveMetrics(
   options: ServerOptions,
   host: AgentHost,
   streams: EventStreams,
-  gauges: () => readonly GaugeSpec[],
+  gaugesOfAdapters: () => readonly GaugeSpec[],
 ): Promise<void> {
-  const stop = await addMetrics(app, host, streams, gauges)
+  const stop = await addMetrics(app, host, streams, { server: options.serverName, gaugesOfAdapters })
   app.addHook('onClose', async () => stop())
   if (isLoopback(options.host)) return
   app.log.warn(`/metrics asks for no key: whoever reaches ${options.host} can read it.`)

@@ -29,6 +29,8 @@ interface StoreKind {
   readonly pendingMigrations: (location: StoreLocation) => Promise<string[]>
   /** As the capability of its stores, known before one is opened. */
   readonly isMultiWriter: boolean
+  /** Servers on other machines reach it, too. */
+  readonly isRemote: boolean
   readonly suggestion: string
 }
 
@@ -74,6 +76,11 @@ export function requireShared(store: string, user: string): void {
   )
 }
 
+/** Returns true for a store that servers on several machines can share. */
+export function isRemote(store: string): boolean {
+  return STORE_KINDS[kindOf(store)].isRemote
+}
+
 /** Absolute path of the embedded store's file; undefined for another kind of store. */
 export function embeddedFile({ store, dir }: StoreLocation): string | undefined {
   return store === 'sqlite' ? join(dir, STORE_FILE) : undefined
@@ -103,6 +110,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     open: openEmbedded,
     pendingMigrations: ({ dir }) => SqliteStore.pendingMigrations(join(dir, STORE_FILE)),
     isMultiWriter: true,
+    isRemote: false,
     suggestion: FILE_SUGGESTION,
   },
   'keyv-sqlite': {
@@ -110,6 +118,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     open: async (location) => inTime(KeyvStore.open(await openKeyvSqlite(location))),
     pendingMigrations: async () => [],
     isMultiWriter: false,
+    isRemote: false,
     suggestion: FILE_SUGGESTION,
   },
   postgres: {
@@ -118,6 +127,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     pendingMigrations: async (location) =>
       PostgresStore.pendingMigrations(await importPostgres(location), readPostgresUrl(location.store)),
     isMultiWriter: true,
+    isRemote: true,
     suggestion: SERVER_SUGGESTION,
   },
   redis: {
@@ -128,6 +138,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     },
     pendingMigrations: async () => [],
     isMultiWriter: true,
+    isRemote: true,
     suggestion: SERVER_SUGGESTION,
   },
 }

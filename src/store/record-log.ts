@@ -1,4 +1,4 @@
-import type { Change, RecordStore } from './record-store.ts'
+import type { Change, Entry, RecordStore } from './record-store.ts'
 
 /** Digits of a number: keys are compared as texts. */
 const DIGITS = 9
@@ -26,9 +26,27 @@ export async function readLog(store: RecordStore, log: string, from = 0): Promis
   return entries.map(([, entry]) => entry)
 }
 
+/**
+ * Returns some entries of a log with their keys, oldest first, also where the first ones have been removed.
+ *
+ * @param after key of the entry before
+ */
+export function readLogPage(
+  store: RecordStore,
+  log: string,
+  { after, limit }: { readonly after?: string | undefined; readonly limit: number },
+): Promise<Entry[]> {
+  return store.entries({ prefix: `${log}:`, limit, ...(after === undefined ? {} : { after }) })
+}
+
 /** Returns the changes that remove the first entries of a log. */
 export function removeLog(log: string, count: number): Change[] {
-  return Array.from({ length: count }, (_, number) => [entryKey(log, number), undefined])
+  return Array.from({ length: count }, (_, number) => removeFromLog(log, number))
+}
+
+/** Returns the change that removes one entry of a log. */
+export function removeFromLog(log: string, number: number): Change {
+  return [entryKey(log, number), undefined]
 }
 
 function entryKey(log: string, number: number): string {

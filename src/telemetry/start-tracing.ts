@@ -1,4 +1,4 @@
-import type { BasicTracerProvider } from '@opentelemetry/sdk-trace-node'
+import type { BasicTracerProvider, SpanExporter } from '@opentelemetry/sdk-trace-node'
 import { settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
@@ -20,13 +20,18 @@ const FLUSH_MS = 2000
  * @returns a function that sends what is left, and ends it
  * @throws HostError `OPTION_INVALID` when the packages are not installed, or the endpoint is no address
  */
-export async function startTracing(host: AgentHost, log: Log, redact: Redact): Promise<() => Promise<void>> {
+export async function startTracing(
+  host: AgentHost,
+  server: string,
+  { log, redact }: { readonly log: Log; readonly redact: Redact },
+): Promise<() => Promise<void>> {
   const variable = endpointVariable(process.env)
   if (!variable) return async () => {}
   const endpoint = readEndpoint(variable)
   const otel = await loadOpenTelemetry(host.projectDir, variable)
   const traceIds = new TraceIds(new otel.sdk.RandomIdGenerator())
-  const provider = makeProvider(otel, traceIds, endpoint, log)
+  const exporter = reportFailures(new otel.exporter.OTLPTraceExporter(), endpoint, log)
+  const provider = makeProvider(otel, { traceIds, exporter, server })
   const spans = new RunSpans({ api: otel.api, tracer: provider.getTracer('agent-host', VERSION), traceIds, redact })
   const stopListening = [host.onEvent((event) => spans.add(event)), host.onRunEnd((end) => spans.endRun(end))]
   log.info(`What agents do is sent as spans to ${endpoint}.`)
@@ -53,15 +58,21 @@ function readEndpoint(variable: string): string {
   throw new HostError('OPTION_INVALID', `${variable} must be an address like http://localhost:4318.`)
 }
 
-function makeProvider(otel: OpenTelemetry, traceIds: TraceIds, endpoint: string, log: Log): BasicTracerProvider {
-  const { sdk, exporter, resources } = otel
-  const own = { 'service.name': 'agent-host', 'service.version': VERSION }
+interface ProviderOptions {
+  readonly traceIds: TraceIds
+  readonly exporter: SpanExporter
+  /** Name of this server. */
+  readonly server: string
+}
+
+function makeProvider(otel: OpenTelemetry, { traceIds, exporter, server }: ProviderOptions): BasicTracerProvider {
+  const { sdk, resources } = otel
+  const own = { 'service.name': 'agent-host', 'service.version': VERSION, 'service.instance.id': server }
   const resource = resources
     .defaultResource()
     .merge(resources.resourceFromAttributes(own))
     .merge(resources.detectResources({ detectors: [resources.envDetector] }))
-  const sending = reportFailures(new exporter.OTLPTraceExporter(), endpoint, log)
-  const spanProcessors = [new sdk.BatchSpanProcessor(sending)]
+  const spanProcessors = [new sdk.BatchSpanProcessor(exporter)]
   // Not registered: the code of agents may have a provider of its own.
   return new sdk.NodeTracerProvider({ resource, idGenerator: traceIds, spanProcessors })
 }

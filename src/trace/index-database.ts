@@ -2,11 +2,11 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import Database from 'libsql'
 
 /** Of the tables below: an index of another version is made anew from the files. */
-const VERSION = 2
+const VERSION = 3
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
-  run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, entry_point TEXT NOT NULL, status TEXT NOT NULL,
+  run_id TEXT PRIMARY KEY, agent_id TEXT NOT NULL, entry_point TEXT NOT NULL, server TEXT NOT NULL, status TEXT NOT NULL,
   started_at REAL NOT NULL, duration_ms REAL, first_text_ms REAL,
   calls INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,
   input TEXT NOT NULL, output TEXT NOT NULL, error TEXT,

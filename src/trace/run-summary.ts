@@ -12,6 +12,8 @@ export interface RunSummary {
   run_id: string
   agent_id: string
   entry_point: string
+  /** Name of the server that ran it; empty in traces that name none. */
+  server: string
   status: RunStatus
   /** Unix time in seconds, with fractions. */
   started_at: number
@@ -31,6 +33,12 @@ export interface RunSummary {
   output_tokens: number
   /** Tokens by model; empty where none was counted. */
   models: readonly ModelUsage[]
+}
+
+/** An event as a trace file has it. */
+export interface TracedEvent extends AgentEvent {
+  /** Name of the server, in the event that begins a run. */
+  readonly server?: string
 }
 
 /** The end of a run, as the host tells it. */
@@ -82,11 +90,12 @@ export class RunBuilder {
     }
   }
 
-  static begin(runId: string, { agent_id, entry_point, time }: AgentEvent): RunBuilder {
+  static begin(runId: string, { agent_id, entry_point, server = '', time }: TracedEvent): RunBuilder {
     const summary: RunSummary = {
       run_id: runId,
       agent_id,
       entry_point: entry_point ?? '',
+      server,
       status: 'running',
       started_at: time,
       duration_ms: null,
@@ -206,8 +215,13 @@ export class RunBuilder {
   }
 }
 
+/** Returns true for the event that a run begins with. */
+export function isBeginning(event: AgentEvent): boolean {
+  return event.event_type === 'call' && isEntry(event)
+}
+
 /** Returns true for the call of the entry module by the agent itself. */
-export function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
+function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
   return parent_call_id === null && caller_id.startsWith('agent:')
 }
 

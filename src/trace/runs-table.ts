@@ -3,8 +3,13 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, entry_point, status, started_at, duration_ms, first_text_ms, calls, errors, events,
+const SUMMARY = `run_id, agent_id, entry_point, server, status, started_at, duration_ms, first_text_ms, calls, errors, events,
   input, output, error, input_tokens, output_tokens, models`
+
+/** Number of the file of runs whose events are elsewhere. */
+const REMOTE = 0
+/** Remote runs at most; the oldest are forgotten. */
+const MAX_REMOTE = 10_000
 
 export type ChangedRun = RunSummary & { change: number }
 /** A summary as its row has it. */
@@ -28,7 +33,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, places)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -51,6 +56,27 @@ export class RunsTable {
     }
   }
 
+  /** Puts runs of other servers, whose events are elsewhere. What this folder has events of stays as it is. */
+  putRemote(records: readonly RunRecord[]): void {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      for (const record of records) this.#putRemote({ ...record, places: '' })
+      this.#forgetOldestRemote()
+      this.#db.exec('COMMIT')
+    } catch (error) {
+      this.#db.exec('ROLLBACK')
+      throw error
+    }
+  }
+
+  /** No remote run of a server that is gone goes on. */
+  interruptRemote(server: string): void {
+    const sql = `SELECT run_id FROM runs WHERE file = ${REMOTE} AND server = ? AND status = 'running'`
+    const ids = this.#all<{ run_id: string }>(sql, [server])
+    const records = ids.flatMap(({ run_id }) => this.find(run_id) ?? [])
+    this.putRemote(records.map((record) => ({ ...record, summary: { ...record.summary, status: 'interrupted' } })))
+  }
+
   /** Removes the runs that have nothing after what is in this file; answers their ids. */
   removeOf(file: number): string[] {
     const ids = this.#all<RunSummary>('SELECT run_id FROM runs WHERE file = ?', [file]).map(({ run_id }) => run_id)
@@ -60,7 +86,7 @@ export class RunsTable {
 
   /** No run of a process that is gone goes on. */
   interruptRunning(): void {
-    this.#db.exec(`UPDATE runs SET status = 'interrupted' WHERE status = 'running'`)
+    this.#db.exec(`UPDATE runs SET status = 'interrupted' WHERE status = 'running' AND file <> ${REMOTE}`)
   }
 
   /** Newest first, or sorted otherwise. */
@@ -101,9 +127,9 @@ export class RunsTable {
     return this.#all<SummaryRow>(sql, [prefix, `${prefix}\uffff`, limit]).map(readSummary)
   }
 
-  /** The newest run of an agent in which a step (`<module id>.<method>`) was taken. */
+  /** The newest run of an agent, with its events, in which a step (`<module id>.<method>`) was taken. */
   latestWith(agentId: string, step: string): RunSummary | undefined {
-    const filter = { agentId, step }
+    const filter = { agentId, step, hasEvents: true }
     return this.list({ filter, first: 1, after: undefined }).runs[0]
   }
 
@@ -146,6 +172,17 @@ export class RunsTable {
     return tally.view()
   }
 
+  #putRemote(record: RunRecord): void {
+    const known = this.find(record.summary.run_id)
+    if (known && (known.places !== '' || JSON.stringify(known.summary) === JSON.stringify(record.summary))) return
+    this.put(record)
+  }
+
+  #forgetOldestRemote(): void {
+    const latest = `SELECT run_id FROM runs WHERE file = ${REMOTE} ORDER BY started_at DESC LIMIT -1 OFFSET ${MAX_REMOTE}`
+    this.#db.exec(`DELETE FROM runs WHERE run_id IN (${latest})`)
+  }
+
   #all<T>(sql: string, values: readonly (string | number)[]): T[] {
     return this.#db.prepare(sql).all([...values]) as T[]
   }
@@ -172,6 +209,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.run_id,
     summary.agent_id,
     summary.entry_point,
+    summary.server,
     summary.status,
     summary.started_at,
     summary.duration_ms,
@@ -210,12 +248,14 @@ function conditionsOf(filter: RunFilter): { where: string[]; values: (string | n
     values.push(...given)
   }
   if (filter.agentId !== undefined) add('agent_id = ?', filter.agentId)
+  if (filter.server !== undefined) add('server = ?', filter.server)
   if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
   if (filter.status !== undefined) add('status = ?', filter.status)
   if (filter.since !== undefined) add('started_at >= ?', filter.since)
   if (filter.until !== undefined) add('started_at < ?', filter.until)
   if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
   if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
+  if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
   if (filter.hasErrors === true) add('errors > 0')
   if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
   if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, renameSync } from 'node:fs'
 import type Database from 'libsql'
 import { openIndexDatabase, tryLock } from './index-database.ts'
-import { isEntry, RunBuilder, type RunEndNote } from './run-summary.ts'
+import { isBeginning, RunBuilder, type RunEndNote } from './run-summary.ts'
 import { RunsTable } from './runs-table.ts'
 import type { TraceFiles } from './trace-files.ts'
 import { readTraceLine } from './trace-line.ts'
@@ -162,8 +162,7 @@ export class TraceIndex {
     const runId = event?.run_id
     if (!event || typeof runId !== 'string') return
     // Nothing of a run can be known before it is begun; looking for it would cost more than all else here.
-    const isBeginning = event.event_type === 'call' && isEntry(event)
-    let builder = isBeginning ? this.#builders.get(runId) : this.#builderOf(runId)
+    let builder = isBeginning(event) ? this.#builders.get(runId) : this.#builderOf(runId)
     if (!builder) {
       builder = RunBuilder.begin(runId, event)
       this.#builders.set(runId, builder)

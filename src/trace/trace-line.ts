@@ -1,6 +1,7 @@
 import type { AgentEvent } from '../run/call-event.ts'
 import { writePayload } from './payload.ts'
 import type { Redact } from './redact.ts'
+import { isBeginning, type TracedEvent } from './run-summary.ts'
 
 /** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */
 const MAX_BEGINNINGS = 10_000
@@ -13,16 +14,19 @@ interface Beginning {
 }
 
 /**
- * Writes events as lines of a trace file, without the newline: JSON with the fields of {@link AgentEvent}. What happened stands
+ * Writes events as lines of a trace file, without the newline: JSON with the fields of {@link TracedEvent}. What happened stands
  * before what was said. Every event of every run comes through here: what is the same each time is written once.
  */
 export class TraceLineWriter {
   readonly #redact: Redact
+  readonly #server: string
   /** By event name. */
   readonly #beginnings = new Map<string, Beginning>()
 
-  constructor(redact: Redact) {
+  /** @param server written into the line that begins a run */
+  constructor(redact: Redact, server?: string) {
     this.#redact = redact
+    this.#server = server === undefined ? '' : `"server":${JSON.stringify(server)},`
   }
 
   write(event: AgentEvent): string {
@@ -31,7 +35,8 @@ export class TraceLineWriter {
     const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
-    return this.#redact(`${this.#beginningOf(event)}${facts},${within},${said}`)
+    const server = isBeginning(event) ? this.#server : ''
+    return this.#redact(`${this.#beginningOf(event)}${server}${facts},${within},${said}`)
   }
 
   #beginningOf({
@@ -79,11 +84,11 @@ function quote(text: string | null): string {
 }
 
 /** The event of a line; undefined for a line that was cut off, or is none of ours. */
-export function readTraceLine(line: string): AgentEvent | undefined {
+export function readTraceLine(line: string): TracedEvent | undefined {
   try {
-    const event = JSON.parse(line) as Partial<AgentEvent> | null
+    const event = JSON.parse(line) as Partial<TracedEvent> | null
     const isEvent = typeof event?.agent_id === 'string' && typeof event.call_id === 'string'
-    return isEvent && typeof event.time === 'number' ? (event as AgentEvent) : undefined
+    return isEvent && typeof event.time === 'number' ? (event as TracedEvent) : undefined
   } catch {
     return undefined
   }

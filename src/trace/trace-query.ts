@@ -7,6 +7,8 @@ export type RunSort = (typeof RUN_SORTS)[number]
 export interface RunFilter {
   readonly agentId?: string | undefined
   readonly entryPoint?: string | undefined
+  /** Name of the server that ran it. */
+  readonly server?: string | undefined
   readonly status?: RunStatus | undefined
   /** Unix seconds, inclusive. */
   readonly since?: number | undefined
@@ -14,6 +16,8 @@ export interface RunFilter {
   readonly until?: number | undefined
   readonly minDurationMs?: number | undefined
   readonly maxDurationMs?: number | undefined
+  /** Only runs whose events are in this folder. */
+  readonly hasEvents?: boolean | undefined
   /** Only runs in which some call failed. */
   readonly hasErrors?: boolean | undefined
   readonly moduleId?: string | undefined
@@ -50,6 +54,8 @@ export interface EventsQuery {
 export interface EventsPage {
   readonly events: readonly { readonly index: number; readonly line: string }[]
   readonly hasMore: boolean
+  /** True for a run that another server has the events of. */
+  readonly isElsewhere: boolean
 }
 
 /** The latest events of an agent. */

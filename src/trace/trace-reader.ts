@@ -61,18 +61,20 @@ export class TraceReader {
 
   /** Events of a run, in their order. */
   events({ runId, after, first, ...filter }: EventsQuery): EventsPage {
-    const places = readLocations(this.index.runs.placesOf(runId))
+    const text = this.index.runs.placesOf(runId)
+    const isElsewhere = text === '' && this.index.runs.get(runId) !== undefined
+    const places = readLocations(text)
     const tests = [`"run_id":${JSON.stringify(runId)}`, ...textsOf(filter)]
     const found: { index: number; line: string }[] = []
     for (let from = after + 1; from < places.length; from += BATCH) {
       const lines = this.#linesAt(places.slice(from, from + BATCH))
       for (const [offset, line] of lines.entries()) {
         if (line === undefined || !fits(line, tests, filter)) continue
-        if (found.length === first) return { events: found, hasMore: true }
+        if (found.length === first) return { events: found, hasMore: true, isElsewhere }
         found.push({ index: from + offset, line })
       }
     }
-    return { events: found, hasMore: false }
+    return { events: found, hasMore: false, isElsewhere }
   }
 
   /** The latest events of an agent, oldest first. */

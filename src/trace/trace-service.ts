@@ -50,6 +50,15 @@ class TraceService {
         return undefined
       },
       metrics: (query) => runs.metrics(query),
+      records: (ids) => ids.flatMap((id) => runs.find(id) ?? []),
+      putRemote: (records) => {
+        runs.putRemote(records)
+        return undefined
+      },
+      interruptRemote: (server) => {
+        runs.interruptRemote(server)
+        return undefined
+      },
       missingBytes: () => index.missingBytes(),
     }
     parentPort?.on('message', (job: WorkerRequest) => this.#do(job))

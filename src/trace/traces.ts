@@ -6,8 +6,10 @@ import type { AgentEvent } from '../run/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
+import type { RemoteRuns } from './remote-runs.ts'
 import type { RunEndNote, RunSummary } from './run-summary.ts'
 import { TraceLineWriter } from './trace-line.ts'
+import type { EventsPage, EventsQuery } from './trace-query.ts'
 import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
 export interface TracesOptions {
@@ -17,6 +19,8 @@ export interface TracesOptions {
   readonly maxBytes: number
   readonly redact: Redact
   readonly log: Log
+  /** Name of this server, written into its traces. */
+  readonly server?: string | undefined
 }
 
 /** Counts of the events so far, by outcome. */
@@ -62,12 +66,13 @@ export class Traces {
   #warnedMs = 0
   #problem: string | null = null
   #failure: Error | undefined
+  #remote: RemoteRuns | undefined
   #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
   #onClosed: () => void = () => {}
 
-  private constructor(worker: Worker, { redact, log }: TracesOptions) {
+  private constructor(worker: Worker, { redact, log, server }: TracesOptions) {
     this.#worker = worker
-    this.#writer = new TraceLineWriter(redact)
+    this.#writer = new TraceLineWriter(redact, server)
     this.#log = log
     worker.on('message', (news: WorkerMessage) => this.#hear(news))
     worker.on('error', (error) => this.#onWorkerExit(error))
@@ -148,9 +153,37 @@ export class Traces {
   watch(watcher: (runs: readonly RunSummary[]) => void): () => void {
     this.#watchers.add(watcher)
     if (this.#watchers.size === 1) this.#tell({ kind: 'watch', isWatched: true })
+    const unfollow = this.#remote?.follow()
     return () => {
+      unfollow?.()
       if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#tell({ kind: 'watch', isWatched: false })
     }
+  }
+
+  /** Has queries know the runs of other servers, too. */
+  addRemote(remote: RemoteRuns): void {
+    this.#remote = remote
+  }
+
+  /** True when the runs of other servers are known, too. */
+  get isShared(): boolean {
+    return this.#remote !== undefined
+  }
+
+  /** Brings the index up to what other servers have told. */
+  async refresh(): Promise<void> {
+    await this.#remote?.refresh()
+  }
+
+  /**
+   * Events of a run in their order, from the server that has them.
+   *
+   * @returns beside them, in words, where they are when they cannot be read
+   */
+  async events(run: RunSummary, query: EventsQuery): Promise<EventsPage & { readonly elsewhere: string | null }> {
+    const page = await this.query('events', query)
+    if (!page.isElsewhere || !this.#remote) return { ...page, elsewhere: null }
+    return this.#remote.events(run.server, query)
   }
 
   /** Writes what waits, and lets the files go. */

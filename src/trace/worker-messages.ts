@@ -1,6 +1,6 @@
 import type { LineBatch } from './line-buffer.ts'
 import type { MetricsView } from './metrics.ts'
-import type { RunEndNote, RunSummary } from './run-summary.ts'
+import type { RunEndNote, RunRecord, RunSummary } from './run-summary.ts'
 import type { RunsPage } from './runs-table.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
 
@@ -24,6 +24,12 @@ export interface TraceQueries {
   /** Removes the traces of an agent. */
   clear: [string, undefined]
   metrics: [MetricsQuery, MetricsView]
+  /** Everything about those of the runs that are known. */
+  records: [readonly string[], RunRecord[]]
+  /** Adds runs of other servers. */
+  putRemote: [readonly RunRecord[], undefined]
+  /** Ends the runs of another server that is gone. */
+  interruptRemote: [string, undefined]
   /** Bytes that are not indexed yet. */
   missingBytes: [undefined, number]
 }

@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
+import { ask } from '../support/graphql.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
+import { runCli } from '../support/run-cli.ts'
 import { closeServers } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
+import { makeProject } from '../support/temp-project.ts'
 
 const SHOP_FILES = { ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }') }
 
@@ -76,6 +79,33 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(performance.now() - startedMs).to.be.lessThan(700)
       expect((await one.get(id)).status).to.equal('cancelled')
     })
+
+    if (startServer) {
+      it('each lists the runs of both, and reads their events from the server that has them', async () => {
+        const { url = '' } = server ?? {}
+        const replica = (serverName: string) => makeResponses({ store: url, debug: true, serverName })
+        const [one, other] = [await replica('web-1'), await replica('web-2')]
+        await one.create('say hello')
+        const query =
+          '{ server { name shares_runs } runs { runs { server input events { elsewhere events { method_name } } } } }'
+        await eventually(async () => {
+          const { server: facts, runs } = await ask<Json>(other, query)
+          expect(facts).to.deep.equal({ name: 'web-2', shares_runs: true })
+          expect(runs.runs).to.deep.equal((await ask<Json>(one, query)).runs.runs)
+          expect(runs.runs[0]).to.include({ server: 'web-1', input: 'say hello' })
+          expect(runs.runs[0].events.events).to.have.length.greaterThan(3)
+        }, 5000)
+        const elsewhere = await makeProject({ 'agents/none.txt': '' })
+        const list = await runCli(['runs', '--store', url], { cwd: elsewhere.dir })
+        expect(list.stdout).to.match(/SERVER.*\n\w+ .* completed .*web-1 +say hello\n$/)
+        const show = await runCli(['runs', 'show', list.stdout.split('\n')[1]?.slice(0, 8) ?? '', '--store', url], {
+          cwd: elsewhere.dir,
+        })
+        expect(show.stdout)
+          .to.match(/^talk {2}\S+ {2}on web-1\n/)
+          .and.to.contain('handleText("say hello")')
+      })
+    }
 
     it('a run that is deleted by the other stops, and is gone', async () => {
       const [one, other] = await makeReplicas()

@@ -17,7 +17,8 @@ async function readMetrics({ app }: Server): Promise<Record<string, number>> {
   const values = lines.map((line) => {
     const [, series, value] = /^([a-z_\d]+(?:\{(?:[a-z]+="[^"]*",?)+\})?) (\S+)$/.exec(line) ?? []
     expect(Number(value), line).not.to.be.NaN
-    return [series, Number(value)]
+    expect(series, line).to.match(/[{,]server="[\w.-]+-\d+"/)
+    return [series?.replace(/,server="[^"]*"|server="[^"]*",?/, '').replace('{}', ''), Number(value)]
   })
   return Object.fromEntries(values)
 }

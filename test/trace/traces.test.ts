@@ -55,6 +55,7 @@ describe('Traces', () => {
       run_id: 'run-1',
       agent_id: 'echo',
       entry_point: '__entry__',
+      server: '',
       status: 'completed',
       started_at: 1_700_000_000,
       duration_ms: 500,

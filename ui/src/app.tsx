@@ -40,7 +40,7 @@ function screenOf({ path: [first = 'agents', id] }: Route): string {
 }
 
 const SERVER_QUERY =
-  '{ server { version adapters adapters_with_key prices_date development project_dir tracing { is_on dropped problem missing_bytes } } }'
+  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir tracing { is_on dropped problem missing_bytes } } }'
 
 export function App() {
   const route = useRoute()

@@ -13,19 +13,23 @@ const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeSt
 type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
 
 const WIDTHS = [SHORT_ID, 22, 16, 9, 9, 9]
+const SERVER_WIDTH = 20
 /** Numbers stand to the right. */
 const RIGHT = [4, 5]
 
-export function formatHeader(): string {
-  return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'])}  INPUT OR ERROR`
+/** @param hasServer adds the server that ran it */
+export function formatHeader(hasServer = false): string {
+  const server = hasServer ? `  ${'SERVER'.padEnd(SERVER_WIDTH)}` : ''
+  return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'])}${server}  INPUT OR ERROR`
 }
 
 /** One line, cut to the width of the terminal. */
-export function formatRun(run: RunSummary, width: number): string {
+export function formatRun(run: RunSummary, width: number, hasServer = false): string {
   const started = dateTime.format(run.started_at * 1000)
   const id = run.run_id.slice(0, SHORT_ID)
   const columns = pad([id, started, nameTarget(run), run.status, formatMs(run.duration_ms), String(run.calls)])
-  const line = `${columns}  ${oneLine(run.error ?? run.input)}`
+  const server = hasServer ? `  ${run.server.padEnd(SERVER_WIDTH)}` : ''
+  const line = `${columns}${server}  ${oneLine(run.error ?? run.input)}`
   return line.length > width ? `${line.slice(0, width - 1)}…` : line
 }
 

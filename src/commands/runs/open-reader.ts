@@ -8,11 +8,12 @@ import type { TraceReader } from '../../trace/trace-reader.ts'
  * The traces of the project in this folder. While a server runs it keeps the index; otherwise this process brings it up to
  * date.
  *
+ * @param mayBeNew true where runs of other servers are added
  * @throws HostError `PROJECT_INVALID` when there are none
  */
-export async function openReader(): Promise<TraceReader> {
+export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader> {
   const dir = resolve('debug')
-  if (!existsSync(dir)) {
+  if (!mayBeNew && !existsSync(dir)) {
     throw new HostError('PROJECT_INVALID', `There are no traces: the folder ${dir} is not there.`, {
       suggestions: ['They are written while `agent-host dev` runs, or `agent-host serve --debug-ui true`.'],
     })

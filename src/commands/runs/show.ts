@@ -1,12 +1,14 @@
 import { Args, Flags } from '@oclif/core'
 import type { AgentEvent } from '../../run/call-event.ts'
+import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
-import type { TraceReader } from '../../trace/trace-reader.ts'
 import { BaseCommand } from '../base-command.ts'
 import { plural } from '../plural.ts'
+import { readLocation, storeFlags } from '../store/store-location.ts'
 import { type CallTexts, formatMs, formatTree, nameTarget, oneLine } from './format-run.ts'
-import { findRun, openReader } from './open-reader.ts'
+import { findRun } from './open-reader.ts'
+import { type OpenRuns, openRuns } from './open-runs.ts'
 
 const PAGE = 1000
 const MAX_TEXT = 60
@@ -21,33 +23,37 @@ export default class RunsShow extends BaseCommand {
   static override flags = {
     json: Flags.boolean({ description: 'Print the run with all its events as JSON', exclusive: ['mermaid'] }),
     mermaid: Flags.boolean({ description: 'Print it as a Mermaid sequence diagram' }),
+    ...storeFlags([SERVER_OPTIONS.store.flag]),
   }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(RunsShow)
     this.requireProject()
-    const reader = await openReader()
+    const open = await openRuns(readLocation(flags))
     try {
-      const run = findRun(reader, args.run_id)
-      const events = readEvents(reader, run.run_id)
+      const run = findRun(open.reader, args.run_id)
+      const { events, elsewhere } = await readEvents(open, run)
+      if (elsewhere !== null) this.warn(elsewhere)
       if (flags.json) this.log(JSON.stringify({ run, events }, null, 2))
       else if (flags.mermaid) this.log(await drawMermaid(events))
       else for (const line of await describeRun(run, events)) this.log(line)
     } finally {
-      reader.close()
+      await open.close()
     }
   }
 }
 
-function readEvents(reader: TraceReader, runId: string): AgentEvent[] {
+async function readEvents(
+  open: OpenRuns,
+  run: RunSummary,
+): Promise<{ events: AgentEvent[]; elsewhere: string | null }> {
   const events: AgentEvent[] = []
-  for (let after = -1, isMore = true; isMore; ) {
-    const page = reader.events({ runId, after, first: PAGE })
+  for (let after = -1; ; ) {
+    const page = await open.events(run, { runId: run.run_id, after, first: PAGE })
     events.push(...page.events.flatMap(({ line }) => readTraceLine(line) ?? []))
     after = page.events.at(-1)?.index ?? after
-    isMore = page.hasMore
+    if (!page.hasMore) return { events, elsewhere: page.elsewhere }
   }
-  return events
 }
 
 async function treeOf(events: readonly AgentEvent[]) {
@@ -70,7 +76,7 @@ async function describeRun(run: RunSummary, events: readonly AgentEvent[]): Prom
   const firstText = run.first_text_ms === null ? '' : `, first text after ${formatMs(run.first_text_ms)}`
   const counts = `${plural(run.calls, 'call')}, ${plural(run.errors, 'error')}${tokens}`
   return [
-    `${nameTarget(run)}  ${run.run_id}`,
+    `${nameTarget(run)}  ${run.run_id}${run.server === '' ? '' : `  on ${run.server}`}`,
     `${run.status}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
     `input   ${oneLine(run.input)}`,

@@ -9,15 +9,16 @@ import { excerpt, formatCost, formatDuration, formatTime, formatTokens, plural }
 import { useShortcuts } from '../keyboard.ts'
 import { runIdOf } from '../play/responses.ts'
 import { go, href } from '../router.ts'
-import type { ModelUsage, RunSummary } from '../types.ts'
+import type { ModelUsage, RunSummary, ServerFacts } from '../types.ts'
 import { writeIssueReport } from './issue-report.ts'
 import { exportRun } from './run-export.ts'
 import type { LoadedRun } from './run-query.ts'
 import { StopButton } from './stop-button.tsx'
 
 /** Top of a run's page: the question, the answer, and what it took. */
-export function RunHead({ loaded, version }: { loaded: LoadedRun; version: string }) {
-  const { run, tree } = loaded
+export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerFacts | undefined }) {
+  const { run, tree, elsewhere } = loaded
+  const isHere = run.server === '' || run.server === server?.name
   return (
     <>
       <div class="screen-head">
@@ -28,8 +29,8 @@ export function RunHead({ loaded, version }: { loaded: LoadedRun; version: strin
         <Status status={run.status} />
         <div class="head-links">
           <Neighbours loaded={loaded} />
-          {run.status === 'running' && <StopButton runId={run.run_id} />}
-          <CopyButton text={() => writeIssueReport(run, tree, version)} label="Copy report" />
+          {run.status === 'running' && isHere && <StopButton runId={run.run_id} />}
+          <CopyButton text={() => writeIssueReport(run, tree, server?.version ?? '')} label="Copy report" />
           <button type="button" class="button" onClick={() => void exportRun(run)}>
             <Icon name="download" />
             <span>Export</span>
@@ -37,7 +38,8 @@ export function RunHead({ loaded, version }: { loaded: LoadedRun; version: strin
         </div>
       </div>
       <Exchange run={run} />
-      <Facts run={run} />
+      <Facts run={run} hasServer={server?.shares_runs === true} />
+      {elsewhere && <Notice kind="warn" title="The calls of this run are not here" children={elsewhere} />}
       {run.status === 'waiting' && <WaitingFor runId={run.run_id} />}
       {run.error && run.status === 'failed' && <Notice kind="bad" title={run.error} />}
       {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
@@ -87,7 +89,7 @@ function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
   )
 }
 
-function Facts({ run }: { run: RunSummary }) {
+function Facts({ run, hasServer }: { run: RunSummary; hasServer: boolean }) {
   const tokens = formatTokens(run)
   return (
     <div class="facts run-facts-line">
@@ -100,6 +102,7 @@ function Facts({ run }: { run: RunSummary }) {
       <time class="muted" dateTime={new Date(run.started_at * 1000).toISOString()}>
         {formatTime(run.started_at)}
       </time>
+      {hasServer && <a href={href(['runs'], { server: run.server })}>{run.server}</a>}
       <span class="muted run-id">
         <code>{run.run_id}</code>
         <CopyButton isQuiet text={run.run_id} label="Copy run id" />

@@ -7,7 +7,7 @@ import { EVENT_FIELDS, type EventSummary, RUN_FIELDS, type RunSummary } from '..
 const PAGE = 5000
 const QUERY = `query($id: String!, $after: String) { run(run_id: $id) {
   ${RUN_FIELDS} neighbours { previous next }
-  events(first: ${PAGE}, after: $after) { cursor has_more events { ${EVENT_FIELDS} } }
+  events(first: ${PAGE}, after: $after) { cursor has_more elsewhere events { ${EVENT_FIELDS} } }
 } }`
 
 interface Neighbours {
@@ -22,6 +22,7 @@ interface Answer {
         readonly events: {
           readonly cursor: string | null
           readonly has_more: boolean
+          readonly elsewhere: string | null
           readonly events: readonly EventSummary[]
         }
       })
@@ -32,6 +33,8 @@ interface Answer {
 export interface LoadedRun {
   readonly run: RunSummary
   readonly neighbours: Neighbours
+  /** Place of the events that the server that ran it does not give; null otherwise. */
+  readonly elsewhere: string | null
   /** One object for the whole run. */
   readonly tree: CallTree
   /** Grows with the tree. */
@@ -72,7 +75,7 @@ class RunReader {
   #take({ events: page, neighbours, ...run }: NonNullable<Answer['run']>): LoadedRun {
     for (const event of page.events) this.#tree.add(event)
     this.#cursor = page.cursor
-    return { run, neighbours, tree: this.#tree, size: this.#tree.size }
+    return { run, neighbours, elsewhere: page.elsewhere, tree: this.#tree, size: this.#tree.size }
   }
 }
 

@@ -7,6 +7,7 @@ import { plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
+import type { ServerFacts } from '../types.ts'
 import { CallPanel } from './call-panel.tsx'
 import { ConversationView } from './conversation.tsx'
 import { EventsView } from './events-view.tsx'
@@ -37,17 +38,17 @@ export function RunScreen({ route, server }: ScreenProps) {
       </Empty>
     )
   }
-  if (loaded) return <Run loaded={loaded} query={route.query} version={server?.version ?? ''} />
+  if (loaded) return <Run loaded={loaded} query={route.query} server={server} />
   return error ? <Notice kind="bad" title="The run could not be read" children={error} /> : null
 }
 
 interface RunProps {
   readonly loaded: LoadedRun
   readonly query: Readonly<Record<string, string>>
-  readonly version: string
+  readonly server: ServerFacts | undefined
 }
 
-function Run({ loaded, query, version }: RunProps) {
+function Run({ loaded, query, server }: RunProps) {
   const { run, tree } = loaded
   const [filter, setFilter] = useState('')
   const [isOnlyErrors, setOnlyErrors] = useState(false)
@@ -60,7 +61,7 @@ function Run({ loaded, query, version }: RunProps) {
   const call = tree.get(selected)
   return (
     <div class="screen fill">
-      <RunHead loaded={loaded} version={version} />
+      <RunHead loaded={loaded} server={server} />
       <div class="run-bar">
         <Tabs label="Views of the run" tabs={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
         {view === 'trace' && (

@@ -4,6 +4,7 @@ import type { RunSummary } from '../types.ts'
 export const FILTERS: Readonly<Record<string, string>> = {
   agent: 'agent_id',
   entry: 'entry_point',
+  server: 'server',
   status: 'status',
   type: 'event_type',
   module: 'module_id',
@@ -41,6 +42,7 @@ export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
   return (
     (filter.agent_id === undefined || run.agent_id === filter.agent_id) &&
     (filter.entry_point === undefined || run.entry_point === filter.entry_point) &&
+    (filter.server === undefined || run.server === filter.server) &&
     (filter.status === undefined || run.status === filter.status) &&
     (filter.event_type !== 'exception' || run.errors > 0) &&
     (filter.until === undefined || run.started_at < Number(filter.until)) &&

@@ -15,10 +15,12 @@ const AHEAD = 20
 interface RunListProps {
   readonly query: Readonly<Record<string, string>>
   readonly onChange: (changed: Record<string, string>) => void
+  /** Shows the servers that ran them. */
+  readonly hasServer: boolean
 }
 
 /** Table of the runs of one query. */
-export function RunList({ query, onChange }: RunListProps) {
+export function RunList({ query, onChange, hasServer }: RunListProps) {
   const { listed, fresh, error, isFiltered, loadFirst, loadMore } = useRuns(query)
   const list = useRef<HTMLDivElement>(null)
   const viewport = useViewport(list)
@@ -56,9 +58,8 @@ export function RunList({ query, onChange }: RunListProps) {
             {(index) => {
               const run = listed.runs[index]
               const isSelected = run?.run_id === query.run
-              return (
-                run && <RunRow key={run.run_id} run={run} index={index} count={listed.total} isSelected={isSelected} />
-              )
+              const props = { index, count: listed.total, isSelected, hasServer }
+              return run && <RunRow key={run.run_id} run={run} {...props} />
             }}
           </Rows>
         </div>

@@ -10,10 +10,12 @@ interface RunRowProps {
   /** Of all runs that match. */
   readonly count: number
   readonly isSelected: boolean
+  /** Shows the server that ran it. */
+  readonly hasServer: boolean
 }
 
 /** One run: a link to its page. */
-export function RunRow({ run, index, count, isSelected }: RunRowProps) {
+export function RunRow({ run, index, count, isSelected, hasServer }: RunRowProps) {
   const remember = () => go(href(['runs'], { ...currentQuery(), run: run.run_id }), { replace: true })
   return (
     <div role="listitem" class="run-item" aria-setsize={count} aria-posinset={index + 1}>
@@ -30,6 +32,7 @@ export function RunRow({ run, index, count, isSelected }: RunRowProps) {
         <span class="run-agent">
           {run.agent_id}
           {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+          {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
         <Said run={run} />
         <span class="run-number">

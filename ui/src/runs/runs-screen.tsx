@@ -5,7 +5,7 @@ import { RunList } from './run-list.tsx'
 import { RunsFilters } from './runs-filters.tsx'
 
 /** Every run, as it happens. */
-export function RunsScreen({ route: { query } }: ScreenProps) {
+export function RunsScreen({ route: { query }, server }: ScreenProps) {
   const change = (changed: Record<string, string>) =>
     go(href(['runs'], { ...currentQuery(), ...changed }), { replace: true })
   const { since, ...filter } = readFilter(query)
@@ -17,7 +17,7 @@ export function RunsScreen({ route: { query } }: ScreenProps) {
         <h1>Runs</h1>
       </div>
       <RunsFilters query={query} onChange={change} />
-      <RunList key={key} query={query} onChange={change} />
+      <RunList key={key} query={query} onChange={change} hasServer={server?.shares_runs === true} />
     </div>
   )
 }

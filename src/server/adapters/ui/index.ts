@@ -25,9 +25,10 @@ export class UiApiAdapter implements Adapter {
   async adapt(app: FastifyInstance): Promise<void> {
     const { host, agents, traces, redact, streams, log } = this.#options
     const prices = new Prices(host.projectDir, log)
-    const { development } = this.#options.options
+    const { development, serverName } = this.#options.options
     const { projectDir } = host
-    const sources = { host, agents, traces, redact, prices, development, projectDir, adapters: this.#adapters() }
+    const shared = { host, agents, traces, redact, prices }
+    const sources = { ...shared, development, serverName, projectDir, adapters: this.#adapters() }
     const root = { ...makeQueries(sources), ...makeMutations(sources) }
     const live = new LiveUpdates({ host, agents, traces, streams, prices })
     app.post(

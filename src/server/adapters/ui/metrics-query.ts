@@ -28,6 +28,7 @@ export async function queryMetrics(
   if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
   const bucketSeconds = roundBucket((end - begin) / count)
   const selection = { agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
+  await traces.refresh()
   const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
   const price = (numbers: MetricsRow) => priceNumbers(numbers, prices)
   return {

@@ -9,6 +9,7 @@ import { makeRunQueries } from './run-queries.ts'
 
 export interface QuerySources extends AgentSources {
   readonly development: boolean
+  readonly serverName: string
   /** Absolute path of the project. */
   readonly projectDir: string
   /** Names of the adapters that are served, and whether they ask for a key. */
@@ -17,7 +18,7 @@ export interface QuerySources extends AgentSources {
 
 /** The fields of `Query`, by their names. */
 export function makeQueries(sources: QuerySources) {
-  const { host, agents, traces, prices, adapters, development, projectDir } = sources
+  const { host, agents, traces, prices, adapters, development, projectDir, serverName } = sources
   return {
     list_agents: () => host.list().map((info) => new AgentView(info, sources)),
 
@@ -35,6 +36,8 @@ export function makeQueries(sources: QuerySources) {
 
     server: (_: unknown, { isOwnPage }: Viewer) => ({
       version: VERSION,
+      name: serverName,
+      shares_runs: traces?.isShared ?? false,
       adapters: adapters.map(({ name }) => name),
       adapters_with_key: adapters.filter(({ hasKey }) => hasKey).map(({ name }) => name),
       tracing: () => viewTracing(traces),

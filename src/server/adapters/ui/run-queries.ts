@@ -20,6 +20,7 @@ export type GivenFilter = { [Name in keyof RawFilter]?: RawFilter[Name] | null }
 export interface RawFilter {
   agent_id: string
   entry_point: string
+  server: string
   status: string
   since: number
   until: number
@@ -52,10 +53,11 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
         const { lines, hasMore } = await traces.query('log', { agentId: agent_id, limit, eventType, moduleId })
         return { agent_id, events: lines.flatMap((line) => viewLine(line, null, prices)), has_more: hasMore }
       }
+      await traces.refresh()
       const run = await traces.query('run', run_id)
       if (run?.agent_id !== agent_id) return { agent_id, events: [], has_more: false }
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
-      const { events, hasMore } = await traces.query('events', query)
+      const { events, hasMore } = await traces.events(run, query)
       return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
     },
 
@@ -63,6 +65,7 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
       const count = between('first', first, MAX_RUNS)
       const wanted = readFilter(filter ?? {})
       if (!traces) return { runs: [], cursor: null, total: 0 }
+      await traces.refresh()
       const { runs, next } = await traces.query('runs', {
         filter: wanted,
         first: count,
@@ -78,6 +81,7 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
     },
 
     async run({ run_id: runId }: { run_id: string }) {
+      await traces?.refresh()
       const run = await traces?.query('run', runId)
       return run && traces ? viewRun(run, { traces, prices }) : null
     },
@@ -88,6 +92,7 @@ function readFilter(given: GivenFilter): RunFilter {
   return {
     agentId: given.agent_id ?? undefined,
     entryPoint: given.entry_point ?? undefined,
+    server: given.server ?? undefined,
     status: oneOf('status', given.status, RUN_STATUSES) as RunStatus | undefined,
     since: given.since ?? undefined,
     until: given.until ?? undefined,

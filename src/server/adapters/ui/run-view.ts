@@ -39,15 +39,15 @@ export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
     input: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.input),
     output: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.output),
     error: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.error),
-    events: (wanted: EventsArguments) => eventsOf(run.run_id, wanted, { traces, prices }),
+    events: (wanted: EventsArguments) => eventsOf(run, wanted, { traces, prices }),
   }
 }
 
-async function eventsOf(runId: string, wanted: EventsArguments, { traces, prices }: RunSources) {
+async function eventsOf(run: RunSummary, wanted: EventsArguments, { traces, prices }: RunSources) {
   const first = between('first', wanted.first, MAX_EVENTS)
   const after = wanted.after == null ? -1 : readIndex(wanted.after)
-  const { events, hasMore } = await traces.query('events', {
-    runId,
+  const { events, hasMore, elsewhere } = await traces.events(run, {
+    runId: run.run_id,
     after,
     first,
     callId: wanted.call_id ?? undefined,
@@ -60,6 +60,7 @@ async function eventsOf(runId: string, wanted: EventsArguments, { traces, prices
     events: events.flatMap(({ line, index }) => viewLine(line, index, prices)),
     cursor: last === -1 ? null : String(last),
     has_more: hasMore,
+    elsewhere,
   }
 }
 

@@ -1,0 +1,44 @@
+import { readRemoteEvents } from '../../replicas/read-remote-events.ts'
+import { RunFeed } from '../../replicas/run-feed.ts'
+import { isRemote, openStore, type StoreLocation } from '../../store/open-store.ts'
+import type { RecordStore } from '../../store/record-store.ts'
+import type { RunSummary } from '../../trace/run-summary.ts'
+import type { EventsPage, EventsQuery } from '../../trace/trace-query.ts'
+import type { TraceReader } from '../../trace/trace-reader.ts'
+import { openReader } from './open-reader.ts'
+
+/** Runs of a project, and of the servers that share its store. */
+export interface OpenRuns {
+  readonly reader: TraceReader
+  /** True where those of other servers are among them. */
+  readonly isShared: boolean
+  /** Events of a run, or beside none, in words, where they are. */
+  events(run: RunSummary, query: EventsQuery): Promise<EventsPage & { readonly elsewhere: string | null }>
+  close(): Promise<void>
+}
+
+/** @throws HostError `PROJECT_INVALID` without traces, `STORE_UNAVAILABLE` */
+export async function openRuns(location: StoreLocation): Promise<OpenRuns> {
+  const reader = await openReader({ mayBeNew: isRemote(location.store) })
+  const store = isRemote(location.store) ? await openStore(location) : undefined
+  if (store) await addRemote(reader, store)
+  return {
+    reader,
+    isShared: store !== undefined,
+    async events(run, query) {
+      const page = reader.events(query)
+      return page.isElsewhere && store ? readRemoteEvents(store, run.server, query) : { ...page, elsewhere: null }
+    },
+    async close() {
+      reader.close()
+      await store?.close()
+    },
+  }
+}
+
+function addRemote({ index: { runs } }: TraceReader, store: RecordStore): Promise<void> {
+  return new RunFeed(store).readOn({
+    put: (records) => runs.putRemote(records),
+    interrupt: (server) => runs.interruptRemote(server),
+  })
+}

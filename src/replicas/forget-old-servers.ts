@@ -1,0 +1,30 @@
+import type { Change, RecordStore } from '../store/record-store.ts'
+import { type EventsReply, REPLIES } from './remote-events.ts'
+import { type RunEntry, readReplicas, replicaKey, runLog } from './replica-rows.ts'
+
+const HOUR_MS = 60 * 60 * 1000
+/** Time after which the runs of a server that is gone are forgotten. */
+const KEPT_MS = 7 * 24 * HOUR_MS
+const PAGE = 500
+
+/** Removes what servers that are gone have left: their runs a week after the last of them, and answers that nobody has read. */
+export async function forgetOldServers(store: RecordStore, nowMs: number): Promise<void> {
+  for (const { id } of await readReplicas(store)) {
+    if (await store.isServerAlive(id)) continue
+    const [last] = await store.entries({ prefix: `${runLog(id)}:`, order: 'desc', limit: 1 })
+    if (last && nowMs - (JSON.parse(last[1]) as RunEntry).at < KEPT_MS) continue
+    await removeAll(store, `${runLog(id)}:`)
+    await store.commit([[replicaKey(id), undefined]])
+  }
+  const replies = await store.entries({ prefix: REPLIES, limit: PAGE })
+  const old = replies.filter(([, text]) => nowMs - (JSON.parse(text) as EventsReply).at > HOUR_MS)
+  if (old.length > 0) await store.commit(old.map(([key]): Change => [key, undefined]))
+}
+
+async function removeAll(store: RecordStore, prefix: string): Promise<void> {
+  for (let count = PAGE; count === PAGE; ) {
+    const keys = await store.list({ prefix, limit: PAGE })
+    if (keys.length > 0) await store.commit(keys.map((key): Change => [key, undefined]))
+    count = keys.length
+  }
+}

@@ -1,0 +1,38 @@
+import type { RecordStore } from '../store/record-store.ts'
+import type { RunRecord } from '../trace/run-summary.ts'
+
+/** Server that tells of its runs. */
+export interface Replica {
+  /** Of its store: a new one each time that it starts. */
+  readonly id: string
+  readonly name: string
+}
+
+/** Entry of the log in which a server tells of its runs: the run as it is by then. */
+export interface RunEntry {
+  /** Unix time in milliseconds, by the server's clock. */
+  readonly at: number
+  readonly record: RunRecord
+}
+
+/** Topic of the commits that tell of runs. */
+export const NEWS = 'trace-news'
+/** Prefix of the records that name the servers. */
+const SERVERS = 'trace-server:'
+/** More servers than share a store. */
+const MAX_SERVERS = 10_000
+
+export function replicaKey(id: string): string {
+  return SERVERS + id
+}
+
+/** Name of the log in which a server tells of its runs. */
+export function runLog(id: string): string {
+  return `trace-runs:${id}`
+}
+
+/** Returns the servers that tell of their runs, those that are gone included. */
+export async function readReplicas(store: RecordStore): Promise<Replica[]> {
+  const rows = await store.entries({ prefix: SERVERS, limit: MAX_SERVERS })
+  return rows.map(([key, name]) => ({ id: key.slice(SERVERS.length), name: JSON.parse(name) as string }))
+}

@@ -1,0 +1,86 @@
+import { messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import { appendLog, removeFromLog } from '../store/record-log.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import type { RunRecord } from '../trace/run-summary.ts'
+import type { Traces } from '../trace/traces.ts'
+import { NEWS, type RunEntry, runLog } from './replica-rows.ts'
+
+/** Delay of the news of a run. One that is shorter is told of once, when it has ended. */
+const PUBLISH_MS = 500
+/** Runs that are told of in one commit. */
+const BATCH = 200
+/** Runs that wait while the store is down; the oldest are left out. */
+const MAX_WAITING = 10_000
+/** Entries that the log of a server keeps. */
+const MAX_ENTRIES = 10_000
+
+/** Tells other servers of the runs of this one: of each when it goes on for a while, and when it has ended. */
+export class RunPublisher {
+  readonly #traces: Traces
+  readonly #open: () => Promise<RecordStore>
+  readonly #log: Log
+  readonly #waiting = new Set<string>()
+  #entries = 0
+  #timer: NodeJS.Timeout | undefined
+  #publishing: Promise<void> = Promise.resolve()
+  #hasFailed = false
+
+  constructor(traces: Traces, open: () => Promise<RecordStore>, log: Log) {
+    this.#traces = traces
+    this.#open = open
+    this.#log = log
+  }
+
+  /** Takes note of a run that has begun, or ended. */
+  note(runId: string): void {
+    const [oldest] = this.#waiting
+    if (this.#waiting.size >= MAX_WAITING && oldest !== undefined) this.#waiting.delete(oldest)
+    this.#waiting.add(runId)
+    this.#publishSoon()
+  }
+
+  /** Tells of what is left, unless the store fails. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer)
+    await this.#publishing
+    this.#hasFailed = false
+    while (this.#waiting.size > 0 && !this.#hasFailed) await this.#publish()
+    clearTimeout(this.#timer)
+  }
+
+  #publishSoon(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#publishing = this.#publishing.then(() => this.#publish())
+    }, PUBLISH_MS).unref()
+  }
+
+  async #publish(): Promise<void> {
+    const ids = [...this.#waiting].slice(0, BATCH)
+    for (const id of ids) this.#waiting.delete(id)
+    try {
+      await this.#commit(await this.#traces.query('records', ids))
+      this.#hasFailed = false
+    } catch (error) {
+      if (!this.#hasFailed) this.#log.warn(`Other servers are not told of the runs of this one: ${messageOf(error)}`)
+      this.#hasFailed = true
+      for (const id of ids) this.#waiting.add(id)
+    }
+    if (this.#waiting.size > 0) this.#publishSoon()
+  }
+
+  async #commit(records: readonly RunRecord[]): Promise<void> {
+    if (records.length === 0) return
+    const store = await this.#open()
+    const log = runLog(store.serverId)
+    const changes = records.flatMap((record) => {
+      const number = this.#entries++
+      // Where the events stand in the files of this server is of no use to others.
+      const entry: RunEntry = { at: Date.now(), record: { ...record, places: '' } }
+      const added = appendLog(log, number, JSON.stringify(entry))
+      return number < MAX_ENTRIES ? [added] : [added, removeFromLog(log, number - MAX_ENTRIES)]
+    })
+    await store.commit(changes, {}, [NEWS])
+  }
+}

@@ -1,0 +1,142 @@
+import { messageOf } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Log } from '../protocols/log.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import type { RemoteRuns } from '../trace/remote-runs.ts'
+import { isBeginning } from '../trace/run-summary.ts'
+import type { EventsQuery } from '../trace/trace-query.ts'
+import type { Traces } from '../trace/traces.ts'
+import { forgetOldServers } from './forget-old-servers.ts'
+import { readRemoteEvents } from './read-remote-events.ts'
+import { answerEvents } from './remote-events.ts'
+import { NEWS, replicaKey } from './replica-rows.ts'
+import { RunFeed, type RunSink } from './run-feed.ts'
+import { RunPublisher } from './run-publisher.ts'
+
+export interface SharedRunsOptions {
+  readonly host: Pick<AgentHost, 'onEvent' | 'onRunEnd'>
+  readonly traces: Traces
+  /** Name of this server. */
+  readonly name: string
+  /** Called until it succeeds. */
+  readonly openRecords: () => Promise<RecordStore>
+  readonly log: Log
+}
+
+/** Shortest interval at which the logs of others are read. */
+const REFRESH_MS = 250
+/** The same while the store fails. */
+const RETRY_MS = 10_000
+const FORGET_EVERY_MS = 60 * 60 * 1000
+
+/**
+ * Runs of all servers that share a store: tells others of those of this server, and has its traces know those of others. The store
+ * holds what a list shows of a run; its events stay with the server that has traced them.
+ */
+export class SharedRuns implements RemoteRuns {
+  readonly #options: SharedRunsOptions
+  readonly #publisher: RunPublisher
+  readonly #sink: RunSink
+  readonly #stops: (() => unknown)[] = []
+  #opening: Promise<{ readonly store: RecordStore; readonly feed: RunFeed }> | undefined
+  #refreshing: Promise<void> | undefined
+  #nextRefreshMs = 0
+  #followers = 0
+  #newsTimer: NodeJS.Timeout | undefined
+
+  constructor(options: SharedRunsOptions) {
+    const { host, traces, log } = options
+    this.#options = options
+    this.#publisher = new RunPublisher(traces, async () => (await this.#open()).store, log)
+    this.#sink = {
+      put: (records) => traces.query('putRemote', records),
+      interrupt: (server) => traces.query('interruptRemote', server),
+    }
+    this.#stops.push(
+      host.onEvent((event) => isBeginning(event) && event.run_id !== null && this.#publisher.note(event.run_id)),
+      host.onRunEnd(({ runId }) => this.#publisher.note(runId)),
+    )
+    this.#open().catch((error) => this.#report(error))
+  }
+
+  async refresh(): Promise<void> {
+    if (performance.now() < this.#nextRefreshMs) return
+    this.#refreshing ??= this.#readOn().finally(() => {
+      this.#refreshing = undefined
+    })
+    await this.#refreshing
+  }
+
+  follow(): () => void {
+    this.#followers++
+    void this.refresh()
+    return () => this.#followers--
+  }
+
+  async events(server: string, query: EventsQuery): ReturnType<RemoteRuns['events']> {
+    try {
+      return await readRemoteEvents((await this.#open()).store, server, query)
+    } catch (error) {
+      this.#report(error)
+      const elsewhere = `Server '${server}' has the events, and the store through which it is asked does not answer.`
+      return { events: [], hasMore: false, isElsewhere: true, elsewhere }
+    }
+  }
+
+  /** Tells of the runs that have ended since, and lets the store go. */
+  async close(): Promise<void> {
+    await this.#publisher.close()
+    clearTimeout(this.#newsTimer)
+    await this.#refreshing
+    const opened = await this.#opening?.catch(() => undefined)
+    for (const stop of this.#stops.splice(0)) stop()
+    await opened?.store.close()
+  }
+
+  #open(): Promise<{ readonly store: RecordStore; readonly feed: RunFeed }> {
+    this.#opening ??= this.#introduce().catch((error) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  async #introduce(): Promise<{ store: RecordStore; feed: RunFeed }> {
+    const { name, openRecords, traces } = this.#options
+    const store = await openRecords()
+    await store.commit([[replicaKey(store.serverId), JSON.stringify(name)]])
+    const report = (error: unknown) => this.#report(error)
+    const forget = () => forgetOldServers(store, Date.now()).catch(report)
+    const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()
+    void forget()
+    this.#stops.push(
+      () => clearInterval(forgetting),
+      answerEvents(store, traces, report),
+      store.watch([NEWS], () => this.#onNews()),
+    )
+    return { store, feed: new RunFeed(store) }
+  }
+
+  /** Told for every commit of every server: it waits for more, and does nothing while nobody looks. */
+  #onNews(): void {
+    if (this.#followers === 0) return
+    this.#newsTimer ??= setTimeout(() => {
+      this.#newsTimer = undefined
+      void this.refresh()
+    }, REFRESH_MS + 1).unref()
+  }
+
+  async #readOn(): Promise<void> {
+    try {
+      await (await this.#open()).feed.readOn(this.#sink)
+      this.#nextRefreshMs = performance.now() + REFRESH_MS
+    } catch (error) {
+      this.#nextRefreshMs = performance.now() + RETRY_MS
+      this.#report(error)
+    }
+  }
+
+  #report(error: unknown): void {
+    this.#options.log.warn(`Runs of other servers are not shown: ${messageOf(error)}`)
+  }
+}

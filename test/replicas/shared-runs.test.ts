@@ -1,0 +1,156 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { AgentEvent, RunEnd } from 'agent-host'
+import { expect } from 'chai'
+import { silentLog } from '../../src/protocols/log.ts'
+import { forgetOldServers } from '../../src/replicas/forget-old-servers.ts'
+import { RunFeed } from '../../src/replicas/run-feed.ts'
+import { SharedRuns } from '../../src/replicas/shared-runs.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { Traces } from '../../src/trace/traces.ts'
+import { echoRun } from '../support/events.ts'
+import { eventually } from '../support/eventually.ts'
+
+const ALL = { filter: {}, first: 100, after: undefined }
+const WEEK_MS = 7 * 24 * 60 * 60 * 1000
+
+describe('SharedRuns', () => {
+  let dir: string
+  let closings: (() => Promise<void>)[] = []
+  const openRecords = () => openStore({ store: 'sqlite', dir: join(dir, 'store'), projectDir: dir })
+
+  beforeEach(() => {
+    dir = mkdtempSync(join(tmpdir(), 'agent-host-test-shared-'))
+  })
+
+  afterEach(async () => {
+    for (const close of closings.splice(0)) await close()
+    rmSync(dir, { recursive: true, force: true })
+  })
+
+  /** A server that has nothing but traces. */
+  async function openServer(name: string, folder = name) {
+    const listeners: { event: (event: AgentEvent) => void; end: (end: RunEnd) => void } = { event() {}, end() {} }
+    const host = {
+      onEvent(listener: (event: AgentEvent) => void) {
+        listeners.event = listener
+        return () => {}
+      },
+      onRunEnd(listener: (end: RunEnd) => void) {
+        listeners.end = listener
+        return () => {}
+      },
+    }
+    const redact = (text: string) => text
+    const options = { dir: join(dir, folder), maxBytes: 1024 ** 2, redact, log: silentLog, server: name }
+    const traces = await Traces.open(options)
+    const shared = new SharedRuns({ host, traces, name, openRecords, log: silentLog })
+    traces.addRemote(shared)
+    const close = async () => {
+      await shared.close()
+      await traces.close()
+    }
+    closings.push(close)
+    const record = (events: readonly AgentEvent[]) => {
+      for (const event of events) {
+        traces.record(event)
+        listeners.event(event)
+      }
+    }
+    return {
+      traces,
+      record,
+      run(id: string, text: string) {
+        record(echoRun(id, text))
+        listeners.end({ runId: id } as RunEnd)
+      },
+      async runs() {
+        await traces.refresh()
+        return (await traces.query('runs', ALL)).runs
+      },
+      async read(runId: string, first = 100) {
+        const run = await traces.query('run', runId)
+        if (!run) throw new Error(`no run ${runId}`)
+        return traces.events(run, { runId, after: -1, first })
+      },
+      async stop() {
+        closings = closings.filter((each) => each !== close)
+        await close()
+      },
+    }
+  }
+
+  it('a run is listed by another server with the name of its own, and its events are read from there', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    one.run('run-1', 'hello')
+    await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
+    const [seen] = await other.runs()
+    expect(seen).to.deep.equal(await one.traces.query('run', 'run-1'))
+    expect(seen).to.include({ server: 'web-1', input: 'hello', status: 'completed', events: 4 })
+    const own = await one.read('run-1')
+    expect(own.events).to.have.length(4)
+    expect(await other.read('run-1')).to.deep.equal({ ...own, isElsewhere: false, elsewhere: null })
+    expect(await other.read('run-1', 3)).to.deep.include({ events: own.events.slice(0, 3), hasMore: true })
+  })
+
+  it('whoever watches hears of the runs of others, and a filter finds them', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    const heard: string[] = []
+    const stop = other.traces.watch((runs) => heard.push(...runs.map(({ run_id, server }) => `${server} ${run_id}`)))
+    one.run('run-1', 'hello')
+    await eventually(() => expect(heard).to.deep.equal(['web-1 run-1']), 5000)
+    stop()
+    other.run('run-2', 'hello')
+    const { runs } = await other.traces.query('runs', { ...ALL, filter: { server: 'web-2', text: 'hello' } })
+    expect(runs.map(({ run_id }) => run_id)).to.deep.equal(['run-2'])
+  })
+
+  it('a run that goes on is listed, and is interrupted when its server is gone', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    one.record(echoRun('run-1', 'hello').slice(0, 2))
+    const statuses = async () => (await other.runs()).map(({ status }) => status)
+    await eventually(async () => expect(await statuses()).to.deep.equal(['running']), 5000)
+    await one.stop()
+    await eventually(async () => expect(await statuses()).to.deep.equal(['interrupted']), 5000)
+    const { events, elsewhere } = await other.read('run-1')
+    expect([events, elsewhere]).to.deep.equal([[], `Server 'web-1' has ended. The events are in its folder ./debug.`])
+  })
+
+  it('says so when a server has the events of a run no longer', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    one.run('run-1', 'hello')
+    await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
+    await one.traces.query('clear', 'echo')
+    expect((await other.read('run-1')).elsewhere).to.equal(`Server 'web-1' has the events of this run no longer.`)
+  })
+
+  it('processes that share a folder tell of each run once, with its events', async () => {
+    const [one, other] = [await openServer('web-1', 'debug'), await openServer('web-2', 'debug')]
+    one.run('run-1', 'hello')
+    const third = await openServer('web-3')
+    await eventually(async () => expect(await third.runs()).to.have.length(1), 5000)
+    expect(await other.runs()).to.have.length(1)
+    expect((await other.read('run-1')).events).to.have.length(4)
+  })
+
+  it('the last runs of a server are known after it has ended, and for a week', async () => {
+    const one = await openServer('web-1')
+    one.run('run-1', 'hello')
+    await one.stop()
+    const store = await openRecords()
+    closings.push(() => store.close())
+    const read = async () => {
+      const found: string[] = []
+      const put = (records: readonly { summary: { run_id: string } }[]) =>
+        found.push(...records.map(({ summary }) => summary.run_id))
+      await new RunFeed(store).readOn({ put, interrupt() {} })
+      return found
+    }
+    await forgetOldServers(store, Date.now() + WEEK_MS - 60_000)
+    expect(await read()).to.deep.equal(['run-1'])
+    await forgetOldServers(store, Date.now() + WEEK_MS + 60_000)
+    expect(await read()).to.deep.equal([])
+    expect(await store.list({ prefix: '', limit: 10 })).to.deep.equal([])
+  })
+})
