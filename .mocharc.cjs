@@ -1,11 +1,22 @@
 // `npm test` runs every test; `npm test -- test/store/sqlite-store.test.ts` runs the named files alone; with OBSERVED=1
 // every run of an agent has a listener.
+const { readdirSync } = require('node:fs')
+const { join } = require('node:path')
+
 const named = process.argv.slice(2).filter((argument) => argument.endsWith('.test.ts'))
+
+/** Suites of the page take longest: where they begin first, no process is left alone with them at the end. */
+const isSlow = (file) => file.includes(join('server', 'ui'))
+const all = () =>
+  readdirSync('test', { recursive: true })
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => join('test', file))
+    .sort((one, other) => isSlow(other) - isSlow(one) || (one < other ? -1 : 1))
 
 module.exports = {
   'node-option': ['import=tsx', 'conditions=agent-host-source', 'no-experimental-require-module'],
   require: ['./test/support/temp-project.ts', ...(process.env.OBSERVED ? ['./test/support/observe-all.ts'] : [])],
-  spec: named.length > 0 ? named : ['test/**/*.test.ts'],
+  spec: named.length > 0 ? named : all(),
   timeout: 20000,
   // Machines that are shared stall now and then; a test that fails three times in a row is broken.
   retries: process.env.CI ? 2 : 0,

@@ -1,6 +1,7 @@
-// Takes pictures of every screen of the debug UI, with the agents of scripts/showcase and some forty runs: light and dark, wide
-// and narrow. `node scripts/take-screenshots.js <folder>`; `--docs` takes the one of docs/images alone. After `npm run build`.
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+// Takes pictures of the debug UI, with the agents of scripts/showcase and some forty runs. After `npm run build`; needs Chromium.
+// `node scripts/take-screenshots.js` writes those of docs/images; `node scripts/take-screenshots.js <folder> [screen ...]` every
+// screen, or the named ones: light and dark, wide and narrow.
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,8 +9,7 @@ import { chromium } from 'playwright-core'
 import { buildServer } from '../dist/index.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const [target = '--docs'] = process.argv.slice(2)
-const isForDocs = target === '--docs'
+const [folder, ...wanted] = process.argv.slice(2)
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 390, height: 844 } }
 const QUESTIONS = {
   support: ['What is order A1 doing?', 'Is the rain jacket in stock?', 'Where is my parcel?', 'May I send it back?'],
@@ -42,18 +42,19 @@ const browser = await chromium.launch({
 })
 try {
   const runs = await fill()
-  if (isForDocs) await takeForDocs()
-  else await takeAll(runs, target)
+  if (folder === undefined) await takeForDocs(runs)
+  else await takeAll(runs)
 } finally {
   await browser.close()
   await server.close()
   rmSync(project, { recursive: true, force: true })
 }
 
-/** Asks every agent, and leaves a call to approve, a run under way and a broken file. */
+/** Asks every agent, and leaves two versions of one, a call to approve and a broken file. */
 async function fill() {
   const runs = {}
   for (let round = 0; round < ROUNDS; round++) {
+    if (round > 0) await edit('support', 'Use the tools to', 'Always use the tools to')
     for (const [model, questions] of Object.entries(QUESTIONS)) {
       for (const input of questions) runs[model] = await ask(model, input)
     }
@@ -62,7 +63,14 @@ async function fill() {
   await ask('careful-shop', 'Pay Ann once more')
   cpSync(join(project, 'broken.yml'), join(project, 'agents/planner.yml'))
   await server.agents.scan()
+  runs.failed = await failedRun()
   return runs
+}
+
+async function edit(agent, before, after) {
+  const path = join(project, `agents/${agent}.yml`)
+  writeFileSync(path, readFileSync(path, 'utf8').replace(before, after))
+  await server.agents.scan()
 }
 
 /** @returns the id of the run */
@@ -76,66 +84,104 @@ async function ask(model, input) {
   return id.replace('resp_', '')
 }
 
-async function takeAll(runs, folder) {
-  const screens = {
-    agents: '#/',
-    agent: '#/agents/support',
-    module: '#/agents/support?module=shop',
-    memory: '#/agents/librarian?module=memory',
-    conversation: '#/agents/librarian?module=history',
-    wiring: '#/agents/report',
-    definition: '#/agents/support?view=definition',
-    history: '#/agents/support?view=history',
-    'play-first': '#/play/support',
-    'play-eye': '#/play/eye',
-    runs: '#/runs',
-    'runs-filtered': '#/runs?agent=support&status=completed&range=24h',
-    'runs-none': '#/runs?agent=support&status=interrupted',
-    run: `#/runs/${runs.support}`,
-    'run-failed': `#/runs/${await failedRun()}`,
-    'run-waiting': `#/runs/${runs.waiting}`,
-    'run-long': `#/runs/${runs.crawler}`,
-    'run-sequence': `#/runs/${runs.support}?view=sequence`,
-    'run-conversation': `#/runs/${runs.support}?view=conversation`,
-    'run-events': `#/runs/${runs.support}?view=events`,
-    approvals: '#/approvals',
-    metrics: '#/metrics',
-    'metrics-days': '#/metrics?range=7d',
-    'not-found': '#/nowhere',
+/** Address of each screen, and what is done there before its picture is taken. */
+function screensOf(runs) {
+  const press =
+    (...keys) =>
+    async (page) => {
+      await page.locator('h1').first().click()
+      for (const key of keys) await page.keyboard.press(key)
+    }
+  const click = (role, name) => (page) => page.getByRole(role, { name }).first().click()
+  return {
+    agents: ['#/'],
+    menu: ['#/', press('Control+k')],
+    keys: ['#/', press('?')],
+    agent: ['#/agents/support'],
+    module: ['#/agents/support?module=shop'],
+    tool: ['#/agents/support?module=shop', (page) => page.getByText('find_order').first().click()],
+    tools: ['#/agents/support?view=tools'],
+    memory: ['#/agents/librarian?view=memory'],
+    wiring: ['#/agents/report'],
+    definition: ['#/agents/support?view=definition'],
+    history: ['#/agents/support?view=history'],
+    'play-first': ['#/play/support'],
+    play: ['#/play/support', converse],
+    'play-upload': ['#/play/eye', attach],
+    'play-compare': ['#/play/support?beside=support-small', converse],
+    'play-approval': ['#/play/careful-shop', converse],
+    runs: ['#/runs'],
+    'runs-filtered': ['#/runs?agent=support&status=completed&range=24h'],
+    'runs-none': ['#/runs?agent=support&status=interrupted'],
+    run: [`#/runs/${runs.support}`],
+    'run-model': [
+      `#/runs/${runs.support}`,
+      (page) =>
+        page
+          .getByRole('treeitem', { name: /gpt-4.1/ })
+          .first()
+          .click(),
+    ],
+    'run-tool': [
+      `#/runs/${runs.support}`,
+      (page) =>
+        page
+          .getByRole('treeitem', { name: /find_order/ })
+          .first()
+          .click(),
+    ],
+    'run-failed': [`#/runs/${runs.failed}`],
+    'run-waiting': [`#/runs/${runs.waiting}`],
+    'run-long': [`#/runs/${runs.crawler}`],
+    'run-sequence': [`#/runs/${runs.support}?view=sequence`],
+    'run-conversation': [`#/runs/${runs.support}?view=conversation`],
+    'run-events': [`#/runs/${runs.support}?view=events`],
+    approvals: ['#/approvals'],
+    'approvals-edit': ['#/approvals', click('button', /^Edit/)],
+    metrics: ['#/metrics'],
+    'metrics-days': ['#/metrics?range=7d'],
+    'not-found': ['#/nowhere'],
+    'server-gone': ['#/runs', (page) => page.context().setOffline(true)],
   }
+}
+
+async function takeAll(runs) {
+  const screens = Object.entries(screensOf(runs)).filter(([name]) => wanted.length === 0 || wanted.includes(name))
   mkdirSync(folder, { recursive: true })
   for (const [size, viewport] of Object.entries(SIZES)) {
-    for (const colorScheme of ['light', 'dark']) {
-      const page = await openPage(viewport, colorScheme)
-      const take = (name) => page.screenshot({ path: join(folder, `${name}-${size}-${colorScheme}.png`) })
-      for (const [name, hash] of Object.entries(screens)) {
-        await visit(page, hash)
-        await take(name)
-      }
-      await visit(page, `#/runs/${runs.support}`)
-      await page.getByRole('treeitem').filter({ hasText: 'gpt-4.1' }).first().click()
-      await settle(page)
-      await take('run-model')
-      await converse(page, '#/play/support')
-      await take('play')
-      await converse(page, '#/play/support?beside=support-small')
-      await take('play-compare')
-      await converse(page, '#/play/careful-shop')
-      await take('play-approval')
-      await page.keyboard.press('Escape')
-      await page.locator('h1').first().click()
-      await page.keyboard.press('Control+k')
-      await settle(page)
-      await take('menu')
-      await page.context().close()
+    for (const theme of ['light', 'dark']) {
+      for (const [name, screen] of screens)
+        await take(join(folder, `${name}-${size}-${theme}.png`), viewport, theme, screen)
     }
   }
 }
 
-async function takeForDocs() {
-  const page = await openPage(SIZES.wide, 'light')
-  await converse(page, '#/play/support?beside=support-small')
-  await page.screenshot({ path: join(root, 'docs/images/debug-ui-compare.png') })
+async function takeForDocs(runs) {
+  const { agent, approvals, 'play-compare': compare } = screensOf(runs)
+  const size = { width: 1280, height: 720 }
+  const images = join(root, 'docs/images')
+  for (const theme of ['light', 'dark']) {
+    await take(join(images, `run-${theme}.png`), size, theme, [`#/runs/${runs.support}?view=sequence`])
+    await take(join(images, `agent-${theme}.png`), size, theme, agent)
+    await take(join(images, `approvals-${theme}.png`), size, theme, approvals)
+  }
+  await take(join(images, 'debug-ui-compare.png'), SIZES.wide, 'light', compare)
+}
+
+async function take(path, viewport, theme, [hash, act]) {
+  const page = await openPage(viewport, theme)
+  try {
+    await page.goto(`${url}/${hash}`)
+    await page.locator('main h1, main h2').first().waitFor()
+    await settle(page)
+    await act?.(page)
+    if (act) await settle(page)
+    await page.screenshot({ path })
+  } catch (error) {
+    console.log(`${path}: ${error.message}`)
+  } finally {
+    await page.context().close()
+  }
 }
 
 async function openPage(viewport, colorScheme) {
@@ -143,18 +189,10 @@ async function openPage(viewport, colorScheme) {
   const page = await context.newPage()
   page.on('console', (message) => message.type() === 'error' && console.log(message.text()))
   page.on('pageerror', (error) => console.log(error))
-  await page.goto(url)
   return page
 }
 
-async function visit(page, hash) {
-  await page.goto(`${url}/${hash}`)
-  await page.locator('main h1').first().waitFor()
-  await settle(page)
-}
-
-async function converse(page, hash) {
-  await visit(page, hash)
+async function converse(page) {
   await page.getByRole('textbox', { name: /^Message to/ }).fill('What is order A1 doing?')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByRole('link', { name: 'See the run' }).first().waitFor()
@@ -162,7 +200,13 @@ async function converse(page, hash) {
   await page.waitForTimeout(1200)
 }
 
-/** Waits until nothing is asked for any more, but for the live events. */
+async function attach(page) {
+  const files = [{ name: 'invoice.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') }]
+  await page.getByLabel('Files to attach').setInputFiles(files)
+  await converse(page)
+}
+
+/** Gives a screen the time to draw itself. */
 async function settle(page) {
   await page.waitForTimeout(350)
 }

@@ -29,6 +29,8 @@ export interface AgentEvent {
   readonly run_id: string | null
   readonly parent_call_id: string | null
   readonly entry_point: string | null
+  /** Version of the agent, see `AgentInfo`; null for what happens outside of any run. */
+  readonly agent_version: string | null
   /** Of a closing event. */
   readonly duration_ms: number | null
 }

@@ -199,6 +199,7 @@ class ObservedCall {
       run_id: this.run?.id ?? null,
       parent_call_id: this.#parentCallId,
       entry_point: this.run?.entryPoint ?? null,
+      agent_version: this.run?.state.agentVersion ?? null,
       duration_ms: null,
       ...outcome,
     })

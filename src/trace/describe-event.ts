@@ -66,6 +66,20 @@ export function usageOf(result: unknown): ModelUsage | null {
   }
 }
 
+/** Adds the tokens of a model to those of all. */
+export function addUsage(all: readonly ModelUsage[], added: ModelUsage): ModelUsage[] {
+  const before = all.find(({ model }) => model === added.model)
+  if (!before) return [...all, added]
+  const sum: ModelUsage = {
+    model: added.model,
+    input_tokens: before.input_tokens + added.input_tokens,
+    output_tokens: before.output_tokens + added.output_tokens,
+    cached_input_tokens: before.cached_input_tokens + added.cached_input_tokens,
+    reasoning_tokens: before.reasoning_tokens + added.reasoning_tokens,
+  }
+  return all.map((each) => (each === before ? sum : each))
+}
+
 function listValues(value: unknown): string {
   if (typeof value !== 'object' || value === null) return value === undefined ? '' : String(value)
   return Object.values(value)

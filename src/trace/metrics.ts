@@ -1,9 +1,10 @@
-import type { ModelUsage } from './describe-event.ts'
+import { addUsage, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
-import { addUsage, type ModuleStats } from './run-summary.ts'
+import type { ModuleStats } from './run-summary.ts'
+import type { ToolStats, ToolStatsByName } from './tool-tally.ts'
 import type { MetricsQuery } from './trace-query.ts'
 
-/** Numbers of a set of runs, or of the calls of one module. Fields are named as GraphQL names them. */
+/** Numbers of a set of runs, or of the calls of one module or tool. Fields are named as GraphQL names them. */
 export interface MetricsRow {
   readonly count: number
   readonly errors: number
@@ -29,11 +30,20 @@ export interface MetricsView {
     readonly last_at: number
     readonly counts: readonly number[]
   })[]
+  /** Versions of each agent, by the time of their first run. */
+  readonly versions: readonly (MetricsRow & {
+    readonly agent_id: string
+    readonly agent_version: string
+    readonly first_at: number
+    readonly last_at: number
+  })[]
   readonly modules: readonly (MetricsRow & { readonly agent_id: string; readonly module_id: string })[]
+  readonly tools: readonly (MetricsRow & { readonly agent_id: string; readonly tool_name: string })[]
 }
 
 interface RunRow {
   readonly agent_id: string
+  readonly agent_version: string | null
   readonly status: string
   readonly started_at: number
   readonly duration_ms: number | null
@@ -44,6 +54,8 @@ interface RunRow {
   readonly models: string
   /** JSON of {@link ModuleStats} by module id. */
   readonly stats: string
+  /** JSON of {@link ToolStatsByName}. */
+  readonly tools: string
 }
 
 class Tally {
@@ -51,6 +63,7 @@ class Tally {
   errors = 0
   inputTokens = 0
   outputTokens = 0
+  firstAt = Number.POSITIVE_INFINITY
   lastAt = 0
   models: ModelUsage[] = []
   readonly durations = new Histogram()
@@ -64,6 +77,7 @@ class Tally {
     if (run.first_text_ms !== null) this.firstTexts.add(run.first_text_ms)
     this.inputTokens += run.input_tokens
     this.outputTokens += run.output_tokens
+    this.firstAt = Math.min(this.firstAt, run.started_at)
     this.lastAt = Math.max(this.lastAt, run.started_at)
   }
 
@@ -73,6 +87,17 @@ class Tally {
     this.durations.addAll(stats.durations)
     this.inputTokens += stats.input_tokens
     this.outputTokens += stats.output_tokens
+  }
+
+  addTool({ calls, errors, durations, models }: ToolStats): void {
+    this.count += calls
+    this.errors += errors
+    this.durations.addAll(durations)
+    for (const usage of models) {
+      this.models = addUsage(this.models, usage)
+      this.inputTokens += usage.input_tokens
+      this.outputTokens += usage.output_tokens
+    }
   }
 
   row(): MetricsRow {
@@ -89,13 +114,15 @@ class Tally {
   }
 }
 
-/** Adds up runs: as a whole, over time, by agent and by module. */
+/** Adds up runs: as a whole, over time, by agent, version, module and tool. */
 export class MetricsTally {
   readonly #query: MetricsQuery
   readonly #total = new Tally()
   readonly #points = new Map<number, Tally>()
   readonly #agents = new Map<string, { tally: Tally; counts: Map<number, number> }>()
-  readonly #modules = new Map<string, { agentId: string; moduleId: string; tally: Tally }>()
+  readonly #versions = new TallyByName()
+  readonly #modules = new TallyByName()
+  readonly #tools = new TallyByName()
 
   constructor(query: MetricsQuery) {
     this.#query = query
@@ -107,7 +134,10 @@ export class MetricsTally {
     const modules = JSON.parse(run.stats) as Readonly<Record<string, ModuleStats>>
     const stats = moduleId === undefined ? undefined : modules[moduleId]
     this.#addToAgent(run, models)
-    for (const [id, each] of Object.entries(modules)) this.#moduleOf(run.agent_id, id).addModule(each)
+    this.#versions.of(run.agent_id, run.agent_version ?? '').addRun(run, models)
+    for (const [id, each] of Object.entries(modules)) this.#modules.of(run.agent_id, id).addModule(each)
+    const tools = JSON.parse(run.tools) as ToolStatsByName
+    for (const [name, each] of Object.entries(tools)) this.#tools.of(run.agent_id, name).addTool(each)
     if (moduleId !== undefined && !stats) return
     for (const tally of [this.#total, at(this.#points, this.#bucketOf(run.started_at), () => new Tally())]) {
       if (stats) tally.addModule(stats)
@@ -132,11 +162,15 @@ export class MetricsTally {
         counts: times.map((time) => counts.get(time) ?? 0),
         ...tally.row(),
       })),
-      modules: [...this.#modules.values()].map(({ agentId, moduleId, tally }) => ({
-        agent_id: agentId,
-        module_id: moduleId,
+      versions: this.#versions.map((agent_id, agent_version, tally) => ({
+        agent_id,
+        agent_version,
+        first_at: tally.firstAt,
+        last_at: tally.lastAt,
         ...tally.row(),
       })),
+      modules: this.#modules.map((agent_id, module_id, tally) => ({ agent_id, module_id, ...tally.row() })),
+      tools: this.#tools.map((agent_id, tool_name, tally) => ({ agent_id, tool_name, ...tally.row() })),
     }
   }
 
@@ -151,9 +185,21 @@ export class MetricsTally {
     const { bucketSeconds, utcOffset = 0 } = this.#query
     return Math.floor((time + utcOffset) / bucketSeconds) * bucketSeconds - utcOffset
   }
+}
 
-  #moduleOf(agentId: string, moduleId: string): Tally {
-    return at(this.#modules, `${agentId} ${moduleId}`, () => ({ agentId, moduleId, tally: new Tally() })).tally
+/** Tallies of what agents consist of, by agent and name. */
+class TallyByName {
+  readonly #agents = new Map<string, Map<string, Tally>>()
+
+  of(agentId: string, name: string): Tally {
+    const named = at(this.#agents, agentId, () => new Map<string, Tally>())
+    return at(named, name, () => new Tally())
+  }
+
+  map<T>(view: (agentId: string, name: string, tally: Tally) => T): T[] {
+    return [...this.#agents].flatMap(([agentId, named]) => {
+      return [...named].map(([name, tally]) => view(agentId, name, tally))
+    })
   }
 }
 

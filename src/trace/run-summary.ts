@@ -1,7 +1,8 @@
 import type { AgentEvent } from '../run/call-event.ts'
-import { isAborted, isWaiting, type ModelUsage, usageOf } from './describe-event.ts'
+import { addUsage, isAborted, isWaiting, type ModelUsage, usageOf } from './describe-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
+import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
 
 export const RUN_STATUSES = ['running', 'completed', 'waiting', 'failed', 'cancelled', 'interrupted'] as const
 /** `interrupted`: the process went away before the run had ended. */
@@ -14,6 +15,8 @@ export interface RunSummary {
   entry_point: string
   /** Name of the server that ran it; empty in traces that name none. */
   server: string
+  /** Version of the agent's definition; null in traces that do not say. */
+  agent_version: string | null
   status: RunStatus
   /** Unix time in seconds, with fractions. */
   started_at: number
@@ -64,6 +67,7 @@ export interface RunRecord {
   readonly summary: RunSummary
   /** By module id. */
   readonly modules: Readonly<Record<string, ModuleStats>>
+  readonly tools: ToolStatsByName
   /** Every `<module id>.<method>` that was called. */
   readonly steps: readonly string[]
   /** Locations of its events: see {@link EventLocations}. */
@@ -77,25 +81,28 @@ export class RunBuilder {
   readonly summary: RunSummary
   readonly places: EventLocations
   readonly #modules = new Map<string, { stats: ModuleStats; durations: Histogram }>()
+  readonly #tools: ToolTally
   readonly #steps: Set<string>
   /** Calls within which a model was counted: what passes on its answer counts it no second time. */
   readonly #counted = new Set<string>()
 
-  private constructor(summary: RunSummary, { modules, steps, places }: Omit<RunRecord, 'summary'>) {
+  private constructor(summary: RunSummary, { modules, tools, steps, places }: Omit<RunRecord, 'summary'>) {
     this.summary = summary
     this.places = new EventLocations(places)
+    this.#tools = new ToolTally(tools)
     this.#steps = new Set(steps)
     for (const [id, stats] of Object.entries(modules)) {
       this.#modules.set(id, { stats, durations: new Histogram(stats.durations) })
     }
   }
 
-  static begin(runId: string, { agent_id, entry_point, server = '', time }: TracedEvent): RunBuilder {
+  static begin(runId: string, { agent_id, entry_point, server = '', agent_version, time }: TracedEvent): RunBuilder {
     const summary: RunSummary = {
       run_id: runId,
       agent_id,
       entry_point: entry_point ?? '',
       server,
+      agent_version: agent_version ?? null,
       status: 'running',
       started_at: time,
       duration_ms: null,
@@ -110,7 +117,7 @@ export class RunBuilder {
       output_tokens: 0,
       models: [],
     }
-    return new RunBuilder(summary, { modules: {}, steps: [], places: '' })
+    return new RunBuilder(summary, { modules: {}, tools: {}, steps: [], places: '' })
   }
 
   static resume({ summary, ...rest }: RunRecord): RunBuilder {
@@ -147,6 +154,7 @@ export class RunBuilder {
     return {
       summary: this.summary,
       modules: Object.fromEntries(modules) as RunRecord['modules'],
+      tools: this.#tools.toJSON(),
       steps: [...this.#steps],
       places: this.places.toString(),
     }
@@ -159,6 +167,7 @@ export class RunBuilder {
       summary.calls++
       this.#module(event.module_id).stats.calls++
     }
+    this.#tools.begin(event)
     this.#steps.add(`${event.module_id}.${event.method_name}`)
     const [first] = event.arguments?.args ?? []
     if (isEntry(event)) {
@@ -177,7 +186,7 @@ export class RunBuilder {
   #finish(event: AgentEvent): void {
     if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
     if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
-    this.#count(event)
+    this.#tools.finish(event, this.#count(event))
     if (!isEntry(event) || this.summary.duration_ms !== null) return
     this.summary.duration_ms = event.duration_ms
     this.summary.status = statusOf(event)
@@ -189,19 +198,20 @@ export class RunBuilder {
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
   }
 
-  /** Tokens, as the parts of a model's answer tell them. */
-  #count({ call_id, parent_call_id, module_id, result }: AgentEvent): void {
+  /** Counts tokens, as the parts of a model's answer tell them. @returns those that were not counted before */
+  #count({ call_id, parent_call_id, module_id, result }: AgentEvent): ModelUsage | undefined {
     const usage = usageOf(result)
-    if (!usage) return
+    if (!usage) return undefined
     const isCounted = this.#counted.delete(call_id)
     if (parent_call_id !== null) this.#counted.add(parent_call_id)
     const { stats } = this.#module(module_id)
     stats.input_tokens += usage.input_tokens
     stats.output_tokens += usage.output_tokens
-    if (isCounted) return
+    if (isCounted) return undefined
     this.summary.input_tokens += usage.input_tokens
     this.summary.output_tokens += usage.output_tokens
     this.summary.models = addUsage(this.summary.models, usage)
+    return usage
   }
 
   #module(id: string) {
@@ -228,20 +238,6 @@ function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
 /** Tells a call to what the run itself provides: its answer, and its conversation. */
 function isOfRun({ module_id }: AgentEvent): boolean {
   return module_id.startsWith('__')
-}
-
-/** Adds the tokens of a model to those of all. */
-export function addUsage(all: readonly ModelUsage[], added: ModelUsage): ModelUsage[] {
-  const before = all.find(({ model }) => model === added.model)
-  if (!before) return [...all, added]
-  const sum: ModelUsage = {
-    model: added.model,
-    input_tokens: before.input_tokens + added.input_tokens,
-    output_tokens: before.output_tokens + added.output_tokens,
-    cached_input_tokens: before.cached_input_tokens + added.cached_input_tokens,
-    reasoning_tokens: before.reasoning_tokens + added.reasoning_tokens,
-  }
-  return all.map((each) => (each === before ? sum : each))
 }
 
 /** Without a word from the host: an agent that was aborted says so in what it throws. */

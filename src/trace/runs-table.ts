@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, entry_point, server, status, started_at, duration_ms, first_text_ms, calls, errors, events,
+const SUMMARY = `run_id, agent_id, entry_point, server, agent_version, status, started_at, duration_ms, first_text_ms, calls, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -32,9 +32,9 @@ export class RunsTable {
 
   constructor(db: Database.Database) {
     this.#db = db
-    this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, places)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`)
-    this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, steps, places FROM runs WHERE run_id = ?`)
+    this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
+      VALUES (${Array.from({ length: 23 }, () => '?').join(', ')})`)
+    this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
   put(record: RunRecord): void {
@@ -44,13 +44,14 @@ export class RunsTable {
   /** Everything about a run, to go on with it. */
   find(runId: string): RunRecord | undefined {
     const row = this.#whole.all([runId])[0] as
-      | (SummaryRow & { stats: string; steps: string; places: string })
+      | (SummaryRow & { stats: string; tools: string; steps: string; places: string })
       | undefined
     if (!row) return undefined
-    const { stats, steps, places, ...summary } = row
+    const { stats, tools, steps, places, ...summary } = row
     return {
       summary: readSummary(summary),
       modules: JSON.parse(stats) as RunRecord['modules'],
+      tools: JSON.parse(tools) as RunRecord['tools'],
       steps: steps.split(' ').filter((step) => step !== ''),
       places,
     }
@@ -95,8 +96,8 @@ export class RunsTable {
     const column = SORT_COLUMNS[sort]
     const [beyond, direction] = isAscending ? ['>', 'ASC'] : ['<', 'DESC']
     if (after) {
-      where.push(`(${column} ${beyond} ? OR (${column} = ? AND run_id ${beyond} ?))`)
-      values.push(after.value, after.value, after.runId)
+      where.push(`(${column}, run_id) ${beyond} (?, ?)`)
+      values.push(after.value, after.runId)
     }
     const condition = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
     const order = `ORDER BY ${column} ${direction}, run_id ${direction}`
@@ -150,9 +151,9 @@ export class RunsTable {
     return this.#all<{ places: string }>('SELECT places FROM runs WHERE run_id = ?', [runId])[0]?.places ?? ''
   }
 
-  /** Returns the runs changed after that change, oldest first. Every change writes a row anew, at the end. */
+  /** Returns the runs changed after that change, oldest first. Every change writes a row anew, with a number that none had before. */
   changes(after: number, limit: number): ChangedRun[] {
-    const sql = `SELECT ${SUMMARY}, rowid AS change FROM runs WHERE rowid > ? ORDER BY rowid LIMIT ?`
+    const sql = `SELECT ${SUMMARY}, change FROM runs WHERE change > ? ORDER BY change LIMIT ?`
     return this.#all<SummaryRow & { change: number }>(sql, [after, limit]).map((row) => ({
       ...row,
       models: readModels(row.models),
@@ -160,14 +161,14 @@ export class RunsTable {
   }
 
   lastChange(): number {
-    return this.#all<{ last: number }>('SELECT coalesce(max(rowid), 0) AS last FROM runs', [])[0]?.last ?? 0
+    return this.#all<{ last: number }>('SELECT coalesce(max(change), 0) AS last FROM runs', [])[0]?.last ?? 0
   }
 
   metrics(query: MetricsQuery): MetricsView {
     const tally = new MetricsTally(query)
     const { where, values } = conditionsOf({ agentId: query.agentId, since: query.since, until: query.until })
-    const sql = `SELECT agent_id, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens, models, stats
-      FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
+    const sql = `SELECT agent_id, agent_version, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens,
+      models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
     return tally.view()
   }
@@ -210,6 +211,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.agent_id,
     summary.entry_point,
     summary.server,
+    summary.agent_version,
     summary.status,
     summary.started_at,
     summary.duration_ms,
@@ -227,8 +229,8 @@ function valuesOf({ summary }: RunRecord): Value[] {
   return values.map(bindable)
 }
 
-function textsOf({ steps, modules, places }: RunRecord): Value[] {
-  return [bindable(` ${steps.join(' ')} `), bindable(JSON.stringify(modules)), places]
+function textsOf({ steps, modules, tools, places }: RunRecord): Value[] {
+  return [bindable(` ${steps.join(' ')} `), bindable(JSON.stringify(modules)), bindable(JSON.stringify(tools)), places]
 }
 
 /** Text ends at NUL where libsql binds it. */
@@ -260,6 +262,8 @@ function conditionsOf(filter: RunFilter): { where: string[]; values: (string | n
   if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
   if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)
   if (filter.methodName !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `%.${literal(filter.methodName)} %`)
+  if (filter.agentVersion !== undefined) add('agent_version = ?', filter.agentVersion)
+  if (filter.toolName !== undefined) add(`tools LIKE ? ESCAPE '\\'`, `%${literal(JSON.stringify(filter.toolName))}:{%`)
   if (filter.text !== undefined) {
     const pattern = `%${literal(filter.text)}%`
     const columns = ['input', 'output', 'error', 'run_id', 'agent_id']

@@ -35,8 +35,8 @@ export class TraceLineWriter {
     const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
-    const server = isBeginning(event) ? this.#server : ''
-    return this.#redact(`${this.#beginningOf(event)}${server}${facts},${within},${said}`)
+    const origin = isBeginning(event) ? `${this.#server}${writeVersion(event)}` : ''
+    return this.#redact(`${this.#beginningOf(event)}${origin}${facts},${within},${said}`)
   }
 
   #beginningOf({
@@ -73,6 +73,10 @@ export class TraceLineWriter {
   #payload(value: unknown): string {
     return value === null ? 'null' : writePayload(value, this.#redact)
   }
+}
+
+function writeVersion({ agent_version: version }: AgentEvent): string {
+  return version ? `"agent_version":${quote(version)},` : ''
 }
 
 const UNSAFE = /["\\\p{Cc}\p{Cs}]/u

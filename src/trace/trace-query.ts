@@ -9,6 +9,7 @@ export interface RunFilter {
   readonly entryPoint?: string | undefined
   /** Name of the server that ran it. */
   readonly server?: string | undefined
+  readonly agentVersion?: string | undefined
   readonly status?: RunStatus | undefined
   /** Unix seconds, inclusive. */
   readonly since?: number | undefined
@@ -22,6 +23,7 @@ export interface RunFilter {
   readonly hasErrors?: boolean | undefined
   readonly moduleId?: string | undefined
   readonly methodName?: string | undefined
+  readonly toolName?: string | undefined
   /** `<module id>.<method>` */
   readonly step?: string | undefined
   /** In what was asked or answered (the beginning), the error, or an id. */

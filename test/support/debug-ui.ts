@@ -1,13 +1,15 @@
+import { readdir, rm } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { chromiumPath, launchBrowser, NO_BROWSER, openPage, type WatchedPage } from './browser.ts'
+import { ask } from './graphql.ts'
 import { chat } from './server.ts'
-import { makeProject, type TempProject } from './temp-project.ts'
+import { makeSharedProject, type TempProject } from './temp-project.ts'
 
 export const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script> [link](javascript:alert(3)) "><b>bold</b>'
 
-const PROJECT = {
+const PROJECT: Readonly<Record<string, string>> = {
   'agents/echo.yml': 'id: echo\ndescription: Says it again\nmodules: [{ id: main, module: echo }]',
   'agents/desk.yml': `id: desk
 title: The desk
@@ -53,7 +55,7 @@ export default defineModule({ name: 'Planner', provides: [TextMessageHandler], u
 /** Browser of all suites of this process, which ends it. */
 let launched: Promise<Browser> | undefined
 
-/** A server in debug mode for each test, and a browser. */
+/** A server in debug mode and a browser for the tests of a file. What a test leaves behind is gone before the next one. */
 export class DebugUi {
   project!: TempProject
   server!: BuiltServer
@@ -63,6 +65,7 @@ export class DebugUi {
   readonly expected: RegExp[] = []
   #browser: Browser | undefined
   #pages: WatchedPage[] = []
+  #address = ''
 
   /** Registers the hooks. Where there is no browser the suite is skipped, and says so. */
   static forSuite(): DebugUi {
@@ -74,18 +77,20 @@ export class DebugUi {
       }
       launched ??= launchBrowser()
       ui.#browser = await launched
-    })
-    beforeEach(async () => {
-      ui.project = await makeProject(PROJECT)
+      ui.project = await makeSharedProject(PROJECT)
       await ui.serve(0)
     })
     afterEach(async function () {
       const complaints = ui.#pages.splice(0).flatMap((watched) => watched.complaints)
       for (const context of ui.#browser?.contexts() ?? []) await context.close()
-      await ui.server?.close()
+      if (ui.server) await ui.#reset()
       const expected = ui.expected.splice(0)
       const others = complaints.filter((complaint) => !expected.some((pattern) => pattern.test(complaint)))
       if (this.currentTest?.state !== 'failed') expect(others).deep.equal([])
+    })
+    after(async () => {
+      await ui.server?.close()
+      if (ui.project) await rm(ui.project.dir, { recursive: true, force: true })
     })
     return ui
   }
@@ -94,7 +99,8 @@ export class DebugUi {
     const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter']
     const options = { adapters, debug: true, development: true, port, logLevel: 'silent', drainTimeout: 0 } as const
     this.server = await buildServer({ projectDir: this.project.dir, ...options })
-    this.url = await this.server.listen()
+    this.#address = await this.server.listen()
+    this.url = this.#address
   }
 
   /** @param hash the address within the page */
@@ -108,6 +114,40 @@ export class DebugUi {
   /** What the pages have complained of so far was to be expected. */
   forgive(): void {
     for (const { complaints } of this.#pages) complaints.length = 0
+  }
+
+  /** Removes the runs, decisions and files of a test. */
+  async #reset(): Promise<void> {
+    this.url = this.#address
+    for (const response of await this.#waiting()) {
+      await this.server.app.inject({ method: 'DELETE', url: `/compat/responses/${response}` })
+    }
+    const { list_agents: agents } = await ask<{ list_agents: { id: string }[] }>(this.server, '{ list_agents { id } }')
+    const fields = agents.map(({ id }, index) => `a${index}: clear_log(agent_id: ${JSON.stringify(id)})`)
+    await ask(this.server, `mutation { ${fields.join(' ')} }`, {}, { 'sec-fetch-site': 'same-origin' })
+    await this.#restoreFiles()
+  }
+
+  /** Ids of the responses that wait for a decision. */
+  async #waiting(): Promise<string[]> {
+    const { body } = await this.server.app.inject({ url: '/compat/approvals' })
+    const { data } = JSON.parse(body) as { data: { response_id: string }[] }
+    return [...new Set(data.map(({ response_id }) => response_id))]
+  }
+
+  async #restoreFiles(): Promise<void> {
+    const { project, server } = this
+    const listed = await Promise.all(
+      ['agents', 'modules'].map(async (folder) => {
+        return (await readdir(project.path(folder))).map((name) => `${folder}/${name}`)
+      }),
+    )
+    const added = listed.flat().filter((file) => !Object.hasOwn(PROJECT, file))
+    for (const file of added) await project.remove(file)
+    for (const [file, text] of Object.entries(PROJECT)) {
+      if ((await project.read(file)) !== text) await project.write(file, text)
+    }
+    await server.agents.scan(new Set(added.map((file) => project.path(file))))
   }
 
   /** Asks an agent; answers the id of the run, or nothing when it failed. */

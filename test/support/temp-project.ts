@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** A project folder that lives as long as a test. */
+/** A project folder. */
 export interface TempProject {
   readonly dir: string
   path(file: string): string
@@ -16,10 +16,16 @@ export interface TempProject {
 
 const open: string[] = []
 
-/** @param files texts by path; `makeProject({ 'agents/a.yml': '...' })` */
+/** Makes a folder that lives as long as a test. @param files texts by path; `makeProject({ 'agents/a.yml': '...' })` */
 export async function makeProject(files: Readonly<Record<string, string>> = {}): Promise<TempProject> {
+  const project = await makeSharedProject(files)
+  open.push(project.dir)
+  return project
+}
+
+/** Makes a folder that lives until its suite removes it. */
+export async function makeSharedProject(files: Readonly<Record<string, string>>): Promise<TempProject> {
   const dir = await mkdtemp(join(tmpdir(), 'agent-host-test-'))
-  open.push(dir)
   const path = (file: string) => join(dir, file)
   const project: TempProject = {
     dir,

@@ -45,6 +45,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     run_id: 'r',
     parent_call_id: null,
     entry_point: '__entry__',
+    agent_version: null,
     duration_ms: null,
     ...more,
   }

@@ -1,4 +1,4 @@
-import { appendFile, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
@@ -56,6 +56,7 @@ describe('Traces', () => {
       agent_id: 'echo',
       entry_point: '__entry__',
       server: '',
+      agent_version: null,
       status: 'completed',
       started_at: 1_700_000_000,
       duration_ms: 500,
@@ -279,6 +280,18 @@ describe('Traces', () => {
     expect(heard).deep.equal(['run-1 completed'])
   })
 
+  it('tells watchers of runs also after others were removed', async () => {
+    const traces = await openTraces(await makeProject())
+    const heard: string[] = []
+    recordAll(traces, echoRun('run-1', 'x'))
+    recordAll(traces, echoRun('run-2', 'x'))
+    await traces.query('count', {})
+    traces.watch((runs) => heard.push(...runs.map(({ run_id }) => run_id)))
+    await traces.query('clear', 'echo')
+    recordAll(traces, echoRun('run-3', 'x'))
+    await eventually(() => expect(heard).deep.equal(['run-3']))
+  })
+
   it('writes no secret of the environment, wherever it stands', async () => {
     const project = await makeProject()
     const traces = await openTraces(project, { redact: makeRedact({ MY_API_KEY: 'canary-0123456789' }) })
@@ -308,6 +321,63 @@ describe('Traces', () => {
     expect(modules.map(({ module_id, count }) => [module_id, count])).deep.equal([['main', 2]])
     const own = await traces.query('metrics', { ...query, moduleId: 'main' })
     expect([own.total.count, Math.round(own.total.p95_ms ?? 0)]).deep.equal([2, 490])
+  })
+
+  it('adds up tools by name: calls that ended, errors, and the models within them', async () => {
+    const traces = await openTraces(await makeProject())
+    const [begin, , , end] = echoRun('run-1', 'a') as [AgentEvent, AgentEvent, AgentEvent, AgentEvent]
+    const usage = { type: 'usage', model: 'gpt-4.1', usage: { inputTokens: 7, outputTokens: 3 } }
+    const call = (id: string, parent: string, given: Partial<AgentEvent>, outcome: Partial<AgentEvent>) => {
+      const facts = { call_id: id, parent_call_id: parent, module_id: 'shop', ...given }
+      const event_type = outcome.exception ? 'exception' : 'result'
+      const closing = eventOf({ ...facts, arguments: null, duration_ms: 40, ...outcome, event_type })
+      return [eventOf({ ...facts, event_type: 'call' }), closing] as const
+    }
+    const tool = (name: string) => ({ method_name: 'executeTool', arguments: { args: [name, {}] } })
+    const [outer, outerEnd] = call('2', 'run-1.1', tool('find'), { result: { text: 'A1' } })
+    const [inner, innerEnd] = call('3', '2', { ...tool('find'), module_id: 'inner' }, { result: { text: 'A1' } })
+    const model = call('4', '3', { method_name: 'generate', module_id: 'llm' }, { result: [usage] })
+    const refused = call('5', 'run-1.1', tool('find'), { result: { text: 'no', isError: true } })
+    const failed = call('6', 'run-1.1', tool('pay'), { exception: 'Error: no money' })
+    const waits = call('7', 'run-1.1', tool('pay'), { exception: 'RunWaits: for a person' })
+    recordAll(traces, [begin, outer, inner, ...model, innerEnd, outerEnd, ...refused, ...failed, ...waits, end])
+    const { tools } = await traces.query('metrics', { since: 1_699_999_980, until: 1_700_000_100, bucketSeconds: 60 })
+    expect(
+      tools.map(({ tool_name, count, errors, input_tokens }) => [tool_name, count, errors, input_tokens]),
+    ).deep.equal([
+      ['find', 2, 1, 7],
+      ['pay', 1, 1, 0],
+    ])
+    expect(Math.round(tools[0]?.p95_ms ?? 0)).within(39, 41)
+    const found = async (toolName: string) => (await traces.query('runs', { ...ALL, filter: { toolName } })).runs.length
+    expect([await found('find'), await found('fin'), await found('fi%')]).deep.equal([1, 0, 0])
+  })
+
+  it('adds up the versions of an agent, the oldest first, also from the files alone', async () => {
+    const project = await makeProject()
+    const versions = [
+      ['run-1', 'old', 1_700_000_000],
+      ['run-2', 'old', 1_700_000_010],
+      ['run-3', 'new', 1_700_000_020],
+    ] as const
+    const traces = await openTraces(project)
+    for (const [id, agent_version, time] of versions) {
+      recordAll(
+        traces,
+        echoRun(id, 'hi', time).map((event) => ({ ...event, agent_version })),
+      )
+    }
+    await traces.close()
+    for (const file of ['index.db', 'index.db-wal', 'index.db-shm'])
+      await rm(project.path(`debug/${file}`), { force: true })
+    const again = await openTraces(project)
+    const view = await again.query('metrics', { since: 1_699_999_980, until: 1_700_000_100, bucketSeconds: 60 })
+    expect(view.versions.map(({ agent_version, count, first_at }) => [agent_version, count, first_at])).deep.equal([
+      ['old', 2, 1_700_000_000],
+      ['new', 1, 1_700_000_020],
+    ])
+    const filter = { agentVersion: 'new' }
+    expect((await again.query('runs', { ...ALL, filter })).runs.map(({ run_id }) => run_id)).deep.equal(['run-3'])
   })
 
   it('keeps clear of the names that Windows reserves for devices', async () => {

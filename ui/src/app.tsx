@@ -4,6 +4,7 @@ import { AgentsScreen } from './agents/agents-screen.tsx'
 import { useQuery } from './api.ts'
 import { CommandMenu } from './command-menu.tsx'
 import { Empty, Notice } from './components/notice.tsx'
+import { ConnectionNotice } from './connection-notice.tsx'
 import { useLive } from './live.ts'
 import { href, type Route, useRoute } from './router.ts'
 import { RunsScreen } from './runs/runs-screen.tsx'
@@ -62,6 +63,7 @@ export function App() {
       </button>
       <CommandMenu />
       <ShortcutHelp />
+      <ConnectionNotice />
       <Sidebar current={route.path[0] ?? 'agents'} server={data?.server} />
       <main id="main" ref={main} tabIndex={-1}>
         {error && !data && (

@@ -84,6 +84,11 @@ export function formatTokens({ input_tokens, output_tokens }: { input_tokens: nu
   return input_tokens + output_tokens === 0 ? '' : `${formatCount(input_tokens)} → ${formatCount(output_tokens)}`
 }
 
+/** Beginning of the version of an agent. */
+export function shortVersion(version: string): string {
+  return version.slice(0, 7) || 'unknown'
+}
+
 /** Name of a participant of a run. */
 export function participantName(id: string): string {
   if (id.startsWith('agent:')) return 'caller'

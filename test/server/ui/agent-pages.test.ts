@@ -2,43 +2,21 @@ import { expect } from 'chai'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
-
-const KEEPER = `id: keeper
-modules:
-  - id: llm
-    module: llm/mock
-    scope: agent
-    config:
-      replies:
-        - { tool_calls: [{ name: memory_store, arguments: { text: The lamp is red } }], usage: { model: gpt-4.1, input_tokens: 1000000 } }
-        - I will remember that.
-  - { id: memory, module: memory/vector-memory }
-  - { id: vectors, module: memory/exact-index, scope: agent }
-  - { id: embedder, module: embedder/local }
-  - { id: notes, module: tools/memory }
-  - { id: history, module: conversation/persistent }
-  - { id: loop, module: orchestrator/tool-loop }`
+import { askKeeper } from '../../support/keeper.ts'
 
 describe('agents in the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  async function serveKeeper(): Promise<void> {
-    await ui.project.write('agents/keeper.yml', KEEPER)
-    await ui.server.agents.scan()
-    const payload = { model: 'keeper', messages: [{ role: 'user', content: 'The lamp is red' }], user: 'ann' }
-    await ui.server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
-  }
-
   it('looks into a memory, and into a conversation by its user', async () => {
-    await serveKeeper()
-    const page = await ui.open('#/agents/keeper?module=memory')
+    await askKeeper(ui)
+    const page = await ui.open('#/agents/keeper')
+    await page.getByRole('tab', { name: 'Memory' }).click()
     const memory = page.getByRole('region', { name: 'Memory' })
     await memory.getByText('The lamp is red').waitFor()
     await memory.getByLabel('Search in the memory').fill('which lamp')
     await memory.getByRole('button', { name: 'Search' }).click()
     await memory.getByLabel('Score').waitFor()
-    await page.goto(`${ui.url}/#/agents/keeper?module=history`)
     const conversation = page.getByRole('region', { name: 'Kept conversation' })
     await conversation.getByRole('button', { name: 'Read' }).click()
     await conversation.getByText('Nothing is kept under these names.').waitFor()
@@ -62,19 +40,12 @@ describe('agents in the debug UI', function () {
   })
 
   it('shows what an agent costs, with which model, and when it ran', async () => {
-    await serveKeeper()
+    await askKeeper(ui)
     const page = await ui.open('#/')
     const card = page.locator('.card', { hasText: 'keeper' })
     await card.getByText('$2.00').waitFor()
     await card.getByRole('img', { name: 'Runs by hour, last 24 hours' }).waitFor()
     await card.getByText('llm/mock').waitFor()
-    await page.goto(`${ui.url}/#/metrics?range=7d`)
-    const models = page.getByRole('group', { name: 'By model' })
-    await models.getByRole('row', { name: /gpt-4\.1 1,000,000 0 0 0 \$2\.00/ }).waitFor()
-    const days = page.getByRole('group', { name: 'By day' })
-    await days.getByRole('row').nth(1).getByText('$2.00').waitFor()
-    await days.getByRole('link').click()
-    await see(page, 'The lamp is red')
   })
 
   it('lists agents in a table from twelve on', async () => {

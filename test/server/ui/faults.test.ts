@@ -131,9 +131,10 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
 
   it('calls one tool alone, by a form from its schema', async () => {
     await ui.complete('finder', 'keys')
-    const page = await ui.open('#/agents/finder?module=near')
+    const page = await ui.open('#/agents/finder')
+    await page.getByRole('tab', { name: 'Tools' }).click()
     await page.getByText('look_near').first().click()
-    await page.getByLabel('what').fill('glasses')
+    await page.locator('details[open]').getByLabel('what').fill('glasses')
     await page.getByRole('button', { name: 'Call look_near' }).click()
     await see(page, 'found glasses')
     await page.getByRole('link', { name: 'See the run' }).click()

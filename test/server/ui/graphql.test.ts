@@ -85,9 +85,9 @@ describe('GraphQL of the debug UI', () => {
     const introspection = await ask(server, getIntrospectionQuery())
     expect(introspection).property('__schema')
     const run =
-      'run_id agent_id entry_point server status started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens models { model input_tokens output_tokens cached_input_tokens reasoning_tokens cost } cost neighbours { previous next }'
+      'run_id agent_id entry_point server agent_version status started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens models { model input_tokens output_tokens cached_input_tokens reasoning_tokens cost } cost neighbours { previous next }'
     const event =
-      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point duration_ms index kind label is_aborted usage { model cost }'
+      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point agent_version duration_ms index kind label is_aborted usage { model cost }'
     const problem = 'file line column message suggestions'
     const numbers =
       'numbers { count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { model cost } cost }'
@@ -98,7 +98,7 @@ describe('GraphQL of the debug UI', () => {
           exchange { module protocol provider fieldName } loads { time file kind problems { ${problem} } } latest_run { ${run} } }
         debug_log(agent_id: "tools") { agent_id has_more events { ${event} } }
         runs { total cursor runs { ${run} events { cursor has_more elsewhere events { ${event} } } } }
-        metrics { since until bucket_seconds total { count } points { time ${numbers} } agents { agent_id last_at counts ${numbers} } modules { agent_id module_id ${numbers} } }
+        metrics { since until bucket_seconds total { count } points { time ${numbers} } agents { agent_id last_at counts ${numbers} } versions { agent_id agent_version first_at last_at ${numbers} } modules { agent_id module_id ${numbers} } tools { agent_id tool_name ${numbers} } }
         problems { ${problem} }
         server { version name shares_runs adapters adapters_with_key prices_date tracing { is_on written dropped problem missing_bytes } } }`,
     )

@@ -1,7 +1,7 @@
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
+import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, HOSTILE, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -51,6 +51,40 @@ describe('the debug UI in a browser', function () {
       expect([hash, await isTooWide(page)]).deep.equal([hash, false])
     }
   }).timeout(180_000)
+
+  it('has no barriers where something is open: dialogs, forms, panels and conversations', async () => {
+    const run = await ui.complete('finder', 'keys')
+    const opened: Record<string, (page: Page) => Promise<unknown>> = {
+      '#/': async (page) => {
+        await page.locator('h1').click()
+        await page.keyboard.press('?')
+        await see(page, 'Previous and next run')
+      },
+      '#/metrics': async (page) => {
+        await page.keyboard.press('Control+k')
+        await see(page, 'Failed runs')
+      },
+      '#/agents/finder?module=near': async (page) => {
+        await page.getByText('look_near').first().click()
+        await page.getByLabel('what').fill('glasses')
+      },
+      [`#/runs/${run}`]: (page) => page.getByRole('treeitem', { name: /look_far/ }).click(),
+      '#/play/finder?beside=echo': async (page) => {
+        await page.getByRole('textbox', { name: /^Message/ }).fill('keys')
+        await page.keyboard.press('Enter')
+        await page.getByText('look_far(keys)').click()
+        await page.getByRole('button', { name: 'Retry' }).nth(1).waitFor()
+      },
+    }
+    for (const [hash, act] of Object.entries(opened)) {
+      const page = await ui.open(hash, { colorScheme: 'light' })
+      await page.locator('main h1').waitFor()
+      await act(page)
+      expect([hash, await findBarriers(page)]).deep.equal([hash, []])
+      await page.emulateMedia({ colorScheme: 'dark' })
+      expect([hash, await findBarriers(page, { runOnly: ['color-contrast'] })]).deep.equal([hash, []])
+    }
+  })
 
   it('shows what agents, users and tools say as text, whatever it looks like', async () => {
     const run = await ui.complete('finder', HOSTILE)
@@ -107,24 +141,6 @@ describe('the debug UI in a browser', function () {
     await eventually(async () => expect(await page.getByText('last good version').count()).equal(0))
   })
 
-  it('leads from a point of the metrics to its runs', async () => {
-    // The run and the click have to fall into one bucket, of 15 s.
-    const intoBucket = (Date.now() / 1000) % 15
-    if (intoBucket > 7) await setTimeout((15 - intoBucket) * 1000 + 100)
-    await ui.complete('echo', 'counted')
-    const page = await ui.open('#/metrics?range=15m&agent=echo')
-    await see(page, 'Runs and errors')
-    const plot = page.locator('.plot').first().locator('.u-over')
-    const box = await plot.boundingBox()
-    if (!box) throw new Error('The chart has no size.')
-    // The latest bucket is the last one.
-    await page.mouse.move(box.x + box.width - 3, box.y + box.height / 2)
-    await page.mouse.down()
-    await page.mouse.up()
-    await see(page, 'counted')
-    expect(page.url()).match(/#\/runs\?agent=echo&since=\d+&until=\d+/)
-  })
-
   it('works under a path prefix', async () => {
     const proxy = await makeProxy(ui.url, '/tools/agents')
     try {
@@ -153,10 +169,12 @@ describe('the debug UI in a browser', function () {
     const { port } = new URL(ui.url)
     await ui.server.close()
     await page.getByText('Connecting…').waitFor()
+    await see(page, 'No connection to the server.')
     await ui.serve(Number(port))
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 15_000 })
     await ui.complete('echo', 'after all')
     await see(page, 'after all')
+    expect(await page.getByText('No connection to the server.').count()).equal(0)
     // The browser itself complains of a server that is not there.
     ui.forgive()
   })

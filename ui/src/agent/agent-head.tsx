@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
 import { ask } from '../api.ts'
 import { ConfirmButton } from '../components/confirm-button.tsx'
+import { DayFigures } from '../components/day-figures.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 import { ProblemText } from '../components/problem-text.tsx'
+import { useDayNumbers } from '../day-numbers.ts'
 import { formatTime, plural } from '../format.ts'
 import { href } from '../router.ts'
 import type { AgentDetails, Load } from './agent-query.ts'
@@ -44,8 +46,19 @@ export function AgentHead({ agent, canClear }: AgentHeadProps) {
         {entryPoints.length > 0 && <span>entry points: {entryPoints.join(', ')}</span>}
         {attachments.length > 0 && <span>takes {attachments.join(', ')}</span>}
       </p>
+      <LastDay agentId={id} />
       <LatestProblem load={loads[0]} />
     </>
+  )
+}
+
+function LastDay({ agentId }: { agentId: string }) {
+  const day = useDayNumbers(agentId).get(agentId)
+  if (!day) return null
+  return (
+    <section class="panel agent-day" aria-label="Last 24 hours">
+      <DayFigures {...day} />
+    </section>
   )
 }
 

@@ -9,14 +9,17 @@ import { AgentHead } from './agent-head.tsx'
 import { AGENT_QUERY, type AgentDetails } from './agent-query.ts'
 import { Definition } from './definition.tsx'
 import { History } from './history.tsx'
+import { AgentMemory, AgentTools, providersOf } from './module-sections.tsx'
 import { Wiring } from './wiring.tsx'
 
-type View = 'wiring' | 'definition' | 'history'
-const VIEWS = [
-  { name: 'wiring', title: 'Wiring' },
-  { name: 'definition', title: 'Definition' },
-  { name: 'history', title: 'History' },
-] as const
+type View = 'wiring' | 'tools' | 'memory' | 'definition' | 'history'
+const TITLES: Readonly<Record<View, string>> = {
+  wiring: 'Wiring',
+  tools: 'Tools',
+  memory: 'Memory',
+  definition: 'Definition',
+  history: 'History',
+}
 
 /** One agent: how it is put together, and what became of its file. */
 export function AgentScreen({ route, server }: ScreenProps) {
@@ -42,14 +45,15 @@ interface AgentProps {
 }
 
 function Agent({ agent, query, server }: AgentProps) {
-  const view = VIEWS.find(({ name }) => name === query.view)?.name ?? 'wiring'
   const isDevelopment = server?.development ?? false
+  const views = viewsOf(agent, isDevelopment).map((name) => ({ name, title: TITLES[name] }))
+  const view = views.find(({ name }) => name === query.view)?.name ?? 'wiring'
   const show = (changed: Record<string, string>) =>
     go(href(['agents', agent.id], { ...query, ...changed }), { replace: true })
   return (
     <div class="screen">
       <AgentHead agent={agent} canClear={isDevelopment && server?.tracing.is_on === true} />
-      <Tabs label="Views of the agent" tabs={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
+      <Tabs label="Views of the agent" tabs={views} selected={view} onSelect={(name: View) => show({ view: name })} />
       {view === 'wiring' && (
         <Wiring
           agent={agent}
@@ -58,8 +62,22 @@ function Agent({ agent, query, server }: AgentProps) {
           onSelect={(module) => show({ module })}
         />
       )}
+      {view === 'tools' && <AgentTools agent={agent} isDevelopment={isDevelopment} />}
+      {view === 'memory' && <AgentMemory agent={agent} />}
       {view === 'definition' && <Definition agent={agent} projectDir={server?.project_dir ?? null} />}
       {view === 'history' && <History loads={agent.loads} />}
     </div>
   )
+}
+
+/** Views that have something to show. */
+function viewsOf(agent: AgentDetails, isDevelopment: boolean): View[] {
+  const provides = (...protocols: string[]) => protocols.some((protocol) => providersOf(agent, protocol).length > 0)
+  return [
+    'wiring',
+    ...(provides('ToolProvider') ? (['tools'] as const) : []),
+    ...(isDevelopment && provides('Memory', 'ConversationHistory') ? (['memory'] as const) : []),
+    'definition',
+    'history',
+  ]
 }

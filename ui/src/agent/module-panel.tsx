@@ -44,7 +44,10 @@ export function ModulePanel({ module, exchange, agentId, isDevelopment, onClose 
       <h3>Config</h3>
       <JsonTree value={config} label="config" />
       {provides.includes('ToolProvider') && (
-        <ModuleTools agentId={agentId} moduleId={id} tools={tools} canCall={isDevelopment} />
+        <>
+          <h3>Tools</h3>
+          <ModuleTools agentId={agentId} moduleId={id} tools={tools} canCall={isDevelopment} />
+        </>
       )}
       {isDevelopment && provides.includes('Memory') && <MemoryView agentId={agentId} moduleId={id} />}
       {isDevelopment && provides.includes('ConversationHistory') && (

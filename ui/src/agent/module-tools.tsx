@@ -14,7 +14,6 @@ interface ModuleToolsProps {
 export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsProps) {
   return (
     <>
-      <h3>Tools</h3>
       {!tools && (
         <p class="muted">
           They appear after the first run that lists them. <a href={href(['play', agentId])}>Ask the agent</a>

@@ -1,10 +1,9 @@
-import { Figure } from '../components/figure.tsx'
-import { SparkLine } from '../components/spark-line.tsx'
+import { DayFigures } from '../components/day-figures.tsx'
 import { Status } from '../components/status.tsx'
-import { formatAgo, formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
+import { formatAgo } from '../format.ts'
 import { href } from '../router.ts'
 import { AgentMarks } from './agent-marks.tsx'
-import type { AgentList, AgentNumbers, AgentSummary } from './agents-query.ts'
+import type { AgentList, AgentSummary } from './agents-query.ts'
 import { Health } from './health.tsx'
 
 interface AgentCardProps {
@@ -15,6 +14,7 @@ interface AgentCardProps {
 /** One agent: what it does, by which names it is called, and how it is. */
 export function AgentCard({ agent, list }: AgentCardProps) {
   const { id, title, description, entry_points: entryPoints, modules } = agent
+  const known = list.numbers.get(id)
   return (
     <li class="card">
       <div class="card-head">
@@ -35,25 +35,9 @@ export function AgentCard({ agent, list }: AgentCardProps) {
         ))}
       </p>
       <AgentMarks modules={modules} />
-      <Numbers of={list.numbers.get(id)} />
+      {known ? <DayFigures {...known} /> : <p class="card-quiet muted">No runs in the last 24 hours</p>}
       <CardFoot agent={agent} />
     </li>
-  )
-}
-
-function Numbers({ of: known }: { of: AgentNumbers | undefined }) {
-  if (!known) return <p class="card-quiet muted">No runs in the last 24 hours</p>
-  const { numbers, counts } = known
-  return (
-    <div class="card-numbers">
-      <dl class="figures">
-        <Figure name="Runs" value={formatCount(numbers.count)} />
-        <Figure name="Errors" value={formatPercent(numbers.errors / numbers.count)} isBad={numbers.errors > 0} />
-        <Figure name="p95" value={formatDuration(numbers.p95_ms)} />
-        {numbers.cost !== null && <Figure name="Cost" value={formatCost(numbers.cost)} />}
-      </dl>
-      <SparkLine values={counts} label="Runs by hour, last 24 hours" />
-    </div>
   )
 }
 

@@ -1,3 +1,5 @@
+import { useId } from 'preact/hooks'
+
 export interface Schema {
   readonly type?: unknown
   readonly enum?: readonly unknown[]
@@ -17,34 +19,48 @@ interface SchemaFieldsProps {
 
 /** Fields of a form, from the schema of an object. */
 export function SchemaFields({ schema: { properties = {}, required = [] }, texts, onTexts }: SchemaFieldsProps) {
+  const form = useId()
   return (
     <>
-      {Object.entries(properties).map(([field, schema]) => (
-        // biome-ignore lint/a11y/noLabelWithoutControl: its control is the Field within
-        <label key={field} class="tool-field">
-          <span>
-            {field}
-            {required.includes(field) && ' *'}
-          </span>
-          <Field schema={schema} text={texts[field] ?? ''} onText={(text) => onTexts({ ...texts, [field]: text })} />
-          {schema.description && <small class="muted">{schema.description}</small>}
-        </label>
-      ))}
+      {Object.entries(properties).map(([field, schema]) => {
+        const id = `${form}-${field}`
+        return (
+          <div key={field} class="tool-field">
+            <label for={id}>
+              {field}
+              {required.includes(field) && ' *'}
+            </label>
+            <Field
+              id={id}
+              schema={schema}
+              text={texts[field] ?? ''}
+              onText={(text) => onTexts({ ...texts, [field]: text })}
+            />
+            {schema.description && (
+              <small id={`${id}-hint`} class="muted">
+                {schema.description}
+              </small>
+            )}
+          </div>
+        )
+      })}
     </>
   )
 }
 
 interface FieldProps {
+  readonly id: string
   readonly schema: Schema
   readonly text: string
   readonly onText: (text: string) => void
 }
 
-function Field({ schema, text, onText }: FieldProps) {
+function Field({ id, schema, text, onText }: FieldProps) {
   const options = schema.enum ?? (schema.type === 'boolean' ? [true, false] : undefined)
-  if (!options) return <input value={text} onInput={({ currentTarget }) => onText(currentTarget.value)} />
+  const shared = { id, value: text, 'aria-describedby': schema.description ? `${id}-hint` : undefined }
+  if (!options) return <input {...shared} onInput={({ currentTarget }) => onText(currentTarget.value)} />
   return (
-    <select value={text} onChange={({ currentTarget }) => onText(currentTarget.value)}>
+    <select {...shared} onChange={({ currentTarget }) => onText(currentTarget.value)}>
       <option value="">–</option>
       {options.map((option) => (
         <option key={String(option)}>{String(option)}</option>

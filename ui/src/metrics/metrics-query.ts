@@ -20,18 +20,31 @@ export interface MetricsSelection {
   readonly module: string
 }
 
+export interface VersionNumbers {
+  readonly agent_id: string
+  /** Empty where the traces do not say. */
+  readonly agent_version: string
+  readonly first_at: number
+  readonly last_at: number
+  readonly numbers: Numbers
+}
+
 export interface Metrics {
   readonly bucket_seconds: number
   readonly total: Numbers
   readonly points: readonly { readonly time: number; readonly numbers: Numbers }[]
   readonly agents: readonly { readonly agent_id: string; readonly numbers: Numbers }[]
+  readonly versions: readonly VersionNumbers[]
   readonly modules: readonly { readonly agent_id: string; readonly module_id: string; readonly numbers: Numbers }[]
+  readonly tools: readonly { readonly agent_id: string; readonly tool_name: string; readonly numbers: Numbers }[]
 }
 
 const QUERY = `query($since: Float, $until: Float, $agent: String, $module: String, $offset: Float) {
   metrics(since: $since, until: $until, points: 60, agent_id: $agent, module_id: $module, utc_offset: $offset) {
     bucket_seconds total { ${NUMBER_FIELDS} } points { time numbers { ${NUMBER_FIELDS} } }
-    agents { agent_id numbers { ${NUMBER_FIELDS} } } modules { agent_id module_id numbers { ${NUMBER_FIELDS} } }
+    agents { agent_id numbers { ${NUMBER_FIELDS} } }
+    versions { agent_id agent_version first_at last_at numbers { ${NUMBER_FIELDS} } }
+    modules { agent_id module_id numbers { ${NUMBER_FIELDS} } } tools { agent_id tool_name numbers { ${NUMBER_FIELDS} } }
   }
 }`
 

@@ -3,6 +3,7 @@ import { href } from '../router.ts'
 import { type Metrics, type MetricsSelection, useDays } from './metrics-query.ts'
 import { ModelsTable } from './models-table.tsx'
 import { byCount, NumbersTable } from './numbers-table.tsx'
+import { VersionsTable } from './versions-table.tsx'
 
 const DAY = 86_400
 
@@ -12,8 +13,9 @@ interface MetricsTablesProps {
   readonly pricesDate: string
 }
 
-/** Numbers by agent, model, day and module. */
-export function MetricsTables({ metrics: { agents, modules, total }, selection, pricesDate }: MetricsTablesProps) {
+/** Numbers by agent, version, model, tool, day and module. */
+export function MetricsTables({ metrics, selection, pricesDate }: MetricsTablesProps) {
+  const { agents, versions, modules, tools, total } = metrics
   const { range } = selection
   return (
     <>
@@ -29,7 +31,20 @@ export function MetricsTables({ metrics: { agents, modules, total }, selection, 
           })),
         )}
       />
+      <VersionsTable versions={versions} range={range} />
       <ModelsTable models={total.models} pricesDate={pricesDate} />
+      <NumbersTable
+        title="By tool"
+        first="Tool"
+        what="Calls"
+        rows={byCount(
+          tools.map(({ agent_id, tool_name, numbers }) => ({
+            name: `${tool_name} · ${agent_id}`,
+            link: href(['runs'], { agent: agent_id, tool: tool_name, range }),
+            numbers,
+          })),
+        )}
+      />
       <DaysTable selection={selection} />
       <NumbersTable
         title="By module"

@@ -18,7 +18,9 @@ interface NumbersTableProps {
 export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
   if (rows.length === 0) return null
   const hasCost = rows.some(({ numbers }) => numbers.cost !== null)
-  const columns = [what, 'Errors', 'p50', 'p95', 'Tokens in', 'Tokens out', ...(hasCost ? ['Cost'] : [])]
+  const hasTokens = rows.some(({ numbers }) => numbers.input_tokens + numbers.output_tokens > 0)
+  const optional = [...(hasTokens ? ['Tokens in', 'Tokens out'] : []), ...(hasCost ? ['Cost'] : [])]
+  const columns = [what, 'Errors', 'p50', 'p95', ...optional]
   return (
     <section class="panel">
       <h2>{title}</h2>
@@ -44,8 +46,8 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
                 <td class={`number ${numbers.errors > 0 ? 'bad-text' : ''}`}>{formatCount(numbers.errors)}</td>
                 <td class="number">{formatDuration(numbers.p50_ms)}</td>
                 <td class="number">{formatDuration(numbers.p95_ms)}</td>
-                <td class="number">{formatCount(numbers.input_tokens)}</td>
-                <td class="number">{formatCount(numbers.output_tokens)}</td>
+                {hasTokens && <td class="number">{formatCount(numbers.input_tokens)}</td>}
+                {hasTokens && <td class="number">{formatCount(numbers.output_tokens)}</td>}
                 {hasCost && <td class="number">{formatCost(numbers.cost)}</td>}
               </tr>
             ))}

@@ -31,7 +31,11 @@ function ToolCallItem({ call, end }: { call: ToolEvent; end: ToolEvent | undefin
           <span class={isFailed ? 'bad-text' : 'muted'}>{stateOf(end)}</span>
         </summary>
         <JsonTree value={call.arguments?.args[1] ?? {}} label="arguments" />
-        {isFailed && <pre class="code exception">{end.exception}</pre>}
+        {isFailed && (
+          <pre class="code exception" tabIndex={0}>
+            {end.exception}
+          </pre>
+        )}
         {end && end.exception === null && <JsonTree value={end.result} label="result" />}
       </details>
     </li>

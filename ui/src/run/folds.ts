@@ -28,12 +28,13 @@ export interface Folds {
 export function findFolds(tree: CallTree, unfolded: ReadonlySet<string>, selected: string): Folds {
   const byFirst = new Map<string, Fold>()
   const hidden = new Set<Call>()
-  const signatures = new Map<Call, string>()
+  const looks = new Looks()
   const shown = new Set<Call>()
   for (let call = tree.get(selected); call; call = call.parent) shown.add(call)
   const foldAmong = (siblings: readonly Call[]) => {
+    const row = looks.ofRow(siblings)
     for (let start = 0; start < siblings.length; ) {
-      const { period, repeats } = findRepeats(siblings, start, signatures)
+      const { period, repeats } = findRepeats(row, start)
       if (repeats < MIN_REPEATS) {
         start++
         continue
@@ -54,44 +55,66 @@ export function findFolds(tree: CallTree, unfolded: ReadonlySet<string>, selecte
   return { byFirst, hidden }
 }
 
-/** Finds the calls that repeat from here on, back to back and without a failure: as many as one pattern covers. */
-function findRepeats(siblings: readonly Call[], start: number, signatures: Map<Call, string>): Repeats {
-  let best: Repeats = { period: 1, repeats: 1 }
-  for (let period = 1; period <= MAX_PERIOD && start + period * MIN_REPEATS <= siblings.length; period++) {
-    let length = period
-    while (start + length < siblings.length && repeatsAt(siblings, start + length, period, signatures)) length++
-    const repeats = Math.floor(length / period)
-    if (repeats >= MIN_REPEATS && repeats * period > best.repeats * best.period) best = { period, repeats }
-  }
-  return best
-}
-
 interface Repeats {
   readonly period: number
   readonly repeats: number
 }
 
-function repeatsAt(siblings: readonly Call[], at: number, period: number, signatures: Map<Call, string>): boolean {
-  const call = siblings[at] as Call
-  const before = siblings[at - 1] as Call
-  const example = siblings[at - period] as Call
-  const isAfter = before.endIndex !== undefined && before.endIndex < call.index
-  return (
-    isAfter && isQuiet(call) && isQuiet(example) && signatureOf(call, signatures) === signatureOf(example, signatures)
-  )
-}
-
-function isQuiet(call: Call): boolean {
-  return call.status === 'done' && call.children.every(isQuiet)
-}
-
-function signatureOf(call: Call, known: Map<Call, string>): string {
-  let signature = known.get(call)
-  if (signature === undefined) {
-    signature = `${call.moduleId}.${call.method}(${call.children.map((child) => signatureOf(child, known)).join()})`
-    known.set(call, signature)
+/** Finds the calls that repeat from here on, back to back and without a failure: as many as one pattern covers. */
+function findRepeats({ looks, follows }: Row, start: number): Repeats {
+  let best: Repeats = { period: 1, repeats: 1 }
+  for (let period = 1; period <= MAX_PERIOD && start + period * MIN_REPEATS <= looks.length; period++) {
+    let at = start + period
+    while (at < looks.length && follows[at] && looks[at] === looks[at - period]) at++
+    const repeats = Math.floor((at - start) / period)
+    if (repeats >= MIN_REPEATS && repeats * period > best.repeats * best.period) best = { period, repeats }
   }
-  return signature
+  return best
+}
+
+/** Calls side by side, to be compared. */
+interface Row {
+  /** Equal for calls that look alike; {@link UNIQUE} never repeats. */
+  readonly looks: readonly number[]
+  /** True for a call that began after the one before it had ended. */
+  readonly follows: readonly boolean[]
+}
+
+/** Look of a call that failed, or runs: unequal to itself. */
+const UNIQUE = Number.NaN
+
+/** Numbers for calls by what they and the calls within are, so that comparing them costs nothing. */
+class Looks {
+  readonly #known = new Map<Call, number>()
+  readonly #numbers = new Map<string, number>()
+
+  ofRow(siblings: readonly Call[]): Row {
+    return {
+      looks: siblings.map((call) => this.#of(call)),
+      follows: siblings.map((call, at) => {
+        const { endIndex } = siblings[at - 1] ?? {}
+        return endIndex !== undefined && endIndex < call.index
+      }),
+    }
+  }
+
+  #of(call: Call): number {
+    let look = this.#known.get(call)
+    if (look === undefined) {
+      look = this.#number(call)
+      this.#known.set(call, look)
+    }
+    return look
+  }
+
+  #number({ moduleId, method, status, children }: Call): number {
+    const within = children.map((child) => this.#of(child))
+    if (status !== 'done' || within.includes(UNIQUE)) return UNIQUE
+    const text = `${moduleId}.${method}(${within})`
+    const number = this.#numbers.get(text) ?? this.#numbers.size
+    this.#numbers.set(text, number)
+    return number
+  }
 }
 
 function hide(call: Call, hidden: Set<Call>): void {

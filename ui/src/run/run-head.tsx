@@ -5,7 +5,7 @@ import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Status } from '../components/status.tsx'
-import { excerpt, formatCost, formatDuration, formatTime, formatTokens, plural } from '../format.ts'
+import { excerpt, formatCost, formatDuration, formatTime, formatTokens, plural, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { runIdOf } from '../play/responses.ts'
 import { go, href } from '../router.ts'
@@ -107,6 +107,14 @@ function Facts({ run, hasServer }: { run: RunSummary; hasServer: boolean }) {
         <code>{run.run_id}</code>
         <CopyButton isQuiet text={run.run_id} label="Copy run id" />
       </span>
+      {run.agent_version && (
+        <span class="muted">
+          version{' '}
+          <a href={href(['runs'], { agent: run.agent_id, version: run.agent_version })}>
+            <code>{shortVersion(run.agent_version)}</code>
+          </a>
+        </span>
+      )}
       {run.models.length > 0 && <Models models={run.models} />}
     </div>
   )

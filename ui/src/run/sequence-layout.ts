@@ -126,6 +126,11 @@ function stepsOf(tree: CallTree, hidden: ReadonlySet<Call>): Step[] {
 
 /** From the leftmost to the rightmost column that a fold concerns. */
 function reach({ calls }: Fold, columnOf: ReadonlyMap<string, number>): { from: number; to: number } {
-  const columns = calls.flatMap(({ callerId, moduleId }) => [columnOf.get(callerId) ?? 0, columnOf.get(moduleId) ?? 0])
-  return { from: Math.min(...columns), to: Math.max(...columns) }
+  let [from, to] = [Number.POSITIVE_INFINITY, 0]
+  for (const { callerId, moduleId } of calls) {
+    const [caller = 0, callee = 0] = [columnOf.get(callerId), columnOf.get(moduleId)]
+    from = Math.min(from, caller, callee)
+    to = Math.max(to, caller, callee)
+  }
+  return { from, to }
 }

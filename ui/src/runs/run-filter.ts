@@ -9,6 +9,8 @@ export const FILTERS: Readonly<Record<string, string>> = {
   type: 'event_type',
   module: 'module_id',
   method: 'method_name',
+  tool: 'tool_name',
+  version: 'agent_version',
   text: 'text',
   since: 'since',
   until: 'until',
@@ -43,6 +45,7 @@ export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
     (filter.agent_id === undefined || run.agent_id === filter.agent_id) &&
     (filter.entry_point === undefined || run.entry_point === filter.entry_point) &&
     (filter.server === undefined || run.server === filter.server) &&
+    (filter.agent_version === undefined || run.agent_version === filter.agent_version) &&
     (filter.status === undefined || run.status === filter.status) &&
     (filter.event_type !== 'exception' || run.errors > 0) &&
     (filter.until === undefined || run.started_at < Number(filter.until)) &&

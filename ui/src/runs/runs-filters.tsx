@@ -2,7 +2,7 @@ import { useRef } from 'preact/hooks'
 import { useQuery } from '../api.ts'
 import { Choice } from '../components/choice.tsx'
 import { IconButton } from '../components/icon-button.tsx'
-import { formatTime } from '../format.ts'
+import { formatTime, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { FILTERS, RANGES } from './run-filter.ts'
 
@@ -86,6 +86,7 @@ function Chips({ query, onChange }: RunsFiltersProps) {
 
 function showValue(name: string, value: string): string {
   if (name === 'range') return RANGES[value]?.title.toLowerCase() ?? value
+  if (name === 'version') return shortVersion(value)
   return name === 'since' || name === 'until' ? formatTime(Number(value)) : value
 }
 

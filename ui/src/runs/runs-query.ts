@@ -43,9 +43,11 @@ export function useRuns(query: Readonly<Record<string, string>>) {
   }
   useEffect(() => void load(null), [])
   useLive('runs', (changed) => {
-    const byId = new Map(changed.map((run) => [run.run_id, { ...run, models: run.models }]))
-    setListed((before) => before && { ...before, runs: before.runs.map((run) => byId.get(run.run_id) ?? run) })
     const known = new Set(listed?.runs.map(({ run_id }) => run_id))
+    const byId = new Map(changed.filter(({ run_id }) => known.has(run_id)).map((run) => [run.run_id, run]))
+    if (byId.size > 0) {
+      setListed((before) => before && { ...before, runs: before.runs.map((run) => byId.get(run.run_id) ?? run) })
+    }
     const unknown = changed.filter((run) => !known.has(run.run_id) && mayMatch(run, filter))
     // The first rows of an empty list disturb nobody.
     if (unknown.length > 0 && listed?.runs.length === 0) void load(null)

@@ -41,11 +41,19 @@ export async function queryMetrics(
       counts,
       numbers: price(numbers),
     })),
+    versions: view.versions.map(({ agent_id, agent_version, first_at, last_at, ...numbers }) => ({
+      agent_id,
+      agent_version,
+      first_at,
+      last_at,
+      numbers: price(numbers),
+    })),
     modules: view.modules.map(({ agent_id, module_id, ...numbers }) => ({
       agent_id,
       module_id,
       numbers: price(numbers),
     })),
+    tools: view.tools.map(({ agent_id, tool_name, ...numbers }) => ({ agent_id, tool_name, numbers: price(numbers) })),
   }
 }
 

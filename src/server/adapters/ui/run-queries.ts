@@ -21,6 +21,7 @@ export interface RawFilter {
   agent_id: string
   entry_point: string
   server: string
+  agent_version: string
   status: string
   since: number
   until: number
@@ -29,6 +30,7 @@ export interface RawFilter {
   event_type: string
   module_id: string
   method_name: string
+  tool_name: string
   text: string
 }
 
@@ -93,6 +95,7 @@ function readFilter(given: GivenFilter): RunFilter {
     agentId: given.agent_id ?? undefined,
     entryPoint: given.entry_point ?? undefined,
     server: given.server ?? undefined,
+    agentVersion: given.agent_version ?? undefined,
     status: oneOf('status', given.status, RUN_STATUSES) as RunStatus | undefined,
     since: given.since ?? undefined,
     until: given.until ?? undefined,
@@ -101,6 +104,7 @@ function readFilter(given: GivenFilter): RunFilter {
     hasErrors: oneOf('event_type', given.event_type, EVENT_TYPES) === 'exception' || undefined,
     moduleId: given.module_id ?? undefined,
     methodName: given.method_name ?? undefined,
+    toolName: given.tool_name ?? undefined,
     text: given.text || undefined,
   }
 }

@@ -1,0 +1,94 @@
+import { expect } from 'chai'
+import { readClipboard } from '../../support/browser.ts'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const SEER = `id: seer
+modules:
+  - id: llm
+    module: llm/mock
+    config:
+      replies:
+        - { text: There it is., reasoning: Where could it be, usage: { model: gpt-4.1, input_tokens: 1000000, output_tokens: 7 } }
+  - { id: near, module: place, config: { name: near } }
+  - { id: loop, module: orchestrator/tool-loop, config: { system_prompt: Be kind. } }`
+
+describe('the page of a run', function () {
+  this.timeout(60_000)
+  const ui = DebugUi.forSuite()
+
+  it('shows the prompt of a model call: roles, tools, parameters, reasoning, tokens, cost, and a command for its vendor', async () => {
+    await ui.project.write('agents/seer.yml', SEER)
+    await ui.server.agents.scan()
+    const run = await ui.complete('seer', 'Where is my pen?')
+    const permissions = ['clipboard-read', 'clipboard-write']
+    const page = await ui.open(`#/runs/${run}`, { permissions })
+    await page.getByRole('treeitem', { name: /^gpt-4.1/ }).click()
+    const panel = page.getByRole('complementary', { name: 'Selected call' })
+    await panel.getByText('1,000,000 → 7 tokens').waitFor()
+    await panel.getByText('$2.00').waitFor()
+    const prompt = panel.locator('.exchange')
+    await prompt.getByText('Where is my pen?').waitFor()
+    await prompt.getByText('There it is.').waitFor()
+    // What is long or seldom read is folded, and shows how it begins.
+    await prompt.locator('summary', { hasText: 'system' }).getByText('Be kind.').waitFor()
+    const reasoning = prompt.locator('details', { hasText: 'reasoning' })
+    expect(await reasoning.getAttribute('open')).equal(null)
+    await panel.getByRole('tab', { name: 'Tools (1)' }).click()
+    await panel.getByText('look_near').waitFor()
+    await panel.getByRole('tab', { name: 'Parameters' }).click()
+    await panel.getByRole('button', { name: 'Copy as curl' }).click()
+    await eventually(async () => expect(await readClipboard(page)).match(/^curl [\s\S]*Where is my pen/))
+    await panel.getByRole('link', { name: 'Open in playground' }).click()
+    const message = page.getByLabel('Message to seer')
+    await message.waitFor()
+    expect(await message.inputValue()).equal('Where is my pen?')
+  })
+
+  it('filters the tree, folds repetitions and branches, and moves by keys', async () => {
+    const run = await ui.complete('finder', '30 calls')
+    const page = await ui.open(`#/runs/${run}`)
+    const rows = page.getByRole('treeitem')
+    const tree = page.getByRole('tree')
+    await rows.first().waitFor()
+    await tree.focus()
+    await page.keyboard.press('ArrowDown')
+    await eventually(async () => expect(await rows.first().getAttribute('aria-selected')).equal('true'))
+    await page.keyboard.press('ArrowLeft')
+    await eventually(async () => expect(await rows.count()).equal(1))
+    await page.keyboard.press('ArrowRight')
+    await eventually(async () => expect(await rows.count()).greaterThan(10))
+    await page.keyboard.press('/')
+    await page.keyboard.type('respondtext')
+    await eventually(async () => expect(await rows.count()).equal(2))
+    await page.getByLabel('Filter calls').fill('nothing of the kind')
+    await see(page, 'No matching calls.')
+  })
+
+  it('leads to the runs before and after, and is copied as a report for an issue', async () => {
+    const first = await ui.complete('finder', 'keys')
+    await ui.complete('echo', 'in between')
+    await ui.complete('finder', 'fail')
+    const page = await ui.open(`#/runs/${first}`, { permissions: ['clipboard-read', 'clipboard-write'] })
+    await page.getByRole('button', { name: 'Next run' }).click()
+    await see(page, 'The planner gave up')
+    await page.getByRole('button', { name: 'Copy report' }).click()
+    const report = await eventually(async () => {
+      const text = await readClipboard(page)
+      expect(text).contain('### finder: ')
+      return text
+    })
+    expect(report).contain('The planner gave up').contain('> fail').contain('✕ planner.handleText')
+    await page.keyboard.press('[')
+    await see(page, 'I looked for keys')
+  })
+
+  it('stops a run, whoever started it', async () => {
+    const answered = ui.complete('finder', 'slow keys')
+    const page = await ui.open('#/runs')
+    await page.getByRole('list', { name: 'Runs' }).getByRole('link').first().click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.locator('.screen-head').getByText('cancelled').waitFor()
+    await answered
+  })
+})

@@ -1,0 +1,66 @@
+import type { ComponentChildren } from 'preact'
+import type { AgentDetails, ModuleDetails } from './agent-query.ts'
+import { KeptConversation } from './kept-conversation.tsx'
+import { MemoryView } from './memory-view.tsx'
+import { ModuleTools } from './module-tools.tsx'
+
+interface ModuleSectionsProps {
+  readonly agent: AgentDetails
+  /** True under `agent-host dev`: the page may call tools, and look into what is kept. */
+  readonly isDevelopment: boolean
+}
+
+/** Tools of an agent, by the module that provides them. */
+export function AgentTools({ agent, isDevelopment }: ModuleSectionsProps) {
+  return (
+    <div class="module-sections">
+      {providersOf(agent, 'ToolProvider').map((module) => (
+        <Section key={module.id} module={module}>
+          <ModuleTools agentId={agent.id} moduleId={module.id} tools={module.tools} canCall={isDevelopment} />
+        </Section>
+      ))}
+    </div>
+  )
+}
+
+/** What the modules of an agent remember, and the conversations that they keep. */
+export function AgentMemory({ agent }: Pick<ModuleSectionsProps, 'agent'>) {
+  return (
+    <div class="module-sections">
+      {providersOf(agent, 'Memory').map((module) => (
+        <Section key={module.id} module={module}>
+          <MemoryView agentId={agent.id} moduleId={module.id} />
+        </Section>
+      ))}
+      {providersOf(agent, 'ConversationHistory').map((module) => (
+        <Section key={module.id} module={module}>
+          <KeptConversation agentId={agent.id} moduleId={module.id} config={module.config} />
+        </Section>
+      ))}
+    </div>
+  )
+}
+
+/** Modules of an agent that provide a protocol. */
+export function providersOf({ modules }: AgentDetails, protocol: string): readonly ModuleDetails[] {
+  return modules.filter(({ provides }) => provides.includes(protocol))
+}
+
+function Section({
+  module: { id, module, description },
+  children,
+}: {
+  module: ModuleDetails
+  children: ComponentChildren
+}) {
+  return (
+    <section class="panel side">
+      <div class="panel-head">
+        <h2>{id}</h2>
+        <code class="muted">{module}</code>
+      </div>
+      <p class="muted">{description}</p>
+      {children}
+    </section>
+  )
+}
