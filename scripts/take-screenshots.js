@@ -141,7 +141,7 @@ function screensOf(runs) {
     metrics: ['#/metrics'],
     'metrics-days': ['#/metrics?range=7d'],
     'not-found': ['#/nowhere'],
-    'server-gone': ['#/runs', (page) => page.context().setOffline(true)],
+    'server-gone': ['#/runs', loseServer],
   }
 }
 
@@ -204,6 +204,13 @@ async function attach(page) {
   const files = [{ name: 'invoice.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.7') }]
   await page.getByLabel('Files to attach').setInputFiles(files)
   await converse(page)
+}
+
+/** The page hears nothing any more, as if the server was away. */
+async function loseServer(page) {
+  await page.route('**/api/ui/live', (route) => route.abort())
+  await page.reload()
+  await page.getByText('No connection to the server.').waitFor()
 }
 
 /** Gives a screen the time to draw itself. */

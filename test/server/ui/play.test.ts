@@ -55,7 +55,7 @@ describe('the playground of the debug UI', function () {
   it('has two agents answer the same message side by side, and keeps the comparison', async () => {
     const page = await ui.open('#/play/echo')
     await page.getByRole('button', { name: 'Compare' }).click()
-    await page.getByLabel('beside').selectOption('desk/billing')
+    await page.getByLabel('Beside').selectOption('desk/billing')
     await page.getByLabel('Its temperature').fill('0.2')
     await page.getByLabel('Its temperature').blur()
     const message = page.getByLabel('Message to echo and desk/billing · temperature 0.2')

@@ -44,7 +44,9 @@ export function AgentHead({ agent, canClear }: AgentHeadProps) {
         {file && <span>{file}</span>}
         <span>{plural(modules.length, 'module')}</span>
         {entryPoints.length > 0 && <span>entry points: {entryPoints.join(', ')}</span>}
-        {attachments.length > 0 && <span>takes {attachments.join(', ')}</span>}
+        {attachments.length > 0 && (
+          <span>takes {attachments.includes('*/*') ? 'any file' : attachments.join(', ')}</span>
+        )}
       </p>
       <LastDay agentId={id} />
       <LatestProblem load={loads[0]} />
@@ -56,7 +58,8 @@ function LastDay({ agentId }: { agentId: string }) {
   const day = useDayNumbers(agentId).get(agentId)
   if (!day) return null
   return (
-    <section class="panel agent-day" aria-label="Last 24 hours">
+    <section class="panel agent-day">
+      <h2 class="agent-day-title">Last 24 hours</h2>
       <DayFigures {...day} />
     </section>
   )
@@ -77,7 +80,7 @@ function ClearTraces({ agentId }: { agentId: string }) {
         question={`Remove all traces of ${agentId}, and with them its runs and metrics?`}
         onConfirm={clear}
       />
-      <span class="muted" role="status">
+      <span class="muted outcome" role="status">
         {outcome}
       </span>
     </>

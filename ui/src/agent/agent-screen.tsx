@@ -9,7 +9,7 @@ import { AgentHead } from './agent-head.tsx'
 import { AGENT_QUERY, type AgentDetails } from './agent-query.ts'
 import { Definition } from './definition.tsx'
 import { History } from './history.tsx'
-import { AgentMemory, AgentTools, providersOf } from './module-sections.tsx'
+import { AgentMemory, AgentTools, keepersOf, providersOf } from './module-sections.tsx'
 import { Wiring } from './wiring.tsx'
 
 type View = 'wiring' | 'tools' | 'memory' | 'definition' | 'history'
@@ -72,11 +72,12 @@ function Agent({ agent, query, server }: AgentProps) {
 
 /** Views that have something to show. */
 function viewsOf(agent: AgentDetails, isDevelopment: boolean): View[] {
-  const provides = (...protocols: string[]) => protocols.some((protocol) => providersOf(agent, protocol).length > 0)
+  const hasTools = providersOf(agent, 'ToolProvider').length > 0
+  const remembers = providersOf(agent, 'Memory').length + keepersOf(agent).length > 0
   return [
     'wiring',
-    ...(provides('ToolProvider') ? (['tools'] as const) : []),
-    ...(isDevelopment && provides('Memory', 'ConversationHistory') ? (['memory'] as const) : []),
+    ...(hasTools ? (['tools'] as const) : []),
+    ...(isDevelopment && remembers ? (['memory'] as const) : []),
     'definition',
     'history',
   ]

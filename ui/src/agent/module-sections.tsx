@@ -32,7 +32,7 @@ export function AgentMemory({ agent }: Pick<ModuleSectionsProps, 'agent'>) {
           <MemoryView agentId={agent.id} moduleId={module.id} />
         </Section>
       ))}
-      {providersOf(agent, 'ConversationHistory').map((module) => (
+      {keepersOf(agent).map((module) => (
         <Section key={module.id} module={module}>
           <KeptConversation agentId={agent.id} moduleId={module.id} config={module.config} />
         </Section>
@@ -44,6 +44,11 @@ export function AgentMemory({ agent }: Pick<ModuleSectionsProps, 'agent'>) {
 /** Modules of an agent that provide a protocol. */
 export function providersOf({ modules }: AgentDetails, protocol: string): readonly ModuleDetails[] {
   return modules.filter(({ provides }) => provides.includes(protocol))
+}
+
+/** Modules that keep conversations. One that also stands for the response keeps none: it is a stage of a run. */
+export function keepersOf(agent: AgentDetails): readonly ModuleDetails[] {
+  return providersOf(agent, 'ConversationHistory').filter(({ provides }) => !provides.includes('Response'))
 }
 
 function Section({

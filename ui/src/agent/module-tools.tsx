@@ -22,7 +22,7 @@ export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsPr
       {tools?.map(({ name, description, parameters, is_changed }) => (
         <details class="tool" key={name}>
           <summary>
-            <code>{name}</code>
+            <code>{name}</code> <span class="muted">{description.split('\n', 1)[0]}</span>
             {is_changed && <span class="badge bad">description changed</span>}
           </summary>
           {is_changed && (

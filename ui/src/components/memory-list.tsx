@@ -1,5 +1,3 @@
-import { JsonTree } from './json-tree.tsx'
-
 /** Something remembered; with a score where it was searched for. */
 export interface MemoryItem {
   readonly text: string
@@ -19,13 +17,25 @@ export function MemoryList({ items }: { items: readonly MemoryItem[] }) {
             </>
           )}
           <p>{text}</p>
-          {hasFields(metadata) && <JsonTree value={metadata} label="metadata" />}
+          {hasFields(metadata) && <Facts of={metadata} />}
         </li>
       ))}
     </ol>
   )
 }
 
-function hasFields(value: unknown): boolean {
+function Facts({ of: metadata }: { of: object }) {
+  return (
+    <p class="facts muted matches-facts">
+      {Object.entries(metadata).map(([name, value]) => (
+        <span key={name}>
+          {name}: {typeof value === 'string' ? value : JSON.stringify(value)}
+        </span>
+      ))}
+    </p>
+  )
+}
+
+function hasFields(value: unknown): value is object {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

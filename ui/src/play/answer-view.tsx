@@ -29,7 +29,7 @@ export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry
   const { text, pictures, status, error } = answer
   return (
     <>
-      <ToolCalls events={facts?.events.events ?? []} />
+      <ToolCalls events={facts?.events.events ?? []} isWaiting={facts?.status === 'waiting'} />
       {text !== '' && (
         <div class="message-text">
           <Markdown text={text} />

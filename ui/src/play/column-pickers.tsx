@@ -74,7 +74,7 @@ function ModelPicker({ agents, model, onModel }: PickerProps) {
   const names = agents.flatMap(({ id, entry_points }) => [id, ...entry_points.map((entry) => `${id}/${entry}`)])
   return (
     <label class="field">
-      <span>beside</span>
+      <span>Beside</span>
       <select value={model} onChange={({ currentTarget }) => onModel(currentTarget.value)}>
         {names.map((name) => (
           <option key={name}>{name}</option>

@@ -4,7 +4,7 @@ import { formatDuration } from '../format.ts'
 import type { ToolEvent } from './run-facts.ts'
 
 /** Tools that a run has called, each with its arguments, result and time. */
-export function ToolCalls({ events }: { events: readonly ToolEvent[] }) {
+export function ToolCalls({ events, isWaiting }: { events: readonly ToolEvent[]; isWaiting: boolean }) {
   const calls = events.filter(({ event_type }) => event_type === 'call')
   if (calls.length === 0) return null
   return (
@@ -13,6 +13,7 @@ export function ToolCalls({ events }: { events: readonly ToolEvent[] }) {
         <ToolCallItem
           key={call.call_id}
           call={call}
+          isWaiting={isWaiting}
           end={events.find((event) => event.event_type !== 'call' && event.call_id === call.call_id)}
         />
       ))}
@@ -20,7 +21,14 @@ export function ToolCalls({ events }: { events: readonly ToolEvent[] }) {
   )
 }
 
-function ToolCallItem({ call, end }: { call: ToolEvent; end: ToolEvent | undefined }) {
+interface ToolCallItemProps {
+  readonly call: ToolEvent
+  readonly end: ToolEvent | undefined
+  /** The run was broken off in this call, to go on with it later. */
+  readonly isWaiting: boolean
+}
+
+function ToolCallItem({ call, end, isWaiting }: ToolCallItemProps) {
   const isFailed = end?.exception != null && !end.is_aborted
   return (
     <li>
@@ -28,7 +36,7 @@ function ToolCallItem({ call, end }: { call: ToolEvent; end: ToolEvent | undefin
         <summary>
           <Icon name="kind-tool" />
           <code>{call.label ?? 'tool'}</code>
-          <span class={isFailed ? 'bad-text' : 'muted'}>{stateOf(end)}</span>
+          <span class={isFailed ? 'bad-text' : 'muted'}>{stateOf(end, isWaiting)}</span>
         </summary>
         <JsonTree value={call.arguments?.args[1] ?? {}} label="arguments" />
         {isFailed && (
@@ -42,8 +50,8 @@ function ToolCallItem({ call, end }: { call: ToolEvent; end: ToolEvent | undefin
   )
 }
 
-function stateOf(end: ToolEvent | undefined): string {
+function stateOf(end: ToolEvent | undefined, isWaiting: boolean): string {
   if (!end) return 'running'
-  if (end.is_aborted) return 'broken off'
+  if (end.is_aborted) return isWaiting ? 'waits' : 'stopped'
   return `${end.exception === null ? '' : 'failed, '}${formatDuration(end.duration_ms)}`
 }

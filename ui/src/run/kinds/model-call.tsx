@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Call } from '../../../../src/trace/call-tree.ts'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Tabs } from '../../components/tabs.tsx'
@@ -15,7 +16,7 @@ type View = 'exchange' | 'tools' | 'parameters' | 'raw'
 
 interface ModelCallProps {
   readonly run: RunSummary
-  readonly call: { readonly usage: unknown }
+  readonly call: Pick<Call, 'status' | 'usage'>
   readonly payload: CallPayload
 }
 
@@ -33,7 +34,7 @@ export function ModelCall({ run, call, payload }: ModelCallProps) {
   ] as const
   return (
     <>
-      <UsageLine usage={usage} finish={exchange.finish} />
+      {call.status === 'done' && <UsageLine usage={usage} finish={exchange.finish} />}
       <p class="actions">
         <CopyButton text={() => vendorCurl(exchange, payload.reference, usage?.model ?? null)} label="Copy as curl" />
         <a class="button" href={playgroundLink(run, exchange)}>
