@@ -39,7 +39,7 @@ describe('page', function () {
     ] as const) {
       await page.getByRole('tab', { name: view }).click()
       await page.locator(frame).waitFor()
-      await page.waitForTimeout(500)
+      await page.evaluate('new Promise((idle) => requestIdleCallback(idle))')
       await expectSmooth(page, frame)
     }
   })

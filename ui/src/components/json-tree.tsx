@@ -7,17 +7,19 @@ const OPEN_DEPTH = 2
 /** Of a long list, and of a long text. */
 const SHOWN_ITEMS = 100
 const SHOWN_CHARS = 600
+/** Shorter values are seen at a glance, and not searched. */
+const MIN_SEARCHED_CHARS = 400
 
 /** A JSON value as a tree that can be searched. Everything is shown as text. */
 export function JsonTree({ value, label }: { value: unknown; label: string }) {
   const [search, setSearch] = useState('')
   const wanted = search.trim().toLowerCase()
   const found = useMemo(() => (wanted === '' ? undefined : countMatches(value, wanted)), [value, wanted])
-  const isLarge = typeof value === 'object' && value !== null
+  const isSearched = useMemo(() => (writeJson(value)?.length ?? 0) > MIN_SEARCHED_CHARS, [value])
   return (
     <div class="json">
-      <div class="json-tools">
-        {isLarge && (
+      <div class={`json-tools ${isSearched ? '' : 'bare'}`}>
+        {isSearched && (
           <label class="search">
             <Icon name="search" />
             <input
@@ -30,7 +32,7 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
           </label>
         )}
         {found !== undefined && <span class="muted">{found === 0 ? 'not found' : `${found} found`}</span>}
-        <CopyButton isQuiet text={() => writeJson(value)} label={`Copy ${label}`} />
+        <CopyButton isQuiet text={() => writeJson(value) ?? ''} label={`Copy ${label}`} />
       </div>
       <div class="json-body">
         <Node value={value} depth={0} wanted={wanted} />
@@ -39,7 +41,8 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
   )
 }
 
-function writeJson(value: unknown): string {
+/** Returns undefined for what has no text in JSON. */
+function writeJson(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
 

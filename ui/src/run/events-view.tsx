@@ -1,8 +1,7 @@
 import { useMemo, useRef } from 'preact/hooks'
-import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import { type Call, type CallTree, nameMethod } from '../../../src/trace/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, participantName } from '../format.ts'
-import { nameCall } from './trace-rows.ts'
 
 const ROW_HEIGHT = 28
 
@@ -63,9 +62,10 @@ function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelec
       <span class={type === 'failed' ? 'bad-text' : ''}>{type}</span>
       <span class="event-name">
         <span class="event-route">
-          {participantName(call.callerId)} → {participantName(call.moduleId)}{' '}
+          {participantName(call.callerId)} → {participantName(call.moduleId)}.
         </span>
-        <b>{nameCall(call).name}</b>
+        <b>{nameMethod(call)}</b>
+        {call.usage?.model && <span class="muted"> {call.usage.model}</span>}
       </span>
       <span class="muted figure-text">{isEnd ? formatDuration(call.durationMs) : ''}</span>
     </button>

@@ -29,7 +29,7 @@ export function TraceView({ loaded, selected, filter, isOnlyErrors, onSelect }: 
   const place = useRef<HTMLDivElement>(null)
   const viewport = useViewport(place)
   useShowSelected(place, rows, selected)
-  const span = spanOf(loaded)
+  const span = useMemo(() => spanOf(loaded), [loaded])
   const move = (event: KeyboardEvent) => moveSelection(event, { rows, selected, onSelect, toggle })
   return (
     <div class="trace">
