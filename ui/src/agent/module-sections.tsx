@@ -46,9 +46,9 @@ export function providersOf({ modules }: AgentDetails, protocol: string): readon
   return modules.filter(({ provides }) => provides.includes(protocol))
 }
 
-/** Modules that keep conversations. One that also stands for the response keeps none: it is a stage of a run. */
+/** Modules that keep conversations. One that captures what other modules say is a stage of a run, and keeps none. */
 export function keepersOf(agent: AgentDetails): readonly ModuleDetails[] {
-  return providersOf(agent, 'ConversationHistory').filter(({ provides }) => !provides.includes('Response'))
+  return providersOf(agent, 'ConversationHistory').filter(({ provides }) => !provides.includes('OutputCapture'))
 }
 
 function Section({

@@ -28,7 +28,7 @@ export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsPr
           {is_changed && (
             <p class="muted">Its server describes it otherwise than at first. Read it again before you trust it.</p>
           )}
-          <p>{description}</p>
+          {description.includes('\n') && <p class="pre">{description}</p>}
           <JsonTree value={parameters} label={`parameters of ${name}`} />
           {canCall && <ToolForm agentId={agentId} moduleId={moduleId} name={name} parameters={parameters} />}
         </details>

@@ -1,5 +1,5 @@
 import { useMemo, useRef } from 'preact/hooks'
-import { type Call, type CallTree, nameMethod } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, participantName } from '../format.ts'
 
@@ -64,7 +64,7 @@ function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelec
         <span class="event-route">
           {participantName(call.callerId)} → {participantName(call.moduleId)}.
         </span>
-        <b>{nameMethod(call)}</b>
+        <b>{call.label ?? call.method}</b>
         {call.usage?.model && <span class="muted"> {call.usage.model}</span>}
       </span>
       <span class="muted figure-text">{isEnd ? formatDuration(call.durationMs) : ''}</span>
