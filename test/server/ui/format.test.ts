@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { excerpt, formatTick } from '../../../ui/src/format.ts'
+import { excerpt, formatDuration, formatTick } from '../../../ui/src/format.ts'
 
 const at = (hours: number, minutes = 0, seconds = 0) => new Date(2026, 10, 22, hours, minutes, seconds).getTime() / 1000
 
@@ -10,6 +10,11 @@ describe('texts of the debug UI', () => {
     expect(formatTick(at(14, 3, 15), 15)).match(/^14[:.]03[:.]15$/)
     expect(formatTick(at(0), 600)).contain('22')
     expect(formatTick(at(12), 86_400)).contain('22')
+  })
+
+  it('measure durations in the unit that reads best', () => {
+    const texts = [0, 0.25, 4.26, 999.4, 999.6, 12_340, 125_000].map(formatDuration)
+    expect(texts).deep.equal(['0 ms', '0.25 ms', '4.3 ms', '999 ms', '1.00 s', '12.3 s', '2 min 5 s'])
   })
 
   it('begin an answer without its Markdown', () => {

@@ -23,7 +23,7 @@ export function AgentTools({ agent, isDevelopment }: ModuleSectionsProps) {
   )
 }
 
-/** What the modules of an agent remember, and the conversations that they keep. */
+/** Memories of an agent, and the conversations that its modules keep. */
 export function AgentMemory({ agent }: Pick<ModuleSectionsProps, 'agent'>) {
   return (
     <div class="module-sections">

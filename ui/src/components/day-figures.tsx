@@ -9,7 +9,7 @@ interface DayFiguresProps {
   readonly counts: readonly number[]
 }
 
-/** How an agent did in the last 24 hours. */
+/** Figures of an agent's last 24 hours. */
 export function DayFigures({ numbers, counts }: DayFiguresProps) {
   return (
     <div class="day-figures">
