@@ -209,14 +209,18 @@ export class Agent {
         state.throwIfAborted()
       }
       if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
-      if (state.isWaiting || !(await this.#admit(exchange, conversation, run, turn))) return
+      if (state.isWaiting) return
+      if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
       await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
     })
   }
 
+  #mayHold({ messages }: Turn): boolean {
+    return this.#hostModules.InputGuard.length > 0 || messages.some(hasHeldCall)
+  }
+
   /** @returns false for a message that is not handled */
   async #admit(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<boolean> {
-    if (this.#hostModules.InputGuard.length === 0 && !turn.messages.some(hasHeldCall)) return true
     const isOpen = openCallsOf(turn.messages).some(({ held, name }) => held && name === 'accept_message')
     const rails = new GuardRails(this.#hostModules, exchange, run)
     return rails.admit(conversation, turn.answers !== undefined && !isOpen)

@@ -64,7 +64,7 @@ export class RunResponse implements Response {
   #checkOpen(): void {
     const { state } = this.#run
     state.throwIfAborted()
-    const [waiting] = state.pending
+    const waiting = state.pending[0]
     if (waiting && !this.#isClosing) throw new RunWaits(waiting.name)
     if (this.#closed) {
       throw new HostError('AGENT_FAILED', `Agent '${this.#run.agentId}' responds after its run has ended.`, {

@@ -203,17 +203,18 @@ export class EventStream {
   }
 }
 
+const STREAM_HEADERS = Object.freeze({
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+})
+
 /** Sends the head of an answer of server-sent events. */
 function httpTransport(reply: FastifyReply, keepAlive: () => string): StreamTransport {
   const { raw } = reply
   reply.hijack()
   // The reply's own headers (CORS, request id) would be lost with it.
-  raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-  })
+  raw.writeHead(200, reply.headers(STREAM_HEADERS).getHeaders() as Record<string, string>)
   return {
     raw,
     write: (events) => raw.write(events),

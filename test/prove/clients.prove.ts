@@ -53,7 +53,8 @@ describe('clients', () => {
     if (!bin) return this.skip()
     await writeFile(join(dir, 'extra-openai-models.yaml'), await readBlock('llm', 'yaml'))
     const args = ['-m', 'example', '--key', 'none', 'What time is it in Tokyo?']
-    const { stdout } = await execa(join(bin, 'llm'), args, { env: { LLM_USER_PATH: dir } })
+    // It reads its standard input to the end unless that is a terminal.
+    const { stdout } = await execa(join(bin, 'llm'), args, { env: { LLM_USER_PATH: dir }, stdin: 'ignore' })
     expect(stdout).to.match(/GMT\+9/)
   }).timeout(300_000)
 

@@ -94,9 +94,10 @@ export class ChatCompatApiAdapter implements Adapter {
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
     let stream: EventStream | undefined
     let early = ''
-    const begun = deferred()
+    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
+    const begun = body.tools ? deferred() : undefined
     const turn = this.#toTurn(body, (event) => {
-      if (event.type !== 'end') begun.resolve()
+      if (event.type !== 'end') begun?.resolve()
       const chunk = chunks.write(event)
       if (chunk === '') return
       if (stream) return stream.send(chunk)
@@ -106,8 +107,7 @@ export class ChatCompatApiAdapter implements Adapter {
     const handle = startTurn(reply, this.#host, body.model, turn)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const keepAliveMs = this.#options.streamingTimeout * 1000
-    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
-    if (turn.clientTools) await settlesWithin(Promise.race([begun.promise, handle.result]), keepAliveMs)
+    if (begun) await settlesWithin(Promise.race([begun.promise, handle.result]), keepAliveMs)
     return streamAnswer(request, reply, this.#streams, {
       keepAlive: () => chunks.text(''),
       keepAliveMs,
