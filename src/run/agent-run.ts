@@ -31,6 +31,8 @@ export class AgentRun implements Run {
   /** The observed call within which this view of the run was handed out; undefined outside any. */
   readonly callId: string | undefined = undefined
   readonly state: RunState
+  /** Replaces the signal of the run in this view. */
+  readonly ownSignal: AbortSignal | undefined = undefined
 
   constructor({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn) {
     this.id = turn.runId ?? randomUUID()
@@ -45,7 +47,7 @@ export class AgentRun implements Run {
   }
 
   get signal(): AbortSignal {
-    return this.state.signal
+    return this.ownSignal ?? this.state.signal
   }
 
   get clientTools(): readonly ToolDefinition[] {
@@ -83,8 +85,8 @@ export class AgentRun implements Run {
   }
 
   /** @inheritdoc Overrides stay in every view that is made of this one. */
-  with(overrides: RunOverrides): AgentRun {
-    return derive(this, overrides)
+  with({ signal, ...overrides }: RunOverrides): AgentRun {
+    return derive(this, { ...overrides, ownSignal: signal })
   }
 
   /** The same run, seen from within an observed call: what is done with it there is a child of that call. */
@@ -104,9 +106,6 @@ export class AgentRun implements Run {
 
 /** A view of the same run: its own properties, overridden ones included, with these changes. */
 function derive(run: AgentRun, changes: object): AgentRun {
-  const view = Object.create(AgentRun.prototype, Object.getOwnPropertyDescriptors(run)) as AgentRun
-  for (const [name, value] of Object.entries(changes)) {
-    if (value !== undefined) Object.defineProperty(view, name, { value, enumerable: true, configurable: true })
-  }
-  return view
+  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
+  return Object.assign(Object.create(AgentRun.prototype), run, Object.fromEntries(defined))
 }

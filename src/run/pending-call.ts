@@ -61,8 +61,8 @@ function sortKeys(value: unknown): unknown {
  * refuse further calls.
  */
 export class RunWaits extends Error {
-  constructor(name: string) {
-    super(`The run waits for an answer to '${name}', and goes on when it comes.`)
+  constructor() {
+    super('The run waits for an answer, and goes on when it comes.')
     this.name = 'RunWaits'
   }
 }

@@ -2,7 +2,6 @@ import { isPromise } from '../async.ts'
 import type { LLM, LLMPart } from '../protocols/llm.ts'
 import type { Reasoning } from '../protocols/message.ts'
 import { AgentRun } from './agent-run.ts'
-import { RunWaits } from './pending-call.ts'
 import { type StreamTap, tapStream } from './stream-tap.ts'
 import type { ModelAnswer, Trail } from './trail.ts'
 
@@ -12,8 +11,7 @@ export function recordLLM(llm: LLM): LLM {
     generate(request, run) {
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { state } = run
-      const [waiting] = state.pending
-      if (waiting) throw new RunWaits(waiting.name)
+      if (state.isWaiting) throw state.waits
       const answer: unknown = llm.generate(request, run)
       const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(state.trail))
       // A module may be written in JavaScript: the promise of a stream is one of the shapes that facades know.

@@ -4,7 +4,7 @@ import type { ApprovalPolicy, ApprovalRule } from '../protocols/approval-policy.
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
 import { AgentRun } from './agent-run.ts'
-import { digestOf, RunWaits } from './pending-call.ts'
+import { digestOf } from './pending-call.ts'
 import type { RecordedCall } from './trail.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -59,9 +59,9 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   const { state } = run
   state.throwIfAborted()
   const recorded = state.trail.begin(name, args, run.toolCallId)
-  if (state.isTrailLost && hasClientCall(recorded, run)) throw new RunWaits(name)
+  if (state.isTrailLost && hasClientCall(recorded, run)) throw state.waits
   // The other calls of the step that waits still run; whatever comes after it does not.
-  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw new RunWaits(name)
+  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw state.waits
   const { id } = recorded.call
   await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
@@ -84,7 +84,7 @@ async function untilWaiting(
   recorded: RecordedCall,
   { state }: AgentRun,
 ): Promise<ToolResult> {
-  const { id, name } = recorded.call
+  const { id } = recorded.call
   const settled = await work.then(
     (result) => () => result,
     (error: unknown) => () => {
@@ -93,7 +93,7 @@ async function untilWaiting(
   )
   if (!state.isWaitingFor(id)) return settled()
   recorded.isPending = true
-  throw new RunWaits(name)
+  throw state.waits
 }
 
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */

@@ -3,7 +3,6 @@ import type { ConversationHistory } from '../protocols/conversation-history.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { CollectedResponse, Response } from '../protocols/response.ts'
 import type { AgentRun } from './agent-run.ts'
-import { RunWaits } from './pending-call.ts'
 
 /** `__response__`: the way from an agent to whoever asked. */
 export class RunResponse implements Response {
@@ -64,8 +63,7 @@ export class RunResponse implements Response {
   #checkOpen(): void {
     const { state } = this.#run
     state.throwIfAborted()
-    const waiting = state.pending[0]
-    if (waiting && !this.#isClosing) throw new RunWaits(waiting.name)
+    if (state.isWaiting && !this.#isClosing) throw state.waits
     if (this.#closed) {
       throw new HostError('AGENT_FAILED', `Agent '${this.#run.agentId}' responds after its run has ended.`, {
         suggestions: ['Await everything in the message handler before it returns.'],

@@ -31,6 +31,7 @@ export class RunState {
   #holdsText = false
   #trail: Trail | undefined
   #pending: PendingCall[] | undefined
+  #waits: RunWaits | undefined
   #refusal: HostError | undefined
   #asked: Map<string, number> | undefined
   #taken: Set<string> | undefined
@@ -174,7 +175,13 @@ export class RunState {
       this.#pending.push(pending)
       this.#notify({ type: 'pending', pending })
     }
-    return new RunWaits(pending.name)
+    return this.waits
+  }
+
+  /** Ends whatever goes on in a run that waits: one error for all of it, since each costs a stack. */
+  get waits(): RunWaits {
+    this.#waits ??= new RunWaits()
+    return this.#waits
   }
 
   isWaitingFor(callId: string): boolean {
