@@ -1,3 +1,4 @@
+import { decodeBase64, encodeBase64 } from '../base64.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 
 /** Attachment as JSON: its bytes as base64, or its address. */
@@ -14,11 +15,11 @@ export type MessageJson = Omit<Message, 'attachments'> & { readonly attachments?
 export function toAttachmentJson({ mediaType, name, data }: Attachment): AttachmentJson {
   const named = { mediaType, ...(name === undefined ? {} : { name }) }
   if (data instanceof URL) return { ...named, url: data.href }
-  return { ...named, base64: Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64') }
+  return { ...named, base64: encodeBase64(data) }
 }
 
 export function fromAttachmentJson({ base64, url, ...named }: AttachmentJson): Attachment {
-  return { ...named, data: url === undefined ? Buffer.from(base64 ?? '', 'base64') : new URL(url) }
+  return { ...named, data: url === undefined ? decodeBase64(base64 ?? '') : new URL(url) }
 }
 
 export function toMessageJson(message: Message): MessageJson {

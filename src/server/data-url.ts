@@ -1,3 +1,5 @@
+import { decodeBase64, encodeBase64 } from '../base64.ts'
+
 /** Bytes of a data URL (RFC 2397), with their media type. */
 export interface DataUrl {
   readonly mediaType: string
@@ -10,10 +12,9 @@ export function readDataUrl(url: string): DataUrl | undefined {
   if (comma === -1) return undefined
   const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).toLowerCase().split(';')
   if (parameters.at(-1) !== 'base64') return undefined
-  return { mediaType: mediaType || 'text/plain', data: Buffer.from(url.slice(comma + 1), 'base64') }
+  return { mediaType: mediaType || 'text/plain', data: decodeBase64(url, comma + 1) }
 }
 
 export function toDataUrl({ mediaType, data }: DataUrl): string {
-  const base64 = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
-  return `data:${mediaType};base64,${base64}`
+  return `data:${mediaType};base64,${encodeBase64(data)}`
 }

@@ -1,4 +1,5 @@
-import type { AgentHost, RunResult } from 'agent-host'
+import type { AgentHost, Message, RunResult, Turn } from 'agent-host'
+import { NO_USAGE } from '../../src/run/run-state.ts'
 
 /** Creates a host whose runs do what the test tells them, with slots for so many at once. */
 export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']) {
@@ -8,7 +9,7 @@ export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']
     get freeBackgroundSlots() {
       return slots - runs.filter(({ hasEnded }) => !hasEnded).length
     },
-    start: (_name: string, turn: ManualTurn) => {
+    start: (_name: string, turn: Turn) => {
       const run = new ManualRun(turn)
       runs.push(run)
       return run
@@ -17,23 +18,18 @@ export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']
   return { host: host as unknown as AgentHost, runs }
 }
 
-interface ManualTurn {
-  readonly messages: readonly object[]
-  readonly onEvent: (part: object) => void | Promise<void>
-}
-
 export class ManualRun {
   readonly id = 'run'
   readonly result: Promise<RunResult>
   isAborted = false
   hasEnded = false
-  readonly #messages: readonly object[]
+  readonly #messages: readonly Message[]
   #said = ''
-  readonly #onEvent: ManualTurn['onEvent']
+  readonly #onEvent: Turn['onEvent']
   #resolve: (result: RunResult) => void = () => {}
   #reject: (error: Error) => void = () => {}
 
-  constructor({ messages, onEvent }: ManualTurn) {
+  constructor({ messages, onEvent }: Turn) {
     this.#messages = messages
     this.#onEvent = onEvent
     this.result = new Promise((resolve, reject) => {
@@ -44,17 +40,17 @@ export class ManualRun {
 
   /** The message that it was asked to handle. */
   get asked(): string | undefined {
-    return (this.#messages.at(-1) as { content?: string } | undefined)?.content
+    return this.#messages.at(-1)?.content
   }
 
   say(text: string): void {
     this.#said += text
-    void this.#onEvent({ type: 'text', text })
+    void this.#onEvent?.({ type: 'text', text })
   }
 
   /** Calls a tool: resolved when it may be executed. */
   async call(): Promise<void> {
-    await this.#onEvent({ type: 'tool_call', call: { id: 'c1', name: 'pay', arguments: {} }, moduleId: 'tools' })
+    await this.#onEvent?.({ type: 'tool_call', call: { id: 'c1', name: 'pay', arguments: {} }, moduleId: 'tools' })
   }
 
   fail(error: Error): void {
@@ -65,10 +61,15 @@ export class ManualRun {
   complete(): void {
     this.hasEnded = true
     this.#resolve({
-      usage: {},
+      runId: this.id,
+      status: 'completed',
+      text: this.#said,
+      attachments: [],
+      usage: NO_USAGE,
+      incompleteReason: undefined,
       pending: [],
       trail: [...this.#messages, { role: 'assistant', content: this.#said }],
-    } as unknown as RunResult)
+    })
   }
 
   abort(): void {

@@ -89,7 +89,7 @@ const DOCUMENT: RouteDescription = {
 function makeReader(app: FastifyInstance): () => string {
   let text: string | undefined
   return () => {
-    text ??= JSON.stringify((app as unknown as Record<typeof DECORATOR, () => object>)[DECORATOR]())
+    text ??= JSON.stringify(app.getDecorator<() => object>(DECORATOR).call(app))
     return text
   }
 }

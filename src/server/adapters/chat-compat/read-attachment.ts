@@ -1,3 +1,4 @@
+import { decodeBase64 } from '../../../base64.ts'
 import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
 import { readDataUrl } from '../../data-url.ts'
@@ -46,7 +47,7 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
 function readAudio({ input_audio }: ContentPart, path: string): Attachment {
   if (!input_audio) throw invalid(`${path}.input_audio`, 'is missing')
   const { data, format } = input_audio
-  return { mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, data: Buffer.from(data, 'base64') }
+  return { mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, data: decodeBase64(data) }
 }
 
 function readFile({ file }: ContentPart, path: string): Attachment {
@@ -57,7 +58,7 @@ function readFile({ file }: ContentPart, path: string): Attachment {
   const read = readDataUrl(file_data)
   if (read) return { ...read, ...named }
   const mediaType = filename?.toLowerCase().endsWith('.pdf') ? 'application/pdf' : 'application/octet-stream'
-  return { mediaType, data: Buffer.from(file_data, 'base64'), ...named }
+  return { mediaType, data: decodeBase64(file_data), ...named }
 }
 
 function invalid(field: string, what: string): HostError {

@@ -1,3 +1,4 @@
+import { encodeBase64 } from '../../../base64.ts'
 import type { Attachment } from '../../../protocols/message.ts'
 import { attachmentToMarkdown } from '../../attachment-to-markdown.ts'
 
@@ -27,7 +28,7 @@ function toBlock(attachment: Attachment, index: number, version: string): Conten
     if (version >= LINKS_SINCE) return { type: 'resource_link', uri: data.href, name, mimeType }
     return { type: 'text', text: attachmentToMarkdown(attachment).trim() }
   }
-  const blob = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')
+  const blob = encodeBase64(data)
   if (mimeType.startsWith('image/')) return { type: 'image', data: blob, mimeType }
   if (mimeType.startsWith('audio/') && version >= AUDIO_SINCE) return { type: 'audio', data: blob, mimeType }
   return { type: 'resource', resource: { uri: `attachment:///${encodeURIComponent(name)}`, mimeType, blob } }

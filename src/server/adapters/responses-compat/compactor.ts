@@ -8,6 +8,7 @@ import { LLM } from '../../../protocols/llm.ts'
 import type { Attachment, Message } from '../../../protocols/message.ts'
 import type { Run, Usage } from '../../../protocols/run.ts'
 import type { AgentDescription } from '../../../wiring/describe-agent.ts'
+import { toDataUrl } from '../../data-url.ts'
 import { encodeSummary } from './compaction-item.ts'
 import { toInputItems } from './convert.ts'
 import type { EarlierTurns } from './earlier-turns.ts'
@@ -142,7 +143,7 @@ function toItem(message: Extract<Message, { role: 'user' }>, responseId: string,
 }
 
 function toPart({ mediaType, name, data }: Attachment) {
-  const url = data instanceof URL ? data.href : `data:${mediaType};base64,${Buffer.from(data).toString('base64')}`
+  const url = data instanceof URL ? data.href : toDataUrl({ mediaType, data })
   if (mediaType.startsWith('image/')) return { type: 'input_image', image_url: url, detail: 'auto' }
   return {
     type: 'input_file',

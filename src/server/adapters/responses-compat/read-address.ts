@@ -1,3 +1,4 @@
+import { decodeBase64 } from '../../../base64.ts'
 import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
 import { readDataUrl } from '../../data-url.ts'
@@ -41,5 +42,5 @@ export function readBytes(base64: unknown, field: string): Pick<Attachment, 'dat
   if (typeof base64 !== 'string' || base64 === '') {
     throw new HostError('REQUEST_INVALID', `${field} must be bytes in base64`)
   }
-  return { data: Buffer.from(base64, 'base64') }
+  return { data: decodeBase64(base64) }
 }
