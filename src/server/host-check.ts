@@ -26,33 +26,33 @@ function canonicalHost(address: string): string {
 }
 
 /**
- * A hook that serves only requests for this machine's own names, and for those that are allowed: a page from elsewhere
- * whose name was pointed at 127.0.0.1 (DNS rebinding) is refused.
+ * A hook that refuses requests that name two hosts, by a second `Host` header or by a target in absolute form (RFC 9112,
+ * sections 3.2 and 3.2.2): a proxy in front may have checked the other one.
+ *
+ * @param allowedHosts where given, only these and this machine's own names are served: a page from elsewhere whose name was pointed
+ *   at 127.0.0.1 (DNS rebinding) is refused
  */
-export function checkHost(allowedHosts: readonly string[]): onRequestHookHandler {
-  const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()))
-  // Clients send the same header every time: the last good one needs no second look.
-  let lastGood: string | undefined
+export function checkHost(allowedHosts: readonly string[] | undefined): onRequestHookHandler {
+  const findProblem = allowedHosts && nameChecker(allowedHosts)
   return (request, _reply, done) => {
-    const { host } = request.headers
-    if (host !== undefined && host === lastGood) return done()
-    const name = hostName(host ?? '')
-    if (!isLoopback(name) && !allowed.has(name) && !allowed.has((host ?? '').toLowerCase())) {
-      return done(new HostError('HOST_FORBIDDEN', `The host '${name}' is not served here; --allowed-host allows it.`))
-    }
-    lastGood = host
-    done()
+    if (namesTwoHosts(request.raw)) done(new HostError('REQUEST_INVALID', 'The request names more than one host'))
+    else done(findProblem?.(request.headers.host))
   }
 }
 
-/**
- * A hook that refuses requests that name two hosts, by a second `Host` header or by a target in absolute form (RFC 9112,
- * sections 3.2 and 3.2.2): a proxy in front may have checked the other one.
- */
-export const refuseTwoHosts: onRequestHookHandler = (request, _reply, done) => {
-  done(
-    namesTwoHosts(request.raw) ? new HostError('REQUEST_INVALID', 'The request names more than one host') : undefined,
-  )
+function nameChecker(allowedHosts: readonly string[]): (host: string | undefined) => HostError | undefined {
+  const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()))
+  // Clients send the same header every time: the last good one needs no second look.
+  let lastGood: string | undefined
+  return (host) => {
+    if (host !== undefined && host === lastGood) return undefined
+    const name = hostName(host ?? '')
+    if (!isLoopback(name) && !allowed.has(name) && !allowed.has((host ?? '').toLowerCase())) {
+      return new HostError('HOST_FORBIDDEN', `The host '${name}' is not served here; --allowed-host allows it.`)
+    }
+    lastGood = host
+    return undefined
+  }
 }
 
 function namesTwoHosts({ rawHeaders, url = '', headers }: IncomingMessage): boolean {

@@ -24,7 +24,7 @@ import { addCors } from './cors.ts'
 import { dialectOf } from './dialect.ts'
 import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
 import { EventStreams } from './event-streams.ts'
-import { checkHost, isLoopback, refuseTwoHosts } from './host-check.ts'
+import { checkHost, isLoopback } from './host-check.ts'
 import { acceptJsonOnly } from './json-body.ts'
 import { limitSockets } from './limit-sockets.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
@@ -156,9 +156,8 @@ async function assemble(
   })
   answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(adapters)))
   drainOnClose(app, project, streams)
-  app.addHook('onRequest', refuseTwoHosts)
   const { allowedHosts } = options
-  if (isLoopback(options.host) || allowedHosts.length > 0) app.addHook('onRequest', checkHost(allowedHosts))
+  app.addHook('onRequest', checkHost(isLoopback(options.host) || allowedHosts.length > 0 ? allowedHosts : undefined))
   await addCors(app, options.corsOrigins)
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
