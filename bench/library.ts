@@ -54,7 +54,7 @@ async function timeOfStep(limits: object): Promise<number> {
 }
 
 async function makeFullIndex(): Promise<VectorIndex & { dispose?(): void | Promise<void> }> {
-  const index = await exactIndex.create({}, { persist: false }, makeContext())
+  const index = await exactIndex.create({ storage: undefined }, { persist: false }, makeContext())
   const run = makeRun()
   for (let n = 0; n < VECTORS; n++) await index.add(`v${n}`, randomVector(), run)
   return index

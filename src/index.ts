@@ -67,6 +67,13 @@ export {
 } from './protocols/protocol.ts'
 export { type CollectedResponse, Response } from './protocols/response.ts'
 export type { Question, Run, RunOverrides, Usage } from './protocols/run.ts'
+export {
+  Storage,
+  type StorageOwner,
+  type StorageRange,
+  type StorageSource,
+  type StoredValue,
+} from './protocols/storage.ts'
 export type { ToolDefinition } from './protocols/tool-definition.ts'
 export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
@@ -85,6 +92,7 @@ export type {
 } from './server/event-streams.ts'
 export type { ServerOptions } from './server/options.ts'
 export type { AgentServer } from './server/server.ts'
+export { memoryStorage } from './store/memory-storage.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'

@@ -1,12 +1,24 @@
 import { join } from 'node:path'
-import { ConversationHistory, defineModule, type Message, Response, type Run, Type } from 'agent-host'
+import {
+  ConversationHistory,
+  defineModule,
+  type Message,
+  optional,
+  Response,
+  type Run,
+  Storage,
+  Type,
+} from 'agent-host'
+import type { Turns } from './lib/turn.ts'
 import { TurnFile } from './lib/turn-file.ts'
+import { TurnLog } from './lib/turn-log.ts'
 
 export default defineModule({
   name: 'Persistent',
-  description: 'Saves a conversation in a file, by its id or its user, so that later requests continue it.',
+  description:
+    'Saves conversations by id or user, so that later requests continue them: in files, or in a store that servers share.',
   provides: [ConversationHistory, Response],
-  uses: { history: ConversationHistory, response: Response },
+  uses: { history: ConversationHistory, response: Response, storage: optional(Storage) },
   config: Type.Object({
     metadata_key: Type.String({
       minLength: 1,
@@ -26,13 +38,14 @@ export default defineModule({
     dir: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'Folder of the files, relative to the project. Default: conversations/<agent id>/<module id>',
+        description:
+          'Folder of the files, relative to the project. Default: conversations/<agent id>/<module id>, or the store where servers share it.',
       }),
     ),
   }),
-  create: ({ history, response }, config, { agentId, moduleId, projectDir, log }) => {
+  create: ({ history, response, storage }, config, { agentId, moduleId, projectDir, hasSharedStore, log }) => {
     const { dir = join('conversations', agentId, moduleId), max_messages } = config
-    let file: TurnFile | undefined
+    let saved: { readonly turns: Turns; readonly run: Run } | undefined
     let kept: Message[] | undefined
     let isAsked = false
     const added: Message[] = []
@@ -42,12 +55,23 @@ export default defineModule({
     let storedPart = ''
 
     /** The run tells whose conversation it is: once in a run, because it is the same for all of it. */
-    function open(run: Run | undefined): TurnFile | undefined {
-      if (isAsked || !run) return file
+    function open(run: Run | undefined): typeof saved {
+      if (isAsked || !run) return saved
       isAsked = true
       const key = keyOf(run, config.metadata_key, config.by_user)
-      file = key === undefined ? undefined : new TurnFile(join(projectDir, dir), key)
-      return file
+      saved = key === undefined ? undefined : { turns: openTurns(key), run }
+      return saved
+    }
+
+    function openTurns(key: string): Turns {
+      // One more than is shown: the last may be a part that this run takes the place of.
+      if (storage && hasSharedStore && config.dir === undefined) return new TurnLog(storage, key, max_messages + 1)
+      return new TurnFile(join(projectDir, dir), key)
+    }
+
+    async function readTurns(run: Run | undefined): Promise<Message[][]> {
+      const opened = open(run)
+      return opened ? opened.turns.read(opened.run) : []
     }
 
     return {
@@ -58,7 +82,7 @@ export default defineModule({
         const asked = messages.findLastIndex(({ role }) => role === 'user')
         const isNew = messages.findIndex(({ role }) => role === 'user' || role === 'assistant') === asked
         if (!kept) {
-          const turns = isNew ? ((await open(run)?.read()) ?? []) : []
+          const turns = isNew ? await readTurns(run) : []
           const said = textOf(messages.slice(asked + 1))
           const [first, last] = turns.at(-1) ?? []
           if (said !== '' && first?.content === question?.content && last?.content === said) {
@@ -77,7 +101,8 @@ export default defineModule({
       },
       async clearHistory(run) {
         kept = []
-        await open(run)?.remove()
+        const opened = open(run)
+        await opened?.turns.remove(opened.run)
         await history.clearHistory(run)
       },
 
@@ -97,10 +122,11 @@ export default defineModule({
         if (!isAsked && answer !== '') {
           log.warn('the turn is not kept: no module has called getHistory(run), so it is not known whose it is')
         }
-        if (!file || answer === '') return
+        if (!saved || answer === '') return
         const asked = question ? [question] : []
         const content = storedPart + answer
-        await file.append([...asked, ...added, { role: 'assistant', content }], storedPart !== '')
+        const turn: Message[] = [...asked, ...added, { role: 'assistant', content }]
+        await saved.turns.append(turn, storedPart !== '', saved.run)
       },
     }
   },

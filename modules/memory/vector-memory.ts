@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import {
   Chunker,
   defineModule,
@@ -7,20 +6,25 @@ import {
   type MemoryMatch,
   optional,
   type Run,
+  Storage,
   Type,
   VectorIndex,
 } from 'agent-host'
+import { type Entries, makeIds, vectorIdFor } from './lib/entries.ts'
 import { ENTRY_SCHEMA, EntryTable } from './lib/entry-table.ts'
-import { openDatabase, storage } from './lib/open-database.ts'
+import { openDatabase, storageConfig } from './lib/open-database.ts'
+import { sharedStorage } from './lib/shared-storage.ts'
+import { StoredEntries } from './lib/stored-entries.ts'
 
 export default defineModule({
   name: 'VectorMemory',
-  description: 'Remembers texts, and finds them again by what they are about; kept in a file.',
+  description:
+    'Remembers texts, and finds them again by what they are about; kept in a file, or in a store that servers share.',
   provides: [Memory],
-  uses: { embedder: Embedder, index: VectorIndex, chunker: optional(Chunker) },
+  uses: { embedder: Embedder, index: VectorIndex, chunker: optional(Chunker), storage: optional(Storage) },
   scope: 'agent',
   config: Type.Object({
-    ...storage,
+    ...storageConfig,
     per_user: Type.Boolean({
       default: false,
       description:
@@ -33,19 +37,23 @@ export default defineModule({
       description: 'What is less similar than this is not found.',
     }),
   }),
-  create: async ({ embedder, index, chunker }, config, context) => {
-    const entries = new EntryTable(await openDatabase(config, ENTRY_SCHEMA, context))
+  create: async ({ embedder, index, chunker, storage }, config, context) => {
+    const shared = sharedStorage(storage, config, context)
+    const entries: Entries = shared
+      ? new StoredEntries(shared)
+      : new EntryTable(await openDatabase(config, ENTRY_SCHEMA, context))
+    const nextId = makeIds()
     const ownerOf = ({ user }: Run) => (config.per_user && user !== undefined ? `user ${user}` : '')
 
     /** The vectors come first and the entry last: what has no entry is never found, so an entry is whole or absent. */
-    async function addVectors(text: string, run: Run): Promise<string[]> {
+    async function addVectors(entryId: string, text: string, run: Run): Promise<string[]> {
       if (text.trim() === '') throw new Error('There is nothing to remember: the text is empty.')
       const pieces = chunker ? await chunker.chunk(text, run) : [text]
       const vectors = await embedder.embed(pieces, run)
       const ids: string[] = []
       try {
         for (const vector of vectors) {
-          const id = randomUUID()
+          const id = vectorIdFor(entryId)
           ids.push(id)
           await index.add(id, vector, run)
         }
@@ -63,10 +71,12 @@ export default defineModule({
       if (failed > 0) context.log.warn(`${failed} vectors of forgotten texts are still in the index`)
     }
 
-    function matchesOf(found: readonly { id: string; score: number }[], run: Run): MemoryMatch[] {
+    async function matchesOf(found: readonly { id: string; score: number }[], run: Run): Promise<MemoryMatch[]> {
       const matches = new Map<string, MemoryMatch>()
-      for (const { id, score } of found) {
-        const entry = score >= config.min_score ? entries.find(id, ownerOf(run)) : undefined
+      const near = found.filter(({ score }) => score >= config.min_score)
+      const led = await Promise.all(near.map(({ id }) => entries.find(id, ownerOf(run), run)))
+      for (const [place, { score }] of near.entries()) {
+        const entry = led[place]
         // The nearest piece of an entry comes first, and stands for it.
         if (entry && !matches.has(entry.id)) matches.set(entry.id, { ...entry, score })
       }
@@ -75,11 +85,11 @@ export default defineModule({
 
     return {
       async store(text, metadata, run) {
-        const entry = { id: randomUUID(), text, metadata }
-        entries.insert(entry, ownerOf(run), await addVectors(text, run))
+        const entry = { id: nextId(), text, metadata }
+        await entries.insert(entry, ownerOf(run), await addVectors(entry.id, text, run), run)
         return entry.id
       },
-      get: async (id, run) => entries.get(id, ownerOf(run)),
+      get: async (id, run) => entries.get(id, ownerOf(run), run),
       async search(query, limit, run) {
         if (!(limit >= 1) || query.trim() === '') return []
         const [vector] = await embedder.embed([query], run)
@@ -87,20 +97,20 @@ export default defineModule({
         // Several pieces may lead to one entry, and some to what is not this user's.
         for (let count = limit * 2; ; count *= 4) {
           const found = await index.search(vector, count, run)
-          const matches = matchesOf(found, run)
+          const matches = await matchesOf(found, run)
           if (matches.length >= limit || found.length < count) return matches.slice(0, limit)
         }
       },
-      list: async (run) => entries.list(ownerOf(run)),
+      list: async (run) => entries.list(ownerOf(run), run),
       async update(id, text, metadata, run) {
-        if (!entries.get(id, ownerOf(run))) return false
-        const vectorIds = await addVectors(text, run)
-        const old = entries.update({ id, text, metadata }, ownerOf(run), vectorIds)
+        if (!(await entries.get(id, ownerOf(run), run))) return false
+        const vectorIds = await addVectors(id, text, run)
+        const old = await entries.update({ id, text, metadata }, ownerOf(run), vectorIds, run)
         await removeVectors(old ?? vectorIds, run)
         return old !== undefined
       },
       async delete(id, run) {
-        const old = entries.delete(id, ownerOf(run))
+        const old = await entries.delete(id, ownerOf(run), run)
         await removeVectors(old ?? [], run)
         return old !== undefined
       },

@@ -11,7 +11,9 @@ import type { Message } from '../protocols/message.ts'
 import { SharedRuns } from '../replicas/shared-runs.ts'
 import type { PendingAnswer } from '../run/pending-call.ts'
 import type { RunResult } from '../run/turn.ts'
+import { LazyStore } from '../store/lazy-store.ts'
 import { isRemote, openStore } from '../store/open-store.ts'
+import { recordStorage } from '../store/record-storage.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
@@ -107,16 +109,18 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
   try {
-    const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs })
+    const records = new LazyStore(() => openRecords(options, log))
+    cleanup.add(() => records.close())
+    const storage = recordStorage(() => records.open(), isRemote(options.store))
+    const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs, storage })
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
-    if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log))
+    if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log, records))
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
-    const waiting = new WaitingRuns({ host, log, openRecords: () => openRecords(options, log) })
-    cleanup.add(() => waiting.close())
+    const waiting = new WaitingRuns({ host, log, openRecords: () => records.open() })
     return new AssembledProject({ host, agents, traces, redact, log }, options, cleanup, waiting)
   } catch (error) {
     await cleanup.run()
@@ -141,9 +145,14 @@ async function openTraces(
 }
 
 /** @returns a function that ends it */
-function shareRuns(options: ProjectOptions, host: AgentHost, traces: Traces, log: Log): () => Promise<void> {
-  const openShared = () => openRecords(options, log)
-  const shared = new SharedRuns({ host, traces, name: options.serverName, openRecords: openShared, log })
+function shareRuns(
+  { serverName: name }: ProjectOptions,
+  host: AgentHost,
+  traces: Traces,
+  log: Log,
+  records: LazyStore,
+): () => Promise<void> {
+  const shared = new SharedRuns({ host, traces, name, records, log })
   traces.addRemote(shared)
   return () => shared.close()
 }

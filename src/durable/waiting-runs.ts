@@ -44,7 +44,7 @@ const PAGE = 500
 export interface WaitingRunsOptions {
   readonly host: AgentHost
   readonly log: Log
-  /** Called before the first record is read or written. */
+  /** Called whenever a record is read or written. */
   readonly openRecords: () => Promise<RecordStore>
 }
 
@@ -52,7 +52,6 @@ export interface WaitingRunsOptions {
 export class WaitingRuns {
   readonly #options: WaitingRunsOptions
   readonly #listeners = new Set<(waiting: WaitingRun) => void>()
-  #records: Promise<RecordStore> | undefined
 
   constructor(options: WaitingRunsOptions) {
     this.#options = options
@@ -115,11 +114,6 @@ export class WaitingRuns {
     }
   }
 
-  async close(): Promise<void> {
-    const records = await this.#records?.catch(() => undefined)
-    await records?.close()
-  }
-
   async #keep(agent: string, { runId, pending, trail }: RunResult, options: RunOptions): Promise<void> {
     const { instructions, user, metadata, input, requestOptions, clientTools, background } = options
     const row: Row = {
@@ -163,8 +157,7 @@ export class WaitingRuns {
   }
 
   #open(): Promise<RecordStore> {
-    this.#records ??= this.#options.openRecords()
-    return this.#records
+    return this.#options.openRecords()
   }
 }
 

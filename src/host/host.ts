@@ -8,6 +8,7 @@ import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
+import { Storage, type StorageSource } from '../protocols/storage.ts'
 import { Agent, type ModuleCall } from '../run/agent.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
@@ -29,6 +30,11 @@ export interface AgentHostOptions {
   readonly maxBackgroundRuns?: number
   /** Time after which a run is aborted. Default: no limit. */
   readonly runTimeoutMs?: number | undefined
+  /**
+   * Records of modules that use `Storage`. Default: none; using it then fails. `openProject` keeps them in the store of the project,
+   * `memoryStorage()` in memory.
+   */
+  readonly storage?: StorageSource
 }
 
 /**
@@ -36,6 +42,17 @@ export interface AgentHostOptions {
  * the rest.
  */
 const DISPOSE_TIMEOUT_MS = 1000
+
+const NO_STORAGE: StorageSource = {
+  isShared: false,
+  storageOf: () => Object.fromEntries(Storage.methods.map((name) => [name, refuseStorage])) as unknown as Storage,
+}
+
+async function refuseStorage(): Promise<never> {
+  throw new HostError('STORE_UNAVAILABLE', 'This host has no storage for modules.', {
+    suggestions: ['Open the project with openProject, or give new AgentHost a storage.'],
+  })
+}
 
 export interface RegisterOptions {
   /** The file that the definition was read from, relative to the project: errors name it. */
@@ -85,11 +102,12 @@ export class AgentHost {
     maxConcurrentRuns = Number.POSITIVE_INFINITY,
     maxBackgroundRuns = Number.POSITIVE_INFINITY,
     runTimeoutMs = Number.POSITIVE_INFINITY,
+    storage = NO_STORAGE,
   }: AgentHostOptions = {}) {
     this.projectDir = resolve(projectDir)
     const code = new ProjectCode(this.projectDir)
     const loader = new ModuleLoader(this.projectDir, code)
-    this.#project = { dir: this.projectDir, environment, loader, code, log }
+    this.#project = { dir: this.projectDir, environment, loader, code, log, storage }
     this.#log = log
     this.#listeners = new EventListeners(log)
     this.#running = new RunningRuns({

@@ -27,6 +27,8 @@ export interface ModuleContext {
   readonly moduleId: string
   /** Absolute path of the project folder. */
   readonly projectDir: string
+  /** True where servers on several machines share the store of the project: what `Storage` keeps is the same for all of them. */
+  readonly hasSharedStore: boolean
   /** The environment variables, with those of the project's `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log

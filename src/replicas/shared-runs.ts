@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
+import type { LazyStore } from '../store/lazy-store.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RemoteRuns } from '../trace/remote-runs.ts'
 import { isBeginning } from '../trace/run-summary.ts'
@@ -18,8 +19,7 @@ export interface SharedRunsOptions {
   readonly traces: Traces
   /** Name of this server. */
   readonly name: string
-  /** Called until it succeeds. */
-  readonly openRecords: () => Promise<RecordStore>
+  readonly records: LazyStore
   readonly log: Log
 }
 
@@ -83,14 +83,13 @@ export class SharedRuns implements RemoteRuns {
     }
   }
 
-  /** Tells of the runs that have ended since, and lets the store go. */
+  /** Tells of the runs that have ended since. */
   async close(): Promise<void> {
     await this.#publisher.close()
     clearTimeout(this.#newsTimer)
     await this.#refreshing
-    const opened = await this.#opening?.catch(() => undefined)
+    await this.#opening?.catch(() => undefined)
     for (const stop of this.#stops.splice(0)) stop()
-    await opened?.store.close()
   }
 
   #open(): Promise<{ readonly store: RecordStore; readonly feed: RunFeed }> {
@@ -102,8 +101,8 @@ export class SharedRuns implements RemoteRuns {
   }
 
   async #introduce(): Promise<{ store: RecordStore; feed: RunFeed }> {
-    const { name, openRecords, traces } = this.#options
-    const store = await openRecords()
+    const { name, records, traces } = this.#options
+    const store = await records.open()
     await store.commit([[replicaKey(store.serverId), JSON.stringify(name)]])
     const report = (error: unknown) => this.#report(error)
     const forget = () => forgetOldServers(store, Date.now()).catch(report)

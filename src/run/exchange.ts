@@ -4,8 +4,9 @@ import type { MaybeDisposable } from '../module/define-module.ts'
 import { ApprovalPolicy } from '../protocols/approval-policy.ts'
 import { LLM } from '../protocols/llm.ts'
 import type { Protocol } from '../protocols/protocol.ts'
+import type { Storage } from '../protocols/storage.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
-import { type EntryPoint, type Link, RUN_PROVIDERS, type WiredModule } from '../wiring/wiring.ts'
+import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } from '../wiring/wiring.ts'
 import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './facade.ts'
 import { recordLLM } from './recorded-llm.ts'
 import { clientToolProvider, recordToolProvider } from './recorded-tools.ts'
@@ -145,24 +146,27 @@ export class Exchange {
     this.#disposables.push({ id: wired.id, instance })
   }
 
-  #dependenciesOf({ id, links }: WiredModule): Record<string, unknown> {
+  #dependenciesOf({ id, links, storage }: WiredModule): Record<string, unknown> {
     const dependencies: Record<string, unknown> = {}
     const caller = this.#options.recorder && { id, openCalls: this.#openCallsOf(id) }
-    for (const link of links) dependencies[link.field] = this.#follow(link, caller)
+    for (const link of links) dependencies[link.field] = this.#follow(link, caller, storage)
     return dependencies
   }
 
-  #follow(link: Link, caller: Caller | undefined): unknown {
+  #follow(link: Link, caller: Caller | undefined, storage: Storage): unknown {
     const protocol = { name: link.protocol, methods: link.methods }
-    const providers = link.providers.map((id) => this.#provide(id, protocol, caller))
+    const providers = link.providers.map((id) =>
+      this.#provide(id, protocol, caller, id === STORAGE ? storage : undefined),
+    )
     if (link.arity !== 'many') return providers[0]
     const takesClientTools = this.#options.hasClientTools && protocol.name === ToolProvider.name
     return takesClientTools ? [...providers, this.#provide(CLIENT_TOOLS, protocol, caller)] : providers
   }
 
-  #provide(id: string, protocol: Protocol, caller: Caller | undefined): object {
+  /** @param own instance for this caller alone, unless the run overrides it */
+  #provide(id: string, protocol: Protocol, caller: Caller | undefined, own?: object): object {
     const { recorder, shared, callees } = this.#options
-    const instance = this.#instances.get(id) ?? shared?.instanceOf(id)
+    const instance = this.#instances.get(id) ?? shared?.instanceOf(id) ?? own
     if (!instance) throw new Error(`The plan names '${id}' before it was created.`)
     const recorded = this.#record(instance, id, protocol.name)
     if (!recorder || !caller) return recorded
@@ -204,8 +208,9 @@ export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string
     id,
     { moduleId: id, moduleClass: module.name, reference },
   ])
+  const storage: Callee = { moduleId: STORAGE, moduleClass: 'Storage', reference: STORAGE }
   const clientTools: Callee = { moduleId: CLIENT_TOOLS, moduleClass: 'ClientTools', reference: CLIENT_TOOLS }
-  return new Map([...ofRun, [CLIENT_TOOLS, clientTools], ...ofModules])
+  return new Map([...ofRun, [STORAGE, storage], [CLIENT_TOOLS, clientTools], ...ofModules])
 }
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {

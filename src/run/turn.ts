@@ -40,7 +40,7 @@ export interface Turn {
   /** Takes what happens, as it happens; never called before the run was handed out. */
   readonly onEvent?: RunEventSink | undefined
   /**
-   * Instances to take for this run instead of the agent's own, by module id; `__response__` and `__conversation__` too.
+   * Instances to take for this run instead of the agent's own, by module id; `__response__`, `__conversation__` and `__storage__` too.
    * The links among agent-scoped modules stay as they are.
    */
   readonly overrides?: Readonly<Record<string, object>> | undefined

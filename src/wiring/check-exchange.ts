@@ -1,7 +1,7 @@
 import type { ExchangeEntry } from '../definition/definition.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { listNames, type Path } from '../definition/problem.ts'
-import { type DescribedModule, ENTRY, HANDLERS, type Planning, type Report, runProviderOf } from './wiring.ts'
+import { builtInProviderOf, type DescribedModule, ENTRY, HANDLERS, type Planning, type Report } from './wiring.ts'
 
 /** Reports every entry of `exchange` that names what is not there, or does not fit. */
 export function checkExchange({ definition, modules, report }: Planning): void {
@@ -77,7 +77,7 @@ function checkProviders(
 ): void {
   entry.provider.forEach((name, position) => {
     const place = entry.isList ? [...path, 'provider', position] : [...path, 'provider']
-    if (runProviderOf(entry.protocol) === name && entry.module !== ENTRY) return
+    if (builtInProviderOf(entry.protocol) === name && entry.module !== ENTRY) return
     const provider = byId.get(name)
     const able = [...byId.values()].filter(({ provides }) => provides.has(entry.protocol)).map(({ id }) => id)
     const known = able.length > 0 ? `These provide it: ${listNames(able)}.` : 'No module of this agent provides it.'

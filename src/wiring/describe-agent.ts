@@ -34,7 +34,7 @@ export interface ExchangeRow {
   /** The module that depends, or `__entry__`. */
   readonly module: string
   readonly protocol: string
-  /** A module id, `__response__` or `__conversation__`. */
+  /** A module id, `__response__`, `__conversation__` or `__storage__`. */
   readonly provider: string
   readonly fieldName: string | undefined
 }

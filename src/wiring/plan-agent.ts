@@ -18,6 +18,7 @@ import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load
 import type { ProjectCode } from '../module/project-code.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Protocol } from '../protocols/protocol.ts'
+import type { StorageSource } from '../protocols/storage.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, WiredModule } from './wiring.ts'
 
@@ -29,6 +30,7 @@ export interface Project {
   readonly loader: ModuleLoader
   readonly code: ProjectCode
   readonly log: Log
+  readonly storage: StorageSource
 }
 
 /** An agent that is checked, loaded and wired: everything that can be decided before a request comes. */
@@ -69,7 +71,8 @@ export async function planAgent(source: unknown, file: string | undefined, proje
     const index = definition.modules.findIndex(({ id }) => id === planned.id)
     const { module, reference } = loaded.get(planned.id) as LoadedModule
     const context = makeContext(definition, planned.id, loaded, project, files)
-    return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context })
+    const storage = project.storage.storageOf({ agentId: definition.id, moduleId: planned.id })
+    return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context, storage })
   })
   return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files }
 }
@@ -147,12 +150,13 @@ function makeContext(
   project: Project,
   files: Set<string>,
 ): ModuleContext {
-  const { dir, code, environment, log } = project
+  const { dir, code, environment, log, storage } = project
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
   return Object.freeze({
     agentId,
     moduleId,
     projectDir: dir,
+    hasSharedStore: storage.isShared,
     environment,
     log: Object.freeze({
       debug: (message: string) => log.debug(name(message)),

@@ -4,6 +4,7 @@ import { listNames, type Path, type Problem } from '../definition/problem.ts'
 import { readDependency } from '../protocols/protocol.ts'
 import { checkExchange } from './check-exchange.ts'
 import {
+  builtInProviderOf,
   type DescribedModule,
   ENTRY,
   type EntryPoint,
@@ -14,7 +15,7 @@ import {
   type PlannedModule,
   type Planning,
   type Report,
-  runProviderOf,
+  STORAGE,
   type WiringPlan,
 } from './wiring.ts'
 
@@ -116,13 +117,13 @@ function findEntry(exchange: readonly ExchangeEntry[], module: string, protocol:
 
 function inferProviders(consumer: DescribedModule, field: Field, { modules, report }: Planning): string[] {
   const { name, protocol, arity } = field
-  const ofRun = runProviderOf(protocol)
-  // A filter takes what the run provides; everybody else takes the filter.
-  if (ofRun && consumer.provides.has(protocol)) return [ofRun]
+  const builtIn = builtInProviderOf(protocol)
+  // A filter takes what the run or the host provides; everybody else takes the filter.
+  if (builtIn && consumer.provides.has(protocol)) return [builtIn]
   const candidates = modules
     .filter(({ id, provides }) => id !== consumer.id && provides.has(protocol))
     .map(({ id }) => id)
-  if (candidates.length === 0 && ofRun) return [ofRun]
+  if (candidates.length === 0 && builtIn) return [builtIn]
   if (arity === 'many' || candidates.length === 1 || (arity === 'optional' && candidates.length === 0))
     return candidates
   const needs = `module '${consumer.id}' needs '${protocol}' (field '${name}')`
@@ -182,7 +183,7 @@ function checkScopes(planned: readonly PlannedModule[], { modules, report }: Pla
     if (scope !== 'agent') continue
     const path = modules.find((module) => module.id === id)?.path ?? []
     for (const { providers, protocol } of links) {
-      for (const provider of providers.filter((name) => scopes.get(name) !== 'agent')) {
+      for (const provider of providers.filter((name) => name !== STORAGE && scopes.get(name) !== 'agent')) {
         const what = scopes.has(provider) ? `'${provider}', which is made for each run` : `'${protocol}' from the run`
         const message = `module '${id}' has the scope 'agent' and uses ${what}.`
         const shared = scopes.has(provider) ? [`Give '${provider}' the scope 'agent'.`] : []

@@ -2,16 +2,22 @@ import type { AgentDefinition } from '../definition/definition.ts'
 import type { Path } from '../definition/problem.ts'
 import type { Scope } from '../definition/scope.ts'
 import type { Module, ModuleContext } from '../module/define-module.ts'
+import type { Storage } from '../protocols/storage.ts'
 
 export const ENTRY = '__entry__'
 
 /** Providers of the run itself, for modules that have no other provider in the agent: pseudo module id by protocol. */
 export const RUN_PROVIDERS = Object.freeze({ Response: '__response__', ConversationHistory: '__conversation__' })
 
+/** Provider of the host, for modules of either scope. */
+export const STORAGE = '__storage__'
+
+const BUILT_IN_PROVIDERS: Readonly<Record<string, string>> = Object.freeze({ ...RUN_PROVIDERS, Storage: STORAGE })
+
 /** The protocols that an entry point may handle. */
 export const HANDLERS = ['TextMessageHandler', 'ImageMessageHandler', 'AudioMessageHandler', 'VideoMessageHandler']
 
-/** A dependency of a module with its providers: module ids, or one of {@link RUN_PROVIDERS}. */
+/** A dependency of a module with its providers: module ids, one of {@link RUN_PROVIDERS}, or {@link STORAGE}. */
 export interface Link {
   readonly field: string
   readonly protocol: string
@@ -33,6 +39,8 @@ export interface WiredModule extends PlannedModule {
   readonly module: Module
   readonly config: Readonly<Record<string, unknown>>
   readonly context: ModuleContext
+  /** Records of its own. */
+  readonly storage: Storage
 }
 
 /** A way into an agent: for each message handler protocol, the module that handles it. */
@@ -79,7 +87,7 @@ export interface Planning {
   readonly report: Report
 }
 
-/** Returns the run's own provider of a protocol, if it has one. */
-export function runProviderOf(protocol: string): string | undefined {
-  return Object.hasOwn(RUN_PROVIDERS, protocol) ? RUN_PROVIDERS[protocol as keyof typeof RUN_PROVIDERS] : undefined
+/** Returns the provider of a protocol that the run or the host brings, if there is one. */
+export function builtInProviderOf(protocol: string): string | undefined {
+  return Object.hasOwn(BUILT_IN_PROVIDERS, protocol) ? BUILT_IN_PROVIDERS[protocol] : undefined
 }

@@ -7,6 +7,7 @@ import { silentLog } from '../../src/protocols/log.ts'
 import { forgetOldServers } from '../../src/replicas/forget-old-servers.ts'
 import { RunFeed } from '../../src/replicas/run-feed.ts'
 import { SharedRuns } from '../../src/replicas/shared-runs.ts'
+import { LazyStore } from '../../src/store/lazy-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { echoRun } from '../support/events.ts'
@@ -45,11 +46,13 @@ describe('SharedRuns', () => {
     const redact = (text: string) => text
     const options = { dir: join(dir, folder), maxBytes: 1024 ** 2, redact, log: silentLog, server: name }
     const traces = await Traces.open(options)
-    const shared = new SharedRuns({ host, traces, name, openRecords, log: silentLog })
+    const records = new LazyStore(openRecords)
+    const shared = new SharedRuns({ host, traces, name, records, log: silentLog })
     traces.addRemote(shared)
     const close = async () => {
       await shared.close()
       await traces.close()
+      await records.close()
     }
     closings.push(close)
     const record = (events: readonly AgentEvent[]) => {

@@ -55,6 +55,7 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     agentId: 'test',
     moduleId: 'module',
     projectDir: process.cwd(),
+    hasSharedStore: false,
     environment: {},
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     importFile: async (path) => import(path),

@@ -1,5 +1,6 @@
 import type { MemoryEntry } from 'agent-host'
 import type Database from 'libsql'
+import type { Entries } from './entries.ts'
 
 export const ENTRY_SCHEMA = `
 CREATE TABLE IF NOT EXISTS entries (
@@ -14,7 +15,7 @@ interface Row {
 }
 
 /** Entries, and which vectors lead to them. Each change is one transaction. Entries of another owner are not there. */
-export class EntryTable {
+export class EntryTable implements Entries {
   readonly #database: Database.Database
   readonly #statements = new Map<string, Database.Statement>()
 
@@ -35,7 +36,6 @@ export class EntryTable {
     })
   }
 
-  /** Answers the vectors that lead there no more; `undefined` for an unknown id, and nothing is changed. */
   update({ id, text, metadata }: MemoryEntry, owner: string, vectorIds: readonly string[]): string[] | undefined {
     return this.#together(() => {
       if (!this.get(id, owner)) return undefined
@@ -46,7 +46,6 @@ export class EntryTable {
     })
   }
 
-  /** Answers the vectors that led there; `undefined` for an unknown id. */
   delete(id: string, owner: string): string[] | undefined {
     return this.#together(() => {
       if (!this.get(id, owner)) return undefined
@@ -60,12 +59,10 @@ export class EntryTable {
     return this.#rows<Row>(sql, id, owner).map(toEntry)[0]
   }
 
-  /** Oldest first. */
   list(owner: string): MemoryEntry[] {
     return this.#rows<Row>('SELECT id, text, metadata FROM entries WHERE owner = ? ORDER BY seq', owner).map(toEntry)
   }
 
-  /** The entry that a vector leads to. */
   find(vectorId: string, owner: string): MemoryEntry | undefined {
     const sql = `SELECT id, text, metadata FROM pieces JOIN entries ON entries.id = pieces.entry_id
       WHERE vector_id = ? AND owner = ?`

@@ -4,17 +4,18 @@ import { type ModuleContext, messageOf, Type } from 'agent-host'
 import type Database from 'libsql'
 
 /** Storage location of a module, as fields of a config. */
-export const storage = {
+export const storageConfig = {
   persist: Type.Boolean({ default: true, description: 'Kept in a file. Otherwise gone when the agent is.' }),
   file: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'The file, relative to the project. Default: memory/<agent id>/<module id>.db',
+      description:
+        'The file, relative to the project. Default: memory/<agent id>/<module id>.db, or the store where servers share it.',
     }),
   ),
 }
 
-interface Storage {
+interface FileConfig {
   readonly persist: boolean
   readonly file?: string
 }
@@ -26,7 +27,7 @@ interface Storage {
  * @param schema statements that may be repeated
  */
 export async function openDatabase(
-  { persist, file }: Storage,
+  { persist, file }: FileConfig,
   schema: string,
   { projectDir, agentId, moduleId }: ModuleContext,
 ): Promise<Database.Database> {

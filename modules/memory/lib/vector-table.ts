@@ -1,11 +1,12 @@
 import type Database from 'libsql'
 import type { FlatVectors } from './flat-vectors.ts'
+import type { VectorRecords } from './vector-records.ts'
 
 export const VECTOR_SCHEMA = `CREATE TABLE IF NOT EXISTS vectors (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, vector BLOB NOT NULL)`
 
 /** The vectors of a file, and a way to keep up with what others write into it. */
-export class VectorTable {
+export class VectorTable implements VectorRecords {
   readonly #database: Database.Database
   readonly #insert: Database.Statement
   readonly #delete: Database.Statement
@@ -41,15 +42,17 @@ export class VectorTable {
     this.#seen = data_version
   }
 
-  insert(id: string, vector: Float32Array): void {
+  insert(id: string, vector: Float32Array, vectors: FlatVectors): void {
     const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
     const { lastInsertRowid } = this.#insert.run(id, bytes)
     this.#numbers.set(id, Number(lastInsertRowid))
+    vectors.set(id, vector)
   }
 
-  delete(id: string): void {
+  delete(id: string, vectors: FlatVectors): boolean {
     this.#delete.run(id)
     this.#numbers.delete(id)
+    return vectors.delete(id)
   }
 
   close(): void {

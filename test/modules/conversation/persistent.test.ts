@@ -58,7 +58,11 @@ describe('conversation/persistent', () => {
       getResponse: () => ({ text: '', attachments: [] }),
     }
     const config = { metadata_key: 'conversation_id', by_user: true, max_messages: 200 }
-    return persistent.create({ history, response }, config, makeContext({ projectDir: (await makeProject()).dir }))
+    return persistent.create(
+      { history, response, storage: undefined },
+      config,
+      makeContext({ projectDir: (await makeProject()).dir }),
+    )
   })
 
   it('goes on with the conversation of a user, also after a restart', async () => {

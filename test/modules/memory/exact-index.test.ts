@@ -48,9 +48,9 @@ describe('memory/exact-index', () => {
       'mine.db': 'this is no database, but a text that is long enough to be read as one',
     })
     const context = makeContext({ projectDir: dir })
-    const failure = await Promise.resolve(exactIndex.create({}, { persist: true, file: 'mine.db' }, context)).catch(
-      (error: Error) => error.message,
-    )
+    const failure = await Promise.resolve(
+      exactIndex.create({ storage: undefined }, { persist: true, file: 'mine.db' }, context),
+    ).catch((error: Error) => error.message)
     expect(failure).to.match(/^The file .*mine\.db cannot be opened: /)
   })
 })

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import type { MemoryEntry, Run, Storage } from 'agent-host'
+import { type Entries, entryIdOf } from './entries.ts'
+
+const PAGE = 500
+
+interface Row {
+  readonly text: string
+  readonly metadata: MemoryEntry['metadata']
+  readonly vectors: readonly string[]
+}
+
+/** Entries in the storage of the module, one record each: the same on all servers that share it. */
+export class StoredEntries implements Entries {
+  readonly #storage: Storage
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  async insert(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run): Promise<void> {
+    await this.#storage.set(keyOf(entry.id, owner), toRow(entry, vectorIds), run)
+  }
+
+  update(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run) {
+    return this.#replace(entry.id, owner, toRow(entry, vectorIds), run)
+  }
+
+  delete(id: string, owner: string, run: Run) {
+    return this.#replace(id, owner, undefined, run)
+  }
+
+  async get(id: string, owner: string, run: Run): Promise<MemoryEntry | undefined> {
+    const row = await this.#read(id, owner, run)
+    return row && toEntry(id, row)
+  }
+
+  async list(owner: string, run: Run): Promise<MemoryEntry[]> {
+    const entries: MemoryEntry[] = []
+    const prefix = keyOf('', owner)
+    for (let after: string | undefined; ; ) {
+      const page = await this.#storage.list({ prefix, limit: PAGE, ...(after === undefined ? {} : { after }) }, run)
+      entries.push(...page.map(({ key, value }) => toEntry(key.slice(prefix.length), value as Row)))
+      after = page.at(-1)?.key
+      if (page.length < PAGE) return entries
+    }
+  }
+
+  async find(vectorId: string, owner: string, run: Run): Promise<MemoryEntry | undefined> {
+    const id = entryIdOf(vectorId)
+    const row = await this.#read(id, owner, run)
+    return row?.vectors.includes(vectorId) ? toEntry(id, row) : undefined
+  }
+
+  close(): void {}
+
+  async #replace(id: string, owner: string, row: Row | undefined, run: Run): Promise<readonly string[] | undefined> {
+    for (;;) {
+      const old = await this.#read(id, owner, run)
+      if (!old) return undefined
+      // Otherwise somebody else has changed it since.
+      if (await this.#storage.replace(keyOf(id, owner), old, row, run)) return old.vectors
+    }
+  }
+
+  async #read(id: string, owner: string, run: Run): Promise<Row | undefined> {
+    return isId(id) ? ((await this.#storage.get(keyOf(id, owner), run)) as Row | undefined) : undefined
+  }
+}
+
+/** Ids come from models, too: none but those that were given out can be keys. */
+function isId(id: string): boolean {
+  return /^[\da-f-]{36}$/.test(id)
+}
+
+/** An owner is named by whoever asks: its name is no part of the key. */
+function keyOf(id: string, owner: string): string {
+  return `entries/${createHash('sha256').update(owner).digest('hex')}/${id}`
+}
+
+function toRow({ text, metadata }: MemoryEntry, vectors: readonly string[]): Row {
+  return { text, metadata, vectors }
+}
+
+function toEntry(id: string, { text, metadata }: Row): MemoryEntry {
+  return { id, text, metadata }
+}

@@ -1,0 +1,82 @@
+import type { Run, Storage } from 'agent-host'
+import type { FlatVectors } from './flat-vectors.ts'
+import type { VectorRecords } from './vector-records.ts'
+
+const LOG = 'vectors'
+const PAGE = 200
+/** Time after which all servers have read that a vector is gone. */
+const FORGET_MS = 24 * 60 * 60 * 1000
+
+/** A vector that was added, as base64, or, without it, one that is gone. */
+interface LogEntry {
+  readonly id: string
+  readonly vector?: string
+  /** Unix time in milliseconds. */
+  readonly at: number
+}
+
+/**
+ * The vectors of an index in the storage of the module: a log of what was added and removed. Every server that shares it reads
+ * on from what it has read before, and so has the same vectors in memory.
+ */
+export class VectorLog implements VectorRecords {
+  readonly #storage: Storage
+  /** Key of the log entry that holds a vector. */
+  readonly #keys = new Map<string, string>()
+  #last: string | undefined
+  #turn: Promise<void> = Promise.resolve()
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  refresh(vectors: FlatVectors, run: Run): Promise<void> {
+    const reading = this.#turn.then(() => this.#readOn(vectors, run))
+    this.#turn = reading.catch(() => {})
+    return reading
+  }
+
+  async insert(id: string, vector: Float32Array, vectors: FlatVectors, run: Run): Promise<void> {
+    const old = this.#keys.get(id)
+    const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+    await this.#append({ id, vector: bytes.toString('base64'), at: Date.now() }, vectors, run)
+    if (old !== undefined) await this.#storage.delete(old, run)
+  }
+
+  async delete(id: string, vectors: FlatVectors, run: Run): Promise<boolean> {
+    const key = this.#keys.get(id)
+    if (key === undefined) return false
+    await this.#append({ id, at: Date.now() }, vectors, run)
+    await this.#storage.delete(key, run)
+    return true
+  }
+
+  close(): void {}
+
+  /** What the log says last of a vector holds, also when two servers speak of it at once: own entries are read like those of others. */
+  async #append(entry: LogEntry, vectors: FlatVectors, run: Run): Promise<void> {
+    await this.#storage.append(LOG, entry, run)
+    await this.refresh(vectors, run)
+  }
+
+  async #readOn(vectors: FlatVectors, run: Run): Promise<void> {
+    for (let count = PAGE; count === PAGE; ) {
+      const after = this.#last === undefined ? {} : { after: this.#last }
+      const page = await this.#storage.list({ prefix: `${LOG}/`, limit: PAGE, ...after }, run)
+      for (const { key, value } of page) await this.#apply(key, value as LogEntry, vectors, run)
+      count = page.length
+    }
+  }
+
+  async #apply(key: string, { id, vector, at }: LogEntry, vectors: FlatVectors, run: Run): Promise<void> {
+    if (vector === undefined) {
+      vectors.delete(id)
+      this.#keys.delete(id)
+      if (Date.now() - at > FORGET_MS) await this.#storage.delete(key, run)
+    } else {
+      vectors.set(id, new Float32Array(new Uint8Array(Buffer.from(vector, 'base64')).buffer))
+      this.#keys.set(id, key)
+    }
+    this.#last = key
+  }
+}

@@ -1,0 +1,108 @@
+import type { Storage, StorageOwner, StorageRange, StorageSource, StoredValue } from '../protocols/storage.ts'
+import type { Guards, RecordStore } from './record-store.ts'
+
+const NUMBER_DIGITS = 12
+/** Records of modules, and the numbers of the next entries of their logs. */
+const [VALUES, COUNTERS] = ['module', 'module-log']
+/**
+ * End of every key in the store: guards speak of prefixes, and `a!` is no beginning of `ab!`. It comes before all characters of
+ * keys, so that the order stays.
+ */
+const END = '!'
+
+/**
+ * Makes the storage of modules from a store of records.
+ *
+ * @param open called with every method: it opens the store when it is first needed
+ */
+export function recordStorage(open: () => Promise<RecordStore>, isShared: boolean): StorageSource {
+  return { isShared, storageOf: (owner) => new RecordStorage(open, owner) }
+}
+
+class RecordStorage implements Storage {
+  readonly #open: () => Promise<RecordStore>
+  readonly #owner: string
+  /** The last of the values that are being added to each log. */
+  readonly #appending = new Map<string, Promise<void>>()
+
+  constructor(open: () => Promise<RecordStore>, { agentId, moduleId }: StorageOwner) {
+    this.#open = open
+    this.#owner = `${agentId}/${moduleId}`
+  }
+
+  async get(key: string): Promise<unknown> {
+    const name = this.#nameOf(key)
+    const [text] = await (await this.#open()).get([name])
+    return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  async set(key: string, value: unknown): Promise<void> {
+    const change = [this.#nameOf(key), toText(value)] as const
+    await (await this.#open()).commit([change])
+  }
+
+  async delete(key: string): Promise<void> {
+    const name = this.#nameOf(key)
+    await (await this.#open()).commit([[name, undefined]])
+  }
+
+  async list({ prefix, after, order = 'asc', limit }: StorageRange): Promise<StoredValue[]> {
+    const beginning = this.#nameOf(prefix).slice(0, -END.length)
+    const bound =
+      after === undefined ? {} : order === 'asc' ? { after: this.#nameOf(after) } : { before: this.#nameOf(after) }
+    const found = await (await this.#open()).entries({ prefix: beginning, ...bound, order, limit })
+    const start = `${VALUES}:${this.#owner}/`.length
+    return found.map(([name, text]) => ({ key: name.slice(start, -END.length), value: JSON.parse(text) }))
+  }
+
+  async replace(key: string, expected: unknown, value: unknown): Promise<boolean> {
+    const name = this.#nameOf(key)
+    const text = value === undefined ? undefined : toText(value)
+    const guards: Guards = expected === undefined ? { absent: [name] } : { equal: [[name, toText(expected)]] }
+    return (await this.#open()).commit([[name, text]], guards)
+  }
+
+  /** One at a time: those of this process need not compete with each other for a number. */
+  append(log: string, value: unknown): Promise<string> {
+    const counter = `${COUNTERS}:${this.#owner}/${checkKey(log)}${END}`
+    const text = toText(value)
+    const appending = (this.#appending.get(log) ?? Promise.resolve()).then(() => this.#append(log, counter, text))
+    const settled = appending
+      .catch(() => {})
+      .then(() => {
+        if (this.#appending.get(log) === settled) this.#appending.delete(log)
+      })
+    this.#appending.set(log, settled)
+    return appending
+  }
+
+  async #append(log: string, counter: string, text: string): Promise<string> {
+    const store = await this.#open()
+    for (;;) {
+      const [next] = await store.get([counter])
+      const number = Number(next ?? 0)
+      const key = `${log}/${String(number).padStart(NUMBER_DIGITS, '0')}`
+      const guards: Guards = next === undefined ? { absent: [counter] } : { equal: [[counter, next]] }
+      const changes = [[this.#nameOf(key), text] as const, [counter, String(number + 1)] as const]
+      // Otherwise another process has taken the number.
+      if (await store.commit(changes, guards)) return key
+    }
+  }
+
+  #nameOf(key: string): string {
+    return `${VALUES}:${this.#owner}/${checkKey(key)}${END}`
+  }
+}
+
+function checkKey(key: string): string {
+  if (/^[\w\-.~/:@%=+,]{0,400}$/.test(key)) return key
+  throw new TypeError(
+    `'${key}' cannot be a key of a module's storage: letters, digits and -_.~/:@%=+, are, 400 at most.`,
+  )
+}
+
+function toText(value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined
+  if (text !== undefined) return text
+  throw new TypeError('A value in the storage of a module must be what JSON can say.')
+}
