@@ -20,13 +20,15 @@ export class AgentCapabilities implements Capabilities {
   /**
    * Checks a request against them.
    *
-   * @throws HostError `REQUEST_INVALID` for attachments that nobody would see, a tool choice that cannot be met, and
-   *   a schema that cannot be used
+   * @throws HostError `REQUEST_INVALID` for attachments that nobody would see, a tool choice that cannot be met, tools of one
+   *   name, and a schema that cannot be used
    */
   check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {
     const { toolChoice, responseSchema } = run.requestOptions
     const fault = responseSchema && findSchemaFault(responseSchema)
     if (fault !== undefined) throw run.state.refuse(`The schema of the answer cannot be used: ${fault}`)
+    const double = findDouble(run.clientTools.map(({ name }) => name))
+    if (double !== undefined) throw run.state.refuse(`tools: two of them have the name '${double}'.`)
     const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
       throw run.state.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`)
@@ -72,4 +74,9 @@ function attachmentsOf({ handlers }: EntryPoint, reached: readonly WiredModule[]
   const models = reached.filter(({ module }) => module.provides.some(({ name }) => name === 'LLM'))
   const ofModels = models.flatMap(({ module }) => (module.attachments === 'model' ? [] : module.attachments))
   return [...new Set([...handled, ...(declared === 'model' ? ofModels : declared)])]
+}
+
+function findDouble(names: readonly string[]): string | undefined {
+  const seen = new Set<string>()
+  return names.find((name) => seen.size === seen.add(name).size)
 }

@@ -13,6 +13,8 @@ interface Upgrade {
 
 const UPGRADES = new WeakMap<IncomingMessage, Upgrade>()
 const SERVERS = new WeakSet<Server>()
+/** No compression: few bytes could unpack to very many. Pings are answered by the transport. */
+const OPTIONS = { noServer: true, clientTracking: false, perMessageDeflate: false, autoPong: false }
 
 /**
  * Has requests to upgrade to a WebSocket pass the hooks and routes of an app like any other, so that host, key and limits are checked
@@ -26,14 +28,31 @@ export function routeUpgrades({ server, routing }: FastifyInstance): void {
     const isShared = server.listenerCount('upgrade') > 1
     if (!isWebSocket(request)) return isShared ? undefined : readAsHttp(server, request, socket, head)
     if (isShared && !/\/v1\/responses\/?(\?|$)/.test(request.url ?? '')) return
+    const response = takeOver(request, socket)
+    if (!response) return
     UPGRADES.set(request, { socket, head })
-    const response = new ServerResponse(request)
-    response.assignSocket(socket)
     response.shouldKeepAlive = false
     response.once('finish', () => socket.destroySoon())
     socket.on('error', () => socket.destroy())
+    // Node's own listener went with HTTP; the limit of clients that do not read is a timeout of the socket.
+    socket.on('timeout', () => socket.destroy())
     routing(request, response)
   })
+}
+
+/**
+ * Returns a response on a connection that Node has given away. Where an earlier request is not answered yet, the connection is
+ * closed: nobody could write its answer any more.
+ */
+function takeOver(request: IncomingMessage, socket: Socket): ServerResponse | undefined {
+  const response = new ServerResponse(request)
+  try {
+    response.assignSocket(socket)
+    return response
+  } catch {
+    socket.destroy()
+    return undefined
+  }
 }
 
 /** True for a request whose connection can become a WebSocket. */
@@ -61,7 +80,7 @@ export function acceptUpgrade(
   UPGRADES.delete(request.raw)
   reply.hijack()
   reply.raw.detachSocket(socket)
-  const server = new WebSocketServer({ noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload })
+  const server = new WebSocketServer({ ...OPTIONS, maxPayload })
   server.handleUpgrade(request.raw, socket, head, onOpen)
 }
 
@@ -70,16 +89,15 @@ function isWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /** Reads a request again, without its wish to upgrade: clients send `Upgrade: h2c` with ordinary requests. */
-function readAsHttp(
-  server: Server,
-  { method, url, httpVersion, rawHeaders }: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
-): void {
+function readAsHttp(server: Server, request: IncomingMessage, socket: Socket, head: Buffer): void {
+  const response = takeOver(request, socket)
+  if (!response) return
+  response.detachSocket(socket)
+  const { method, url, httpVersion, rawHeaders } = request
   const lines = [`${method} ${url} HTTP/${httpVersion}`]
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = rawHeaders.slice(index, index + 2)
-    if (!/^(upgrade|http2-settings)$/i.test(name)) lines.push(`${name}: ${value.replace(/^upgrade(, *)?/i, '')}`)
+    if (!/^(upgrade|http2-settings)$/i.test(name)) lines.push(`${name}: ${value}`)
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]))
   server.emit('connection', socket)

@@ -5,11 +5,14 @@ import type { StreamTransport } from './event-streams.ts'
 /** `1001`: the server goes away (RFC 6455, section 7.4.1). */
 const GOING_AWAY = 1001
 const TEXT_FRAME = 0x81
+/** A client that does not read gets no answers to its pings beyond this. */
+const MAX_UNREAD_BYTES = 64 * 1024
 
 /** Sends each line as a text frame. The frames of one write go out together; those of a server are not masked. */
 export function webSocketTransport(socket: WebSocket, raw: Socket): StreamTransport {
-  // Node's own listener went with HTTP; the limit of clients that do not read is a timeout of the socket.
-  raw.on('timeout', () => raw.destroy())
+  socket.on('ping', (data) => {
+    if (raw.writableLength < MAX_UNREAD_BYTES) socket.pong(data)
+  })
   return {
     raw,
     write: (lines) => raw.write(toFrames(lines)),

@@ -1,8 +1,10 @@
-// A server answers 20,000 requests of any shape, 2,000 broken connections, and agents with hostile models and MCP servers, without a fault of its own.
+// A server answers 20,000 requests of any shape, 2,000 broken connections, 4,000 messages over WebSockets, and agents with hostile models and MCP servers, without a fault of its own.
 import { expect } from 'chai'
 import { fuzz, KEPT_SEEDS } from '../support/fuzz/fuzz.ts'
 import { closeServers } from '../support/server.ts'
 
+/** Part of it, for a quick look: FUZZ_SIZE=0.1. */
+const SIZE = Number(process.env.FUZZ_SIZE ?? 1)
 const NEW_SEED = Date.now() % 1_000_000_000
 
 describe('fuzz', () => {
@@ -12,7 +14,12 @@ describe('fuzz', () => {
     // A new seed that finds a fault belongs into test/support/fuzz/seeds.json.
     it(`has no fault of its own (seed ${seed})`, async () => {
       const share = KEPT_SEEDS.length + 1
-      const counts = { requests: 20_000 / share, sockets: 2000 / share, turns: 1200 / share }
+      const counts = {
+        requests: (20_000 * SIZE) / share,
+        sockets: (2000 * SIZE) / share,
+        messages: (4000 * SIZE) / share,
+        turns: (1200 * SIZE) / share,
+      }
       expect(await fuzz(seed, counts)).to.deep.equal([])
     }).timeout(300_000)
   }

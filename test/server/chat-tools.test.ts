@@ -94,6 +94,32 @@ describe('tools of a chat client', () => {
     }
   })
 
+  it('have names of their own: two of one name are refused, in both APIs', async () => {
+    const { app } = await makeServer({ adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter'] })
+    const parameters = { type: 'object', properties: {} }
+    const tool = { type: 'function', function: { name: 'look', parameters } }
+    for (const [url, payload] of [
+      ['/v1/chat/completions', chat('model', 'hi', { tools: [tool, tool] })],
+      [
+        '/v1/responses',
+        {
+          model: 'model',
+          input: 'hi',
+          tools: [
+            { type: 'function', name: 'look' },
+            { type: 'function', name: 'look' },
+          ],
+        },
+      ],
+    ] as const) {
+      const reply = await app.inject({ method: 'POST', url, payload })
+      expect([reply.statusCode, reply.json().error.message]).to.deep.equal([
+        400,
+        "tools: two of them have the name 'look'.",
+      ])
+    }
+  })
+
   it('keep what an agent says before its stream begins', async () => {
     const post = await makePost()
     const { body } = await post(chat('late', 'hi', { tools, stream: true }))

@@ -16,7 +16,7 @@ describe('a server under hostile requests', () => {
 
   for (const seed of KEPT_SEEDS) {
     it(`has no fault of its own, whatever requests, sockets, models and MCP servers send (seed ${seed})`, async () => {
-      expect(await fuzz(seed, { requests: 500, sockets: 60, turns: 30 })).to.deep.equal([])
+      expect(await fuzz(seed, { requests: 500, sockets: 60, messages: 60, turns: 30 })).to.deep.equal([])
     }).timeout(60_000)
   }
 

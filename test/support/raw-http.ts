@@ -18,7 +18,8 @@ export async function connectRaw(url: string, text: string, { reads = true } = {
   if (reads) socket.setEncoding('latin1').on('data', (chunk: string) => (received += chunk))
   else socket.pause()
   socket.on('error', () => {})
-  const closed = once(socket, 'close').then(() => {})
+  // Not `once` of events: it fails with the errors of a connection that is reset.
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
   await once(socket, 'connect')
   socket.write(text)
   return { socket, received: () => received, closed }

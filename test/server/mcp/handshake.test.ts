@@ -216,6 +216,16 @@ describe('plain requests of MCP', () => {
       ])
     })
 
+    it('of many calls listen for a client that leaves once', async () => {
+      const warnings: Error[] = []
+      const note = (warning: Error) => warnings.push(warning)
+      process.on('warning', note)
+      await batch(Array.from({ length: 20 }, (_, n) => called(n, 'say x')))
+      await new Promise((resolve) => setImmediate(resolve))
+      process.off('warning', note)
+      expect(warnings).to.deep.equal([])
+    })
+
     it('are not answered when all are notifications', async () => {
       const reply = await batch([ping(), ping()])
       expect([reply.statusCode, reply.body]).to.deep.equal([202, ''])

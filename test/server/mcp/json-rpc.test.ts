@@ -76,7 +76,22 @@ describe('JSON-RPC over HTTP', () => {
     await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}', session)
     await eventually(() => expect(actState().aborted).to.deep.equal(['own']))
     await own
+    const twins = ['one', 'two'].map((name) =>
+      post(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id: 3,
+          method: 'tools/call',
+          params: { name: 'act', arguments: { message: `hang ${name}` } },
+        }),
+        session,
+      ),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    await post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}', session)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(actState().aborted).to.deep.equal(['own'])
     await closeServers()
-    await calling
+    await Promise.all([calling, ...twins])
   })
 })

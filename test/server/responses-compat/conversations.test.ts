@@ -114,6 +114,24 @@ describe('conversations', () => {
     })
   })
 
+  it('are listed in pages of bounded size, which end early and lose nothing', async () => {
+    const { ask, begin, items } = await makeConversations()
+    const conversation = await begin()
+    const long = (letter: string) => ask('POST', `/${conversation}/items`, { items: [user(letter.repeat(6_000_000))] })
+    for (const letter of ['a', 'b']) await long(letter)
+    await ask('POST', `/${conversation}/items`, { items: [user('d'), user('e')] })
+    const seen: string[] = []
+    const sizes: number[] = []
+    for (let after = ''; ; ) {
+      const page = await items(conversation, `?order=asc&limit=100${after}`)
+      sizes.push(page.data.length)
+      seen.push(...textsOf(page).map((text: string) => text[0]))
+      if (!page.has_more) break
+      after = `&after=${page.last_id}`
+    }
+    expect([seen.join(''), sizes]).to.deep.equal(['abde', [1, 3]])
+  }).timeout(30_000)
+
   it('take part in one turn at a time: the other is refused, and nothing is lost', async () => {
     const { begin, create, inject, items, whenEnded } = await makeConversations()
     const conversation = await begin()
@@ -218,7 +236,11 @@ describe('conversations', () => {
     })
     const long = { metadata: { key: 'x'.repeat(513) } }
     expect((await ask('POST', `/${conversation}`, long)).json.detail).to.include('metadata.key')
+    const other = await begin({ items: [user('mine')] })
+    const [foreign] = (await ask('GET', `/${other}/items`)).json.data
     for (const [method, path] of [
+      ['GET', `/${conversation}/items/${foreign.id}`],
+      ['DELETE', `/${conversation}/items/${foreign.id}`],
       ['GET', '/conv_none'],
       ['DELETE', '/conv_none'],
       ['GET', '/conv_none/items'],

@@ -56,6 +56,17 @@ describe('the history of a response', () => {
     ])
   })
 
+  it('is bounded in the bytes of all turns together', async () => {
+    const { create, inject } = await makeResponses({ maxHistoryMb: 1 })
+    const first = await create(`bye ${'x'.repeat(600_000)}`)
+    const second = await create(`bye ${'x'.repeat(600_000)}`, { previous_response_id: first.id })
+    const reply = await inject('POST', '', { model: 'talk', input: 'bye', previous_response_id: second.id })
+    expect([reply.statusCode, reply.json().detail]).to.deep.equal([
+      400,
+      'The conversation has more than 1 MiB, the limit of --max-history-mb',
+    ])
+  })
+
   it('is read once for each response that it refers to, and for few of them', async () => {
     const { create, inject } = await makeResponses()
     const ids: string[] = []

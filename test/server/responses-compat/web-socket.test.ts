@@ -216,7 +216,7 @@ describe('responses over a WebSocket', () => {
     const server = await makeResponses()
     const { hostname, port } = new URL(await server.listen())
     const body = JSON.stringify(talk('say a'))
-    const head = `POST /v1/responses HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    const head = `POST /v1/responses HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nIdempotency-Key: upgrade-1\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
     const socket = connect(Number(port), hostname)
     let reply = ''
     socket.on('data', (data) => {
@@ -226,5 +226,7 @@ describe('responses over a WebSocket', () => {
     setTimeout(() => socket.write(body), 20)
     await eventually(() => expect(reply).to.match(/^HTTP\/1\.1 200 OK[\s\S]*"text":"a "/))
     socket.destroy()
+    const again = await server.inject('POST', '', talk('say a'), { 'idempotency-key': 'upgrade-1' })
+    expect(again.headers['idempotent-replayed']).to.equal('true')
   })
 })

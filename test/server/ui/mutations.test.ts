@@ -27,6 +27,13 @@ const OWN = { 'sec-fetch-site': 'same-origin' }
 const CALL =
   'mutation($args: JSON!) { call_tool(agent_id: "shop", module_id: "orders", name: "find", arguments: $args) { run_id result error } }'
 
+const OTHERS = [
+  'read_memory(agent_id: "shop", module_id: "memory", limit: 3)',
+  'read_conversation(agent_id: "shop", module_id: "main")',
+  'stop_run(run_id: "none")',
+  'clear_log(agent_id: "shop")',
+]
+
 describe('what the debug UI does', () => {
   afterEach(closeServers)
   const serve = () => makeServer({ debug: true, development: true, logLevel: 'silent' }, FILES)
@@ -70,6 +77,12 @@ describe('what the debug UI does', () => {
       expect([site, await refuse(server, { 'sec-fetch-site': site })]).deep.equal([site, foreign])
     }
     expect(await refuse(server, {})).equal(foreign)
+    for (const mutation of OTHERS) {
+      for (const headers of [{}, { 'sec-fetch-site': 'same-site' }]) {
+        const { errors } = await askRaw(server, { query: `mutation { ${mutation} }` }, headers)
+        expect([mutation, errors?.[0]?.message]).deep.equal([mutation, foreign])
+      }
+    }
     const served = await makeServer({ debug: true, logLevel: 'silent' }, FILES)
     expect(await refuse(served, OWN)).equal('Only agent-host dev does this.')
     expect(await ask(served, '{ server { development } }')).deep.equal({ server: { development: false } })

@@ -64,24 +64,29 @@ const item = fields({
     'item_reference',
     'mcp_approval_response',
     'reasoning',
+    'mcp_call',
+    'compaction',
   ),
   role: mostly('user', 'assistant'),
   content: fc.oneof(text, fc.array(part, { maxLength: 2 }), anything),
-  id: text,
-  call_id: text,
+  id: mostly('{item}'),
+  call_id: mostly('a', 'b'),
+  encrypted_content: text,
   approval_request_id: text,
   approve: anything,
   output: anything,
   arguments: anything,
   name: text,
 })
-const response = fields({
+export const response = fields({
   model,
   input: fc.oneof(text, fc.array(item, { maxLength: 3 }), anything),
   stream: mostly(true, false),
   store: mostly(true, false),
   background: mostly(true, false),
-  previous_response_id: fc.oneof(text, anything),
+  previous_response_id: mostly('{response}'),
+  conversation: mostly('{conversation}'),
+  truncation: mostly('auto', 'disabled'),
   instructions: anything,
   tools: fc.oneof(fc.array(tool, { maxLength: 2 }), anything),
   text: anything,
@@ -100,10 +105,18 @@ const rpc = fields({
     'notifications/initialized',
     'notifications/cancelled',
     'server/discover',
+    'resources/list',
+    'resources/templates/list',
+    'resources/read',
   ),
   params: fc.oneof(
     fields({
-      name: mostly('echo', 'desk', 'hostile'),
+      name: mostly('echo', 'desk', 'hostile', 'notes'),
+      uri: mostly(
+        'agent-host://notes/memory/memory',
+        'agent-host://notes/conversations/x',
+        'agent-host://%zz/memory/%',
+      ),
       arguments: fc.oneof(fields({ message: text, conversation_id: text }), anything),
       protocolVersion: mostly('2025-06-18', '2026-07-28', '2024-11-05'),
       cursor: anything,
@@ -118,9 +131,23 @@ const graphql = fields({
     '{ list_agents { id } }',
     'query Q($id: String!) { agent_config(agent_id: $id) { id } debug_log(agent_id: $id) { has_more } }',
     '{ runs { total } }',
+    'mutation M($id: String!) { clear_log(agent_id: $id) }',
+    'mutation M($id: String!) { stop_run(run_id: $id) }',
+    'mutation M($id: String!) { read_memory(agent_id: $id, module_id: "memory", limit: 3) }',
+    'mutation M($id: String!, $a: JSON!) { call_tool(agent_id: $id, module_id: "tools", name: "add", arguments: $a) { error } }',
   ),
-  variables: fc.oneof(fields({ id: text }), anything),
+  variables: fc.oneof(fields({ id: fc.oneof(text, fc.constantFrom('notes', 'hostile')), a: anything }), anything),
   operationName: anything,
+})
+const compaction = fields({
+  model,
+  input: fc.oneof(text, fc.array(item, { maxLength: 3 }), anything),
+  previous_response_id: mostly('{response}'),
+  instructions: anything,
+})
+const conversation = fields({
+  items: fc.oneof(fc.array(item, { maxLength: 3 }), anything),
+  metadata: fc.oneof(fc.dictionary(text, text, { maxKeys: 3 }), anything),
 })
 const decision = fields({
   decision: mostly('approve', 'reject'),
@@ -129,12 +156,23 @@ const decision = fields({
   answer: anything,
 })
 
-const id = fc.oneof(fc.constant('resp_00000000000000000000000000000000'), fc.webSegment())
+/** Stands for what is there; the rest mostly is not. */
+const id = fc.oneof(fc.constantFrom('{response}', '{conversation}', '{item}'), fc.webSegment())
 const target = fc.oneof(
   ...(
     [
       [['/compat/chat/completions', '/v1/chat/completions'], chat],
       [['/compat/responses', '/v1/responses'], response],
+      [['/compat/responses/compact', '/v1/responses/compact'], compaction],
+      [
+        [
+          '/compat/conversations',
+          '/v1/conversations/{conversation}',
+          '/compat/conversations/{conversation}/items',
+          '/v1/conversations/{conversation}/items/{item}',
+        ],
+        conversation,
+      ],
       [['/mcp'], fc.oneof(rpc, fc.array(rpc, { maxLength: 3 }))],
       [['/api/ui/graphql'], graphql],
     ] as const
@@ -146,9 +184,17 @@ const target = fc.oneof(
       fc
         .tuple(
           fc.constantFrom('/compat', '/v1'),
-          fc.constantFrom('responses', 'approvals', 'models', 'chat/completions'),
+          fc.constantFrom('responses', 'approvals', 'conversations', 'models', 'chat/completions'),
           id,
-          fc.constantFrom('', '/cancel', '/input_items', '/input_items?limit=-1', '?stream=true&starting_after=x'),
+          fc.constantFrom(
+            '',
+            '/cancel',
+            '/input_items',
+            '/input_items?limit=-1',
+            '/items?after={item}',
+            '/items/{item}',
+            '?stream=true&starting_after=x',
+          ),
         )
         .map(([base, name, one, rest]) => `${base}/${name}/${one}${rest}`),
       fc.webPath().map((path) => (path.startsWith('/') ? path : `/${path}`)),
@@ -174,24 +220,36 @@ const request = fc.record({
   cut: fc.nat(200),
 })
 
+/** Puts the ids of what is there into a text. Made anew now and then, since requests delete it. */
+export async function makeFill(app: FuzzedServer['app']): Promise<(text: string) => string> {
+  const post = async (url: string, payload: object) => (await app.inject({ method: 'POST', url, payload })).json()
+  const { id: conversation } = await post('/v1/conversations', { items: [{ role: 'user', content: 'hi' }] })
+  const { id: response, output } = await post('/v1/responses', { model: 'echo', input: 'hi', conversation })
+  const item = output[0].id
+  return (text) => {
+    return text.replaceAll('{response}', response).replaceAll('{conversation}', conversation).replaceAll('{item}', item)
+  }
+}
+
 /** Sends requests of any shape, the same ones for the same seed, and returns those whose answers are a fault of the server. */
 export async function fuzzRequests({ app }: FuzzedServer, seed: number, count: number): Promise<unknown[]> {
   const faults: unknown[] = []
   const requests = fc.sample(request, { numRuns: count, seed })
   for (let first = 0; first < count; first += 50) {
+    const fill = await makeFill(app)
     await Promise.all(
       requests.slice(first, first + 50).map(async ({ method, target: { url, body }, type, accept, broken, cut }) => {
-        const whole = JSON.stringify(body) ?? ''
+        const whole = fill(JSON.stringify(body) ?? '')
         const payload = broken ? whole.slice(0, cut) : whole
         const reply = await app.inject({
           method: method as 'POST',
-          url,
+          url: fill(url),
           headers: { accept, ...(type === '' ? {} : { 'content-type': type }) },
           ...(method === 'GET' || method === 'HEAD' ? {} : { payload }),
         })
         const answer = {
           method,
-          url,
+          url: fill(url),
           status: reply.statusCode,
           type: String(reply.headers['content-type'] ?? ''),
           body: reply.body,

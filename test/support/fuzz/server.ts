@@ -12,8 +12,20 @@ const MCP_SERVER = fileURLToPath(new URL('./hostile-mcp-server.js', import.meta.
 /** A server with every adapter, and an agent whose model and MCP server are hostile. */
 export async function makeFuzzedServer(seed: number): Promise<FuzzedServer> {
   const server = await makeServer(
-    { adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter', 'UiApiAdapter'], debug: true },
     {
+      adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter', 'UiApiAdapter'],
+      debug: true,
+      development: true,
+    },
+    {
+      'agents/notes.yml': `id: notes
+expose: [conversations, memory]
+conversation: true
+modules:
+  - { id: main, module: echo }
+  - { id: memory, module: memory/vector-memory }
+  - { id: index, module: memory/exact-index }
+  - { id: embedder, module: embedder/local }`,
       'modules/hostile.ts': HOSTILE_MODEL,
       'agents/hostile.yml': `id: hostile
 modules:
@@ -24,6 +36,6 @@ modules:
   - { id: loop, module: orchestrator/tool-loop, config: { max_steps: 6 } }`,
     },
   )
-  if (!server.host.get('hostile')) throw new Error('The hostile agent was not loaded.')
+  for (const id of ['hostile', 'notes']) if (!server.host.get(id)) throw new Error(`The agent '${id}' was not loaded.`)
   return { ...server, url: await server.listen() }
 }

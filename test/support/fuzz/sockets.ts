@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import fc from 'fast-check'
 import { rawPost } from '../raw-http.ts'
+import { frame, PING, TEXT, upgradeRequest } from '../raw-web-socket.ts'
 import type { FuzzedServer } from './server.ts'
 
 const bytes = fc.uint8Array({ maxLength: 60 }).map((array) => Buffer.from(array).toString('latin1'))
@@ -13,6 +14,8 @@ const whole = fc.constantFrom(
   'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
   'GET http://elsewhere.test/ HTTP/1.1\r\nHost: localhost\r\nHost: elsewhere.test\r\n\r\n',
   `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+  `${upgradeRequest()}${Buffer.concat([frame(PING, 'x'), frame(TEXT, '{"type":"response.create"}')]).toString('latin1')}`,
+  `${upgradeRequest({ Upgrade: 'h2c' }, '/healthz')}GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n`,
   'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
   '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001\u00fc\u0003\u0003',
 )

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../../protocols/message.ts'
-import { bytesOfMessages } from './bytes-of-messages.ts'
-import { Recent } from './recent.ts'
+import { bytesOfMessages } from '../../bytes-of-messages.ts'
+import { Recent } from '../../recent.ts'
 
 interface Conversation {
   readonly agentId: string

@@ -84,11 +84,14 @@ export class McpApiAdapter implements Adapter {
   }
 
   async #answerBatch(body: readonly unknown[], peer: Peer, reply: FastifyReply): Promise<unknown> {
-    return sendJson(reply, await this.#plain.answerBatch(body, peer, (call) => abortOnLeave(call, reply)))
+    const calls: PendingCall[] = []
+    const answer = this.#plain.answerBatch(body, peer, (call) => calls.push(call))
+    abortOnLeave(calls, reply)
+    return sendJson(reply, await answer)
   }
 
   #wait(call: PendingCall, request: FastifyRequest, reply: FastifyReply): unknown {
-    abortOnLeave(call, reply)
+    abortOnLeave([call], reply)
     if (call.progressToken !== undefined && request.headers.accept?.includes('text/event-stream')) {
       return this.#stream(call, request, reply)
     }
@@ -143,8 +146,10 @@ function describePeer({ id: requestId, headers }: FastifyRequest): Peer {
   return { version: readVersion(headers['mcp-protocol-version']), key, requestId }
 }
 
-function abortOnLeave(call: PendingCall, reply: FastifyReply): void {
-  whenClientLeaves(reply, ({ message }) => call.abort(message))
+function abortOnLeave(calls: readonly PendingCall[], reply: FastifyReply): void {
+  whenClientLeaves(reply, ({ message }) => {
+    for (const call of calls) call.abort(message)
+  })
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8'

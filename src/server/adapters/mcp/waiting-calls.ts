@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
-import { bytesOfMessages } from './bytes-of-messages.ts'
-import { Recent } from './recent.ts'
+import { bytesOfMessages } from '../../bytes-of-messages.ts'
+import { Recent } from '../../recent.ts'
 
 /** Call of a tool whose run waits for the person behind the client. */
 export interface WaitingCall {

@@ -22,6 +22,8 @@ import type { InputItem, Page, RawInputItem, ResponseRecord } from './schema.ts'
 import { readInput, toToolMessage } from './to-messages.ts'
 import { withWholeCalls } from './whole-calls.ts'
 
+/** Maximum length of a page of items in JSON; one item may be longer. */
+const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 /** Number of attempts to add items while others add to the same conversation. */
 const MAX_ATTEMPTS = 10
 
@@ -68,12 +70,16 @@ export class ConversationItems {
     const from = after === undefined ? 0 : turnIds.indexOf(turnIdOf(after) ?? '')
     if (from === -1) throw unknownCursor('after')
     const found: InputItem[] = []
-    for (let index = from; index < turnIds.length && found.length <= limit; index++) {
+    let index = from
+    for (let length = 0; index < turnIds.length && found.length <= limit && length <= MAX_PAGE_LENGTH; index++) {
       const items = inOrder(await this.#ofTurn(turnIds[index] as string))
       const rest = index === from && after !== undefined ? itemsAfter(items, after) : items
-      found.push(...rest.filter(({ id }) => !removed.has(id)))
+      const shown = rest.filter(({ id }) => !removed.has(id))
+      found.push(...shown)
+      length += JSON.stringify(shown).length
     }
-    return toPage(found.slice(0, limit).map(toView), found.length > limit)
+    const page = cutLong(found.slice(0, limit))
+    return toPage(page.map(toView), page.length < found.length || index < turnIds.length)
   }
 
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
@@ -149,6 +155,16 @@ function itemsAfter(items: readonly InputItem[], cursor: string): readonly Input
   const index = items.findIndex(({ id }) => id === cursor)
   if (index === -1) throw unknownCursor('after')
   return items.slice(index + 1)
+}
+
+/** Leaves out what makes a page too long; clients ask for it by the next page. */
+function cutLong(items: readonly InputItem[]): readonly InputItem[] {
+  let length = 0
+  const first = items.findIndex((item) => {
+    length += JSON.stringify(item).length
+    return length > MAX_PAGE_LENGTH
+  })
+  return first === -1 ? items : items.slice(0, Math.max(first, 1))
 }
 
 /** Clients expect a status of every item. */

@@ -40,6 +40,7 @@ import { ResponseStarter } from './response-starter.ts'
 import { resumeByApproval } from './resume-by-approval.ts'
 import { type Compaction, CompactRequest, CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
 import { sendSteps } from './send-steps.ts'
+import { openUnstoredMemory } from './unstored-responses.ts'
 
 type Stored = StoredRun<ResponseRecord, InputItem>
 
@@ -66,6 +67,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   ]
   readonly #options: AdapterOptions
   readonly #ids = new RunIds(RESPONSE_PREFIX)
+  readonly #unstored = openUnstoredMemory()
   /** Opened by {@link adapt}. */
   #runs!: DurableRuns<ResponseRecord, InputItem>
   #decided!: DecidedRuns
@@ -212,7 +214,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   #openSocket(request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const { options, host, streams, describeFailure } = this.#options
     const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
-    const parts = { starter: this.#starter, options, host, streams, describeFailure }
+    const parts = { starter: this.#starter, options, host, streams, describeFailure, unstored: this.#unstored }
     acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
     return reply
   }

@@ -6,6 +6,7 @@ import { V1 } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { parseJson } from '../../json-body.ts'
+import { limitMessageTime } from '../../limit-message-time.ts'
 import { makeValidator } from '../../validator.ts'
 import { webSocketTransport } from '../../web-socket-transport.ts'
 import { EventWriter, FRAMES } from './event-writer.ts'
@@ -15,14 +16,17 @@ import type { ResponseStarter } from './response-starter.ts'
 import { resumeByApproval } from './resume-by-approval.ts'
 import { CreateRequest } from './schema.ts'
 import { type ResponseStream, sendSteps } from './send-steps.ts'
-import { UnstoredResponses } from './unstored-responses.ts'
+import { type UnstoredMemory, UnstoredResponses } from './unstored-responses.ts'
 
-/** Messages that may wait while a response is in progress. */
+/** Messages that may wait while a response is in progress, of the size of one request together. */
 const MAX_WAITING = 16
+/** Time that a message has to arrive, as that of a request. */
+const MESSAGE_TIMEOUT_MS = 30_000
 const validate = makeValidator(CreateRequest)
 
 export interface ResponseSocketOptions extends Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'> {
   readonly starter: ResponseStarter
+  readonly unstored: UnstoredMemory
   readonly options: AdapterOptions['options']
 }
 
@@ -34,7 +38,7 @@ export class ResponseSocket {
   readonly #options: ResponseSocketOptions
   readonly #request: FastifyRequest
   readonly #stream: EventStream
-  readonly #unstored = new UnstoredResponses()
+  readonly #unstored: UnstoredResponses
   readonly #waiting: string[] = []
   #isBusy = false
   #isDraining = false
@@ -43,12 +47,15 @@ export class ResponseSocket {
   constructor(socket: WebSocket, request: FastifyRequest, options: ResponseSocketOptions) {
     this.#options = options
     this.#request = request
+    this.#unstored = new UnstoredResponses(options.unstored)
     this.#stream = options.streams.openOn(webSocketTransport(socket, request.raw.socket), {
       keepAliveMs: options.options.streamingTimeout * 1000,
       onDrain: () => this.#drain(),
       onLeave: () => this.#leave?.(),
     })
+    limitMessageTime(socket, request.raw.socket, MESSAGE_TIMEOUT_MS)
     socket.on('message', (data, isBinary) => this.#take(isBinary ? undefined : data.toString()))
+    socket.once('close', () => this.#unstored.clear())
     // What is no WebSocket, or too large a message: it closes by itself.
     socket.on('error', ({ message }) => request.log.warn({ reqId: request.id }, `web socket: ${message}`))
   }
@@ -64,10 +71,11 @@ export class ResponseSocket {
 
   #findProblem(text: string | undefined): HostError | undefined {
     if (text === undefined) return new HostError('REQUEST_INVALID', 'A message must be text')
-    const isFull = this.#waiting.length >= MAX_WAITING
-    return isFull
-      ? new HostError('OVERLOADED', `More than ${MAX_WAITING} messages wait for the response in progress`)
-      : undefined
+    const { bodyLimit } = this.#options.options
+    const length = this.#waiting.reduce((sum, waiting) => sum + waiting.length, text.length)
+    if (this.#waiting.length < MAX_WAITING && length <= bodyLimit) return undefined
+    const limit = `${MAX_WAITING} messages, or ${bodyLimit} bytes,`
+    return new HostError('OVERLOADED', `More than ${limit} wait for the response in progress`)
   }
 
   async #work(): Promise<void> {
@@ -122,14 +130,19 @@ export class ResponseSocket {
         return stream.isOpen
       },
       send: (frames) => stream.send(frames),
-      end: (frames) => void stream.send(frames),
+      end: (frames) => stream.send(frames),
     }
   }
 
+  /** Cuts off a client that goes on to send what is refused, and reads nothing. */
   #fail(error: Error): void {
     const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
     const { error: told } = body as { error: object }
-    void this.#stream.send(`${JSON.stringify({ type: 'error', status: statusCode, error: told })}\n`)
+    try {
+      void this.#stream.send(`${JSON.stringify({ type: 'error', status: statusCode, error: told })}\n`)
+    } catch {
+      this.#stream.cut()
+    }
   }
 }
 

@@ -8,7 +8,10 @@ import type { ResponseRecord } from './schema.ts'
 const STEPS_AT_ONCE = 500
 
 /** Stream as one response sees it. */
-export type ResponseStream = Pick<EventStream, 'isOpen' | 'send' | 'end'>
+export interface ResponseStream extends Pick<EventStream, 'isOpen' | 'send'> {
+  /** Sends the last events; a promise is fulfilled when there is room for those of another response. */
+  end(events: string): void | Promise<void>
+}
 
 /** Sends a response as events, until it has ended or the client has left. */
 export async function sendSteps(

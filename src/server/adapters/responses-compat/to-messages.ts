@@ -78,11 +78,12 @@ export function withoutUnseen(messages: readonly Message[], takes: readonly stri
   })
 }
 
-/** The calls of one step stand in one message. */
+/** The calls of one step stand in one message, whose list grows in place: there may be very many. */
 function addCall(messages: Message[], call: ToolCall): void {
   const last = messages.at(-1)
   if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] })
-  else messages[messages.length - 1] = { ...last, toolCalls: [...(last.toolCalls ?? []), call] } satisfies Assistant
+  else if (last.toolCalls) (last.toolCalls as ToolCall[]).push(call)
+  else messages[messages.length - 1] = { ...last, toolCalls: [call] } satisfies Assistant
 }
 
 export function toToolMessage({ callId, result }: CallOutput): Message {
@@ -164,11 +165,19 @@ function readParts(
   return { text, attachments }
 }
 
+const ATTACHMENT_TYPES: ReadonlySet<string> = new Set(['input_image', 'input_file', 'input_audio'])
+
+/** Errors that nobody sees need no stack: there may be very many. */
 function tryAttachment(part: Fields): Attachment | undefined {
+  if (!ATTACHMENT_TYPES.has(String(part.type))) return undefined
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
   try {
     return readAttachment(part, '')
   } catch {
     return undefined
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
 }
 

@@ -1,31 +1,58 @@
 import { type Conversation, messagesOf, withOutcome } from '../../../durable/conversation-tree.ts'
 import type { HistoryBudget } from '../../../durable/history-budget.ts'
 import type { Draft } from '../../../durable/run-row.ts'
+import { bytesOfMessages } from '../../bytes-of-messages.ts'
+import { Recent } from '../../recent.ts'
 import type { ResponseRun } from './response-run.ts'
 import type { InputItem, ResponseRecord } from './schema.ts'
 import { lengthOf } from './truncate.ts'
 
 /** Responses of one connection that can be continued: the oldest are forgotten. */
 const MAX_RESPONSES = 8
+/** Of all connections together. */
+const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
 
 interface Unstored {
   readonly run: ResponseRun
   readonly draft: Draft<ResponseRecord, InputItem>
 }
 
+/** Responses with `store: false` of all connections. */
+export type UnstoredMemory = Recent<Unstored>
+
+export function openUnstoredMemory(limits = LIMITS): UnstoredMemory {
+  return new Recent<Unstored>(limits, bytesOf)
+}
+
 /** Responses with `store: false`, as long as the connection lasts that they were made on. */
 export class UnstoredResponses {
-  readonly #responses = new Map<string, Unstored>()
+  readonly #memory: UnstoredMemory
+  readonly #ids = new Set<string>()
+
+  constructor(memory: UnstoredMemory) {
+    this.#memory = memory
+  }
 
   add(run: ResponseRun, draft: Draft<ResponseRecord, InputItem>): void {
-    this.#responses.set(run.id, { run, draft })
-    const [oldest] = this.#responses.keys()
-    if (this.#responses.size > MAX_RESPONSES && oldest !== undefined) this.forget(oldest)
+    this.#ids.add(run.id)
+    this.#memory.set(run.id, { run, draft })
+    // Again with what it has said.
+    run.settled.then(
+      () => this.#memory.get(run.id) && this.#memory.set(run.id, { run, draft }),
+      () => {},
+    )
+    const [oldest] = this.#ids
+    if (this.#ids.size > MAX_RESPONSES && oldest !== undefined) this.forget(oldest)
   }
 
   /** A request that went on from it has failed: clients begin anew. */
   forget(id: string): void {
-    this.#responses.delete(id)
+    if (this.#ids.delete(id)) this.#memory.delete(id)
+  }
+
+  /** The connection is closed. */
+  clear(): void {
+    for (const id of this.#ids) this.forget(id)
   }
 
   /**
@@ -34,11 +61,17 @@ export class UnstoredResponses {
    * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
    */
   read(id: string, budget: HistoryBudget): Conversation | undefined {
-    const { run, draft } = this.#responses.get(id) ?? {}
+    const { run, draft } = (this.#ids.has(id) && this.#memory.get(id)) || {}
     if (!run?.outcome || !draft) return undefined
     const last = withOutcome(draft.turn, run.outcome)
     const messages = [...draft.earlier, ...messagesOf(last)]
     for (const message of messages) budget.addItems(1, lengthOf(message))
     return { last, turns: [last], messages }
   }
+}
+
+/** Memory that a response takes at most: earlier messages are counted although other responses may share them. */
+function bytesOf({ run: { outcome }, draft: { turn, items, earlier } }: Unstored): number {
+  const own = [turn, items, outcome?.messages ?? []].map((part) => 2 * JSON.stringify(part).length)
+  return own.reduce((sum, bytes) => sum + bytes, bytesOfMessages(earlier))
 }

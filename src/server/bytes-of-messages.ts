@@ -1,4 +1,4 @@
-import type { Message } from '../../../protocols/message.ts'
+import type { Message } from '../protocols/message.ts'
 
 /** Memory that messages need at most: two bytes a character, and the bytes of attachments. */
 export function bytesOfMessages(messages: readonly Message[]): number {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { bytesOfMessages } from '../../../src/server/adapters/mcp/bytes-of-messages.ts'
-import { Recent } from '../../../src/server/adapters/mcp/recent.ts'
+import { bytesOfMessages } from '../../src/server/bytes-of-messages.ts'
+import { Recent } from '../../src/server/recent.ts'
 
 describe('Recent', () => {
   it('forgets what was not used for the longest time, by number and by bytes', () => {

@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { expect } from 'chai'
+import { boundedFetch } from '../../../modules/tools/lib/bounded-fetch.ts'
+
+describe('boundedFetch', () => {
+  const servers: Server[] = []
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close()
+  })
+
+  /** Reads an answer of this type with these pieces, of at most 1,000 bytes. */
+  async function read(type: string, pieces: readonly string[]): Promise<string> {
+    const server = createServer(async (_request, response) => {
+      response.writeHead(200, { 'content-type': type })
+      for (const piece of pieces) {
+        response.write(piece)
+        await new Promise((resolve) => setTimeout(resolve, 2))
+      }
+      response.end()
+    }).listen(0, '127.0.0.1')
+    servers.push(server)
+    await once(server, 'listening')
+    const response = await boundedFetch(1000)(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    return response.text().catch((error: Error) => error.message)
+  }
+
+  it('bounds the body of an answer', async () => {
+    expect(await read('application/json', ['x'.repeat(900)])).to.have.length(900)
+    expect(await read('application/json', Array(3).fill('x'.repeat(400)))).to.match(/the server answered more than/)
+  })
+
+  it('bounds each event of a stream, and not the stream', async () => {
+    const event = `data: ${'x'.repeat(400)}\n\n`
+    expect(await read('text/event-stream', Array(10).fill(event))).to.have.length(10 * event.length)
+    expect(await read('text/event-stream', [event, ...Array(10).fill('x'.repeat(200))])).to.match(/more than/)
+  })
+})

@@ -1,0 +1,30 @@
+import { expect } from 'chai'
+import { readInput } from '../../../src/server/adapters/responses-compat/to-messages.ts'
+
+/** CPU time that a function takes, in milliseconds. */
+function timeOf(work: () => unknown): number {
+  const before = process.cpuUsage()
+  work()
+  return process.cpuUsage(before).user / 1000
+}
+
+describe('readInput', () => {
+  const at = { id: 'msg_1', created_at: 0 }
+  const user = (content: object[]) => ({ ...at, type: 'message', role: 'user', content: content as { type: string }[] })
+
+  it('takes a time that grows with the number of calls in a row, not with its square', () => {
+    const call = (n: number) => ({ ...at, type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '{}' })
+    const calls = Array.from({ length: 100_000 }, (_, n) => call(n))
+    expect(timeOf(() => readInput([...calls, user([])]))).to.be.below(2000)
+    const [first] = readInput(calls.slice(0, 3)).messages
+    expect(first).to.have.property('toolCalls').with.lengthOf(3)
+  })
+
+  it('takes little time for parts that cannot be read, in messages that are not to be handled', () => {
+    const odd = Array.from({ length: 500_000 }, () => ({ type: 'odd' }))
+    const limit = Error.stackTraceLimit
+    const handled = user([{ type: 'input_text', text: 'hi' }])
+    expect(timeOf(() => readInput([user([...odd, { type: 'input_image', image_url: 5 }]), handled]))).to.be.below(2000)
+    expect(Error.stackTraceLimit).to.equal(limit)
+  })
+})
