@@ -89,11 +89,14 @@ describe('serve', () => {
     }
   })
 
-  it('--require-auth refuses to be reached from other machines without a key', async () => {
+  it('tells how to close a server without a key that other machines reach, and --require-auth refuses it', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const { exitCode, stderr } = await runCli(['serve', ...CHAT, '--host', '0.0.0.0', '--require-auth'], { cwd: dir })
     expect(exitCode).to.equal(2)
     expect(stderr).to.match(/^Error: 0\.0\.0\.0 can be reached from other machines/)
+    const open = startCli(['serve', ...CHAT, '--host', '0.0.0.0'], { cwd: dir })
+    await open.printed(/Close it with CUSTOM_COMPAT_API_KEY=\$\(openssl rand -hex 32\) agent-host serve/)
+    await open.stop()
   })
 
   it("survives what an agent's code floats and throws late", async () => {

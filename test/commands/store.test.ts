@@ -43,6 +43,11 @@ describe('agent-host store', function () {
     await server.close()
     await project.write('broken.db', 'no database '.repeat(1000))
     expect((await cli('restore', 'broken.db', '--force')).stderr).to.match(/broken\.db is no backup; nothing changed/)
+    await project.write('empty.db', '')
+    expect((await cli('restore', 'empty.db', '--force')).stderr).to.match(/empty\.db is no backup; nothing changed/)
+    for (const file of ['none.db', 'agents']) {
+      expect((await cli('restore', file, '--force')).stderr).to.match(/^Error: .*cannot be read; nothing changed/)
+    }
     const before = await open()
     expect(await before.get(['response:late'])).to.deep.equal(['1'])
     await before.close()

@@ -2,9 +2,12 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, rename, rm } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { HostError, messageOf } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, storeFlags } from './store-location.ts'
+
+/** Step of the layout without which a file is none of agent-host. */
+const RECORDS_STEP = 'table of records'
 
 export default class StoreRestore extends BaseCommand {
   static override description = 'Puts a backup in the place of the stored responses. No server may run.'
@@ -23,8 +26,8 @@ export default class StoreRestore extends BaseCommand {
     if (existsSync(target)) await this.#checkReplaceable(target, flags.force === true)
     await mkdir(dirname(target), { recursive: true, mode: 0o700 })
     const copy = `${target}.restored`
-    await copyFile(backup, copy)
     try {
+      await copyBackup(backup, copy)
       await checkCopy(copy, backup)
       await removeFile(target)
       await rename(copy, target)
@@ -59,8 +62,21 @@ async function isInUse(file: string): Promise<boolean> {
   }
 }
 
+async function copyBackup(backup: string, copy: string): Promise<void> {
+  try {
+    await copyFile(backup, copy)
+  } catch (cause) {
+    throw new HostError('OPTION_INVALID', `${backup} cannot be read; nothing changed: ${messageOf(cause)}`, { cause })
+  }
+}
+
 async function checkCopy(copy: string, backup: string): Promise<void> {
   const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
+  // SQLite takes an empty file for a database without tables; what is no database at all is told below.
+  const missing = await SqliteStore.pendingMigrations(copy).catch((): string[] => [])
+  if (missing.includes(RECORDS_STEP)) {
+    throw new HostError('OPTION_INVALID', `${backup} is no backup; nothing changed: it holds no responses`)
+  }
   const store = await SqliteStore.open(copy).catch((cause: Error) => {
     throw new HostError('OPTION_INVALID', `${backup} is no backup; nothing changed: ${cause.message}`, { cause })
   })
