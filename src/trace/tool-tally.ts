@@ -38,10 +38,10 @@ export class ToolTally {
   finish({ call_id, duration_ms, exception, result }: AgentEvent, usage: ModelUsage | undefined): void {
     const open = this.#open.get(call_id)
     if (!open || !this.#open.delete(call_id)) return
-    const { stats, durations } = this.#toolOf(open.tool)
-    if (usage) stats.models = addUsage(stats.models, usage)
-    // The call is made once the run goes on.
+    if (usage) this.#countModel(open.tool, usage)
+    // A call that waits is made once the run goes on.
     if (!open.isOwn || isWaiting(exception)) return
+    const { stats, durations } = this.#toolOf(open.tool)
     stats.calls++
     if (isFailed(exception, result)) stats.errors++
     durations.add(duration_ms ?? 0)
@@ -51,6 +51,11 @@ export class ToolTally {
     return Object.fromEntries(
       [...this.#tools].map(([name, { stats, durations }]) => [name, { ...stats, durations: durations.toJSON() }]),
     )
+  }
+
+  #countModel(tool: string, usage: ModelUsage): void {
+    const { stats } = this.#toolOf(tool)
+    stats.models = addUsage(stats.models, usage)
   }
 
   #toolOf(name: string) {
