@@ -424,7 +424,7 @@ export class AgentHost {
   }
 
   #refuseWhenClosed(): void {
-    if (this.#closed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
+    if (this.#closed) throw shuttingDown()
   }
 
   /** Of the agents, and of their entry points. */
@@ -432,9 +432,15 @@ export class AgentHost {
     return this.list().flatMap(({ id, entryPoints }) => [id, ...entryPoints.map((entryPoint) => `${id}/${entryPoint}`)])
   }
 
+  /** A host that is closed has no agents any more: nobody may take that for a wrong name. */
   #notFound(name: string): HostError {
+    if (this.#closed) return shuttingDown()
     return new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`, {
       suggestions: didYouMean(name, this.#names()),
     })
   }
+}
+
+function shuttingDown(): HostError {
+  return new HostError('SHUTTING_DOWN', 'The server shuts down.')
 }
