@@ -5,7 +5,7 @@ import type { Message } from '../../../protocols/message.ts'
 import { Response } from '../../../protocols/response.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
-import type { Conversations } from './conversations.ts'
+import type { CallMemory } from './call-memory.ts'
 import { INVALID_PARAMS, JsonRpcError, RESOURCE_NOT_FOUND } from './json-rpc.ts'
 import { cutPage } from './pages.ts'
 import { type ResourcePlace, readResourceUri, resourceUri } from './resource-uri.ts'
@@ -23,13 +23,18 @@ export interface ResourceTemplate extends Omit<Resource, 'uri'> {
   readonly uriTemplate: string
 }
 
+export interface ListResult {
+  readonly resources: readonly Resource[]
+  readonly nextCursor?: string
+}
+
 export interface ReadResult {
   readonly contents: readonly { readonly uri: string; readonly mimeType: string; readonly text: string }[]
 }
 
 export interface AgentResourcesOptions {
   readonly host: AgentHost
-  readonly conversations: Conversations
+  readonly memory: CallMemory
   readonly redact: Redact
 }
 
@@ -55,8 +60,9 @@ export class AgentResources {
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
-  list(cursor: unknown): { readonly resources: readonly Resource[]; readonly nextCursor?: string } {
-    const all = [...this.#exposing('memory').flatMap((info) => this.#memories(info)), ...this.#keptConversations()]
+  async list(cursor: unknown): Promise<ListResult> {
+    const memories = this.#exposing('memory').flatMap((info) => this.#memories(info))
+    const all = [...memories, ...(await this.#keptConversations())]
     const { items: resources, nextCursor } = cutPage(all, ({ uri }) => uri, cursor)
     return nextCursor === undefined ? { resources } : { resources, nextCursor }
   }
@@ -97,7 +103,7 @@ export class AgentResources {
     if (!isExposed) return undefined
     if (kind === 'memory') return this.#readMemory(place)
     if (kind === 'module-conversation') return this.#readModuleConversation(place)
-    return this.#options.conversations.read(place.conversationId, agentId)?.map(toView)
+    return (await this.#options.memory.readConversation(place.conversationId, agentId))?.map(toView)
   }
 
   async #readMemory({ agentId, moduleId, entryId }: Extract<ResourcePlace, { kind: 'memory' }>): Promise<unknown> {
@@ -138,9 +144,9 @@ export class AgentResources {
     }))
   }
 
-  #keptConversations(): Resource[] {
+  async #keptConversations(): Promise<Resource[]> {
     const exposing = new Set(this.#exposing('conversations').map(({ id }) => id))
-    const kept = [...this.#options.conversations.entries()].filter(({ agentId }) => exposing.has(agentId))
+    const kept = exposing.size === 0 ? [] : await this.#options.memory.listConversations(exposing)
     return kept.map(({ id, agentId, messages }) => ({
       uri: resourceUri(agentId, 'conversations', id),
       name: `${agentId}: ${messages[0]?.content.slice(0, MAX_NAME) ?? ''}`,

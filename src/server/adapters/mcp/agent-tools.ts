@@ -6,17 +6,17 @@ import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingCall } from '../../../run/pending-call.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
-import type { AgentInfo, RunResult } from '../../../run/turn.ts'
+import type { AgentInfo, RunResult, Turn } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { bytesOfMessages } from '../../bytes-of-messages.ts'
 import { logFailure } from '../../error-replies.ts'
-import { AgentResources, type ReadResult } from './agent-resources.ts'
+import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
+import type { CallMemory } from './call-memory.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
-import { Conversations } from './conversations.ts'
+import { type ElicitationResponse, toAnswer } from './elicitation.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 import { ToolCatalog, type ToolInput } from './tools.ts'
-import { type ElicitationResponse, toAnswer, WaitingCalls } from './waiting-calls.ts'
 
 /** Result of a tool (`CallToolResult` of the MCP schema). */
 export interface ToolResult {
@@ -44,15 +44,28 @@ export interface CallOptions {
   /** Says that the client can be asked, and goes on where it was: the state it was given, and the responses by call id. */
   readonly elicitation?: {
     readonly state: string | undefined
-    readonly responses: Readonly<Record<string, ElicitationResponse>>
+    readonly responses: ElicitationResponses
   }
 }
+
+type ElicitationResponses = Readonly<Record<string, ElicitationResponse>>
+
+/** Checked request to call a tool. */
+interface ToolRequest {
+  readonly name: string
+  readonly info: AgentInfo
+  readonly input: ToolInput
+}
+
+/** Part of a turn that depends on earlier calls. */
+type GivenTurn = Pick<Turn, 'messages' | 'pending' | 'answers'>
 
 export interface AgentToolsOptions {
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
   /** Of one conversation. */
   readonly limits: HistoryLimits
+  readonly memory: CallMemory
   readonly log: FastifyBaseLogger
   readonly redact: Redact
 }
@@ -60,15 +73,13 @@ export interface AgentToolsOptions {
 /** Agents as tools, whatever protocol version and transport they are called through. */
 export class AgentTools {
   readonly #options: AgentToolsOptions
-  readonly #conversations = new Conversations()
-  readonly #waiting = new WaitingCalls()
   readonly #catalog = new ToolCatalog()
   readonly resources: AgentResources
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
-    const { host, redact } = options
-    this.resources = new AgentResources({ host, redact, conversations: this.#conversations })
+    const { host, redact, memory } = options
+    this.resources = new AgentResources({ host, redact, memory })
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
@@ -83,7 +94,13 @@ export class AgentTools {
    */
   call(params: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
     try {
-      return this.#start(params, options)
+      const request = this.#readRequest(params)
+      const earlier = this.#goOn(request, options)
+      if (!earlier) return this.#start(request, { messages: [toMessage(request)] }, options)
+      return deferCall(
+        earlier.then((turn) => this.#start(request, turn, options)),
+        (error) => this.#explain(error, options.requestId),
+      )
     } catch (error) {
       throw this.#explain(error, options.requestId)
     }
@@ -91,59 +108,75 @@ export class AgentTools {
 
   /** Starts to read a resource; it cannot be stopped. */
   read(params: Readonly<Record<string, unknown>>, requestId: string): Call<ReadResult> {
-    const read = this.resources.read(params)
+    return this.#toCall(this.resources.read(params), requestId)
+  }
+
+  /** Starts to list the resources; it cannot be stopped. */
+  listResources(cursor: unknown, requestId: string): Call<ListResult> {
+    return this.#toCall(this.resources.list(cursor), requestId)
+  }
+
+  /** Closes the memory of earlier calls. */
+  close(): Promise<void> {
+    return this.#options.memory.close()
+  }
+
+  #toCall<R>(work: Promise<R>, requestId: string): Call<R> {
     return {
       answer: (onResult, onFailure) =>
-        read.then(onResult, (error: unknown) => onFailure(this.#explain(error, requestId))),
+        work.then(onResult, (error: unknown) => onFailure(this.#explain(error, requestId))),
       abort: () => {},
     }
   }
 
-  #start({ name, arguments: given }: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
-    const { version, requestId, onProgress } = options
+  #readRequest({ name, arguments: given }: Readonly<Record<string, unknown>>): ToolRequest {
     if (typeof name !== 'string' || name === '') {
       throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: name must be the name of an agent')
     }
-    const { host } = this.#options
-    const { agent: info } = host.resolve(name, '.')
-    const input = this.#catalog.readArguments(info, given)
-    const { messages, ...answered } = this.#resume(name, options) ?? { messages: this.#conversation(input, info.id) }
-    const turn = {
-      ...answered,
-      messages,
-      input: input.input,
-      onEvent: onProgress && toProgress(onProgress),
-    }
-    const handle = host.start(name, turn, '.')
+    const { agent: info } = this.#options.host.resolve(name, '.')
+    return { name, info, input: this.#catalog.readArguments(info, given) }
+  }
+
+  #start(request: ToolRequest, given: GivenTurn, options: CallOptions): Call<ToolResult> {
+    const { onProgress, requestId } = options
+    const turn = { ...given, input: request.input.input, onEvent: onProgress && toProgress(onProgress) }
+    const handle = this.#options.host.start(request.name, turn, '.')
+    const explain = (error: unknown) => this.#explain(error, requestId)
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(
           (result) => {
-            let finished: ToolResult
+            let finished: ToolResult | Promise<ToolResult>
             try {
               finished =
                 result.status === 'waiting'
-                  ? this.#wait(name, result, options)
-                  : this.#finish(result, info, input, messages, version)
+                  ? this.#wait(request.name, result, options)
+                  : this.#finish(result, request, given.messages, options.version)
             } catch (error) {
-              return onFailure(this.#explain(error, requestId))
+              return onFailure(explain(error))
             }
-            return onResult(finished)
+            if (!(finished instanceof Promise)) return onResult(finished)
+            return finished.then(onResult, (error: unknown) => onFailure(explain(error)))
           },
-          (error: unknown) => onFailure(this.#explain(error, requestId)),
+          (error: unknown) => onFailure(explain(error)),
         ),
       abort: (reason) => handle.abort(new Error(reason)),
     }
   }
 
-  /** The turn in which a waiting call goes on; undefined for a call that begins. */
-  #resume(name: string, { elicitation }: CallOptions) {
-    if (elicitation?.state === undefined) return undefined
-    const call = this.#waiting.take(elicitation.state, name)
+  /** Reads the turn in which an earlier call goes on; undefined for a call that begins. */
+  #goOn({ name, info, input }: ToolRequest, { elicitation }: CallOptions): Promise<GivenTurn> | undefined {
+    if (elicitation?.state !== undefined) return this.#resume(name, elicitation.state, elicitation.responses)
+    if (input.conversationId === undefined) return undefined
+    return this.#continue(input.conversationId, info.id, toMessage({ input }))
+  }
+
+  async #resume(name: string, state: string, responses: ElicitationResponses): Promise<GivenTurn> {
+    const call = await this.#options.memory.takeWaiting(state, name)
     if (!call) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
     const { pending, trail: messages } = call
     const answers = pending.flatMap((asked) => {
-      const response = elicitation.responses[asked.callId]
+      const response = responses[asked.callId]
       return (response && toAnswer(asked, response)) ?? []
     })
     if (answers.length < pending.length) {
@@ -152,19 +185,20 @@ export class AgentTools {
     return { messages, pending, answers }
   }
 
-  #wait(name: string, { pending, trail }: RunResult, { elicitation }: CallOptions): ToolResult {
-    if (elicitation) return { content: [], waiting: { state: this.#waiting.keep({ name, pending, trail }), pending } }
+  async #continue(conversationId: string, agentId: string, message: Message): Promise<GivenTurn> {
+    const earlier = await this.#options.memory.readConversation(conversationId, agentId)
+    if (earlier) return { messages: this.#bounded([...earlier, message]) }
+    throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
+  }
+
+  #wait(name: string, { pending, trail }: RunResult, { elicitation }: CallOptions): ToolResult | Promise<ToolResult> {
+    if (elicitation) {
+      const kept = this.#options.memory.keepWaiting({ name, pending, trail })
+      return kept.then((state) => ({ content: [], waiting: { state, pending } }))
+    }
     const calls = pending.map(({ name: tool, arguments: args }) => `${tool}(${JSON.stringify(args)})`).join(', ')
     const text = `The agent needs a person to decide about ${calls}, and this connection cannot ask one. Use a client of MCP 2026-07-28, one over stdio that supports elicitation, or the responses API.`
     return { content: [{ type: 'text', text }], isError: true }
-  }
-
-  #conversation({ conversationId, text }: ToolInput, agentId: string): readonly Message[] {
-    const message = { role: 'user', content: text } as const
-    if (conversationId === undefined) return [message]
-    const earlier = this.#conversations.read(conversationId, agentId)
-    if (earlier) return this.#bounded([...earlier, message])
-    throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
   }
 
   /** @throws HostError `REQUEST_INVALID` that names the limit */
@@ -175,19 +209,19 @@ export class AgentTools {
 
   #finish(
     { text, attachments }: RunResult,
-    info: AgentInfo,
-    { conversationId }: ToolInput,
+    { info, input }: ToolRequest,
     messages: readonly Message[],
     version: string,
-  ): ToolResult {
+  ): ToolResult | Promise<ToolResult> {
     const content = toContent(text, attachments, version)
-    if (info.conversation) {
-      const said = [...messages, { role: 'assistant' as const, content: text }]
-      const id = this.#conversations.write(conversationId, info.id, said)
+    const present = () => (info.output ? this.#withStructure(content, text, info.output) : { content })
+    if (!info.conversation) return present()
+    const conversation = { agentId: info.id, messages: [...messages, { role: 'assistant' as const, content: text }] }
+    return this.#options.memory.writeConversation(input.conversationId, conversation).then((id) => {
       // In the text, because models see nothing else.
       content.push({ type: 'text', text: `conversation_id: ${id}` })
-    }
-    return info.output ? this.#withStructure(content, text, info.output) : { content }
+      return present()
+    })
   }
 
   /** The answer as the JSON that the agent promised. The model is told what does not fit, and may ask again. */
@@ -218,6 +252,26 @@ export class AgentTools {
     const { log, describeFailure } = this.#options
     logFailure(error, { id: requestId, log })
     return new JsonRpcError(INTERNAL_ERROR, describeFailure(error))
+  }
+}
+
+function toMessage({ input }: Pick<ToolRequest, 'input'>): Message {
+  return { role: 'user', content: input.text }
+}
+
+/** A call that begins later: what aborts it before then aborts it as soon as it has begun. */
+function deferCall<R>(beginning: Promise<Call<R>>, explain: (error: unknown) => JsonRpcError): Call<R> {
+  return {
+    answer: (onResult, onFailure) =>
+      beginning.then(
+        (call) => call.answer(onResult, onFailure),
+        (error: unknown) => onFailure(explain(error)),
+      ),
+    abort: (reason) =>
+      void beginning.then(
+        (call) => call.abort(reason),
+        () => {},
+      ),
   }
 }
 

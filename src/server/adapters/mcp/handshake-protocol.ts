@@ -1,4 +1,4 @@
-import type { ReadResult } from './agent-resources.ts'
+import type { ListResult, ReadResult } from './agent-resources.ts'
 import type { AgentTools, Call, ToolResult } from './agent-tools.ts'
 import {
   failure,
@@ -44,7 +44,7 @@ export class PendingCall {
   readonly peer: Peer
   /** Takes progress, from now on. A promise holds the agent back. */
   onProgress: ((message: string) => void | Promise<void>) | undefined
-  readonly #call: Call<ToolResult | ReadResult>
+  readonly #call: Call<ToolResult | ReadResult | ListResult>
   #progress = 0
 
   /** @param onEnd called before the answer is given */
@@ -60,10 +60,9 @@ export class PendingCall {
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const { version, requestId } = peer
-    this.#call =
-      method === 'resources/read'
-        ? tools.read(params, requestId)
-        : tools.call(params, { version, requestId, onProgress })
+    if (method === 'tools/call') this.#call = tools.call(params, { version, requestId, onProgress })
+    else if (method === 'resources/read') this.#call = tools.read(params, requestId)
+    else this.#call = tools.listResources(params.cursor, requestId)
     this.answer = this.#call.answer<string>(
       (result) => {
         onEnd(this)
@@ -146,12 +145,11 @@ export class HandshakeProtocol {
   }
 
   #answerResources(request: Request & { id: RequestId }, peer: Peer): string | PendingCall {
-    const { id, method, params } = request
+    const { id, method } = request
     const { resources } = this.#tools
     if (!resources.isEmpty) {
-      if (method === 'resources/list') return success(id, resources.list(params.cursor))
       if (method === 'resources/templates/list') return success(id, resources.listTemplates())
-      if (method === 'resources/read') return this.#call(request, peer)
+      if (method === 'resources/list' || method === 'resources/read') return this.#call(request, peer)
     }
     throw new JsonRpcError(METHOD_NOT_FOUND, `Method not found: ${method}`)
   }

@@ -21,6 +21,7 @@ import {
   UNAUTHORIZED,
   withExactId,
 } from './json-rpc.ts'
+import { openCallMemory } from './open-call-memory.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
@@ -37,7 +38,8 @@ export class McpApiAdapter implements Adapter {
     const { host, describeFailure, log, redact, apiKey } = options
     this.isOpen = apiKey === undefined
     this.#options = options
-    this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options })
+    const memory = openCallMemory(options.options, log)
+    this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory })
     this.#plain = new HandshakeProtocol(this.#tools)
   }
 
@@ -59,6 +61,7 @@ export class McpApiAdapter implements Adapter {
       )
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
+    app.addHook('onClose', () => this.#tools.close())
     app.post('/mcp', describeMcp(!this.isOpen), (request, reply) => this.#answer(request, reply))
   }
 

@@ -16,10 +16,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
 import { whenClientLeaves } from '../../serve-turn.ts'
 import type { AgentTools, ToolResult } from './agent-tools.ts'
+import { type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
 import { SDK_VERSION } from './versions.ts'
-import { type ElicitationResponse, toElicitation } from './waiting-calls.ts'
 
 const REQUEST_ID = 'x-request-id'
 /** Nothing depends on it, and what a client sends as its host may be no address. */
@@ -106,7 +106,14 @@ export function makeSdkServer(tools: AgentTools, requestId: string): Server {
 function addResources(server: Server, tools: AgentTools, requestId: string): void {
   const { resources } = tools
   server.setRequestHandler('resources/list', ({ params }) =>
-    inSdkTerms(() => resources.list(params?.cursor) as ListResourcesResult),
+    inSdkTerms(() =>
+      tools.listResources(params?.cursor, requestId).answer(
+        (result) => result as ListResourcesResult,
+        (error) => {
+          throw error
+        },
+      ),
+    ),
   )
   server.setRequestHandler('resources/templates/list', () =>
     inSdkTerms(() => resources.listTemplates() as ListResourceTemplatesResult),

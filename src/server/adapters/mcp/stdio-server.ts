@@ -5,6 +5,7 @@ import { makeRedact } from '../../../trace/redact.ts'
 import { makeDescribeFailure } from '../../error-replies.ts'
 import type { ServerOptions } from '../../options.ts'
 import { AgentTools } from './agent-tools.ts'
+import { openCallMemory } from './open-call-memory.ts'
 import { makeSdkServer } from './sdk-protocol.ts'
 
 /** A server whose one client is at the other end of standard input and output. */
@@ -26,7 +27,8 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const project = await openProject(options, { redact, log })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
-  const tools = new AgentTools({ host: project.host, describeFailure, log, redact, limits: options })
+  const memory = openCallMemory(options, log)
+  const tools = new AgentTools({ host: project.host, describeFailure, log, redact, limits: options, memory })
   const connection = connect(project, tools)
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)
@@ -38,6 +40,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
     async close() {
       await project.drain()
       await connection.close()
+      await tools.close()
       await project.close()
     },
   }

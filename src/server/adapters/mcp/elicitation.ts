@@ -1,37 +1,4 @@
-import { randomUUID } from 'node:crypto'
-import type { Message } from '../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
-import { bytesOfMessages } from '../../bytes-of-messages.ts'
-import { Recent } from '../../recent.ts'
-
-/** Call of a tool whose run waits for the person behind the client. */
-export interface WaitingCall {
-  /** Name of the tool, as the client calls it. */
-  readonly name: string
-  readonly pending: readonly PendingCall[]
-  readonly trail: readonly Message[]
-}
-
-const LIMITS = { maxItems: 1000, maxBytes: 256 * 1024 * 1024 }
-
-/** Waiting calls, in memory, by ids that nobody can guess. Each is taken once: a repeated answer finds nothing. */
-export class WaitingCalls {
-  readonly #calls = new Recent<WaitingCall>(LIMITS, ({ trail }) => bytesOfMessages(trail))
-
-  keep(call: WaitingCall): string {
-    const id = randomUUID()
-    this.#calls.set(id, call)
-    return id
-  }
-
-  /** Undefined when there is no such call of that tool, or it was answered before. */
-  take(id: string, name: string): WaitingCall | undefined {
-    const call = this.#calls.get(id)
-    if (call?.name !== name) return undefined
-    this.#calls.delete(id)
-    return call
-  }
-}
 
 /** Response of a person to an elicitation (`ElicitResult` of the MCP schema). */
 export interface ElicitationResponse {

@@ -1,0 +1,36 @@
+import type { Message } from '../../../protocols/message.ts'
+import type { PendingCall } from '../../../run/pending-call.ts'
+
+/** Call of a tool whose run waits for the person behind the client. */
+export interface WaitingCall {
+  /** Name of the tool, as the client calls it. */
+  readonly name: string
+  readonly pending: readonly PendingCall[]
+  readonly trail: readonly Message[]
+}
+
+/** Conversation that calls may continue. */
+export interface KeptConversation {
+  readonly agentId: string
+  readonly messages: readonly Message[]
+}
+
+/** Conversations and waiting calls, which later calls go on with. Nobody can guess their ids. */
+export interface CallMemory {
+  /** Returns the messages so far; undefined when there is no such conversation with that agent. */
+  readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined>
+  /** Returns conversations with these agents. */
+  listConversations(agentIds: ReadonlySet<string>): Promise<readonly (KeptConversation & { readonly id: string })[]>
+  /**
+   * Keeps what was said.
+   *
+   * @param id of the conversation that goes on; a new one when left out
+   * @returns its id
+   */
+  writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string>
+  /** @returns the id of the waiting call */
+  keepWaiting(call: WaitingCall): Promise<string>
+  /** Takes a call, once: undefined when no call of that tool has the id, or it was answered before. */
+  takeWaiting(id: string, name: string): Promise<WaitingCall | undefined>
+  close(): Promise<void>
+}

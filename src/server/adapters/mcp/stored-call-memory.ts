@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../../../durable/attachment-json.ts'
+import { parseRow, ROW_VERSION } from '../../../durable/parse-row.ts'
+import type { Message } from '../../../protocols/message.ts'
+import type { Change, RecordStore } from '../../../store/record-store.ts'
+import type { CallMemory, KeptConversation, WaitingCall } from './call-memory.ts'
+
+interface Expiring {
+  readonly version: number
+  /** Unix milliseconds; null for what is kept. */
+  readonly expiresMs: number | null
+}
+
+interface ConversationRow extends Expiring {
+  readonly agentId: string
+  readonly messages: readonly MessageJson[]
+}
+
+interface WaitingRow extends Expiring, Omit<WaitingCall, 'trail'> {
+  readonly trail: readonly MessageJson[]
+}
+
+const CONVERSATION = 'mcp-conversation:'
+const WAITING = 'mcp-waiting:'
+/** Followed by a time and a key: the records to remove, the next one first. */
+const EXPIRY = 'mcp-expiry:'
+const DAY_MS = 24 * 60 * 60 * 1000
+/** A person who has not answered by then does not answer any more. */
+const WAITING_MS = 7 * DAY_MS
+const CLEAN_EVERY_MS = 60 * 60 * 1000
+const PAGE = 200
+/** As many as a process keeps. */
+const MAX_LISTED = 10_000
+
+export interface StoredCallMemoryOptions {
+  /** Called before the first record is read or written. */
+  readonly openRecords: () => Promise<RecordStore>
+  /** Days after its last call after which a conversation is removed; undefined keeps all. */
+  readonly retentionDays: number | undefined
+}
+
+/** Memory in the store that servers share: any of them goes on with what another has begun. */
+export class StoredCallMemory implements CallMemory {
+  readonly #options: StoredCallMemoryOptions
+  #records: Promise<RecordStore> | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: StoredCallMemoryOptions) {
+    this.#options = options
+  }
+
+  async readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined> {
+    const row = await this.#read<ConversationRow>(CONVERSATION, id)
+    return row?.agentId === agentId ? row.messages.map(fromMessageJson) : undefined
+  }
+
+  async listConversations(agentIds: ReadonlySet<string>) {
+    const records = await this.#open()
+    const found: (KeptConversation & { readonly id: string })[] = []
+    for (let after: string | undefined; found.length < MAX_LISTED; ) {
+      const range = { prefix: CONVERSATION, limit: PAGE, ...(after === undefined ? {} : { after }) }
+      const page = await records.entries(range)
+      for (const [key, text] of page) {
+        const { agentId, messages } = parseRow<ConversationRow>(key, text)
+        const id = key.slice(CONVERSATION.length)
+        if (agentIds.has(agentId)) found.push({ id, agentId, messages: messages.map(fromMessageJson) })
+      }
+      if (page.length < PAGE) break
+      after = page.at(-1)?.[0]
+    }
+    return found
+  }
+
+  async writeConversation(id: string = randomUUID(), { agentId, messages }: KeptConversation): Promise<string> {
+    const { retentionDays } = this.#options
+    const earlier = await this.#read<ConversationRow>(CONVERSATION, id)
+    const expiresMs = retentionDays === undefined ? null : Date.now() + retentionDays * DAY_MS
+    const row: ConversationRow = { version: ROW_VERSION, expiresMs, agentId, messages: messages.map(toMessageJson) }
+    await this.#write(CONVERSATION + id, row, earlier)
+    return id
+  }
+
+  async keepWaiting({ trail, ...call }: WaitingCall): Promise<string> {
+    const id = randomUUID()
+    const expiresMs = Date.now() + WAITING_MS
+    const row: WaitingRow = { version: ROW_VERSION, expiresMs, ...call, trail: trail.map(toMessageJson) }
+    await this.#write(WAITING + id, row, undefined)
+    return id
+  }
+
+  async takeWaiting(id: string, name: string): Promise<WaitingCall | undefined> {
+    const row = await this.#read<WaitingRow>(WAITING, id)
+    if (row?.name !== name) return undefined
+    const key = WAITING + id
+    // Of two servers with the same answer one finds it there.
+    const isTaken = await (await this.#open()).commit([[key, undefined], ...expiryOf(key, row)], { present: [key] })
+    return isTaken ? { name, pending: row.pending, trail: row.trail.map(fromMessageJson) } : undefined
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    const records = await this.#records?.catch(() => undefined)
+    await records?.close()
+  }
+
+  async #read<Row extends Expiring>(prefix: string, id: string): Promise<Row | undefined> {
+    // Ids are ours: anything else is no key.
+    if (!UUID.test(id)) return undefined
+    const [text] = await (await this.#open()).get([prefix + id])
+    return text === undefined ? undefined : parseRow<Row>(id, text)
+  }
+
+  async #write(key: string, row: Expiring, earlier: Expiring | undefined): Promise<void> {
+    const expiry = row.expiresMs === null ? [] : [[expiryKey(key, row.expiresMs), '1'] as const]
+    await (await this.#open()).commit([[key, JSON.stringify(row)], ...expiryOf(key, earlier), ...expiry])
+  }
+
+  async #open(): Promise<RecordStore> {
+    this.#records ??= this.#openRecords()
+    return this.#records
+  }
+
+  async #openRecords(): Promise<RecordStore> {
+    try {
+      const records = await this.#options.openRecords()
+      // One that fails is made up for by the next, or by another server.
+      const clean = () => void removeExpired(records).catch(() => {})
+      this.#timer = setInterval(clean, CLEAN_EVERY_MS).unref()
+      clean()
+      return records
+    } catch (error) {
+      this.#records = undefined
+      throw error
+    }
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+function expiryKey(key: string, expiresMs: number): string {
+  return `${EXPIRY}${String(expiresMs).padStart(15, '0')}:${key}`
+}
+
+/** Removes the note of when a record expires. */
+function expiryOf(key: string, row: Expiring | undefined): Change[] {
+  return row === undefined || row.expiresMs === null ? [] : [[expiryKey(key, row.expiresMs), undefined]]
+}
+
+/** Removes what has expired. */
+async function removeExpired(records: RecordStore): Promise<void> {
+  const before = expiryKey('', Date.now())
+  for (let after: string | undefined; ; ) {
+    const notes = await records.list({ prefix: EXPIRY, before, limit: PAGE, ...(after === undefined ? {} : { after }) })
+    const keys = notes.map((note) => note.slice(before.length))
+    const texts = await records.get(keys)
+    // A damaged record, or one of a newer version, holds up none of the others.
+    for (const [index, note] of notes.entries()) {
+      await removeNoted(records, note, [keys[index] as string, texts[index]]).catch(() => {})
+    }
+    if (notes.length < PAGE) return
+    after = notes.at(-1)
+  }
+}
+
+/** A record that was used since has another note. */
+async function removeNoted(records: RecordStore, note: string, [key, text]: Change): Promise<void> {
+  const isCurrent = text !== undefined && expiryKey(key, parseRow<Expiring>(key, text).expiresMs ?? 0) === note
+  const removed: Change[] = isCurrent ? [[key, undefined]] : []
+  await records.commit([...removed, [note, undefined]], isCurrent ? { equal: [[key, text]] } : {})
+}

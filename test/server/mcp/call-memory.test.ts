@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { LocalCallMemory } from '../../../src/server/adapters/mcp/local-call-memory.ts'
+import { StoredCallMemory } from '../../../src/server/adapters/mcp/stored-call-memory.ts'
+import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
+import type { RecordStore } from '../../../src/store/record-store.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const PNG = { mediaType: 'image/png', data: Buffer.from([1, 2, 3]) }
+const CONVERSATION = {
+  agentId: 'guide',
+  messages: [{ role: 'user' as const, content: 'see', attachments: [PNG] }],
+}
+const CALL = {
+  name: 'shop',
+  pending: [{ callId: 'call_1', kind: 'approval' as const, name: 'pay', arguments: { amount: 40 }, digest: 'd' }],
+  trail: [{ role: 'user' as const, content: 'pay' }],
+}
+
+const stored = (records: RecordStore, retentionDays?: number) =>
+  new StoredCallMemory({ openRecords: async () => records, retentionDays })
+
+const KINDS = {
+  'in this process': async () => new LocalCallMemory(),
+  'in a store': async () => stored(await KeyvStore.open(new Map())),
+}
+
+for (const [place, open] of Object.entries(KINDS)) {
+  describe(`the memory of calls over MCP, ${place}`, () => {
+    it('gives a conversation back, attachments included, to its agent alone', async () => {
+      const memory = await open()
+      const id = await memory.writeConversation(undefined, CONVERSATION)
+      expect(await memory.readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
+      const longer = {
+        ...CONVERSATION,
+        messages: [...CONVERSATION.messages, { role: 'assistant' as const, content: 'a' }],
+      }
+      expect(await memory.writeConversation(id, longer)).to.equal(id)
+      expect(await memory.readConversation(id, 'guide')).to.deep.equal(longer.messages)
+      for (const [other, agentId] of [
+        [id, 'other'],
+        [randomUUID(), 'guide'],
+        ['no id\n', 'guide'],
+      ] as const) {
+        expect(await memory.readConversation(other, agentId)).to.equal(undefined)
+      }
+      await memory.writeConversation(undefined, { ...CONVERSATION, agentId: 'other' })
+      expect(await memory.listConversations(new Set(['guide']))).to.deep.equal([{ id, ...longer }])
+      await memory.close()
+    })
+
+    it('gives a waiting call back once, for its tool alone', async () => {
+      const memory = await open()
+      const id = await memory.keepWaiting(CALL)
+      expect(await memory.takeWaiting(id, 'other')).to.equal(undefined)
+      const taken = await Promise.all([memory.takeWaiting(id, 'shop'), memory.takeWaiting(id, 'shop')])
+      expect(taken.filter((call) => call !== undefined)).to.deep.equal([CALL])
+      expect(await memory.takeWaiting(id, 'shop')).to.equal(undefined)
+      await memory.close()
+    })
+  })
+}
+
+describe('the memory of calls over MCP, in a store', () => {
+  it('forgets conversations after the days that responses are kept, and leaves nothing of them', async () => {
+    const map = new Map<string, unknown>()
+    const records = await KeyvStore.open(map)
+    const old = await stored(records, 0).writeConversation(undefined, CONVERSATION)
+    await wait(2)
+    const memory = stored(records, 1)
+    const kept = await memory.writeConversation(undefined, CONVERSATION)
+    await eventually(async () => expect(await memory.readConversation(old, 'guide')).to.equal(undefined))
+    expect(await memory.readConversation(kept, 'guide')).to.deep.equal(CONVERSATION.messages)
+    const left = await records.list({ prefix: 'mcp-', limit: 10 })
+    expect(left.map((key) => key.replace(/:.*:/, ':'))).to.have.members([
+      `mcp-conversation:${kept}`,
+      `mcp-expiry:${kept}`,
+    ])
+    await memory.close()
+  })
+
+  it('keeps a conversation that was used since it was to be forgotten', async () => {
+    const records = await KeyvStore.open(new Map())
+    const id = await stored(records, 0).writeConversation(undefined, CONVERSATION)
+    await stored(records).writeConversation(id, CONVERSATION)
+    await wait(2)
+    const memory = stored(records)
+    expect(await memory.readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
+    expect(await records.list({ prefix: 'mcp-expiry:', limit: 10 })).to.deep.equal([])
+    await memory.close()
+  })
+})
