@@ -7,8 +7,10 @@ import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
 import { benchMcp } from './mcp.ts'
 import { benchPictures } from './pictures.ts'
+import { benchProcesses } from './processes.ts'
 import { keepRatios, reportWorse } from './ratios.ts'
 import { benchReload } from './reload.ts'
+import { benchReplicas } from './replicas.ts'
 import { benchResponses } from './responses.ts'
 import { benchSockets } from './sockets.ts'
 import { benchStores } from './stores.ts'
@@ -19,6 +21,8 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   responses: benchResponses,
   sockets: benchSockets,
   stores: benchStores,
+  replicas: benchReplicas,
+  processes: benchProcesses,
   mcp: benchMcp,
   debug: benchDebug,
   agents: benchAgents,

@@ -1,0 +1,19 @@
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineModule, TextMessageHandler } from 'agent-host'
+
+/** Notes in `aborted.txt` what it was asked, and when it was aborted. */
+export default defineModule({
+  name: 'Silent',
+  description: 'Says nothing until it is stopped.',
+  provides: [TextMessageHandler],
+  create: (_dependencies, _config, { projectDir }) => ({
+    handleText: (text, { signal }) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => {
+          appendFileSync(join(projectDir, 'aborted.txt'), `${text} ${performance.timeOrigin + performance.now()}\n`)
+          reject(signal.reason)
+        })
+      }),
+  }),
+})

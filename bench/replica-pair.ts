@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { ChildServer } from './child-server.ts'
+import { makeProject } from './temp-project.ts'
+
+const PATH = '/compat/responses'
+const HEADERS = { 'content-type': 'application/json' }
+
+/** Two servers on one store: one runs background responses, the other does not. */
+export class ReplicaPair {
+  readonly owner: ChildServer
+  readonly other: ChildServer
+  readonly #project: string
+
+  private constructor(owner: ChildServer, other: ChildServer, project: string) {
+    this.owner = owner
+    this.other = other
+    this.#project = project
+  }
+
+  static async start(store: string): Promise<ReplicaPair> {
+    const project = makeProject()
+    const start = (options: object) =>
+      ChildServer.start('agent-host', [project, 'ResponsesCompatApiAdapter', '', JSON.stringify({ store, ...options })])
+    return new ReplicaPair(await start({}), await start({ noWorker: true }), project)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.owner.stop(), this.other.stop()])
+  }
+
+  /** CPU time of both so far. */
+  async cpuMicros(): Promise<number> {
+    const used = await Promise.all([this.owner.used(), this.other.used()])
+    return used.reduce((sum, { cpuMicros }) => sum + cpuMicros, 0)
+  }
+
+  /** @returns the id of a background response that the owner runs */
+  async begin(model: string, input: string): Promise<string> {
+    const body = JSON.stringify({ model, input, background: true })
+    const reply = await fetch(this.owner.url + PATH, { method: 'POST', headers: HEADERS, body })
+    if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`)
+    return ((await reply.json()) as { id: string }).id
+  }
+
+  /** Waits until the owner runs a response. */
+  async whenBegun(id: string): Promise<void> {
+    for (;;) {
+      const reply = await fetch(`${this.other.url}/v1/responses/${id}`)
+      if (((await reply.json()) as { status: string }).status === 'in_progress') return
+      await wait(20)
+    }
+  }
+
+  /**
+   * Follows a response of the agent `ticking` to its end.
+   *
+   * @returns the time that each step took to arrive, in ms
+   */
+  async follow(server: ChildServer, id: string): Promise<number[]> {
+    const reply = await fetch(`${server.url}${PATH}/${id}?stream=true`)
+    const delays: number[] = []
+    let rest = ''
+    for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      const nowMs = performance.timeOrigin + performance.now()
+      const events = (rest + chunk).split('\n\n')
+      rest = events.pop() ?? ''
+      for (const event of events) {
+        const [, saidMs] = /output_text\.delta".*"delta":"([\d.]+) "/.exec(event) ?? []
+        if (saidMs !== undefined) delays.push(nowMs - Number(saidMs))
+      }
+    }
+    return delays
+  }
+
+  /** Cancels a response of the agent `silent` through the other server. */
+  async cancel(id: string): Promise<void> {
+    const reply = await fetch(`${this.other.url}${PATH}/${id}/cancel`, { method: 'POST' })
+    if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`)
+  }
+
+  /** Times at which the agent `silent` was aborted, by what it was asked. */
+  abortedMs(): Map<string, number> {
+    const lines = readFileSync(join(this.#project, 'aborted.txt'), 'utf8').trimEnd().split('\n')
+    return new Map(lines.map((line) => line.split(' ')).map(([asked = '', atMs]) => [asked, Number(atMs)]))
+  }
+}

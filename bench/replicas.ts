@@ -1,0 +1,149 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { hasPostgres, hasRedis, startPostgres, startRedis } from '../test/support/store-servers.ts'
+import { ReplicaPair } from './replica-pair.ts'
+
+const STREAMS = Number(process.env.BENCH_STREAMS ?? 500)
+const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
+const STEPS_PER_SECOND = 20
+const WORDS = 600
+const WORDS_PER_SECOND = 100
+const FOLLOWERS = 20
+const CANCELLED = 200
+/** Time that all clients get before the first step. */
+const BEGIN_MS = 3000
+
+const KINDS = [
+  { name: 'PostgreSQL', isThere: hasPostgres(), startServer: () => startPostgres([]), countQueries: countTransactions },
+  { name: 'Redis', isThere: hasRedis(), startServer: () => startRedis(), countQueries: countCommands },
+]
+
+/** Two servers on one store: what it takes that the one that is asked is not the one that runs a response. */
+export async function benchReplicas(): Promise<void> {
+  for (const { name, isThere, startServer, countQueries } of KINDS) {
+    console.log(`\n## Replicas that share ${name}${isThere ? '' : ': skipped, it is not installed'}\n`)
+    if (!isThere) continue
+    const store = await startServer()
+    const pair = await ReplicaPair.start(store.directUrl)
+    await benchIdle(await countQueries(store.directUrl))
+    await benchSteps(pair)
+    await benchFollowers(pair)
+    await benchCancel(pair)
+    await pair.stop()
+    await store.remove()
+  }
+}
+
+/** Two servers are idle: what one asks is half of it. */
+async function benchIdle(queries: QueryCounter): Promise<void> {
+  const seconds = 3 * SECONDS
+  await wait(3000)
+  const before = await queries.count()
+  await wait(seconds * 1000)
+  const perSecond = ((await queries.count()) - before) / seconds / 2
+  await queries.close()
+  console.log(`  an idle server asks ${perSecond.toFixed(1)} times a second (goal 5)`)
+}
+
+async function benchSteps(pair: ReplicaPair): Promise<void> {
+  const input = `${Date.now() + BEGIN_MS + STREAMS * 5} ${SECONDS * STEPS_PER_SECOND} ${STEPS_PER_SECOND}`
+  const follow = async () => pair.follow(pair.other, await pair.begin('ticking', input))
+  const delays = (await Promise.all(Array.from({ length: STREAMS }, follow))).flat()
+  const expected = STREAMS * SECONDS * STEPS_PER_SECOND
+  const [p50, p99] = [percentile(delays, 0.5), percentile(delays, 0.99)]
+  console.log(
+    `  a step on the other server, ${STREAMS} streams of ${STEPS_PER_SECOND}/s: p50 ${p50.toFixed(1)} ms (goal 5), p99 ${p99.toFixed(1)} ms (goal 100); ${delays.length} of ${expected} steps arrived`,
+  )
+}
+
+async function benchFollowers(pair: ReplicaPair): Promise<void> {
+  const [local, elsewhere, twice]: number[][] = [[], [], []]
+  for (let round = 0; round <= ROUNDS; round++) {
+    const measured = [
+      await cpuOfFollowers(pair, 'owner', FOLLOWERS),
+      await cpuOfFollowers(pair, 'other', FOLLOWERS),
+      await cpuOfFollowers(pair, 'other', 2 * FOLLOWERS),
+    ]
+    // The first round is for the compilers.
+    if (round > 0) for (const [index, all] of [local, elsewhere, twice].entries()) all?.push(measured[index] ?? 0)
+  }
+  const [own, others, double] = [local, elsewhere, twice].map((all) => percentile(all ?? [], 0.5)) as [
+    number,
+    number,
+    number,
+  ]
+  console.log(
+    `  ${FOLLOWERS} followers of ${WORDS} words: ${own.toFixed(2)} s of CPU where it runs, ${others.toFixed(2)} s elsewhere: ${(others / own).toFixed(2)} (goal 1.5); ${2 * FOLLOWERS} elsewhere ${double.toFixed(2)} s: ${(double / others).toFixed(2)} of ${FOLLOWERS} (goal 2)`,
+  )
+}
+
+/** @returns CPU time of both servers, in seconds */
+async function cpuOfFollowers(pair: ReplicaPair, where: 'owner' | 'other', count: number): Promise<number> {
+  const before = await pair.cpuMicros()
+  const id = await pair.begin('ticking', `${Date.now() + 1000} ${WORDS} ${WORDS_PER_SECOND}`)
+  await Promise.all(Array.from({ length: count }, () => pair.follow(pair[where], id)))
+  return ((await pair.cpuMicros()) - before) / 1e6
+}
+
+async function benchCancel(pair: ReplicaPair): Promise<void> {
+  const runs = await Promise.all(
+    Array.from({ length: CANCELLED }, async (_, index) => ({ index, id: await pair.begin('silent', `${index}`) })),
+  )
+  for (const { id } of runs) await pair.whenBegun(id)
+  const askedMs = new Map<string, number>()
+  for (const { index, id } of runs) {
+    askedMs.set(`${index}`, performance.timeOrigin + performance.now())
+    await pair.cancel(id)
+  }
+  await wait(1000)
+  const abortedMs = pair.abortedMs()
+  const delays = [...askedMs].map(([index, atMs]) => (abortedMs.get(index) ?? Number.POSITIVE_INFINITY) - atMs)
+  const [p50, p99] = [percentile(delays, 0.5), percentile(delays, 0.99)]
+  console.log(
+    `  a cancel by the other server reaches a silent agent: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (goal 100)`,
+  )
+}
+
+/** Counts what servers ask of a store. */
+interface QueryCounter {
+  count(): Promise<number>
+  close(): Promise<unknown>
+}
+
+/** Statements outside of a transaction are transactions of their own. */
+async function countTransactions(url: string): Promise<QueryCounter> {
+  const client = new pg.Client(url)
+  await client.connect()
+  return {
+    async count() {
+      const text = 'SELECT xact_commit + xact_rollback AS sum FROM pg_stat_database WHERE datname = current_database()'
+      const { rows } = await client.query<{ sum: string }>(text)
+      return Number(rows[0]?.sum)
+    },
+    close: () => client.end(),
+  }
+}
+
+/** What a script calls belongs to the script. */
+async function countCommands(url: string): Promise<QueryCounter> {
+  const client = new Redis(url)
+  const monitor = await client.monitor()
+  let commands = 0
+  monitor.on('monitor', (_time: string, _command: string[], source: string) => {
+    if (source !== 'lua') commands++
+  })
+  return {
+    count: async () => commands,
+    async close() {
+      monitor.disconnect()
+      client.disconnect()
+    },
+  }
+}
+
+function percentile(values: readonly number[], part: number): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(Math.floor(sorted.length * part), sorted.length - 1)] ?? Number.NaN
+}
