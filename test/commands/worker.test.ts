@@ -2,6 +2,7 @@ import { request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
+import { proveWorkerKills } from '../support/kill-workers.ts'
 import { type Json, RESPONSES_PROJECT, textOf } from '../support/responses.ts'
 import { HEADERS, startResponses } from '../support/responses-process.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
@@ -35,6 +36,12 @@ describe('worker', function () {
     expect((await front.ask(`/${begun.id}`)).json.status).to.equal('in_progress')
     const next = startCli(['worker'], { cwd: dir })
     await next.printed(/silent begun/)
+  })
+
+  it('is killed, and each run that it had ends once: those that said nothing begin again elsewhere', async () => {
+    const outcomes = await proveWorkerKills({ store: 'sqlite', kills: 1, runs: 30 })
+    expect(outcomes).to.include({ 'quiet completed': 24 })
+    expect(outcomes['begun again']).to.be.greaterThan(0)
   })
 
   it('refuses a store for one server', async () => {

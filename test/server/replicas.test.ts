@@ -6,8 +6,10 @@ import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
 import { runCli } from '../support/run-cli.ts'
+import { proveRollingRestart } from '../support/rolling-restart.ts'
 import { closeServers } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { proveOutage } from '../support/store-outage.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -201,6 +203,22 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(textOf(await one.whenEnded(decided.continued_by))).to.equal('Results: pay 40')
       expect(await one.project.read('paid.txt')).to.equal('pay 40\n')
     })
+
+    if (startServer) {
+      it('a server that is replaced under load fails no request', async () => {
+        const start = async () => {
+          const { listen, close } = await makeResponses({ drainTimeout: 5, store: server?.url as string })
+          return { url: await listen(), stop: close }
+        }
+        expect(await proveRollingRestart(start, { servers: 2, restarts: 1, loadMs: 300 })).to.be.greaterThan(20)
+      })
+
+      it('is down for a moment: 503 meanwhile, and then all is whole without a restart', async () => {
+        const adapters = ['ResponsesCompatApiAdapter', 'ChatCompatApiAdapter']
+        const one = await makeResponses({ adapters, store: server?.url as string })
+        await proveOutage(await one.listen(), server as StoreServer, 500)
+      })
+    }
 
     it('a conversation goes on at the other', async () => {
       const [one, other] = await makeReplicas()

@@ -4,6 +4,8 @@ import { eventually } from './eventually.ts'
 import { readAsItComes } from './read-stream.ts'
 import { makeServer, readEvents } from './server.ts'
 
+export { talkState } from './talk-state.ts'
+
 export const RESPONSES = '/compat/responses'
 
 /** Agents that say something about what they were given. */
@@ -42,13 +44,6 @@ export default defineModule({ name: 'Talk', provides: [TextMessageHandler], uses
       run.addUsage({ inputTokens: 3, outputTokens: 2, cachedInputTokens: 1, reasoningTokens: 1 })
     } catch (error) { if (run.signal.aborted) state.aborted++; throw error }
   } }) })`,
-}
-
-/** How often the agent `talk` was run, and aborted, in this process. */
-export function talkState(): { runs: number; aborted: number } {
-  const globals = globalThis as { talkState?: { runs: number; aborted: number } }
-  globals.talkState ??= { runs: 0, aborted: 0 }
-  return globals.talkState
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: wire JSON, as a client without types has it

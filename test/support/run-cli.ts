@@ -42,6 +42,9 @@ export interface RunningCli {
   signal(signal: NodeJS.Signals): void
 }
 
+/** Time that a command gets to print something; a machine that is shared starts slowly. */
+const START_TIMEOUT_MS = 40_000
+
 const running: ChildProcessByStdio<null, Readable, Readable>[] = []
 
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
@@ -62,7 +65,7 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
         const match = pattern.exec(output)
         if (!match) throw new Error(`${pattern} is not in the output:\n${output}`)
         return match
-      }, 15_000),
+      }, START_TIMEOUT_MS),
     signal: (signal) => child.kill(signal),
     stop(signal = 'SIGTERM') {
       child.kill(signal)

@@ -1,5 +1,6 @@
 import type { ServerOptions } from 'agent-host'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
+import { openReplicas } from './replicas.ts'
 import { makeProject, type TempProject } from './temp-project.ts'
 
 export const AGENTS = {
@@ -42,20 +43,25 @@ export function probeSeen(): string[] {
 
 const open: BuiltServer[] = []
 
-/** A server with the chat adapter over a temporary project; closed by {@link closeServers}. */
+/**
+ * A server with the chat adapter over a temporary project; closed by {@link closeServers}. With a store in `AGENT_HOST_TEST_STORE` three
+ * processes stand in for it, and it has only what clients see.
+ */
 export async function makeServer(
   options: Partial<ServerOptions> = {},
   files: Readonly<Record<string, string>> = {},
 ): Promise<BuiltServer & { project: TempProject }> {
   const project = await makeProject({ ...AGENTS, ...files })
-  const server = await buildServer({
+  const settings = {
     projectDir: project.dir,
     adapters: ['ChatCompatApiAdapter'],
     port: 0,
     logLevel: 'silent',
     drainTimeout: 0,
     ...options,
-  })
+  } as const
+  const { AGENT_HOST_TEST_STORE: store } = process.env
+  const server = store ? ((await openReplicas(settings, store)) as unknown as BuiltServer) : await buildServer(settings)
   open.push(server)
   return { ...server, project }
 }
