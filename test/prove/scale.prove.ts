@@ -20,7 +20,9 @@ const SUITE = [
   ...['approvals', 'client-tools', 'clients', 'compact', 'conversation', 'conversations', 'create', 'input-items'],
   ...['open-responses', 'open-responses-suite', 'stream', 'web-socket'],
 ]
-const OF_ONE_SERVER = ['is whole after 150 turns', 'keeps what a deleted response said only']
+const OF_ONE_SERVER = [
+  ...['is whole after 150 turns', 'keeps what a deleted response said only', 'run their own calls of the same step'],
+]
 
 for (const { name, isThere, startServer } of KINDS) {
   const title = `servers that share ${name}${isThere ? '' : ` (skipped: ${name} is not installed)`}`
