@@ -46,7 +46,14 @@ export { InputGuard, OutputGuard, type Verdict } from './protocols/guard.ts'
 export { type FinishReason, LLM, type LLMPart, type LLMRequest } from './protocols/llm.ts'
 export type { Log } from './protocols/log.ts'
 export { Memory, type MemoryEntry, type MemoryMatch } from './protocols/memory.ts'
-export type { Attachment, Message, ProviderMetadata, Reasoning, ToolCall } from './protocols/message.ts'
+export type {
+  Attachment,
+  Message,
+  ProviderMetadata,
+  Reasoning,
+  RecordedDecision,
+  ToolCall,
+} from './protocols/message.ts'
 export {
   AudioMessageHandler,
   ImageMessageHandler,
@@ -78,8 +85,9 @@ export type { ToolDefinition } from './protocols/tool-definition.ts'
 export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export type { ModuleCall } from './run/agent.ts'
+export type { AttachmentJson } from './run/attachment-json.ts'
 export type { AgentEvent, AgentEventListener } from './run/call-event.ts'
-export type { PendingAnswer, PendingCall } from './run/pending-call.ts'
+export type { CallDecision, DecidedCall, NestedResult, PendingAnswer, PendingCall } from './run/pending-call.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'

@@ -1,5 +1,6 @@
 import { HostError } from '../errors.ts'
-import type { PendingAnswer, PendingCall } from '../run/pending-call.ts'
+import { type Log, silentLog } from '../protocols/log.ts'
+import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/pending-call.ts'
 import { findAnswerProblem } from '../run/settle-answers.ts'
 import type { Change, Entry, RecordStore } from '../store/record-store.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
@@ -66,8 +67,10 @@ export interface WaitingRun {
 }
 
 const APPROVALS = 'approval:'
-/** Index of those that wait for a decision; the value is the time of expiry. */
+/** Index of those that wait for a decision. */
 const OPEN = 'open-approval:'
+/** Index of those that expire, in the order in which they do: nobody reads the others to find them. */
+const EXPIRING = 'expiring-approval:'
 /** Runs with decisions that nobody may have gone on with yet. */
 const DECIDED = 'decided-run:'
 const PAGE = 500
@@ -91,19 +94,29 @@ export function openApprovals({ runId, agent, pending, createdAt, ttl }: Waiting
     const id = approvalId(runId, index)
     const fresh = { status: 'pending', decision: null, continuedBy: null } as const
     const row: Approval = { version: ROW_VERSION, id, runId, agent, pending: call, createdAt, expiresAt, ...fresh }
-    return [
-      [APPROVALS + id, JSON.stringify(row)],
-      [OPEN + id, JSON.stringify(expiresAt)],
-    ]
+    const indexed = openKeysOf(row).map((key): Change => [key, JSON.stringify(null)])
+    return [[APPROVALS + id, JSON.stringify(row)], ...indexed]
   })
+}
+
+/** Keys of the indexes that an approval is in until it is closed. */
+function openKeysOf({ id, expiresAt }: Approval): string[] {
+  return [OPEN + id, ...(expiresAt === null ? [] : [`${EXPIRING}${toSortable(expiresAt)}:${id}`])]
+}
+
+/** Unix seconds as a text that sorts like the number. */
+function toSortable(seconds: number): string {
+  return String(seconds).padStart(12, '0')
 }
 
 /** Decisions about calls of waiting runs: each is made once, whoever is quicker. */
 export class Approvals {
   readonly #records: RecordStore
+  readonly #log: Log
 
-  constructor(records: RecordStore) {
+  constructor(records: RecordStore, log: Log = silentLog) {
     this.#records = records
+    this.#log = log
   }
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
@@ -156,11 +169,13 @@ export class Approvals {
     const whole = { ...answer, callId: pending.callId } as PendingAnswer
     const problem = findAnswerProblem(pending, whole)
     if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
-    const decision = { answer: bindAnswer(whole, pending), by, at: nowSeconds() }
+    const at = nowSeconds()
+    const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }
     const decided = await this.#close(approval, { status: statusOf(whole), decision }, [
       [DECIDED + approval.runId, JSON.stringify(null)],
     ])
     if (!decided) throw alreadyDecided((await this.get(id)).status)
+    this.#log.info(`Approval ${id}: ${decided.status} by ${by}, ${pending.name} of ${approval.agent}`)
     return decided
   }
 
@@ -187,9 +202,10 @@ export class Approvals {
 
   /** Removes the approvals of a deleted run. */
   async remove(runId: string): Promise<void> {
-    const ids = (await this.ofRun(runId)).map(({ id }) => id)
-    const keys = [...ids.flatMap((id) => [APPROVALS + id, OPEN + id]), DECIDED + runId]
-    if (ids.length > 0) await this.#records.commit(keys.map((key): Change => [key, undefined]))
+    const approvals = await this.ofRun(runId)
+    const keys = approvals.flatMap((approval) => [APPROVALS + approval.id, ...openKeysOf(approval)])
+    keys.push(DECIDED + runId)
+    if (approvals.length > 0) await this.#records.commit(keys.map((key): Change => [key, undefined]))
   }
 
   /** Runs with decisions that may still have to be carried out. */
@@ -203,18 +219,26 @@ export class Approvals {
     await this.#records.commit([[DECIDED + runId, undefined]])
   }
 
-  /** Closes the approvals that nobody decided in time. */
+  /** Closes the approvals that nobody decided in time. Reads no others. */
   async expire(): Promise<void> {
-    for (let after: string | undefined; ; ) {
-      const bound: { after?: string } = after === undefined ? {} : { after }
-      const page = await this.#records.entries({ prefix: OPEN, limit: PAGE, ...bound })
-      for (const [key, expiresAt] of page) {
-        if (!isExpired(JSON.parse(expiresAt) as number | null)) continue
-        const approval = await this.get(key.slice(OPEN.length))
-        await this.#close(approval, { status: 'expired' })
-      }
+    const before = `${EXPIRING}${toSortable(nowSeconds() + 1)}`
+    for (let page: string[] = []; ; ) {
+      const after = page.at(-1)
+      page = await this.#records.list({ prefix: EXPIRING, before, limit: PAGE, ...(after ? { after } : {}) })
+      for (const key of page) await this.#expire(key)
       if (page.length < PAGE) return
-      after = page.at(-1)?.[0]
+    }
+  }
+
+  async #expire(key: string): Promise<void> {
+    const id = key.slice(key.lastIndexOf(':') + 1)
+    try {
+      const approval = await this.get(id)
+      // Decided at this moment.
+      if (approval.status === 'pending') await this.#close(approval, { status: 'expired' })
+    } catch (error) {
+      // One that cannot be read holds up no other.
+      if (!(error instanceof HostError) || error.code === 'STORE_UNAVAILABLE') throw error
     }
   }
 
@@ -226,7 +250,8 @@ export class Approvals {
   ): Promise<Approval | undefined> {
     const key = APPROVALS + approval.id
     const closed = { ...approval, ...change }
-    const changes: Change[] = [[key, JSON.stringify(closed)], [OPEN + approval.id, undefined], ...further]
+    const closing = openKeysOf(approval).map((open): Change => [open, undefined])
+    const changes: Change[] = [[key, JSON.stringify(closed)], ...closing, ...further]
     return (await this.#records.commit(changes, { equal: [[key, JSON.stringify(approval)]] })) ? closed : undefined
   }
 }
@@ -243,15 +268,6 @@ function isApprovalId(text: string): boolean {
 
 function isExpired(expiresAt: number | null): boolean {
   return expiresAt !== null && expiresAt <= nowSeconds()
-}
-
-/** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
-export function bindAnswer(
-  answer: PendingAnswer,
-  { digest, earlierAnswers = [], arguments: args }: PendingCall,
-): PendingAnswer {
-  if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers], arguments: args }
-  return answer.kind === 'approval' && digest !== undefined ? { ...answer, digest } : answer
 }
 
 function statusOf(answer: PendingAnswer): ApprovalStatus {

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../protocols/message.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../run/attachment-json.ts'
 import type { PendingCall } from '../run/pending-call.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
-import { fromMessageJson, type MessageJson, toMessageJson } from './attachment-json.ts'
 import type { HistoryBudget } from './history-budget.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 

@@ -42,7 +42,7 @@ export class DurableRuns<Facts, Item> {
     const { records, ids, retentionDays, maxQueuedRuns, log, ...options } = settings
     this.store = new RunStore(records, options)
     this.requests = new IdempotentRequests(records)
-    this.approvals = new Approvals(records)
+    this.approvals = new Approvals(records, log)
     this.conversations = new ConversationStore(records)
     this.queue = new RunQueue(records, maxQueuedRuns)
     this.#records = records

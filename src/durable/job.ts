@@ -1,6 +1,3 @@
-import type { PendingAnswer } from '../run/pending-call.ts'
-import type { RunEvent } from '../run/run-event.ts'
-import type { Turn } from '../run/turn.ts'
 import {
   type AttachmentJson,
   fromAttachmentJson,
@@ -8,7 +5,10 @@ import {
   type MessageJson,
   toAttachmentJson,
   toMessageJson,
-} from './attachment-json.ts'
+} from '../run/attachment-json.ts'
+import type { PendingAnswer } from '../run/pending-call.ts'
+import type { RunEvent } from '../run/run-event.ts'
+import type { Turn } from '../run/turn.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 
 /** Description of a run that any server can carry out. */

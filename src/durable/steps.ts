@@ -1,8 +1,8 @@
 import type { ToolCall } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
+import { type AttachmentJson, toAttachmentJson } from '../run/attachment-json.ts'
 import type { PendingCall } from '../run/pending-call.ts'
 import type { RunEvent } from '../run/run-event.ts'
-import { type AttachmentJson, toAttachmentJson } from './attachment-json.ts'
 
 /** Step of a run, in the order in which it happened. A text is a piece of the answer. JSON. */
 export type Step =

@@ -29,6 +29,17 @@ export interface Attachment {
   readonly name?: string
 }
 
+/** Decision of a person about the call of a tool. */
+export interface RecordedDecision {
+  /** Name of the tool. */
+  readonly name: string
+  readonly decision: 'approve' | 'reject' | 'edit'
+  /** Name of the key, or of the place, that decided. */
+  readonly by: string
+  /** Unix seconds. */
+  readonly at?: number
+}
+
 /** One message of a conversation, oldest first wherever there are several. */
 export type Message =
   | { readonly role: 'system'; readonly content: string }
@@ -49,4 +60,6 @@ export type Message =
       readonly attachments?: readonly Attachment[]
       /** True when the content reports a failure. */
       readonly isError?: boolean
+      /** Decisions of people about the call, and about calls that its tool made. */
+      readonly decisions?: readonly RecordedDecision[]
     }

@@ -73,14 +73,14 @@ export class AgentRun implements Run {
         suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
       })
     }
-    const answer = state.answerTo(callId)
+    const answer = state.answers.answerTo(callId)
     const answers = answer?.kind === 'question' ? answer.answers : []
-    const index = state.nextQuestion(callId)
+    const index = state.answers.nextQuestion(callId)
     if (index < answers.length) return answers[index]
     const recorded = state.trail.begin('', NOTHING, callId)
     recorded.isPending = true
     const { name, arguments: proposed } = recorded.call
-    const args = (answer?.kind === 'client_tool' ? undefined : answer?.arguments) ?? proposed
+    const args = recorded.decision?.arguments ?? proposed
     throw state.wait({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
   }
 

@@ -316,7 +316,7 @@ function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
     attachments: state.attachments,
     usage: state.usage,
     incompleteReason: state.incompleteReason,
-    pending: state.pending,
+    pending: state.pendingWithDecisions(),
     trail: [...messages, ...state.addedMessages()],
   }
 }

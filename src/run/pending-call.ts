@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ToolResult } from '../protocols/tool-provider.ts'
+import type { AttachmentJson } from './attachment-json.ts'
 
 /** Call of a tool that a run waits for. */
 export interface PendingCall {
@@ -17,30 +18,56 @@ export interface PendingCall {
   readonly message?: string
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
+  /** Decisions that were made about this call, and about calls that its tool made, before it had to wait again. */
+  readonly decided?: readonly DecidedCall[]
+}
+
+/** Decision of a person about a call. */
+export interface CallDecision {
+  readonly decision: 'approve' | 'reject' | 'edit'
+  /** Shown to the model when the call is rejected. */
+  readonly reason?: string
+  /** Instead of the model's, with `edit`. */
+  readonly arguments?: Readonly<Record<string, unknown>>
+  /** Of the pending call; a call that has another by now is asked for again. */
+  readonly digest?: string
+  /** Name of the key, or of the place, that decided. */
+  readonly by?: string
+  /** Unix seconds. */
+  readonly at?: number
+}
+
+/** Decision that was carried out, or is about to be. */
+export interface DecidedCall extends CallDecision {
+  /** Result of a call that the code of a tool made. When the tool runs again it gets this, and the call is not executed again. */
+  readonly result?: NestedResult
+}
+
+/** Result of a call that the code of a tool made, as JSON. */
+export interface NestedResult extends Omit<ToolResult, 'attachments'> {
+  readonly attachments?: readonly AttachmentJson[]
+  /** True for a call that failed with this text. */
+  readonly hasThrown?: boolean
+  /** Number of questions that were asked within it. */
+  readonly questions: number
 }
 
 /** Answer to a pending call. */
 export type PendingAnswer =
   | { readonly callId: string; readonly kind: 'client_tool'; readonly result: ToolResult }
-  | {
-      readonly callId: string
-      readonly kind: 'approval'
-      readonly decision: 'approve' | 'reject' | 'edit'
-      /** Shown to the model when the call is rejected. */
-      readonly reason?: string
-      /** Instead of the model's, with `edit`. */
-      readonly arguments?: Readonly<Record<string, unknown>>
-      /** Of the pending call; a call that has another by now is asked for again. */
-      readonly digest?: string
-    }
+  | ({ readonly callId: string; readonly kind: 'approval' } & CallDecision)
   | {
       readonly callId: string
       readonly kind: 'question'
       /** To every question of the call so far, in the order of asking. */
       readonly answers: readonly unknown[]
-      /** The arguments that the call was approved with, where they were edited. */
-      readonly arguments?: Readonly<Record<string, unknown>>
     }
+
+/** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
+export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {
+  if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers] }
+  return answer.kind === 'approval' && digest !== undefined ? { ...answer, digest } : answer
+}
 
 /** Digest that binds a decision to the exact call. */
 export function digestOf(name: string, args: Readonly<Record<string, unknown>>, agentVersion: string): string {

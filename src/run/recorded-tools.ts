@@ -4,7 +4,7 @@ import type { ApprovalPolicy, ApprovalRule } from '../protocols/approval-policy.
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
 import { AgentRun } from './agent-run.ts'
-import { digestOf } from './pending-call.ts'
+import { type CallDecision, digestOf, type PendingCall } from './pending-call.ts'
 import type { RecordedCall } from './trail.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -27,6 +27,13 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
 
 /** The approval policy of this id. */
 type FindPolicy = (id: string, agentId: string) => ApprovalPolicy
+
+interface Call {
+  readonly name: string
+  readonly args: Arguments
+  /** True for a call that the code of a tool makes. */
+  readonly isNested: boolean
+}
 
 interface Tools {
   readonly provider: ToolProvider
@@ -65,7 +72,8 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   const { id } = recorded.call
   await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
-    const result = await untilWaiting(executeApproved(tools, name, args, run.inTool(id)), recorded, run)
+    const call = { name, args, isNested: false }
+    const result = await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
     recorded.result = result
     await state.emit({ type: 'tool_result', callId: id, result })
     return result
@@ -92,6 +100,7 @@ async function untilWaiting(
     },
   )
   if (!state.isWaitingFor(id)) return settled()
+  await state.answers.settle(id)
   recorded.isPending = true
   throw state.waits
 }
@@ -99,31 +108,44 @@ async function untilWaiting(
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
 function executeNested(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
   run.state.throwIfAborted()
-  return executeApproved(tools, name, args, run)
+  return executeApproved(tools, { name, args, isNested: true }, run)
 }
 
-async function executeApproved(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+async function executeApproved(tools: Tools, call: Call, run: AgentRun): Promise<ToolResult> {
   const { provider } = tools
+  const { name, args, isNested } = call
   const rule = await findRule(tools, name, args, run)
   if (rule === 'never') return provider.executeTool(name, args, run)
   if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
   const { state } = run
   const callId = run.toolCallId as string
-  const answer = state.takeAnswer(callId)
   const digest = digestOf(name, args, state.agentVersion)
-  const isDecided =
-    answer?.kind === 'question' ||
-    (answer?.kind === 'approval' && (answer.digest === undefined || answer.digest === digest))
-  if (!isDecided) {
-    const { parameters: schema } = (await provider.listTools(run)).find((tool) => tool.name === name) ?? {}
-    throw state.wait({ callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) })
-  }
-  if (answer.kind === 'approval' && answer.decision === 'reject') {
-    return refused(`A person rejected this call of '${name}'; it was not executed.`, answer.reason)
-  }
-  if (!answer.arguments || isDeepStrictEqual(answer.arguments, args)) return provider.executeTool(name, args, run)
-  const result = await provider.executeTool(name, answer.arguments, run)
-  return { ...result, text: `(A person changed the arguments to ${JSON.stringify(answer.arguments)}.)\n${result.text}` }
+  const decision = state.answers.take(callId, digest, isNested)
+  if (!decision) throw state.wait(await toPending(provider, { callId, name, args, digest }, run))
+  state.trail.find(callId)?.noteDecision(name, decision.answer, isNested)
+  const execute = () => executeDecided(provider, call, decision.answer, run)
+  return isNested ? state.answers.carryOut(callId, decision, execute) : execute()
+}
+
+async function toPending(
+  provider: ToolProvider,
+  { callId, name, args, digest }: { callId: string; name: string; args: Arguments; digest: string },
+  run: AgentRun,
+): Promise<PendingCall> {
+  const { parameters: schema } = (await provider.listTools(run)).find((tool) => tool.name === name) ?? {}
+  return { callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) }
+}
+
+async function executeDecided(
+  provider: ToolProvider,
+  { name, args }: Call,
+  { decision, reason, arguments: edited }: CallDecision,
+  run: AgentRun,
+): Promise<ToolResult> {
+  if (decision === 'reject') return refused(`A person rejected this call of '${name}'; it was not executed.`, reason)
+  if (!edited || isDeepStrictEqual(edited, args)) return provider.executeTool(name, args, run)
+  const result = await provider.executeTool(name, edited, run)
+  return { ...result, text: `(A person changed the arguments to ${JSON.stringify(edited)}.)\n${result.text}` }
 }
 
 async function findRule(

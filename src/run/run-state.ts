@@ -2,7 +2,8 @@ import { HostError } from '../errors.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
-import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
+import { type PendingCall, RunWaits } from './pending-call.ts'
+import { RunAnswers } from './run-answers.ts'
 import type { RunEvent, RunEventSink, RunStatus } from './run-event.ts'
 import { Trail, toLastMessage } from './trail.ts'
 import type { Turn } from './turn.ts'
@@ -18,7 +19,7 @@ export class RunState {
   readonly clientTools: readonly ToolDefinition[]
   readonly isTrailLost: boolean
   readonly #sink: RunEventSink | undefined
-  readonly #answers: readonly PendingAnswer[]
+  readonly #given: Pick<Turn, 'answers' | 'pending'>
   #usage: Usage | undefined
   #incompleteReason: string | undefined
   #isEnded = false
@@ -33,16 +34,18 @@ export class RunState {
   #pending: PendingCall[] | undefined
   #waits: RunWaits | undefined
   #refusal: HostError | undefined
-  #asked: Map<string, number> | undefined
-  #taken: Set<string> | undefined
+  #answers: RunAnswers | undefined
   #openStreams: Set<() => void> | undefined
 
-  constructor(agentVersion: string, turn: Pick<Turn, 'clientTools' | 'isTrailLost' | 'onEvent' | 'answers'>) {
+  constructor(
+    agentVersion: string,
+    turn: Pick<Turn, 'clientTools' | 'isTrailLost' | 'onEvent' | 'answers' | 'pending'>,
+  ) {
     this.agentVersion = agentVersion
     this.clientTools = turn.clientTools ?? NONE
     this.isTrailLost = turn.isTrailLost ?? false
     this.#sink = turn.onEvent
-    this.#answers = turn.answers ?? NONE
+    this.#given = turn
   }
 
   get signal(): AbortSignal {
@@ -164,6 +167,14 @@ export class RunState {
     return this.#pending ?? NONE
   }
 
+  /** Returns the calls that the run waits for, with what was decided under them before. For use after the end of the run only. */
+  pendingWithDecisions(): readonly PendingCall[] {
+    return this.pending.map((pending) => {
+      const decided = this.answers.keptFor(pending.callId)
+      return decided.length > 0 ? { ...pending, decided } : pending
+    })
+  }
+
   get isWaiting(): boolean {
     return this.#pending !== undefined
   }
@@ -171,7 +182,8 @@ export class RunState {
   /** Has the run end waiting for an answer to this call. */
   wait(pending: PendingCall): RunWaits {
     this.#pending ??= []
-    if (!this.#pending.some(({ callId, kind }) => callId === pending.callId && kind === pending.kind)) {
+    // One question at a time: the tool of the call runs again after the answer, and then asks the next.
+    if (!this.isWaitingFor(pending.callId)) {
       this.#pending.push(pending)
       this.#notify({ type: 'pending', pending })
     }
@@ -188,24 +200,10 @@ export class RunState {
     return this.pending.some((pending) => pending.callId === callId)
   }
 
-  answerTo(callId: string): PendingAnswer | undefined {
-    return this.#answers.find((answer) => answer.callId === callId)
-  }
-
-  /** Takes the answer to a call for its execution: once, also where a model repeats the id of a call. */
-  takeAnswer(callId: string): PendingAnswer | undefined {
-    this.#taken ??= new Set()
-    if (this.#taken.has(callId)) return undefined
-    this.#taken.add(callId)
-    return this.answerTo(callId)
-  }
-
-  /** Number of the next question of a tool call, from 0. */
-  nextQuestion(callId: string): number {
-    this.#asked ??= new Map()
-    const count = this.#asked.get(callId) ?? 0
-    this.#asked.set(callId, count + 1)
-    return count
+  /** Answers that the run was given, and what it has made of them. */
+  get answers(): RunAnswers {
+    this.#answers ??= new RunAnswers(this.#given.answers ?? NONE, this.#given.pending ?? NONE)
+    return this.#answers
   }
 
   /** Has the run fail with the fault of the request, whatever its handler makes of the error. */

@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.ts'
 import { toHeldPending, toHeldResult } from './held-texts.ts'
 import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
 import type { RunConversation } from './run-providers.ts'
-import { openCallsOf, type RecordedCall, toToolMessage } from './trail.ts'
+import { openCallsOf, type RecordedCall } from './trail.ts'
 import type { Turn } from './turn.ts'
 
 /**
@@ -28,14 +28,14 @@ export async function settleAnswers(
   for (const call of open) {
     const recorded = run.state.trail.resume(call)
     const pending = turn.pending?.find(({ callId }) => callId === call.id)
-    const answer = run.state.answerTo(call.id)
+    const answer = run.state.answers.answerTo(call.id)
     if (call.held) settleHeld(recorded, answer, run)
     else if (!answer && pending) {
       recorded.isPending = true
       run.state.wait(pending)
     } else if (answer?.kind === 'client_tool') recorded.result = answer.result
     else await execute(call, exchange, modules, run)
-    if (recorded.result) conversation.addMessage(toToolMessage(call.id, recorded.result))
+    for (const message of recorded.toMessages()) conversation.addMessage(message)
   }
 }
 
@@ -70,8 +70,10 @@ function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, {
   const pending = toHeldPending(recorded.call, state.agentVersion)
   const isDecided = answer?.kind === 'approval' && (answer.digest ?? pending.digest) === pending.digest
   recorded.isPending = !isDecided
-  if (isDecided) recorded.result = { text: toHeldResult(answer) }
-  else state.wait(pending)
+  if (isDecided) {
+    recorded.noteDecision(recorded.call.name, answer, false)
+    recorded.result = { text: toHeldResult(answer) }
+  } else state.wait(pending)
 }
 
 /** Through the same facade as any call: the decision is found there, and bound to the exact call. */

@@ -1,7 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Attachment, Message, ProviderMetadata, Reasoning, ToolCall } from '../protocols/message.ts'
+import type {
+  Attachment,
+  Message,
+  ProviderMetadata,
+  Reasoning,
+  RecordedDecision,
+  ToolCall,
+} from '../protocols/message.ts'
 import type { ToolResult } from '../protocols/tool-provider.ts'
+import type { CallDecision } from './pending-call.ts'
 
 /** Answer of a model, as its facade heard it. */
 export interface ModelAnswer {
@@ -12,11 +20,35 @@ export interface ModelAnswer {
 }
 
 /** Tool call of a run, with what became of it. */
-export interface RecordedCall {
+export class RecordedCall {
   readonly call: ToolCall
   readonly answer: ModelAnswer
   result?: ToolResult
-  isPending: boolean
+  isPending = false
+  /** Decision that the call is executed by. */
+  decision: CallDecision | undefined
+  /** All decisions under the call, those about calls of its tool included. */
+  #decisions: RecordedDecision[] | undefined
+
+  constructor(call: ToolCall, answer: ModelAnswer) {
+    this.call = call
+    this.answer = answer
+  }
+
+  noteDecision(name: string, decided: CallDecision, isNested: boolean): void {
+    if (!isNested) this.decision = decided
+    const { decision, by, at } = decided
+    if (by === undefined) return
+    this.#decisions ??= []
+    this.#decisions.push({ name, decision, by, ...(at === undefined ? {} : { at }) })
+  }
+
+  /** Messages that answer the call: none until it has a result. */
+  toMessages(): Message[] {
+    if (!this.result) return []
+    const message = toToolMessage(this.call.id, this.result)
+    return [this.#decisions ? { ...message, decisions: this.#decisions } : message]
+  }
 }
 
 /**
@@ -40,7 +72,7 @@ export class Trail {
 
   /** Notes that a model proposed a call. The same call heard twice, of a model that wraps another, is one. */
   propose(call: ToolCall, answer: ModelAnswer): void {
-    const recorded = { call, answer, isPending: false }
+    const recorded = new RecordedCall(call, answer)
     answer.calls.push(recorded)
     this.#proposed.set(call.id, recorded)
   }
@@ -52,7 +84,7 @@ export class Trail {
 
   /** Takes over an open call of the conversation that this run was given. */
   resume(call: ToolCall): RecordedCall {
-    const recorded = { call, answer: this.#resumed, isPending: false }
+    const recorded = new RecordedCall(call, this.#resumed)
     this.#resumed.calls.push(recorded)
     this.#proposed.set(call.id, recorded)
     return recorded
@@ -149,11 +181,14 @@ function toMessages(answer: ModelAnswer): Message[] {
 }
 
 function resultsOf({ calls }: ModelAnswer): Message[] {
-  return calls.flatMap(({ call, result }) => (result ? [toToolMessage(call.id, result)] : []))
+  return calls.flatMap((recorded) => recorded.toMessages())
 }
 
 /** Result of a call, as the message that answers it. */
-export function toToolMessage(toolCallId: string, { text, attachments, isError }: ToolResult): Message {
+function toToolMessage(
+  toolCallId: string,
+  { text, attachments, isError }: ToolResult,
+): Extract<Message, { role: 'tool' }> {
   return {
     role: 'tool',
     content: text,

@@ -19,7 +19,10 @@ export interface Turn {
   readonly messages: readonly Message[]
   /** Answers to the open tool calls of `messages`; what has none goes on waiting. */
   readonly answers?: readonly PendingAnswer[] | undefined
-  /** Calls that the run before waited for. Left out, they are found out again from `messages`. */
+  /**
+   * Calls that the run before waited for. Left out, they are found out again from `messages`, and what was decided or asked before
+   * under the same call is asked again.
+   */
   readonly pending?: readonly PendingCall[] | undefined
   readonly instructions?: string | undefined
   readonly user?: string | undefined

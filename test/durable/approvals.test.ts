@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type Approval, Approvals, approvalId, openApprovals } from '../../src/durable/approvals.ts'
+import { type Approval, Approvals, approvalId, type Decision, openApprovals } from '../../src/durable/approvals.ts'
 import { RunIds } from '../../src/durable/run-ids.ts'
 import type { PendingCall } from '../../src/run/pending-call.ts'
 import { openStore } from '../../src/store/open-store.ts'
@@ -97,7 +97,9 @@ describe('approvals', () => {
     )
     expect(tries.sort()).to.deep.equal([...Array(9).fill('APPROVAL_DECIDED'), 'won'])
     const { status: decided, decision } = await approvals.get(id)
-    expect([decided, decision?.answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc' }])
+    const { answer, by, at } = decision as Decision
+    expect(by).to.match(/^key \d$/)
+    expect([decided, answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc', by, at }])
     expect(await failure(approvals.decide(id, APPROVE, 'late'))).to.deep.equal([
       'APPROVAL_DECIDED',
       'The approval was approved before',
@@ -115,7 +117,7 @@ describe('approvals', () => {
     await approvals.decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
     expect(await status(runId)).to.equal('edited')
     const { decision } = await approvals.decide(approvalId(runId, 1), { kind: 'question', answers: [3] }, 'me')
-    expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 3], arguments: {} })
+    expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 3] })
     const other = await open([PAY])
     await approvals.decide(approvalId(other, 0), { kind: 'approval', decision: 'reject', reason: 'no' }, 'me')
     expect(await status(other)).to.equal('rejected')
@@ -146,6 +148,28 @@ describe('approvals', () => {
     await approvals.remove(late)
     expect(await failure(approvals.get(id))).to.deep.equal(['APPROVAL_NOT_FOUND', 'Approval not found'])
     expect((await listOpen()).ids).to.deep.equal([])
+  })
+
+  it('cost nothing while they wait: those that do not expire yet are never read', async () => {
+    const read: string[] = []
+    const watched = new Proxy(records, {
+      get: (target, name: keyof RecordStore) => {
+        const value = target[name]
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          const result = await (value as (...all: unknown[]) => unknown).apply(target, args)
+          if (name === 'get' || name === 'list' || name === 'entries') read.push(...[result].flat(2).map(String))
+          return result
+        }
+      },
+    })
+    for (const ttl of [undefined, 60, 3600]) await open([PAY], ttl === undefined ? {} : { ttl })
+    await new Approvals(watched).expire()
+    expect(read).to.deep.equal([])
+    const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
+    await new Approvals(watched).expire()
+    expect(read).to.have.lengthOf(2)
+    expect(await status(late)).to.equal('expired')
   })
 
   it('start one run, however often that is tried', async () => {

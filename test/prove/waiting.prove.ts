@@ -1,10 +1,10 @@
 // 10,000 waiting runs cost little, and 20 times `kill -9` while asking, deciding or executing: approved calls ran once, rejected never.
 import { readFile } from 'node:fs/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { askApprovals } from '../support/ask-approvals.ts'
 import { proveDecisionKills } from '../support/kill-decisions.ts'
-import type { Json } from '../support/responses.ts'
-import { startResponses } from '../support/responses-process.ts'
+import { type ResponsesProcess, startResponses } from '../support/responses-process.ts'
 import { killRunning } from '../support/run-cli.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -12,30 +12,43 @@ import { makeProject } from '../support/temp-project.ts'
 const RUNS = 10_000
 const LANES = 16
 const MIB = 1024 * 1024
+/** Starts of each server that are compared: the machine has other work. */
+const STARTS = 3
+/** Time in which maintenance does each of its tasks at least once. */
+const SETTLE_MS = 8000
 
 describe('waiting runs', () => {
   afterEach(killRunning)
 
   it(`${RUNS} of them: 20 MB of memory at most, a restart 1 s longer at most, a page of the inbox in 100 ms`, async () => {
-    const { dir } = await makeProject({
-      ...SHOP_MODULES,
-      'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
-    })
-    const empty = await measureStart(dir)
-    await fill(dir)
-    const full = await measureStart(dir)
-    const memoryMb = (full.bytes - empty.bytes) / MIB
-    const figures = { memoryMb, restartMs: full.startMs - empty.startMs, pageMs: full.pageMs }
+    const makeShop = () =>
+      makeProject({
+        ...SHOP_MODULES,
+        'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+      })
+    const [none, many] = [await makeShop(), await makeShop()]
+    await fill(many.dir)
+    const [empty, full] = [[] as Figures[], [] as Figures[]]
+    for (let start = 0; start < STARTS; start++) {
+      empty.push(await measure(none.dir))
+      full.push(await measure(many.dir))
+    }
+    const difference = (name: keyof Figures) => least(full, name) - least(empty, name)
+    const figures = {
+      memoryMb: difference('bytes') / MIB,
+      restartMs: difference('startMs'),
+      pageMs: least(full, 'pageMs'),
+    }
     console.log(
       Object.entries(figures)
         .map(([name, value]) => `      ${name}: ${value.toFixed(1)}`)
         .join('\n'),
     )
-    expect(full.waiting).to.equal(100)
+    expect(full.map(({ listed }) => listed)).to.deep.equal(Array(STARTS).fill(100))
     expect(figures.memoryMb).to.be.below(20)
     expect(figures.restartMs).to.be.below(1000)
     expect(figures.pageMs).to.be.below(100)
-  }).timeout(300_000)
+  }).timeout(500_000)
 
   it('20 kills: approved calls ran once, rejected calls never', async () => {
     expect(await proveDecisionKills(20)).to.deep.equal({ approved: 10, rejected: 10 })
@@ -55,23 +68,40 @@ async function fill(dir: string): Promise<void> {
   await server.stop('SIGTERM')
 }
 
-/** A server as it is a few seconds after its start, and the slowest of ten pages of its inbox. */
-async function measureStart(dir: string) {
+/** Figures of one server: until its first answer, at rest, and the slowest of ten pages of its inbox. */
+interface Figures {
+  readonly startMs: number
+  readonly bytes: number
+  readonly pageMs: number
+  /** Approvals on a page. */
+  readonly listed: number
+}
+
+async function measure(dir: string): Promise<Figures> {
   const startedMs = performance.now()
   const server = await startResponses(dir)
   await askApprovals(server, '?limit=1')
   const startMs = performance.now() - startedMs
-  await new Promise((resolve) => setTimeout(resolve, 8000))
-  const pages: number[] = []
-  let page: Json
+  await wait(SETTLE_MS)
+  const bytes = await residentBytes(server.pid)
+  const pages = await readInbox(server)
+  await server.stop('SIGTERM')
+  return { startMs, bytes, ...pages }
+}
+
+async function readInbox(server: ResponsesProcess): Promise<Pick<Figures, 'pageMs' | 'listed'>> {
+  const times: number[] = []
+  let listed = 0
   for (let n = 0; n < 10; n++) {
     const beganMs = performance.now()
-    page = await askApprovals(server, '?limit=100')
-    pages.push(performance.now() - beganMs)
+    listed = (await askApprovals(server, '?limit=100')).data.length
+    times.push(performance.now() - beganMs)
   }
-  const bytes = await residentBytes(server.pid)
-  await server.stop('SIGTERM')
-  return { startMs, bytes, pageMs: Math.max(...pages), waiting: page.data.length }
+  return { pageMs: Math.max(...times), listed }
+}
+
+function least(all: readonly Figures[], name: keyof Figures): number {
+  return Math.min(...all.map((figures) => figures[name]))
 }
 
 /** Memory of a process, without what it shares with others. */

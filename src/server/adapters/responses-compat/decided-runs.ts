@@ -7,6 +7,7 @@ import { nowSeconds } from '../../../durable/steps.ts'
 import { messageOf } from '../../../errors.ts'
 import type { PendingAnswer } from '../../../run/pending-call.ts'
 import type { AdapterOptions } from '../../adapter.ts'
+import { type Decider, lacksScope } from '../../bearer-auth.ts'
 import type { ConversationItems } from './conversation-items.ts'
 import { beginRecord } from './convert.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
@@ -48,13 +49,13 @@ export class DecidedRuns {
    * Decides with the answers of a request, and takes the decisions of others along.
    *
    * @param answers those of the request; undefined for a plain message, which gives up what is open
-   * @throws HostError `APPROVAL_DECIDED`
+   * @throws HostError `APPROVAL_DECIDED`, `KEY_FORBIDDEN`
    */
   async join(
     { last }: Conversation,
     answers: readonly PendingAnswer[] | undefined,
     newId: string,
-    by: string,
+    { by, mayDecide }: Decider,
   ): Promise<{ answers: readonly PendingAnswer[] | undefined; claim: Claim | undefined }> {
     const { approvals } = this.#options.runs
     const { response_id: runId, pending = [] } = last
@@ -63,15 +64,16 @@ export class DecidedRuns {
       await approvals.giveUp(runId, 'superseded')
       return { answers, claim: undefined }
     }
+    const outputs = answers.filter(({ kind }) => kind === 'client_tool')
+    if (outputs.length < answers.length && !mayDecide) throw lacksScope(by, 'approve')
     for (const { callId, ...answer } of answers) {
       const index = pending.findIndex((call) => call.callId === callId)
       if (answer.kind !== 'client_tool') await approvals.decide(approvalId(runId, index), answer, by)
     }
     const decided = (await approvals.ofRun(runId)).filter(({ decision }) => decision !== null)
-    const byOthers = answersOf(decided).filter(({ callId }) => !answers.some((answer) => answer.callId === callId))
     // What is still open is asked for again by the response that comes.
     await approvals.giveUp(runId, 'superseded')
-    return { answers: [...answers, ...byOthers], claim: approvals.claim(decided, newId) }
+    return { answers: [...outputs, ...answersOf(decided)], claim: approvals.claim(decided, newId) }
   }
 
   /** Goes on with a run, once everything it waits for is decided. Gives the id of the response in which it does; null until then. */

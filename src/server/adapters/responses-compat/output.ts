@@ -1,7 +1,7 @@
 import { approvalId } from '../../../durable/approvals.ts'
-import { fromAttachmentJson } from '../../../durable/attachment-json.ts'
 import { type AttachmentStep, type EndStep, isEnd, type Step } from '../../../durable/steps.ts'
 import type { Usage } from '../../../protocols/run.ts'
+import { fromAttachmentJson } from '../../../run/attachment-json.ts'
 import type { PendingCall } from '../../../run/pending-call.ts'
 import { attachmentToMarkdown } from '../../attachment-to-markdown.ts'
 import { outputItemId } from './ids.ts'
