@@ -1,3 +1,5 @@
+import { readApiKeys } from './api-keys.ts'
+
 /** One option: how it is named everywhere, and how its value is read. */
 export interface OptionSpec<T = unknown> {
   /** On the command line, without the dashes. */
@@ -48,19 +50,20 @@ export function list(flag: string, description: string): OptionSpec<readonly str
   return { flag, variable: variableOf(flag), description, kind: 'list', default: Object.freeze([]), read }
 }
 
-/** Option that is a key of an adapter. */
+/** Option that is a key of an adapter, or several with names. */
 export function key(flag: string, variable: string, description: string): OptionSpec<string | undefined> {
   return { flag, variable, description, kind: 'text', default: undefined, read: readKey }
 }
 
 /**
- * Reads a key that clients can send in a header. An empty one is a mistake (an unset variable in a script), and must not
+ * Reads keys that clients can send in a header. An empty one is a mistake (an unset variable in a script), and must not
  * mean "no key". The message does not repeat it.
  */
 export function readKey(raw: unknown): string {
   if (typeof raw !== 'string' || raw.trim() === '') throw new Error('must not be empty')
-  if (/^[\x21-\x7e]+$/.test(raw)) return raw
-  throw new Error('must consist of visible ASCII characters, without spaces')
+  if (!/^[\x21-\x7e]+$/.test(raw)) throw new Error('must consist of visible ASCII characters, without spaces')
+  readApiKeys(raw)
+  return raw
 }
 
 function variableOf(flag: string): string {

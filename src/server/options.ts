@@ -90,9 +90,21 @@ export const SERVER_OPTIONS: Facts = {
     min: 1,
     max: 1_000_000,
   }),
-  compatApiKey: key('compat-api-key', 'CUSTOM_COMPAT_API_KEY', 'API key required by the chat adapter'),
-  mcpApiKey: key('mcp-api-key', 'MCP_API_KEY', 'API key required by the MCP adapter'),
-  responsesApiKey: key('responses-api-key', 'RESPONSES_API_KEY', 'API key required by the responses adapter'),
+  compatApiKey: key(
+    'compat-api-key',
+    'CUSTOM_COMPAT_API_KEY',
+    'API key required by the chat adapter, or named keys: name:run:key,...',
+  ),
+  mcpApiKey: key(
+    'mcp-api-key',
+    'MCP_API_KEY',
+    'API key required by the MCP adapter, or named keys: name:run+approve:key,...',
+  ),
+  responsesApiKey: key(
+    'responses-api-key',
+    'RESPONSES_API_KEY',
+    'API key required by the responses adapter, or named keys: name:run+approve:key,...',
+  ),
   responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
   store: {
     flag: 'store',

@@ -20,6 +20,7 @@ import type { Adapter, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { trackMethods } from './allowed-methods.ts'
+import { readApiKeys } from './api-keys.ts'
 import { addCors } from './cors.ts'
 import { dialectOf } from './dialect.ts'
 import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './error-replies.ts'
@@ -137,7 +138,9 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 
 /** Keys may be given by flag: they are secrets as those of the environment are. */
 function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, store, queue }: ServerOptions): Redact {
-  return makeRedact({ ...process.env, compatApiKey, mcpApiKey, responsesApiKey, store, queue })
+  const keys = [compatApiKey, mcpApiKey, responsesApiKey].flatMap((text = '') => readApiKeys(text))
+  const secrets = Object.fromEntries(keys.map(({ secret }, index) => [`key_${index}`, secret]))
+  return makeRedact({ ...process.env, ...secrets, store, queue })
 }
 
 async function assemble(

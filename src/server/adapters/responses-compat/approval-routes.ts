@@ -1,9 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Approval, Approvals } from '../../../durable/approvals.ts'
 import { HostError } from '../../../errors.ts'
 import type { PendingAnswer } from '../../../run/pending-call.ts'
+import { deciderOf, withScope } from '../../bearer-auth.ts'
 import { requireOwnOrigin } from '../../own-origin.ts'
 import type { ApprovalView } from './approval-view.ts'
 import type { Describe } from './describe-responses.ts'
@@ -36,7 +37,10 @@ export interface ApprovalRoutesOptions {
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
 export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, describe }: ApprovalRoutesOptions): void {
-  const guarded = (operation: Parameters<Describe>[0]) => ({ ...describe(operation), onRequest: requireOwnOrigin })
+  const guarded = (operation: Parameters<Describe>[0]) => ({
+    config: withScope(describe(operation).config, 'approve'),
+    onRequest: requireOwnOrigin,
+  })
   scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async ({ query }) => {
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)
@@ -53,8 +57,7 @@ export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, des
       { ...guarded('decideApproval'), schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
       async (request) => {
         const { id } = request.params
-        const decided = await approvals().decide(id, toAnswer(request.body), deciderOf(request))
-        request.log.info(`approval ${id}: ${decided.status} by ${decided.decision?.by}, ${decided.pending.name}`)
+        const decided = await approvals().decide(id, toAnswer(request.body), deciderOf(request).by)
         const continuedBy = await goOn(decided.runId)
         return toView({ ...decided, continuedBy })
       },
@@ -76,11 +79,6 @@ function toAnswer({ decision, reason, arguments: args, answer }: DecisionRequest
     ...(reason ? { reason } : {}),
     ...(decision === 'edit' && args ? { arguments: args } : {}),
   }
-}
-
-/** Returns the origin of a decision, for the log and the record: its address, since clients may claim anything. */
-function deciderOf({ ip, headers }: FastifyRequest): string {
-  return headers.authorization === undefined ? ip : `${ip}, with the key`
 }
 
 /** An approval as clients see it. */

@@ -13,7 +13,7 @@ import { isEnd } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
-import { requireBearer } from '../../bearer-auth.ts'
+import { deciderOf, requireBearer } from '../../bearer-auth.ts'
 import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
 import { serveDialects } from '../../serve-dialects.ts'
@@ -188,7 +188,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const circumstances = { by: request.ip, idempotency }
+    const circumstances = { decider: deciderOf(request), idempotency }
     if (body.background) {
       const queued = await this.#starter.enqueue(body, circumstances)
       return body.stream ? this.#join(queued, 0, request, reply) : this.#toRecord(queued, reply)

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { HostError, messageOf } from '../../../errors.ts'
 import type { AdapterOptions } from '../../adapter.ts'
+import { deciderOf } from '../../bearer-auth.ts'
 import { V1 } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
 import type { EventStream } from '../../event-streams.ts'
@@ -99,7 +100,10 @@ export class ResponseSocket {
       const body = resumeByApproval(readMessage(text))
       previous = body.previous_response_id ?? undefined
       this.#options.host.resolve(body.model)
-      const run = await this.#options.starter.start(body, { by: this.#request.ip, unstored: this.#unstored })
+      const run = await this.#options.starter.start(body, {
+        decider: deciderOf(this.#request),
+        unstored: this.#unstored,
+      })
       await this.#send(run)
       if (run.failure === undefined) return
       logFailure(run.failure, this.#request)

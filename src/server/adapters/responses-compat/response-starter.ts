@@ -10,6 +10,7 @@ import { nowSeconds } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { Turn } from '../../../run/turn.ts'
 import type { AdapterOptions } from '../../adapter.ts'
+import type { Decider } from '../../bearer-auth.ts'
 import { continueConversation } from './continue.ts'
 import { beginRecord, toInputItems } from './convert.ts'
 import type { DecidedRuns } from './decided-runs.ts'
@@ -33,8 +34,8 @@ export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'd
 
 /** Circumstances of a request. */
 export interface StartOptions {
-  /** Address of the client, for decisions that it makes. */
-  readonly by: string
+  /** Client, for decisions that it makes. */
+  readonly decider: Decider
   readonly idempotency?: IdempotentRequest | undefined
   /** Responses that only the client's connection knows, for those that continue them. */
   readonly unstored?: UnstoredResponses
@@ -109,7 +110,7 @@ export class ResponseStarter {
     return run
   }
 
-  async #draft(body: CreateRequest, { by, idempotency, unstored }: StartOptions) {
+  async #draft(body: CreateRequest, { decider, idempotency, unstored }: StartOptions) {
     const { runs, decided, ids, limits } = this.#options
     const createdAt = nowSeconds()
     const record = beginRecord(body, ids.next(), createdAt)
@@ -120,7 +121,7 @@ export class ResponseStarter {
     const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const { answers = given, claim } =
-      conversation && !isUnstored ? await decided.join(conversation, given, id, by) : {}
+      conversation && !isUnstored ? await decided.join(conversation, given, id, decider) : {}
     const earlier = conversation?.messages ?? []
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const draft: Draft<ResponseRecord, InputItem> = {
