@@ -39,6 +39,11 @@ interface Check {
 
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
+const asking = (id: string, asks: string) => `id: ${id}
+description: ${id}
+input: { type: object, properties: {} }
+modules: [{ id: tools, module: asking, config: { asks: ${asks} } }, { id: main, module: asker }]`
+
 const agent = (id: string, does: string) => `id: ${id}
 description: ${id}
 input: { type: object, properties: {} }
@@ -54,6 +59,47 @@ export const CONFORMANCE_PROJECT: Readonly<Record<string, string>> = {
   'agents/d.yml': agent('test_embedded_resource', 'file'),
   'agents/e.yml': agent('test_multiple_content_types', 'all'),
   'agents/f.yml': agent('test_tool_with_progress', 'progress'),
+  'agents/h.yml': asking('test_elicitation', 'contact'),
+  'agents/i.yml': asking('test_elicitation_sep1034_defaults', 'defaults'),
+  'agents/j.yml': asking('test_elicitation_sep1330_enums', 'enums'),
+  'agents/k.yml': asking('test_input_required_result_elicitation', 'name'),
+  'agents/l.yml': asking('test_input_required_result_multi_round', 'steps'),
+  'agents/m.yml': asking('test_input_required_result_tampered_state', 'ok'),
+  'agents/n.yml': asking('test_input_required_result_request_state', 'ok'),
+  'agents/o.yml': asking('test_input_required_result_capabilities', 'name'),
+  'modules/asking.ts': `import { defineModule, ToolProvider, Type } from 'agent-host'
+const text = (more) => ({ type: 'string', ...more })
+const form = (properties, required = []) => ({ type: 'object', properties, required })
+const titled = ['value1', 'value2', 'value3'].map((value) => ({ const: value, title: 'Title of ' + value }))
+const QUESTIONS = {
+  contact: [['Please tell', form({ username: text(), email: text() }, ['username', 'email'])]],
+  name: [['What is your name?', form({ name: text() }, ['name'])]],
+  ok: [['Is it ok?', form({ ok: { type: 'boolean' } }, ['ok'])]],
+  steps: [['What is your name?', form({ name: text() }, ['name'])], ['Which color?', form({ color: text() }, ['color'])]],
+  defaults: [['Please check', form({
+    name: text({ default: 'John Doe' }), age: { type: 'integer', default: 30 }, score: { type: 'number', default: 95.5 },
+    status: text({ enum: ['active', 'inactive', 'pending'], default: 'active' }), verified: { type: 'boolean', default: true } })]],
+  enums: [['Please choose', form({
+    untitledSingle: text({ enum: ['option1', 'option2', 'option3'] }), titledSingle: text({ oneOf: titled }),
+    legacyEnum: text({ enum: ['opt1', 'opt2', 'opt3'], enumNames: ['Option One', 'Option Two', 'Option Three'] }),
+    untitledMulti: { type: 'array', items: text({ enum: ['option1', 'option2', 'option3'] }) },
+    titledMulti: { type: 'array', items: { anyOf: titled } } })]],
+}
+export default defineModule({ name: 'Asking', provides: [ToolProvider], config: Type.Object({ asks: Type.String() }), create: (_, { asks }) => ({
+  listTools: () => [{ name: 'ask', description: 'Asks', parameters: { type: 'object', properties: {} } }],
+  async executeTool(name, args, run) {
+    const answers = []
+    for (const [message, schema] of QUESTIONS[asks]) answers.push(await run.ask({ message, schema }))
+    return { text: JSON.stringify(answers) }
+  } }) })`,
+  'modules/asker.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Asker', provides: [TextMessageHandler],
+  uses: { tools: ToolProvider, history: ConversationHistory, response: Response },
+  create: ({ tools, history, response }) => ({ async handleText(text, run) {
+    const result = (await history.getHistory()).find(({ role }) => role === 'tool')
+    if (result) return void (await response.respondText('User response: ' + result.content))
+    await tools.executeTool('ask', {}, run.with({ toolCallId: 'user_name' }))
+  } }) })`,
   'agents/g.yml': `id: json_schema_2020_12_tool
 description: Tool with JSON Schema 2020-12 features
 input:

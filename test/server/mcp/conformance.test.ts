@@ -13,8 +13,11 @@ const NOT_HERE: readonly [id: RegExp, reason: string][] = [
     'Logs go to the log of the server.',
   ],
   [/^tools-call-error$/, 'The specification of this server answers a failed agent with -32603.'],
-  [/^(tools-call-sampling|tools-call-elicitation|elicitation-)/, 'Agents ask clients for nothing.'],
-  [/^sep-2322-/, 'Agents ask clients for nothing, so no call is answered with a question.'],
+  [
+    /^(tools-call-sampling|sep-2322-(sampling|list-roots|multiple-inputs)-)/,
+    'Agents ask the user of a client, never for its model or its folders.',
+  ],
+  [/^sep-2322-non-tool-/, 'There are no prompts.'],
   [/^sep-2575-(server-rejects-undeclared|missing)-capability/, 'No agent needs a capability of the client.'],
   [/^sep-2575-http-server-no-independent-requests-on-stream$/, 'Needs a tool that asks the client.'],
   [
@@ -26,12 +29,24 @@ const NOT_HERE: readonly [id: RegExp, reason: string][] = [
 /** Some of what has to pass, so that an empty run is no success. */
 const CORE = ['tools-list', 'tools-call-simple-text', 'tools-call-image', 'tools-call-mixed-content']
 
+const ELICITATION = [
+  'tools-call-elicitation',
+  ...['string', 'integer', 'number', 'enum', 'boolean'].map((type) => `elicitation-sep1034-${type}-default`),
+  'elicitation-sep1330-untitled-single',
+]
+const INPUT_REQUIRED = [
+  'elicitation-incomplete',
+  'elicitation-complete',
+  'multi-round-r3',
+  'reject-tampered-state',
+].map((name) => `sep-2322-${name}`)
+
 describe('the official conformance suite of MCP', () => {
   afterEach(closeServers)
 
   for (const [version, more, least] of [
-    ['2025-11-25', ['server-initialize', 'ping', 'tools-call-with-progress'], 14],
-    ['2026-07-28', ['sep-2575-server-implements-discover'], 50],
+    ['2025-11-25', ['server-initialize', 'ping', 'tools-call-with-progress', ...ELICITATION], 14],
+    ['2026-07-28', ['sep-2575-server-implements-discover', ...INPUT_REQUIRED], 50],
   ] as const) {
     it(`passes for clients of ${version}, but for what a server of tools does not have`, async () => {
       const { listen } = await makeServer({ adapters: ['McpApiAdapter'] }, CONFORMANCE_PROJECT)

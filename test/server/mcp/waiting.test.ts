@@ -1,4 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
+import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import { makeMcp } from '../../support/mcp.ts'
 import { closeServers } from '../../support/server.ts'
@@ -37,66 +42,171 @@ function paid(): unknown[] {
 
 type Reply = { action: 'accept' | 'decline' | 'cancel'; content?: Record<string, unknown> }
 
-/** Calls a tool with the official client, whose user answers in this way. */
-async function callWith(reply: Reply, name: string) {
-  const { listen } = await makeMcp({}, FILES)
-  const asked: unknown[] = []
-  const client = new Client(
-    { name: 'test', version: '1.0.0' },
-    { capabilities: { elicitation: { form: {} } }, versionNegotiation: { mode: 'auto' } },
-  )
-  client.setRequestHandler('elicitation/create', async ({ params }) => {
-    asked.push(params)
-    return reply as never
-  })
-  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', await listen())))
-  const result = await client.callTool({ name, arguments: { message: 'pay' } }).then(
-    ({ content, isError }) => ({ content, isError }),
-    (error: Error) => error.message,
-  )
-  await client.close()
-  return { asked, result, version: client.getNegotiatedProtocolVersion() }
+const INFO = { name: 'test', version: '1.0.0' }
+const ELICITATION = { elicitation: { form: {} } }
+type OnQuestion = (params: unknown) => Reply | Promise<Reply>
+
+/** Client of one line and era. Without `onQuestion` its user cannot be asked. */
+type Connect = (url: URL, onQuestion: OnQuestion | undefined, headers?: Record<string, string>) => Promise<ClientCall>
+interface ClientCall {
+  readonly version: string | undefined
+  call(name: string, signal?: AbortSignal): Promise<{ content: unknown; isError?: unknown }>
+  close(): Promise<void>
 }
 
-describe('a call over MCP that waits for a person', () => {
-  beforeEach(() => {
-    paid().length = 0
+const connectFirst: Connect = async (url, onQuestion, headers = {}) => {
+  const client = new FirstClient(INFO, { capabilities: onQuestion ? ELICITATION : {} })
+  if (onQuestion) {
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }) => (await onQuestion(params)) as never)
+  }
+  const transport = new FirstTransport(url, { requestInit: { headers } })
+  await client.connect(transport as Parameters<FirstClient['connect']>[0])
+  return {
+    version: transport.protocolVersion,
+    call: async (name, signal) => {
+      const options = signal ? { signal } : {}
+      const { content, isError } = await client.callTool({ name, arguments: { message: 'pay' } }, undefined, options)
+      return { content, isError }
+    },
+    close: () => client.close(),
+  }
+}
+
+const connectSecond =
+  (mode?: 'auto'): Connect =>
+  async (url, onQuestion, headers = {}) => {
+    const capabilities = onQuestion ? ELICITATION : {}
+    const client = new Client(INFO, { capabilities, ...(mode ? { versionNegotiation: { mode } } : {}) })
+    if (onQuestion)
+      client.setRequestHandler('elicitation/create', async ({ params }) => (await onQuestion(params)) as never)
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+    return {
+      version: client.getNegotiatedProtocolVersion(),
+      call: (name, signal) => client.callTool({ name, arguments: { message: 'pay' } }, signal ? { signal } : {}),
+      close: () => client.close(),
+    }
+  }
+
+const CLIENTS = [
+  ['sdk 1', '2025-11-25', connectFirst],
+  ['client 2', '2025-11-25', connectSecond()],
+  ['client 2 that looks for the newest version', '2026-07-28', connectSecond('auto')],
+] as const
+
+for (const [title, version, connect] of CLIENTS) {
+  describe(`a call over MCP that waits for a person, by ${title}`, () => {
+    beforeEach(() => {
+      paid().length = 0
+    })
+    afterEach(closeServers)
+
+    /** Calls a tool; the user answers in this way. */
+    async function callWith(
+      reply: Reply | undefined,
+      name: string,
+      options: Partial<ServerOptions> = {},
+      headers = {},
+    ) {
+      const { listen } = await makeMcp(options, FILES)
+      const asked: unknown[] = []
+      const onQuestion = (params: unknown) => {
+        asked.push(params)
+        return reply as Reply
+      }
+      const client = await connect(new URL('/mcp', await listen()), reply && onQuestion, headers)
+      expect(client.version).to.equal(version)
+      const result = await client.call(name).then(
+        ({ content, isError }) => ({ content, isError }),
+        (error: Error) => error.message,
+      )
+      await client.close()
+      return { asked, result }
+    }
+
+    it('asks the user of the client, and executes the approved call once', async () => {
+      const { asked, result } = await callWith({ action: 'accept', content: {} }, 'shop')
+      expect(asked).to.have.lengthOf(1)
+      expect(asked[0]).to.deep.include({ message: 'May I call pay({"amount":40})?' })
+      expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
+      expect(paid()).to.deep.equal([40])
+    })
+
+    it('tells the agent of a rejection, and ends with an error when the user cancels', async () => {
+      const { result } = await callWith({ action: 'decline' }, 'shop')
+      expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
+      const { result: cancelled } = await callWith({ action: 'cancel' }, 'shop')
+      expect(cancelled).to.contain('The call was given up')
+      expect(paid()).to.deep.equal([])
+    })
+
+    it('asks the question of a tool with a form', async () => {
+      const { asked, result } = await callWith({ action: 'accept', content: { answer: 42 } }, 'clerk')
+      expect(asked[0]).to.deep.include({
+        message: 'Which size?',
+        requestedSchema: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
+      })
+      expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
+      expect(paid()).to.deep.equal([42])
+    })
+
+    it('is an error that says what to do where the user cannot be asked, or the key may not decide', async () => {
+      const { result } = await callWith(undefined, 'shop')
+      expect(JSON.stringify(result)).to.contain('needs a person to decide about pay')
+      const headers = { authorization: 'Bearer key-of-ci' }
+      const reply = { action: 'accept', content: {} } as const
+      const forbidden = await callWith(reply, 'shop', { mcpApiKey: 'ci:run:key-of-ci' }, headers)
+      expect([forbidden.asked, JSON.stringify(forbidden.result)]).to.deep.equal([[], JSON.stringify(result)])
+      const both = { mcpApiKey: 'ci:run+approve:key-of-ci' }
+      expect((await callWith(reply, 'shop', both, headers)).asked).to.have.lengthOf(1)
+      expect(paid()).to.deep.equal([40])
+    })
+
+    it('is not executed when the client leaves before its user has answered', async () => {
+      const { listen } = await makeMcp({}, FILES)
+      const leaving = new AbortController()
+      const client = await connect(new URL('/mcp', await listen()), async () => {
+        leaving.abort()
+        await wait(20)
+        return { action: 'accept', content: {} }
+      })
+      expect(await client.call('shop', leaving.signal).catch((error) => error)).to.be.instanceOf(Error)
+      await wait(50)
+      await client.close()
+      expect(paid()).to.deep.equal([])
+    })
   })
+}
+
+describe('a question to a client of MCP 2025-11-25', () => {
   afterEach(closeServers)
 
-  it('asks the user of the client, and executes the approved call once', async () => {
-    const { asked, result } = await callWith({ action: 'accept', content: {} }, 'shop')
-    expect(asked).to.have.lengthOf(1)
-    expect(asked[0]).to.deep.include({ message: 'May I call pay({"amount":40})?' })
-    expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
-    expect(paid()).to.deep.equal([40])
-  })
-
-  it('tells the agent of a rejection, and ends with an error when the user cancels', async () => {
-    const { result } = await callWith({ action: 'decline' }, 'shop')
-    expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
-    const { result: cancelled } = await callWith({ action: 'cancel' }, 'shop')
-    expect(cancelled).to.contain('The call was given up')
-    expect(paid()).to.deep.equal([])
-  })
-
-  it('asks the question of a tool with a form', async () => {
-    const { asked, result } = await callWith({ action: 'accept', content: { answer: 42 } }, 'clerk')
-    expect(asked[0]).to.deep.include({
-      message: 'Which size?',
-      requestedSchema: { type: 'object', properties: { answer: { type: 'number' } }, required: ['answer'] },
-    })
-    expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
-    expect(paid()).to.deep.equal([42])
-  })
-
-  it('is an error that says what to do where nobody can be asked', async () => {
-    const { call } = await makeMcp({}, FILES)
-    const { result } = (await call('shop', { message: 'pay' })) as {
-      result: { isError: boolean; content: { text: string }[] }
+  it('is answered by its session alone', async () => {
+    const { listen } = await makeMcp({}, FILES)
+    const url = `${await listen()}/mcp`
+    const post = (body: object, headers = {}) =>
+      fetch(url, {
+        method: 'POST',
+        body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+      })
+    const params = { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo: INFO }
+    const session = (await post({ id: 1, method: 'initialize', params })).headers.get('mcp-session-id') ?? ''
+    paid().length = 0
+    const reply = await post(
+      { id: 2, method: 'tools/call', params: { name: 'shop', arguments: { message: 'pay' } } },
+      { 'mcp-session-id': session },
+    )
+    const reader = reply.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const next = async () => JSON.parse(/^data: (.*)$/m.exec((await reader?.read())?.value ?? '')?.[1] ?? '{}')
+    const question = await next()
+    expect(question.method).to.equal('elicitation/create')
+    const answer = { id: question.id, result: { action: 'accept', content: {} } }
+    for (const key of [`ask-${crypto.randomUUID()}`, session]) {
+      expect(paid()).to.deep.equal([])
+      expect((await post(answer, { 'mcp-session-id': key })).status).to.equal(202)
+      await wait(30)
     }
-    expect(result.isError).to.equal(true)
-    expect(result.content[0]?.text).to.contain('needs a person to decide about pay({"amount":40})')
-    expect(paid()).to.deep.equal([])
+    expect((await next()).result.content).to.deep.equal([{ type: 'text', text: 'Done.' }])
+    expect(paid()).to.deep.equal([40])
   })
 })

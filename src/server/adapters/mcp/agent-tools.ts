@@ -44,11 +44,13 @@ export interface CallOptions {
   /** Says that the client can be asked, and goes on where it was: the state it was given, and the responses by call id. */
   readonly elicitation?: {
     readonly state: string | undefined
-    readonly responses: ElicitationResponses
+    readonly responses: Readonly<Record<string, ElicitationResponse>>
+    /** Name of whoever answers. */
+    readonly by: string
   }
 }
 
-type ElicitationResponses = Readonly<Record<string, ElicitationResponse>>
+type Answered = NonNullable<CallOptions['elicitation']>
 
 /** Checked request to call a tool. */
 interface ToolRequest {
@@ -166,18 +168,18 @@ export class AgentTools {
 
   /** Reads the turn in which an earlier call goes on; undefined for a call that begins. */
   #goOn({ name, info, input }: ToolRequest, { elicitation }: CallOptions): Promise<GivenTurn> | undefined {
-    if (elicitation?.state !== undefined) return this.#resume(name, elicitation.state, elicitation.responses)
+    if (elicitation?.state !== undefined) return this.#resume(name, elicitation.state, elicitation)
     if (input.conversationId === undefined) return undefined
     return this.#continue(input.conversationId, info.id, toMessage({ input }))
   }
 
-  async #resume(name: string, state: string, responses: ElicitationResponses): Promise<GivenTurn> {
+  async #resume(name: string, state: string, { responses, by }: Answered): Promise<GivenTurn> {
     const call = await this.#options.memory.takeWaiting(state, name)
     if (!call) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
     const { pending, trail: messages } = call
     const answers = pending.flatMap((asked) => {
       const response = responses[asked.callId]
-      return (response && toAnswer(asked, response)) ?? []
+      return (response && toAnswer(asked, response, by)) ?? []
     })
     if (answers.length < pending.length) {
       throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')

@@ -1,9 +1,15 @@
 import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
+import { isObject } from './json-rpc.ts'
 
 /** Response of a person to an elicitation (`ElicitResult` of the MCP schema). */
 export interface ElicitationResponse {
   readonly action: 'accept' | 'decline' | 'cancel'
   readonly content?: Readonly<Record<string, unknown>> | undefined
+}
+
+/** Tells whether a client that declares this capability can show forms: without modes it means them. */
+export function canElicitForm(elicitation: unknown): boolean {
+  return isObject(elicitation) && (Object.keys(elicitation).length === 0 || isObject(elicitation.form))
 }
 
 /** Sentence and form that a person is asked with. Forms are flat objects by the specification. */
@@ -17,16 +23,21 @@ export function toElicitation(pending: PendingCall): { message: string; requeste
 }
 
 /** Returns the answer that a response stands for; undefined when the person has not decided. */
-export function toAnswer(pending: PendingCall, { action, content }: ElicitationResponse): PendingAnswer | undefined {
+export function toAnswer(
+  pending: PendingCall,
+  { action, content }: ElicitationResponse,
+  by: string,
+): PendingAnswer | undefined {
   const { callId, kind, digest, schema = {}, earlierAnswers = [] } = pending
   if (action === 'cancel') return undefined
   if (kind === 'question') {
     if (action === 'decline') return undefined
     const answer = isForm(schema) ? content : content?.answer
-    return { callId, kind, answers: [...earlierAnswers, answer], arguments: pending.arguments }
+    return { callId, kind, answers: [...earlierAnswers, answer] }
   }
   const decision = action === 'accept' ? 'approve' : 'reject'
-  return { callId, kind: 'approval', decision, ...(digest === undefined ? {} : { digest }) }
+  const at = Math.floor(Date.now() / 1000)
+  return { callId, kind: 'approval', decision, by, at, ...(digest === undefined ? {} : { digest }) }
 }
 
 /** A schema that is no object stands in a form of one field. */

@@ -1,7 +1,10 @@
 import type { ListResult, ReadResult } from './agent-resources.ts'
-import type { AgentTools, Call, ToolResult } from './agent-tools.ts'
+import type { AgentTools, Call, CallOptions, ToolResult } from './agent-tools.ts'
+import { type ElicitationResponse, toElicitation } from './elicitation.ts'
+import { Elicitations } from './elicitations.ts'
 import {
   failure,
+  INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
   idOf,
@@ -28,7 +31,18 @@ export interface Peer {
   readonly key: string | undefined
   /** Of its HTTP request. */
   readonly requestId: string
+  /** Name of whoever answers questions; undefined where the client cannot be asked. */
+  readonly decider: string | undefined
 }
+
+interface PendingCallOptions {
+  readonly tools: AgentTools
+  readonly elicitations: Elicitations
+  /** Called before the answer is given. */
+  readonly onEnd: (call: PendingCall) => void
+}
+
+type Answered = Omit<NonNullable<CallOptions['elicitation']>, 'by'>
 
 /** The only version that knows batches. */
 const BATCH_VERSION = '2025-03-26'
@@ -44,39 +58,74 @@ export class PendingCall {
   readonly peer: Peer
   /** Takes progress, from now on. A promise holds the agent back. */
   onProgress: ((message: string) => void | Promise<void>) | undefined
-  readonly #call: Call<ToolResult | ReadResult | ListResult>
+  /** Takes requests to the client, each as JSON text. */
+  onQuestion: ((message: string) => void) | undefined
+  readonly #request: Request & { id: RequestId }
+  readonly #options: PendingCallOptions
+  readonly #leaving = new AbortController()
+  #call!: Call<ToolResult | ReadResult | ListResult>
   #progress = 0
 
-  /** @param onEnd called before the answer is given */
-  constructor(
-    { id, method, params }: Request & { id: RequestId },
-    peer: Peer,
-    tools: AgentTools,
-    onEnd: (call: PendingCall) => void,
-  ) {
-    const meta = params._meta
-    this.id = id
+  constructor(request: Request & { id: RequestId }, peer: Peer, options: PendingCallOptions) {
+    const meta = request.params._meta
+    this.id = request.id
     this.peer = peer
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
-    const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
-    const { version, requestId } = peer
-    if (method === 'tools/call') this.#call = tools.call(params, { version, requestId, onProgress })
-    else if (method === 'resources/read') this.#call = tools.read(params, requestId)
-    else this.#call = tools.listResources(params.cursor, requestId)
-    this.answer = this.#call.answer<string>(
-      (result) => {
-        onEnd(this)
-        return success(id, result)
-      },
-      ({ code, message }) => {
-        onEnd(this)
-        return failure(id, code, message)
-      },
-    )
+    this.#request = request
+    this.#options = options
+    this.answer = this.#begin(peer.decider === undefined ? undefined : { state: undefined, responses: {} })
   }
 
   abort(reason: string): void {
     this.#call.abort(reason)
+    this.#leaving.abort(new JsonRpcError(INTERNAL_ERROR, reason))
+  }
+
+  /** Says that the client of this call can be asked while it waits. */
+  get mayAsk(): boolean {
+    return this.peer.decider !== undefined
+  }
+
+  #begin(answered: Answered | undefined): Promise<string> {
+    const { tools, onEnd } = this.#options
+    const { id, method, params } = this.#request
+    const { version, requestId, decider = '' } = this.peer
+    const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
+    const elicitation = answered && { ...answered, by: decider }
+    if (method === 'resources/read') this.#call = tools.read(params, requestId)
+    else if (method === 'resources/list') this.#call = tools.listResources(params.cursor, requestId)
+    else this.#call = tools.call(params, { version, requestId, onProgress, ...(elicitation ? { elicitation } : {}) })
+    const answer = this.#call.answer<string | Promise<string>>(
+      (result) => {
+        if ('waiting' in result && result.waiting) return this.#ask(result.waiting)
+        onEnd(this)
+        return success(id, result)
+      },
+      (error) => this.#fail(error),
+    )
+    return answer as Promise<string>
+  }
+
+  /** Asks the client, one question after the other, and goes on with what it says. The run has ended meanwhile: it waits in no process. */
+  async #ask({ state, pending }: NonNullable<ToolResult['waiting']>): Promise<string> {
+    const { elicitations } = this.#options
+    const responses: Record<string, ElicitationResponse> = {}
+    try {
+      for (const call of pending) {
+        const question = elicitations.open(toElicitation(call), this.peer.key, this.#leaving.signal)
+        this.onQuestion?.(question.message)
+        responses[call.callId] = await question.response
+      }
+      return await this.#begin({ state, responses })
+    } catch (error) {
+      if (error instanceof JsonRpcError) return this.#fail(error)
+      throw error
+    }
+  }
+
+  #fail({ code, message }: JsonRpcError): string {
+    this.#options.onEnd(this)
+    return failure(this.id, code, message)
   }
 
   /** A piece of progress, as JSON text. Its number counts up; how much is to come is not known. */
@@ -93,6 +142,7 @@ export class PendingCall {
 export class HandshakeProtocol {
   readonly #tools: AgentTools
   readonly #pending = new Set<PendingCall>()
+  readonly #elicitations = new Elicitations()
   readonly #onEnd = (call: PendingCall): void => {
     this.#pending.delete(call)
   }
@@ -105,7 +155,10 @@ export class HandshakeProtocol {
   answer(value: unknown, peer: Peer): string | PendingCall {
     try {
       const message = readMessage(value)
-      if (!message) return NOTHING
+      if (!message) {
+        this.#elicitations.take(value, peer.key)
+        return NOTHING
+      }
       if (message.id !== undefined) return this.#answer({ ...message, id: message.id }, peer)
       this.#hear(message, peer)
       return NOTHING
@@ -166,7 +219,8 @@ export class HandshakeProtocol {
   }
 
   #call(request: Request & { id: RequestId }, peer: Peer): PendingCall {
-    const call = new PendingCall(request, peer, this.#tools, this.#onEnd)
+    const [tools, elicitations, onEnd] = [this.#tools, this.#elicitations, this.#onEnd]
+    const call = new PendingCall(request, peer, { tools, elicitations, onEnd })
     this.#pending.add(call)
     return call
   }

@@ -3,12 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
 import type { Adapter, AdapterOptions } from '../../adapter.ts'
-import { keyMatcher } from '../../bearer-auth.ts'
+import { makeKeyFinder } from '../../api-keys.ts'
+import { admit, deciderOf } from '../../bearer-auth.ts'
 import { DETAILS } from '../../error-replies.ts'
 import { parseJson } from '../../json-body.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
 import { describeMcp } from './describe-mcp.ts'
+import { canElicitForm } from './elicitation.ts'
 import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
 import {
   failure,
@@ -74,7 +76,7 @@ export class McpApiAdapter implements Adapter {
     const answer = this.#plain.answer(body, peer)
     if (answer instanceof PendingCall) return this.#wait(answer, request, reply)
     // A name for the client, not a session: cancelling finds the right request by it.
-    if (isObject(body) && body.method === 'initialize') reply.header('mcp-session-id', randomUUID())
+    if (isObject(body) && body.method === 'initialize') reply.header('mcp-session-id', nameSession(body))
     return sendJson(reply, answer)
   }
 
@@ -95,7 +97,7 @@ export class McpApiAdapter implements Adapter {
 
   #wait(call: PendingCall, request: FastifyRequest, reply: FastifyReply): unknown {
     abortOnLeave([call], reply)
-    if (call.progressToken !== undefined && request.headers.accept?.includes('text/event-stream')) {
+    if (call.mayAsk || (call.progressToken !== undefined && takesEvents(request))) {
       return this.#stream(call, request, reply)
     }
     reply.header('content-type', JSON_TYPE)
@@ -108,6 +110,7 @@ export class McpApiAdapter implements Adapter {
       keepAliveMs: this.#options.options.streamingTimeout * 1000,
       send: async (stream) => {
         call.onProgress = (message) => stream.send(toEvent(call.tellProgress(message)))
+        call.onQuestion = (message) => void stream.send(toEvent(message))
         stream.end(toEvent(await call.answer))
       },
       failure: (error) => toEvent(failure(call.id, INTERNAL_ERROR, this.#options.describeFailure(error))),
@@ -117,21 +120,20 @@ export class McpApiAdapter implements Adapter {
 
 /** The failures of the key, in their order, each as an answer of JSON-RPC, before the body is read. */
 function requireKey(apiKey: string, onWrongKey: AdapterOptions['onWrongKey']) {
-  const matches = keyMatcher(apiKey)
+  const findHolder = makeKeyFinder(apiKey)
   return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const problem = findKeyProblem(request.headers.authorization, matches)
+    const { authorization = '' } = request.headers
+    const holder = authorization.startsWith('Bearer ') ? findHolder(authorization.slice('Bearer '.length)) : undefined
+    if (!holder) onWrongKey?.(request)
+    const problem = holder ? admit(request, holder)?.message : describeWrongKey(request.headers.authorization)
     if (problem === undefined) done()
-    else {
-      onWrongKey?.(request)
-      sendJson(reply, failure(null, UNAUTHORIZED, problem))
-    }
+    else sendJson(reply, failure(null, UNAUTHORIZED, problem))
   }
 }
 
-function findKeyProblem(header: string | undefined, matches: (key: string) => boolean): string | undefined {
+function describeWrongKey(header: string | undefined): string {
   if (header === undefined) return 'Missing Authorization header'
-  if (!header.startsWith('Bearer ')) return 'Invalid Authorization header format'
-  return matches(header.slice('Bearer '.length)) ? undefined : 'Invalid API key'
+  return header.startsWith('Bearer ') ? 'Invalid API key' : 'Invalid Authorization header format'
 }
 
 function readBody(text: string, headers: IncomingHttpHeaders): unknown {
@@ -143,10 +145,26 @@ function readBody(text: string, headers: IncomingHttpHeaders): unknown {
   }
 }
 
-function describePeer({ id: requestId, headers }: FastifyRequest): Peer {
+/** Sessions of clients whose users can be asked: no server has to remember which those are. */
+const ASKABLE = 'ask-'
+
+function nameSession({ params }: Readonly<Record<string, unknown>>): string {
+  const capabilities = isObject(params) ? params.capabilities : undefined
+  const { elicitation } = isObject(capabilities) ? capabilities : {}
+  return canElicitForm(elicitation) ? ASKABLE + randomUUID() : randomUUID()
+}
+
+function describePeer(request: FastifyRequest): Peer {
+  const { id: requestId, headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
-  return { version: readVersion(headers['mcp-protocol-version']), key, requestId }
+  const { by, mayDecide } = deciderOf(request)
+  const mayAsk = mayDecide && key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body)
+  return { version: readVersion(headers['mcp-protocol-version']), key, requestId, decider: mayAsk ? by : undefined }
+}
+
+function takesEvents({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes('text/event-stream') === true
 }
 
 function abortOnLeave(calls: readonly PendingCall[], reply: FastifyReply): void {

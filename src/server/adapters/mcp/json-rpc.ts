@@ -50,7 +50,7 @@ export function notification(method: string, params: object): string {
 /**
  * Reads one message.
  *
- * @returns undefined for a response: this server asks clients for nothing, so it answers nothing of its own
+ * @returns undefined for a response
  * @throws JsonRpcError `INVALID_REQUEST`, `INVALID_PARAMS`
  */
 export function readMessage(value: unknown): Request | undefined {

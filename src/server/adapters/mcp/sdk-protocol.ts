@@ -14,9 +14,10 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
+import { type Decider, deciderOf } from '../../bearer-auth.ts'
 import { whenClientLeaves } from '../../serve-turn.ts'
 import type { AgentTools, ToolResult } from './agent-tools.ts'
-import { type ElicitationResponse, toElicitation } from './elicitation.ts'
+import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
 import { SDK_VERSION } from './versions.ts'
@@ -29,10 +30,15 @@ const ADDRESS = 'http://localhost/mcp'
 export class SdkProtocol {
   readonly #handler: McpHttpHandler
   readonly #stopListening: () => void
+  /** Deciders by the ids of requests: the SDK makes the server of a request by its headers. */
+  readonly #deciders = new Map<string, Decider>()
 
   constructor(host: AgentHost, tools: AgentTools, keepAliveMs: number) {
     this.#handler = createMcpHandler(
-      ({ requestInfo }) => makeSdkServer(tools, requestInfo?.headers.get(REQUEST_ID) ?? ''),
+      ({ requestInfo }) => {
+        const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
+        return makeSdkServer(tools, requestId, this.#deciders.get(requestId))
+      },
       { legacy: 'reject', keepAliveMs },
     )
     this.#stopListening = host.onChange(() => this.#handler.notify.toolsChanged())
@@ -51,7 +57,12 @@ export class SdkProtocol {
       headers,
       signal: leaving.signal,
     })
-    return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
+    this.#deciders.set(request.id, deciderOf(request))
+    try {
+      return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
+    } finally {
+      this.#deciders.delete(request.id)
+    }
   }
 
   async close(): Promise<void> {
@@ -64,8 +75,13 @@ export class SdkProtocol {
  * A server of the SDK for one request over HTTP, or for one connection over stdio.
  *
  * @param requestId of the HTTP request; over stdio a name for the connection
+ * @param decider whoever answers the questions of agents
  */
-export function makeSdkServer(tools: AgentTools, requestId: string): Server {
+export function makeSdkServer(
+  tools: AgentTools,
+  requestId: string,
+  { by, mayDecide }: Decider = { by: requestId, mayDecide: true },
+): Server {
   const { resources } = tools
   const capabilities = { tools: { listChanged: true }, ...(resources.isEmpty ? {} : { resources: {} }) }
   const server = new Server(SERVER_INFO, { capabilities })
@@ -83,10 +99,12 @@ export function makeSdkServer(tools: AgentTools, requestId: string): Server {
           params: { progressToken: progressToken as string | number, progress: ++progress, message },
         })
       const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
+      const canAsk = mayDecide && canElicitForm(server.getClientCapabilities()?.elicitation)
+      const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }
       const call = tools.call(params, {
         version,
         requestId,
-        elicitation: { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) },
+        ...(canAsk ? { elicitation: { ...answered, by } } : {}),
         ...(progressToken === undefined ? {} : { onProgress }),
       })
       const abort = () => call.abort('The client has cancelled the request.')

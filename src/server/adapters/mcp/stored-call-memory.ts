@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { fromMessageJson, type MessageJson, toMessageJson } from '../../../durable/attachment-json.ts'
 import { parseRow, ROW_VERSION } from '../../../durable/parse-row.ts'
 import type { Message } from '../../../protocols/message.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../store/record-store.ts'
 import type { CallMemory, KeptConversation, WaitingCall } from './call-memory.ts'
 

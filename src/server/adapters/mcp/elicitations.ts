@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto'
+import { deferred, raceAbort } from '../../../async.ts'
+import type { ElicitationResponse } from './elicitation.ts'
+import { isObject } from './json-rpc.ts'
+
+/** Question that a client was asked. */
+interface Open {
+  /** Session of the client. */
+  readonly key: string | undefined
+  readonly resolve: (response: ElicitationResponse) => void
+}
+
+/** Question to a client. */
+export interface Elicitation {
+  /** Request to send, as JSON text. */
+  readonly message: string
+  /** Fails when the client has left. */
+  readonly response: Promise<ElicitationResponse>
+}
+
+/** Requests of `elicitation/create` that clients of the versions with a handshake have not answered yet. */
+export class Elicitations {
+  readonly #open = new Map<string, Open>()
+
+  /** @param key session of the client: nobody else answers */
+  open(params: object, key: string | undefined, leaving: AbortSignal): Elicitation {
+    const id = randomUUID()
+    const { promise, resolve } = deferred<ElicitationResponse>()
+    this.#open.set(id, { key, resolve })
+    const response = raceAbort(promise, leaving).finally(() => this.#open.delete(id))
+    return { message: JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }), response }
+  }
+
+  /** Takes the response of a client. An error, or what is none, counts as cancelled; a response to something else is ignored. */
+  take(message: unknown, key: string | undefined): void {
+    const { id, result } = message as { id?: unknown; result?: unknown }
+    const asked = typeof id === 'string' ? this.#open.get(id) : undefined
+    if (asked?.key === key) asked?.resolve(readResponse(result))
+  }
+}
+
+function readResponse(result: unknown): ElicitationResponse {
+  if (!isObject(result)) return { action: 'cancel' }
+  const { action, content } = result
+  if (action === 'decline') return { action }
+  return action === 'accept' ? { action, content: isObject(content) ? content : undefined } : { action: 'cancel' }
+}
