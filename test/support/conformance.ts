@@ -66,7 +66,6 @@ export const CONFORMANCE_PROJECT: Readonly<Record<string, string>> = {
   'agents/l.yml': asking('test_input_required_result_multi_round', 'steps'),
   'agents/m.yml': asking('test_input_required_result_tampered_state', 'ok'),
   'agents/n.yml': asking('test_input_required_result_request_state', 'ok'),
-  'agents/o.yml': asking('test_input_required_result_capabilities', 'name'),
   'modules/asking.ts': `import { defineModule, ToolProvider, Type } from 'agent-host'
 const text = (more) => ({ type: 'string', ...more })
 const form = (properties, required = []) => ({ type: 'object', properties, required })

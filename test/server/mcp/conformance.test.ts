@@ -14,7 +14,7 @@ const NOT_HERE: readonly [id: RegExp, reason: string][] = [
   ],
   [/^tools-call-error$/, 'The specification of this server answers a failed agent with -32603.'],
   [
-    /^(tools-call-sampling|sep-2322-(sampling|list-roots|multiple-inputs)-)/,
+    /^(tools-call-sampling|sep-2322-(sampling|list-roots|multiple-inputs|respect-client-capabilities))/,
     'Agents ask the user of a client, never for its model or its folders.',
   ],
   [/^sep-2322-non-tool-/, 'There are no prompts.'],
