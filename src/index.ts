@@ -15,16 +15,17 @@ export type { Environment } from './definition/interpolate.ts'
 export { AgentError, type Position, type Problem } from './definition/problem.ts'
 export { isTimeLimit, runLimited } from './definition/run-limited.ts'
 export type { Scope } from './definition/scope.ts'
-export type { ResumeOptions, WaitingRun } from './durable/waiting-runs.ts'
 export { ERROR_CODES, type ErrorCode, HostError, type HostErrorOptions, messageOf } from './errors.ts'
 export {
   AgentHost,
   type AgentHostOptions,
   type NameSeparator,
   type RegisterOptions,
+  type ResumeOptions,
   type RunOptions,
   type Target,
 } from './host/host.ts'
+export type { ResumableRun, WaitingOptions, WaitingRun } from './host/waiting-run.ts'
 export {
   type Dependencies,
   defineModule,

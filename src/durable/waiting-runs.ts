@@ -1,36 +1,18 @@
 import { HostError, messageOf } from '../errors.ts'
-import type { AgentHost, RunOptions } from '../host/host.ts'
+import type { AgentHost, ResumeOptions, RunOptions } from '../host/host.ts'
+import { checkAnswers, type ResumableRun, toResumableRun, type WaitingRun } from '../host/waiting-run.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Message } from '../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../run/attachment-json.ts'
-import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/pending-call.ts'
+import type { PendingAnswer } from '../run/pending-call.ts'
 import type { RunEvent } from '../run/run-event.ts'
-import { findAnswerProblem } from '../run/settle-answers.ts'
-import type { RunResult, Turn } from '../run/turn.ts'
+import type { RunResult } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 
-/** Run that waits for a person or a program. */
-export interface WaitingRun {
-  readonly runId: string
-  /** Name that the agent was called by: `<agent>` or `<agent>/<entry point>`. */
-  readonly agent: string
-  readonly pending: readonly PendingCall[]
-}
-
-/** Options of {@link WaitingRuns.resume}. */
-export type ResumeOptions = Pick<RunOptions, 'signal' | 'onEvent' | 'overrides'>
-
-/** Part of a turn that a run takes along when it goes on. */
-type StoredOptions = Pick<
-  Turn,
-  'instructions' | 'user' | 'metadata' | 'input' | 'requestOptions' | 'clientTools' | 'background'
->
-
-interface Row extends WaitingRun {
+interface Row extends Omit<ResumableRun, 'trail'> {
   readonly version: number
   readonly trail: readonly MessageJson[]
-  readonly options: StoredOptions
   /** Server that resumes the run; null until one does. */
   readonly resumedBy: string | null
   /** True once an approved call may have begun. */
@@ -65,7 +47,7 @@ export class WaitingRuns {
   /** Runs one turn to its end. A run that waits is stored before this returns. */
   async run(agent: string, input: string | readonly Message[], options: RunOptions = {}): Promise<RunResult> {
     const result = await this.#options.host.run(agent, input, options)
-    if (result.status === 'waiting') await this.#keep(agent, result, options)
+    if (result.status === 'waiting') await this.#keep(toResumableRun(agent, result, options))
     return result
   }
 
@@ -94,37 +76,24 @@ export class WaitingRuns {
   async resume(runId: string, answers: readonly PendingAnswer[], options: ResumeOptions = {}): Promise<RunResult> {
     const records = await this.#open()
     const row = await this.#claim(records, runId, answers)
-    const { agent, trail, pending } = row
     const onEvent = async (event: RunEvent) => {
       if (event.type === 'tool_call') await this.#markBegun(records, row)
       await options.onEvent?.(event)
     }
     try {
-      const turn = {
-        ...row.options,
-        ...options,
-        pending,
-        answers: answers.map((answer) => bind(answer, pending)),
-        onEvent,
-      }
-      return await this.run(agent, trail.map(fromMessageJson), turn)
+      const waiting = { ...row, trail: row.trail.map(fromMessageJson) }
+      const result = await this.#options.host.resume(waiting, answers, { ...options, onEvent })
+      if (result.status === 'waiting') await this.#keep(toResumableRun(row.agent, result, row.options))
+      return result
     } finally {
       await records.commit([[PREFIX + runId, undefined]])
     }
   }
 
-  async #keep(agent: string, { runId, pending, trail }: RunResult, options: RunOptions): Promise<void> {
-    const { instructions, user, metadata, input, requestOptions, clientTools, background } = options
-    const row: Row = {
-      version: ROW_VERSION,
-      runId,
-      agent,
-      pending,
-      trail: trail.map(toMessageJson),
-      options: { instructions, user, metadata, input, requestOptions, clientTools, background },
-      resumedBy: null,
-      hasBegun: false,
-    }
+  async #keep(waiting: ResumableRun): Promise<void> {
+    const { runId, agent, pending } = waiting
+    const trail = waiting.trail.map(toMessageJson)
+    const row: Row = { ...waiting, trail, version: ROW_VERSION, resumedBy: null, hasBegun: false }
     await (await this.#open()).commit([[PREFIX + runId, JSON.stringify(row)]])
     for (const listener of this.#listeners) this.#tell(listener, { runId, agent, pending })
   }
@@ -158,21 +127,6 @@ export class WaitingRuns {
   #open(): Promise<RecordStore> {
     return this.#options.openRecords()
   }
-}
-
-function checkAnswers({ runId, pending }: WaitingRun, answers: readonly PendingAnswer[]): void {
-  for (const answer of answers) {
-    const asked = pending.find(({ callId }) => callId === answer.callId)
-    const problem = asked ? findAnswerProblem(asked, answer) : `no call '${answer.callId}' waits for an answer.`
-    if (problem !== undefined) throw new HostError('REQUEST_INVALID', `Run '${runId}': ${problem}`)
-  }
-  if (answers.length === 0) throw new HostError('REQUEST_INVALID', `Run '${runId}': no answer was given.`)
-}
-
-/** Binds a decision to the call as it was asked about, and adds the answers to earlier questions of the same call. */
-function bind(answer: PendingAnswer, pending: readonly PendingCall[]): PendingAnswer {
-  const asked = pending.find(({ callId }) => callId === answer.callId)
-  return asked ? bindAnswer(answer, asked) : answer
 }
 
 function notWaiting(runId: string): HostError {

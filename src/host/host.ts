@@ -11,12 +11,14 @@ import type { Run } from '../protocols/run.ts'
 import { Storage, type StorageSource } from '../protocols/storage.ts'
 import { Agent, type ModuleCall } from '../run/agent.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
+import type { PendingAnswer } from '../run/pending-call.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
+import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
 export interface AgentHostOptions {
   /** The project folder: modules, tools and every relative path belong to it. Default: the working directory. */
@@ -67,6 +69,9 @@ export interface RunOptions extends Omit<Turn, 'messages'> {
   readonly signal?: AbortSignal
 }
 
+/** Options of {@link AgentHost.resume}: the others are those of the run that waits. */
+export type ResumeOptions = Pick<RunOptions, 'signal' | 'onEvent' | 'overrides'>
+
 /** An agent and one of its entry points, as a name resolves at this moment. */
 export interface Target {
   readonly agent: AgentInfo
@@ -93,6 +98,7 @@ export class AgentHost {
   readonly #closings = new Set<Promise<void>>()
   readonly #changeListeners = new Set<() => void>()
   readonly #endListeners = new Set<(end: RunEnd) => void>()
+  readonly #waitingListeners = new Set<(waiting: ResumableRun) => void>()
   #closed = false
 
   constructor({
@@ -252,7 +258,14 @@ export class AgentHost {
   async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
     const { signal, ...turn } = options
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
-    const handle = this.start(name, { ...turn, messages })
+    const result = await this.#untilEnd(this.start(name, { ...turn, messages }), signal)
+    if (result.status === 'waiting' && this.#waitingListeners.size > 0) {
+      this.#tell(this.#waitingListeners, 'waiting runs', toResumableRun(name, result, turn))
+    }
+    return result
+  }
+
+  async #untilEnd(handle: RunHandle, signal: AbortSignal | undefined): Promise<RunResult> {
     if (!signal) return handle.result
     const abort = () => handle.abort(signal.reason)
     signal.addEventListener('abort', abort, { once: true })
@@ -336,6 +349,33 @@ export class AgentHost {
   onRunEnd(listener: (end: RunEnd) => void): () => void {
     this.#endListeners.add(listener)
     return () => this.#endListeners.delete(listener)
+  }
+
+  /**
+   * Calls `listener` with each run of {@link AgentHost.run} and {@link AgentHost.resume} that ends waiting. A listener that throws is
+   * reported.
+   *
+   * @returns a function that ends it
+   */
+  onWaiting(listener: (waiting: ResumableRun) => void): () => void {
+    this.#waitingListeners.add(listener)
+    return () => this.#waitingListeners.delete(listener)
+  }
+
+  /**
+   * Goes on with a run that waits. Calls without an answer go on waiting, as a new run. The host remembers no run: whoever keeps
+   * them resumes each once.
+   *
+   * @throws HostError `REQUEST_INVALID` for an answer that does not fit; and as {@link AgentHost.run}
+   */
+  async resume(
+    waiting: ResumableRun,
+    answers: readonly PendingAnswer[],
+    options: ResumeOptions = {},
+  ): Promise<RunResult> {
+    checkAnswers(waiting, answers)
+    const { messages, ...turn } = toNextTurn(waiting, answers)
+    return this.run(waiting.agent, messages, { ...turn, ...options })
   }
 
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */

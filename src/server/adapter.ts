@@ -5,6 +5,7 @@ import type { AgentHost } from '../host/host.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
+import type { InboxSlot } from './approval-inbox.ts'
 import type { EventStreams } from './event-streams.ts'
 import type { ServerOptions } from './options.ts'
 
@@ -27,8 +28,13 @@ export interface AdapterOptions {
   readonly config: Readonly<Record<string, unknown>>
 }
 
+/** Options of the adapters whose runs wait in one inbox. */
+export interface InboxAdapterOptions extends AdapterOptions {
+  readonly inboxSlot: InboxSlot
+}
+
 /** Options of the debug UI, which looks behind the scenes. */
-export interface DebugAdapterOptions extends AdapterOptions {
+export interface DebugAdapterOptions extends InboxAdapterOptions {
   /** The files that the agents come from. */
   readonly agents: AgentFolder
   /** Traces of the agents; only in debug mode. */

@@ -167,7 +167,7 @@ async function assemble(
   if (options.development) serveApiDocs(app)
   const gauges = () => adapters.flatMap(({ adapter }) => adapter.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
-  const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey }
+  const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey, inboxSlot: {} }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))
   warnOfOpenAdapters(adapters, options, app.log)
 }

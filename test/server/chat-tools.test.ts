@@ -135,7 +135,7 @@ describe('tools of a chat client', () => {
       message: {
         role: 'assistant',
         content:
-          '\n\nWaiting for approval of pay {"city":"x"} (call_1_0). Chat completions take no decisions: ask through the responses API, MCP or agent-host chat.\n',
+          '\n\nWaiting for approval of pay {"city":"x"}. Nobody can decide it here: the server needs the responses adapter for that.\n',
       },
       finish_reason: 'stop',
     })

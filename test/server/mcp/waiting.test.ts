@@ -5,6 +5,7 @@ import { StreamableHTTPClientTransport as FirstTransport } from '@modelcontextpr
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
 import { makeMcp } from '../../support/mcp.ts'
 import { closeServers } from '../../support/server.ts'
 
@@ -158,6 +159,28 @@ for (const [title, version, connect] of CLIENTS) {
       expect([forbidden.asked, JSON.stringify(forbidden.result)]).to.deep.equal([[], JSON.stringify(result)])
       const both = { mcpApiKey: 'ci:run+approve:key-of-ci' }
       expect((await callWith(reply, 'shop', both, headers)).asked).to.have.lengthOf(1)
+      expect(paid()).to.deep.equal([40])
+    })
+
+    it('is told with a link where the user cannot be asked, and goes on when somebody else decides', async () => {
+      const adapters = ['McpApiAdapter', 'ResponsesCompatApiAdapter']
+      const { listen } = await makeMcp({ adapters }, FILES)
+      const url = await listen()
+      const client = await connect(new URL('/mcp', url), undefined)
+      const { content, isError } = await client.call('shop')
+      const [link = ''] = /http:\S+mcpr_[\w-]+/.exec(JSON.stringify(content)) ?? []
+      expect([isError, link.startsWith(`${url}/compat/approvals/`)]).to.deep.equal([true, true])
+      const decided = await fetch(link, {
+        method: 'POST',
+        body: '{"decision":"approve"}',
+        headers: { 'content-type': 'application/json' },
+      })
+      const { continued_by } = (await decided.json()) as { continued_by: string }
+      await eventually(async () => {
+        const response = await (await fetch(`${url}/compat/responses/${continued_by}`)).text()
+        expect(response).to.contain('Done.')
+      })
+      await client.close()
       expect(paid()).to.deep.equal([40])
     })
 

@@ -25,7 +25,7 @@ export class ChunkWriter {
   write(event: RunEvent): string {
     if (event.type === 'text') return this.text(event.text)
     if (event.type === 'reasoning') return this.#delta(`"reasoning_content":${JSON.stringify(event.text)}`)
-    if (event.type === 'pending' && isClientCall(event.pending)) return this.#call(event.pending)
+    if (event.type === 'pending' && isClientCall(event.pending)) return this.call(event.pending)
     const text = eventToContent(event)
     return text === '' ? '' : this.text(text)
   }
@@ -47,7 +47,7 @@ export class ChunkWriter {
   }
 
   /** A call comes whole. */
-  #call(pending: PendingCall): string {
+  call(pending: PendingCall): string {
     const call = { index: this.#calls++, ...toToolCall(pending) }
     return this.#delta(`"tool_calls":[${JSON.stringify(call)}]`)
   }

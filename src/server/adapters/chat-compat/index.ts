@@ -2,16 +2,25 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { deferred, settlesWithin } from '../../../async.ts'
 import { HostError } from '../../../errors.ts'
+import type { PendingCall } from '../../../run/pending-call.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
-import type { RunHandle, Turn } from '../../../run/turn.ts'
-import type { Adapter, AdapterOptions } from '../../adapter.ts'
-import { requireBearer } from '../../bearer-auth.ts'
+import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
+import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
+import type { OpenApproval } from '../../approval-inbox.ts'
+import { deciderOf, lacksScope, requireBearer } from '../../bearer-auth.ts'
 import type { Dialect } from '../../dialect.ts'
 import type { EventStream } from '../../event-streams.ts'
 import { serveDialects } from '../../serve-dialects.ts'
-import { startTurn, streamAnswer } from '../../serve-turn.ts'
+import { startTurn, streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
+import {
+  describeApproval,
+  describeUndecidable,
+  readDecisions,
+  takesApprovalCalls,
+  toApprovalCall,
+} from './approvals.ts'
 import { ChunkWriter } from './chunk-writer.ts'
-import { type Answer, type Completion, toCompletion } from './completion.ts'
+import { type Answer, type Completion, type Ending, isClientCall, toCompletion } from './completion.ts'
 import { describeChat } from './describe-chat.ts'
 import { eventToContent } from './event-to-content.ts'
 import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
@@ -27,6 +36,7 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #streams: AdapterOptions['streams']
   readonly #describeFailure: AdapterOptions['describeFailure']
   readonly #onWrongKey: AdapterOptions['onWrongKey']
+  readonly #inboxSlot: InboxAdapterOptions['inboxSlot']
 
   constructor({
     host,
@@ -34,8 +44,9 @@ export class ChatCompatApiAdapter implements Adapter {
     streams,
     describeFailure,
     onWrongKey,
+    inboxSlot,
     apiKey = process.env.COMPAT_API_KEY || undefined,
-  }: AdapterOptions) {
+  }: InboxAdapterOptions) {
     this.isOpen = apiKey === undefined
     this.#apiKey = apiKey
     this.#host = host
@@ -43,6 +54,7 @@ export class ChatCompatApiAdapter implements Adapter {
     this.#streams = streams
     this.#describeFailure = describeFailure
     this.#onWrongKey = onWrongKey
+    this.#inboxSlot = inboxSlot
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
@@ -77,10 +89,12 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
-    return body.stream ? this.#stream(body, request, reply) : this.#collect(body, reply)
+    const decisions = readDecisions(body.messages)
+    if (decisions.size > 0) return this.#decide(decisions, body, request, reply)
+    return body.stream ? this.#stream(body, request, reply) : this.#collect(body, request, reply)
   }
 
-  async #collect(body: ChatRequest, reply: FastifyReply): Promise<ChatCompletion> {
+  async #collect(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<ChatCompletion> {
     const answer: Answer = { text: '', reasoning: '' }
     const turn = this.#toTurn(body, (event) => {
       if (event.type === 'reasoning') answer.reasoning += event.text
@@ -88,7 +102,56 @@ export class ChatCompatApiAdapter implements Adapter {
     })
     const handle = startTurn(reply, this.#host, body.model, turn)
     const result = await handle.result
-    return toCompletion(nameCompletion(handle, body), answer, result)
+    const shown = await this.#showOpen(body, turn, result, request)
+    answer.text += shown.text
+    return toCompletion(nameCompletion(handle, body), answer, { ...result, pending: shown.pending })
+  }
+
+  /** Ends an answer with the calls of the client, and with the decisions that the run waits for: as such calls, or as text. */
+  async #showOpen(body: ChatRequest, turn: Turn, result: RunResult, request: FastifyRequest): Promise<Shown> {
+    const asked = result.pending.filter((call) => !isClientCall(call))
+    if (asked.length === 0) return { text: '', pending: result.pending }
+    const { inbox } = this.#inboxSlot
+    if (!inbox) return { text: asked.map(describeUndecidable).join(''), pending: [] }
+    const { messages, user } = turn
+    return show(await inbox.keep({ agent: body.model, messages, user, result }), body, request)
+  }
+
+  /** Goes on with a stored run. What the client tells of it counts for nothing. */
+  async #decide(
+    decisions: ReadonlyMap<string, unknown>,
+    body: ChatRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<ChatCompletion> {
+    const { by, mayDecide } = deciderOf(request)
+    if (!mayDecide) throw lacksScope(by, 'approve')
+    const { inbox } = this.#inboxSlot
+    if (!inbox) throw new HostError('REQUEST_INVALID', 'messages: nothing waits for a decision here')
+    const leaving = new AbortController()
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    const work = async (): Promise<Decided> => {
+      const { open, ...result } = await inbox.decide(decisions, by, leaving.signal)
+      const shown = show(open, body, request)
+      return { ...result, text: result.text + shown.text, pending: shown.pending }
+    }
+    const completion = nameCompletion({ id: request.id }, body)
+    if (!body.stream) {
+      const { text, ...ending } = await work()
+      return toCompletion(completion, { text, reasoning: '' }, ending)
+    }
+    const chunks = new ChunkWriter(completion)
+    return streamAnswer(request, reply, this.#streams, {
+      keepAlive: () => chunks.text(''),
+      keepAliveMs: this.#options.streamingTimeout * 1000,
+      send: async (stream) => {
+        stream.send(chunks.start())
+        const { text, ...ending } = await work()
+        sendEnd(stream, chunks, { text, pending: ending.pending })
+        stream.end(chunks.end(ending, body.stream_options?.include_usage ?? false))
+      },
+      failure: (error) => chunks.failure(error instanceof HostError ? error.message : this.#describeFailure(error)),
+    }) as never
   }
 
   async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
@@ -115,7 +178,10 @@ export class ChatCompatApiAdapter implements Adapter {
         stream = opened
         stream.send(chunks.start() + early)
         const result = await handle.result
-        stream.end(chunks.end(result, body.stream_options?.include_usage ?? false))
+        const { text, pending } = await this.#showOpen(body, turn, result, request)
+        // Calls of the client were sent as they came.
+        sendEnd(stream, chunks, { text, pending: pending === result.pending ? [] : pending })
+        stream.end(chunks.end({ ...result, pending }, body.stream_options?.include_usage ?? false))
       },
       failure: (error) => chunks.failure(this.#describeFailure(error)),
     }) as never
@@ -126,8 +192,27 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 }
 
+/** Part of an answer that tells what the run waits for. */
+interface Shown {
+  readonly text: string
+  readonly pending: readonly PendingCall[]
+}
+
+type Decided = Ending & { readonly text: string }
+
+function show(open: readonly OpenApproval[], body: ChatRequest, { protocol, host, url }: FastifyRequest): Shown {
+  if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
+  const baseUrl = `${protocol}://${host}${url.slice(0, url.indexOf('/chat/completions'))}`
+  return { text: open.map((approval) => describeApproval(approval, baseUrl)).join(''), pending: [] }
+}
+
+function sendEnd(stream: EventStream, chunks: ChunkWriter, { text, pending }: Shown): void {
+  const all = [...(text === '' ? [] : [chunks.text(text)]), ...pending.map((call) => chunks.call(call))]
+  if (all.length > 0) stream.send(all.join(''))
+}
+
 /** An answer has the id of its run: traces tell how it came about. */
-function nameCompletion({ id }: RunHandle, { model }: ChatRequest): Completion {
+function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): Completion {
   return { id: `chatcmpl-${id}`, created: Math.floor(Date.now() / 1000), model }
 }
 

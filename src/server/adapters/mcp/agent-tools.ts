@@ -2,12 +2,14 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObjectSchema } from '../../../definition/definition.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../durable/history-budget.ts'
 import { HostError, messageOf } from '../../../errors.ts'
-import type { AgentHost } from '../../../host/host.ts'
+import type { AgentHost, Target } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingCall } from '../../../run/pending-call.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { AgentInfo, RunResult, Turn } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
+import { ENTRY } from '../../../wiring/wiring.ts'
+import type { InboxSlot } from '../../approval-inbox.ts'
 import { bytesOfMessages } from '../../bytes-of-messages.ts'
 import { logFailure } from '../../error-replies.ts'
 import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
@@ -39,6 +41,8 @@ export interface CallOptions {
   readonly version: string
   /** Of the HTTP request: the log of a failure names it. */
   readonly requestId: string
+  /** Address of the server as the client knows it; undefined over stdio. */
+  readonly baseUrl: string | undefined
   /** Takes what the agent says, and what it tells of its progress, while it works. */
   readonly onProgress?: ProgressSink | undefined
   /** Says that the client can be asked, and goes on where it was: the state it was given, and the responses by call id. */
@@ -63,6 +67,8 @@ interface ToolRequest {
 type GivenTurn = Pick<Turn, 'messages' | 'pending' | 'answers'>
 
 export interface AgentToolsOptions {
+  /** Place for runs whose clients cannot be asked. */
+  readonly inboxSlot: InboxSlot
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
   /** Of one conversation. */
@@ -152,7 +158,7 @@ export class AgentTools {
             try {
               finished =
                 result.status === 'waiting'
-                  ? this.#wait(request.name, result, options)
+                  ? this.#wait(request.name, result, given.messages, options)
                   : this.#finish(result, request, given.messages, options.version)
             } catch (error) {
               return onFailure(explain(error))
@@ -193,13 +199,38 @@ export class AgentTools {
     throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
   }
 
-  #wait(name: string, { pending, trail }: RunResult, { elicitation }: CallOptions): ToolResult | Promise<ToolResult> {
-    if (elicitation) {
-      const kept = this.#options.memory.keepWaiting({ name, pending, trail })
-      return kept.then((state) => ({ content: [], waiting: { state, pending } }))
+  async #wait(
+    name: string,
+    result: RunResult,
+    messages: readonly Message[],
+    options: CallOptions,
+  ): Promise<ToolResult> {
+    const { pending, trail } = result
+    if (!options.elicitation) {
+      return this.#tellOpen(nameOf(this.#options.host.resolve(name, '.')), messages, result, options)
     }
-    const calls = pending.map(({ name: tool, arguments: args }) => `${tool}(${JSON.stringify(args)})`).join(', ')
-    const text = `The agent needs a person to decide about ${calls}, and this connection cannot ask one. Use a client of MCP 2026-07-28, one over stdio that supports elicitation, or the responses API.`
+    return {
+      content: [],
+      waiting: { state: await this.#options.memory.keepWaiting({ name, pending, trail }), pending },
+    }
+  }
+
+  /** The error for a client whose user cannot be asked: where somebody else decides, and how the run goes on then. */
+  async #tellOpen(
+    agent: string,
+    messages: readonly Message[],
+    result: RunResult,
+    { baseUrl }: CallOptions,
+  ): Promise<ToolResult> {
+    const { inbox } = this.#options.inboxSlot
+    const calls = result.pending.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`).join(', ')
+    const open = inbox && baseUrl !== undefined ? await inbox.keep({ agent, messages, result }) : []
+    const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')
+    const how =
+      links === ''
+        ? 'Use a client that supports elicitation, or the responses API.'
+        : `Decide at ${links}, or with: agent-host approvals. The agent then goes on in the response that \`continued_by\` names.`
+    const text = `The agent needs a person to decide about ${calls}, and this client cannot ask one. ${how}`
     return { content: [{ type: 'text', text }], isError: true }
   }
 
@@ -275,6 +306,11 @@ function deferCall<R>(beginning: Promise<Call<R>>, explain: (error: unknown) => 
         () => {},
       ),
   }
+}
+
+/** Name by which other protocols call an agent at an entry point. */
+function nameOf({ agent, entryPoint }: Target): string {
+  return entryPoint === ENTRY ? agent.id : `${agent.id}/${entryPoint}`
 }
 
 /** Models like to put JSON into a fenced block. By hand: a pattern with a lazy middle is quadratic in what a model writes. */

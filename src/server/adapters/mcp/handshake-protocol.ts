@@ -31,6 +31,8 @@ export interface Peer {
   readonly key: string | undefined
   /** Of its HTTP request. */
   readonly requestId: string
+  /** Address of the server as it knows it. */
+  readonly baseUrl: string
   /** Name of whoever answers questions; undefined where the client cannot be asked. */
   readonly decider: string | undefined
 }
@@ -89,12 +91,19 @@ export class PendingCall {
   #begin(answered: Answered | undefined): Promise<string> {
     const { tools, onEnd } = this.#options
     const { id, method, params } = this.#request
-    const { version, requestId, decider = '' } = this.peer
+    const { version, requestId, baseUrl, decider = '' } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
     if (method === 'resources/read') this.#call = tools.read(params, requestId)
     else if (method === 'resources/list') this.#call = tools.listResources(params.cursor, requestId)
-    else this.#call = tools.call(params, { version, requestId, onProgress, ...(elicitation ? { elicitation } : {}) })
+    else
+      this.#call = tools.call(params, {
+        version,
+        requestId,
+        baseUrl,
+        onProgress,
+        ...(elicitation ? { elicitation } : {}),
+      })
     const answer = this.#call.answer<string | Promise<string>>(
       (result) => {
         if ('waiting' in result && result.waiting) return this.#ask(result.waiting)

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
-import type { Adapter, AdapterOptions } from '../../adapter.ts'
+import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
 import { makeKeyFinder } from '../../api-keys.ts'
 import { admit, deciderOf } from '../../bearer-auth.ts'
 import { DETAILS } from '../../error-replies.ts'
 import { parseJson } from '../../json-body.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
+import { baseUrlOf } from './base-url-of.ts'
 import { describeMcp } from './describe-mcp.ts'
 import { canElicitForm } from './elicitation.ts'
 import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
@@ -30,18 +31,18 @@ import { isForSdk, readVersion } from './versions.ts'
 /** Agents as tools for any client of the Model Context Protocol. */
 export class McpApiAdapter implements Adapter {
   readonly isOpen: boolean
-  readonly #options: AdapterOptions
+  readonly #options: InboxAdapterOptions
   readonly #tools: AgentTools
   readonly #plain: HandshakeProtocol
   /** Loaded by the first client that needs it. */
   #sdk: Promise<SdkProtocol> | undefined
 
-  constructor(options: AdapterOptions) {
-    const { host, describeFailure, log, redact, apiKey } = options
+  constructor(options: InboxAdapterOptions) {
+    const { host, describeFailure, log, redact, apiKey, inboxSlot } = options
     this.isOpen = apiKey === undefined
     this.#options = options
     const memory = openCallMemory(options.options, log)
-    this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory })
+    this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory, inboxSlot })
     this.#plain = new HandshakeProtocol(this.#tools)
   }
 
@@ -160,7 +161,8 @@ function describePeer(request: FastifyRequest): Peer {
   const key = session === undefined ? undefined : String(session)
   const { by, mayDecide } = deciderOf(request)
   const mayAsk = mayDecide && key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body)
-  return { version: readVersion(headers['mcp-protocol-version']), key, requestId, decider: mayAsk ? by : undefined }
+  const version = readVersion(headers['mcp-protocol-version'])
+  return { version, key, requestId, baseUrl: baseUrlOf(request), decider: mayAsk ? by : undefined }
 }
 
 function takesEvents({ headers }: FastifyRequest): boolean {

@@ -17,6 +17,7 @@ import type { AgentHost } from '../../../host/host.ts'
 import { type Decider, deciderOf } from '../../bearer-auth.ts'
 import { whenClientLeaves } from '../../serve-turn.ts'
 import type { AgentTools, ToolResult } from './agent-tools.ts'
+import { baseUrlOf } from './base-url-of.ts'
 import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
@@ -26,18 +27,24 @@ const REQUEST_ID = 'x-request-id'
 /** Nothing depends on it, and what a client sends as its host may be no address. */
 const ADDRESS = 'http://localhost/mcp'
 
+/** Client of a server of the SDK. */
+interface SdkClient extends Decider {
+  /** Address of the server as it knows it; undefined over stdio. */
+  readonly baseUrl: string | undefined
+}
+
 /** MCP from 2026-07-28 on, as the official SDK serves it: discovery, checks of headers, subscriptions to changes. */
 export class SdkProtocol {
   readonly #handler: McpHttpHandler
   readonly #stopListening: () => void
-  /** Deciders by the ids of requests: the SDK makes the server of a request by its headers. */
-  readonly #deciders = new Map<string, Decider>()
+  /** Clients by the ids of their requests: the SDK makes the server of a request by its headers. */
+  readonly #clients = new Map<string, SdkClient>()
 
   constructor(host: AgentHost, tools: AgentTools, keepAliveMs: number) {
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
         const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
-        return makeSdkServer(tools, requestId, this.#deciders.get(requestId))
+        return makeSdkServer(tools, requestId, this.#clients.get(requestId))
       },
       { legacy: 'reject', keepAliveMs },
     )
@@ -57,11 +64,11 @@ export class SdkProtocol {
       headers,
       signal: leaving.signal,
     })
-    this.#deciders.set(request.id, deciderOf(request))
+    this.#clients.set(request.id, { ...deciderOf(request), baseUrl: baseUrlOf(request) })
     try {
       return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
     } finally {
-      this.#deciders.delete(request.id)
+      this.#clients.delete(request.id)
     }
   }
 
@@ -75,12 +82,12 @@ export class SdkProtocol {
  * A server of the SDK for one request over HTTP, or for one connection over stdio.
  *
  * @param requestId of the HTTP request; over stdio a name for the connection
- * @param decider whoever answers the questions of agents
+ * @param client over HTTP
  */
 export function makeSdkServer(
   tools: AgentTools,
   requestId: string,
-  { by, mayDecide }: Decider = { by: requestId, mayDecide: true },
+  { by, mayDecide, baseUrl }: SdkClient = { by: requestId, mayDecide: true, baseUrl: undefined },
 ): Server {
   const { resources } = tools
   const capabilities = { tools: { listChanged: true }, ...(resources.isEmpty ? {} : { resources: {} }) }
@@ -104,6 +111,7 @@ export function makeSdkServer(
       const call = tools.call(params, {
         version,
         requestId,
+        baseUrl,
         ...(canAsk ? { elicitation: { ...answered, by } } : {}),
         ...(progressToken === undefined ? {} : { onProgress }),
       })

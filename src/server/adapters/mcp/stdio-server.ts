@@ -28,7 +28,8 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const memory = openCallMemory(options, log)
-  const tools = new AgentTools({ host: project.host, describeFailure, log, redact, limits: options, memory })
+  const parts = { host: project.host, describeFailure, log, redact, limits: options, memory, inboxSlot: {} }
+  const tools = new AgentTools(parts)
   const connection = connect(project, tools)
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)

@@ -1,27 +1,14 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Approval, Approvals } from '../../../durable/approvals.ts'
-import { HostError } from '../../../errors.ts'
-import type { PendingAnswer } from '../../../run/pending-call.ts'
 import { deciderOf, withScope } from '../../bearer-auth.ts'
 import { requireOwnOrigin } from '../../own-origin.ts'
 import type { ApprovalView } from './approval-view.ts'
+import { DecisionRequest, toAnswer } from './decision-request.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
 import { type Query, readOneOf, readPageQuery } from './read-query.ts'
-
-/** Body of `POST /approvals/{id}`. */
-const DecisionRequest = Type.Object({
-  decision: Type.Union([Type.Literal('approve'), Type.Literal('reject'), Type.Literal('edit'), Type.Literal('answer')]),
-  /** Shown to the model when a call is rejected. */
-  reason: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  /** Instead of the model's, with `edit`. */
-  arguments: Type.Optional(Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])),
-  /** To a question, with `answer`. */
-  answer: Type.Optional(Type.Unknown()),
-})
-type DecisionRequest = Static<typeof DecisionRequest>
 
 interface ById {
   Params: { id: string }
@@ -62,23 +49,6 @@ export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, des
         return toView({ ...decided, continuedBy })
       },
     )
-}
-
-type Answer = PendingAnswer extends infer Each ? (Each extends unknown ? Omit<Each, 'callId'> : never) : never
-
-function toAnswer({ decision, reason, arguments: args, answer }: DecisionRequest): Answer {
-  if (decision === 'answer') {
-    if (answer === undefined) throw new HostError('REQUEST_INVALID', 'answer is required with the decision answer')
-    return { kind: 'question', answers: [answer] }
-  }
-  if (decision === 'edit' && !args)
-    throw new HostError('REQUEST_INVALID', 'arguments are required with the decision edit')
-  return {
-    kind: 'approval',
-    decision,
-    ...(reason ? { reason } : {}),
-    ...(decision === 'edit' && args ? { arguments: args } : {}),
-  }
 }
 
 /** An approval as clients see it. */

@@ -12,7 +12,7 @@ import { RunWorker } from '../../../durable/run-worker.ts'
 import { isEnd } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import { openStore } from '../../../store/open-store.ts'
-import type { Adapter, AdapterOptions } from '../../adapter.ts'
+import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { deciderOf, requireBearer } from '../../bearer-auth.ts'
 import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
@@ -40,6 +40,7 @@ import { ResponseStarter } from './response-starter.ts'
 import { resumeByApproval } from './resume-by-approval.ts'
 import { type Compaction, CompactRequest, CreateRequest, type InputItem, type ResponseRecord } from './schema.ts'
 import { sendSteps } from './send-steps.ts'
+import { StoredInbox } from './stored-inbox.ts'
 import { openUnstoredMemory } from './unstored-responses.ts'
 
 type Stored = StoredRun<ResponseRecord, InputItem>
@@ -65,7 +66,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       read: () => this.#runs.queue.oldestSeconds(),
     },
   ]
-  readonly #options: AdapterOptions
+  readonly #options: InboxAdapterOptions
   readonly #ids = new RunIds(RESPONSE_PREFIX)
   readonly #unstored = openUnstoredMemory()
   /** Opened by {@link adapt}. */
@@ -77,7 +78,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   /** Gives the worker of this process what waits. */
   #delivery!: QueuePoller | BullDelivery
 
-  constructor(options: AdapterOptions) {
+  constructor(options: InboxAdapterOptions) {
     this.#options = options
     this.isOpen = options.apiKey === undefined && !options.options.workerOnly
   }
@@ -156,6 +157,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     this.#runs = runs
     this.#items = new ConversationItems({ runs, ids, limits: options })
     this.#decided = new DecidedRuns({ runs, ids, items: this.#items, host, log })
+    this.#options.inboxSlot.inbox = new StoredInbox({ runs, decided: this.#decided, ids, host })
     const parts = { runs, ids, host, limits: options, earlier: new EarlierTurns(runs, ids, this.#items) }
     this.#starter = new ResponseStarter({ ...parts, decided: this.#decided, describeFailure })
     this.#compactor = new Compactor(parts)

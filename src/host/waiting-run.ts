@@ -1,0 +1,54 @@
+import { HostError } from '../errors.ts'
+import type { Message } from '../protocols/message.ts'
+import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/pending-call.ts'
+import { findAnswerProblem } from '../run/settle-answers.ts'
+import type { RunResult, Turn } from '../run/turn.ts'
+
+/** Part of a turn that a run takes along when it goes on. */
+export type WaitingOptions = Pick<
+  Turn,
+  'instructions' | 'user' | 'metadata' | 'input' | 'requestOptions' | 'clientTools' | 'background'
+>
+
+/** Run that waits for a person or a program. */
+export interface WaitingRun {
+  readonly runId: string
+  /** Name that the agent was called by: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly pending: readonly PendingCall[]
+}
+
+/** Run that waits, with all that it needs to go on: whoever keeps it can resume it, in this process or another. */
+export interface ResumableRun extends WaitingRun {
+  readonly trail: readonly Message[]
+  readonly options: WaitingOptions
+}
+
+/** Returns a run that waits as a value. */
+export function toResumableRun(agent: string, result: RunResult, turn: WaitingOptions): ResumableRun {
+  const { runId, pending, trail } = result
+  const { instructions, user, metadata, input, requestOptions, clientTools, background } = turn
+  const options = { instructions, user, metadata, input, requestOptions, clientTools, background }
+  return { runId, agent, pending, trail, options }
+}
+
+/** Returns the turn in which a run goes on: each decision is bound to the call as it was asked about. */
+export function toNextTurn({ trail, pending, options }: ResumableRun, answers: readonly PendingAnswer[]): Turn {
+  return { ...options, messages: trail, pending, answers: answers.map((answer) => bind(answer, pending)) }
+}
+
+/** @throws HostError `REQUEST_INVALID` for an answer that does not fit, and for none */
+export function checkAnswers({ runId, pending }: WaitingRun, answers: readonly PendingAnswer[]): void {
+  for (const answer of answers) {
+    const asked = pending.find(({ callId }) => callId === answer.callId)
+    const problem = asked ? findAnswerProblem(asked, answer) : `no call '${answer.callId}' waits for an answer.`
+    if (problem !== undefined) throw new HostError('REQUEST_INVALID', `Run '${runId}': ${problem}`)
+  }
+  if (answers.length === 0) throw new HostError('REQUEST_INVALID', `Run '${runId}': no answer was given.`)
+}
+
+/** Later questions of a call take the answers to its earlier ones along. */
+function bind(answer: PendingAnswer, pending: readonly PendingCall[]): PendingAnswer {
+  const asked = pending.find(({ callId }) => callId === answer.callId)
+  return asked ? bindAnswer(answer, asked) : answer
+}

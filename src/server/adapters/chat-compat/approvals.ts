@@ -1,0 +1,75 @@
+import { HostError } from '../../../errors.ts'
+import type { PendingCall } from '../../../run/pending-call.ts'
+import type { OpenApproval } from '../../approval-inbox.ts'
+import type { ChatRequest } from './schema.ts'
+
+type Messages = ChatRequest['messages']
+
+/** Name of the tool that stands for an approval where the client asks for it. */
+const APPROVAL_TOOL = 'request_approval'
+const APPROVAL_ID = /^mcpr_/
+
+/** Tells whether the client takes approvals as calls of a tool of its own. */
+export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
+  return metadata?.approvals === 'tool'
+}
+
+/**
+ * Reads the decisions at the end of a conversation, by the ids of the approvals: results of the calls that stand for them. Nothing
+ * else decides, whatever it says.
+ *
+ * @throws HostError `REQUEST_INVALID` for a result that is not JSON
+ */
+export function readDecisions(messages: Messages): ReadonlyMap<string, unknown> {
+  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
+  const decisions = results.filter(({ tool_call_id: id }) => APPROVAL_ID.test(id ?? ''))
+  return new Map(decisions.map(({ tool_call_id: id, content }) => [id as string, parseDecision(id as string, content)]))
+}
+
+/** Leaves out the calls that stand for approvals, and their results: no model has made them. */
+export function withoutApprovals(messages: Messages): Messages {
+  return messages.flatMap((message) => {
+    if (APPROVAL_ID.test(message.tool_call_id ?? '')) return []
+    const { tool_calls: calls } = message
+    if (!calls?.some(({ id }) => APPROVAL_ID.test(id))) return [message]
+    const others = calls.filter(({ id }) => !APPROVAL_ID.test(id))
+    const isEmpty = others.length === 0 && (message.content ?? '') === ''
+    return isEmpty ? [] : [{ ...message, tool_calls: others.length > 0 ? others : null }]
+  })
+}
+
+/** Leaves out the tool that stands for approvals: it is the client's, and no model calls it. */
+export function withoutApprovalTool(tools: ChatRequest['tools']): ChatRequest['tools'] {
+  return tools?.filter((tool) => tool.function.name !== APPROVAL_TOOL)
+}
+
+/** Returns an approval in the shape of a call of the client's tool. */
+export function toApprovalCall({ id, call: { kind, name, arguments: args, message } }: OpenApproval): PendingCall {
+  const asked = { kind, name, arguments: args, ...(message === undefined ? {} : { message }) }
+  return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
+}
+
+/** Returns the text that tells of an approval, and where to decide it. */
+export function describeApproval({ id, call }: OpenApproval, baseUrl: string): string {
+  return `${describeCall(call)} Decide at ${baseUrl}/approvals/${id} or with: agent-host approvals\n`
+}
+
+/** Returns the text that tells of a call that nobody can decide here. */
+export function describeUndecidable(call: PendingCall): string {
+  return `${describeCall(call)} Nobody can decide it here: the server needs the responses adapter for that.\n`
+}
+
+function describeCall({ kind, name, arguments: args, message = '' }: PendingCall): string {
+  if (kind === 'question') return `\n\n${name} waits for an answer: ${message}`
+  return `\n\nWaiting for approval of ${name} ${JSON.stringify(args)}.`
+}
+
+function parseDecision(id: string, content: Messages[number]['content']): unknown {
+  const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('')
+  try {
+    return JSON.parse(text)
+  } catch {
+    const form = '{"decision": "approve"}, "reject", "edit" or "answer"'
+    throw new HostError('REQUEST_INVALID', `messages: the result of '${id}' must be JSON such as ${form}`)
+  }
+}

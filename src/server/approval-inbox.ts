@@ -1,0 +1,42 @@
+import type { Usage } from '../protocols/run.ts'
+import type { PendingCall } from '../run/pending-call.ts'
+import type { RunResult, Turn } from '../run/turn.ts'
+
+/** Run of a protocol that keeps nothing itself, which waits for a person. */
+export interface KeptRun extends Pick<Turn, 'messages' | 'user'> {
+  /** Name that the agent was asked by: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly result: RunResult
+}
+
+/** Call that waits for a person, under the id of its approval. */
+export interface OpenApproval {
+  readonly id: string
+  readonly call: PendingCall
+}
+
+/** State of a kept run after a decision: its answer, unless something else of it is still open. */
+export interface DecidedRun {
+  readonly text: string
+  readonly usage: Readonly<Usage>
+  readonly incompleteReason: string | undefined
+  readonly open: readonly OpenApproval[]
+}
+
+/** Place where runs wait for people, whatever protocol they came by: the store of responses. */
+export interface ApprovalInbox {
+  /** Stores a run that waits, as a response. Its approvals come in the order of what it waits for. */
+  keep(run: KeptRun): Promise<readonly OpenApproval[]>
+  /**
+   * Decides calls of one run, and waits until it has gone on.
+   *
+   * @param decisions bodies of `POST /approvals/{id}`, by the ids of the approvals
+   * @throws HostError `REQUEST_INVALID`, `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED`, `AGENT_FAILED`
+   */
+  decide(decisions: ReadonlyMap<string, unknown>, by: string, signal: AbortSignal): Promise<DecidedRun>
+}
+
+/** Place for the inbox: filled by the adapter that stores responses, where it is served. */
+export interface InboxSlot {
+  inbox?: ApprovalInbox
+}

@@ -1,0 +1,56 @@
+import { AgentHost, type PendingAnswer, type ResumableRun } from 'agent-host'
+import { expect } from 'chai'
+import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const FILES = { ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 5 } }') }
+
+describe('runs of a host that wait', () => {
+  let host: AgentHost
+  let heard: ResumableRun[]
+
+  beforeEach(async () => {
+    const { dir } = await makeProject(FILES)
+    host = new AgentHost({ projectDir: dir })
+    await host.register(FILES['agents/shop.yml'])
+    heard = []
+    host.onWaiting((waiting) => heard.push(waiting))
+  })
+  afterEach(() => host.close(0))
+
+  const answer = (callId: string, decision: 'approve' | 'reject'): PendingAnswer => ({
+    callId,
+    kind: 'approval',
+    decision,
+  })
+
+  it('are told to listeners as values, which go on with answers', async () => {
+    const { runId, pending } = await host.run('shop', 'please', { user: 'ann', metadata: { order: 7 } })
+    const [waiting] = heard as [ResumableRun]
+    expect([waiting.runId, waiting.agent, waiting.pending]).to.deep.equal([runId, 'shop', pending])
+    expect(waiting.options).to.deep.include({ user: 'ann', metadata: { order: 7 } })
+    const { status, text } = await host.resume(waiting, [answer(pending[0]?.callId ?? '', 'approve')])
+    expect([status, text]).to.deep.equal(['completed', 'Results: pay 5'])
+    expect(heard).to.have.lengthOf(1)
+  })
+
+  it('are bound to the version of the agent that asked: another is asked again', async () => {
+    await host.run('shop', 'please')
+    const [waiting] = heard as [ResumableRun]
+    const changed = shopAgent('shop', '{ name: pay, arguments: { amount: 5 } }', 'description: Another shop')
+    await host.replace('shop', changed)
+    const again = await host.resume(waiting, [answer(waiting.pending[0]?.callId ?? '', 'approve')])
+    expect([again.status, heard.length]).to.deep.equal(['waiting', 2])
+    const { text } = await host.resume(heard[1] as ResumableRun, [answer(again.pending[0]?.callId ?? '', 'approve')])
+    expect(text).to.equal('Results: pay 5')
+  })
+
+  it('refuse answers that do not fit, and none', async () => {
+    await host.run('shop', 'please')
+    const [waiting] = heard as [ResumableRun]
+    for (const answers of [[], [answer('other', 'approve')]]) {
+      const error = await host.resume(waiting, answers).catch((thrown) => thrown)
+      expect(error.code).to.equal('REQUEST_INVALID')
+    }
+  })
+})
