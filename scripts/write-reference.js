@@ -5,10 +5,10 @@ import { listLibrary, ModuleLoader } from '../dist/module/load-module.js'
 import { ProjectCode } from '../dist/module/project-code.js'
 
 const PAGE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
-const HEAD = `# Reference of the modules
+const HEAD = `# Module configuration
 
-Every module of the library: what it provides and uses, and its \`config\`. Made from the modules themselves by \`npm run reference\`;
-[modules](modules.md) explains them. A dependency marked \`*\` takes every provider, one marked \`?\` none or one.
+Every module of the library with its protocols and its \`config\`; [modules](modules.md) introduces them. A dependency marked \`*\` takes every
+provider, one marked \`?\` none or one. \`npm run reference\` generates this page from the modules.
 `
 
 const root = fileURLToPath(new URL('..', import.meta.url))

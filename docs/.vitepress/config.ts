@@ -6,7 +6,7 @@ import { sidebar } from './sidebar.ts'
 
 export default defineConfig({
   title: 'agent-host',
-  description: 'Drop a YAML file into a folder, and the agent in it is served.',
+  description: 'Drop in a YAML file, serve an agent.',
   cleanUrls: true,
   lastUpdated: true,
   markdown: {

@@ -8,7 +8,7 @@ export function llmsText(): string {
   const groups = sidebar.map(({ text, items }) => `## ${text}\n\n${items.map(describePage).join('\n')}\n`)
   return [
     '# agent-host\n',
-    '> Agents are YAML files of modules; a server runs them over chat completions, responses and MCP.\n',
+    '> Agents are YAML files of modules; agent-host serves them over chat completions, responses and MCP.\n',
     ...groups,
   ].join('\n')
 }

@@ -12,7 +12,10 @@ export default defineModule({
   provides: [ConversationHistory],
   uses: { history: ConversationHistory },
   config: Type.Object({
-    messages: Type.Array(Example, { default: [], description: 'Put in front of every conversation, oldest first.' }),
+    messages: Type.Array(Example, {
+      default: [],
+      description: 'Messages in front of every conversation, oldest first.',
+    }),
     max_messages: Type.Optional(
       Type.Integer({
         minimum: 1,

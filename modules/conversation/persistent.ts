@@ -33,7 +33,7 @@ export default defineModule({
     max_messages: Type.Integer({
       minimum: 1,
       default: 200,
-      description: 'Number of saved messages that a request starts with, the latest.',
+      description: 'Maximum number of saved messages to start with, the latest.',
     }),
     dir: Type.Optional(
       Type.String({

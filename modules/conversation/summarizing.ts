@@ -14,12 +14,12 @@ export default defineModule({
     max_tokens: Type.Integer({
       minimum: 1,
       default: 4000,
-      description: 'A conversation with more tokens is summarized. Estimated: four bytes each.',
+      description: 'Tokens above which a conversation is summarized. Estimated at four bytes each.',
     }),
     keep_messages: Type.Integer({
       minimum: 1,
       default: 6,
-      description: 'Number of the latest messages that stay as they are.',
+      description: 'Number of latest messages to keep as they are.',
     }),
     prompt: Type.String({ default: PROMPT, description: 'Instruction for the model.' }),
     heading: Type.String({

@@ -10,22 +10,24 @@ const Config = Type.Object({
   model: Type.String({
     minLength: 1,
     default: 'text-embedding-3-small',
-    description: 'Name of the model, as the API knows it.',
+    description: 'Name of the model in the API.',
   }),
   api_key: Type.Optional(
     Type.String({ description: 'Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}' }),
   ),
-  headers: Type.Record(Type.String(), Type.String(), { default: {}, description: 'Further headers of every request.' }),
+  headers: Type.Record(Type.String(), Type.String(), {
+    default: {},
+    description: 'Additional headers of every request.',
+  }),
   dimensions: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Length of the vectors, where a model lets choose.' }),
+    Type.Integer({ minimum: 1, description: 'Length of the vectors, if the model lets you choose.' }),
   ),
   batch_size: Type.Integer({ minimum: 1, maximum: 2048, default: 128, description: 'Texts in one request.' }),
   max_retries: Type.Integer({
     minimum: 0,
     maximum: 10,
     default: 2,
-    description:
-      'How often a request that failed for a passing reason (408, 409, 429, 5xx, no connection) is repeated.',
+    description: 'Retries after a temporary failure (408, 409, 429, 5xx, no connection).',
   }),
   timeout: Type.Number({
     exclusiveMinimum: 0,

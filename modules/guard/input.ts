@@ -4,7 +4,7 @@ import { Rules } from './lib/rules.ts'
 
 export default defineModule({
   name: 'InputGuard',
-  description: 'Blocks, redacts or holds messages of users before the agent sees them.',
+  description: "Blocks, redacts or holds users' messages before the agent sees them.",
   provides: [InputGuard],
   uses: { llm: optional(LLM) },
   config: Rules,

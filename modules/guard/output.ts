@@ -4,7 +4,7 @@ import { Rules } from './lib/rules.ts'
 
 export default defineModule({
   name: 'OutputGuard',
-  description: 'Blocks, redacts or holds the answer of an agent before anybody sees it.',
+  description: "Blocks, redacts or holds an agent's answer before the client sees it.",
   provides: [OutputGuard],
   uses: { llm: optional(LLM) },
   config: Rules,

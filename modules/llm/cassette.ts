@@ -23,11 +23,11 @@ export default defineModule({
   scope: 'agent',
   attachments: ['*/*'],
   config: Type.Object({
-    file: Type.String({ minLength: 1, description: 'The recordings, JSON lines; relative to the project.' }),
+    file: Type.String({ minLength: 1, description: 'File of the recordings (JSON lines), relative to the project.' }),
     mode: Type.Union([Type.Literal('replay'), Type.Literal('record'), Type.Literal('auto')], {
       default: 'auto',
       description:
-        'replay: never asks the model. record: always asks, and replaces what was recorded. auto: asks what is not recorded. AGENT_HOST_CASSETTE (replay, update or auto) goes before this.',
+        'auto: calls the model only for requests without a recording. replay: never calls it. record: always calls it and replaces the recordings. AGENT_HOST_CASSETTE (replay, update or auto) takes precedence.',
     }),
   }),
   create: ({ llm }, config, { environment, projectDir, moduleId, log }) => {

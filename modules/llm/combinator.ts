@@ -16,7 +16,7 @@ const JUDGE =
 
 export default defineModule({
   name: 'CombinatorLLM',
-  description: 'Asks several models at once and combines their answers.',
+  description: 'Calls several models in parallel and combines their answers.',
   provides: [LLM],
   uses: { llms: many(LLM) },
   attachments: 'model',
@@ -24,7 +24,7 @@ export default defineModule({
     merge: Type.Union([Type.Literal('judge'), Type.Literal('concatenate')], {
       default: 'judge',
       description:
-        'judge: the last model reads the answers of the others, and writes its own. concatenate: all in turn.',
+        'judge: the last model reads the answers of the others and writes the final one. concatenate: all answers in order.',
     }),
     headings: Type.Array(Type.String(), {
       default: [],

@@ -31,7 +31,7 @@ export default defineModule({
             return
           } catch (error) {
             run.signal.throwIfAborted()
-            // What was said cannot be taken back.
+            // Text that was sent cannot be taken back.
             if (hasBegun) throw error
             failures.push(error)
             log.warn(`model ${failures.length} of ${llms.length} failed: ${messageOf(error)}`)

@@ -3,33 +3,33 @@ import { defineModule, LLM, type LLMPart, type Run, type Static, type ToolCall, 
 
 const Metadata = Type.Optional(
   Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
-    description: 'What a vendor wants to see again, by vendor.',
+    description: 'Data that a vendor expects back, by vendor.',
   }),
 )
 
 const Thought = Type.Object({
-  text: Type.String({ default: '', description: 'What it thinks; empty where only encrypted data is given.' }),
+  text: Type.String({ default: '', description: 'Text of the reasoning; empty if there is only encrypted data.' }),
   provider_metadata: Metadata,
 })
 
 const Call = Type.Object({
-  id: Type.Optional(Type.String({ minLength: 1, description: 'Id of the call. Default: one of its own.' })),
+  id: Type.Optional(Type.String({ minLength: 1, description: 'Id of the call. Default: a new one.' })),
   name: Type.String({ description: 'Name of the tool.' }),
   arguments: Type.Record(Type.String(), Type.Unknown(), { default: {}, description: 'Arguments of the call.' }),
   provider_metadata: Metadata,
 })
 
 const Reply = Type.Object({
-  text: Type.Optional(Type.String({ description: 'What the model says.' })),
+  text: Type.Optional(Type.String({ description: 'Text of the reply.' })),
   reasoning: Type.Optional(
     Type.Union([Type.String(), Type.Array(Thought)], {
-      description: 'What it thinks before, in one block or several.',
+      description: 'Reasoning before the text, in one block or several.',
     }),
   ),
   provider_metadata: Metadata,
-  tool_calls: Type.Optional(Type.Array(Call, { description: 'Tools it calls, all at once.' })),
+  tool_calls: Type.Optional(Type.Array(Call, { description: 'Tool calls of the reply, all in one step.' })),
   chunks: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'In how many pieces the text comes. Default: word by word.' }),
+    Type.Integer({ minimum: 1, description: 'Number of pieces to stream the text in. Default: word by word.' }),
   ),
   delay_ms: Type.Optional(Type.Number({ minimum: 0, description: 'Wait before each piece, in milliseconds.' })),
   error: Type.Optional(Type.String({ description: 'Fail with this message, after the text.' })),
@@ -37,14 +37,14 @@ const Reply = Type.Object({
     Type.Object({
       input_tokens: Type.Integer({ minimum: 0, default: 0 }),
       output_tokens: Type.Integer({ minimum: 0, default: 0 }),
-      model: Type.Optional(Type.String({ description: 'Name of the model that the tokens are counted for.' })),
+      model: Type.Optional(Type.String({ description: 'Name of the model to report the tokens for.' })),
       cached_input_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
       reasoning_tokens: Type.Optional(Type.Integer({ minimum: 0 })),
     }),
   ),
   finish: Type.Optional(
     Type.Enum(['stop', 'length', 'tool_calls', 'content_filter', 'other'], {
-      description: 'Why it ends. Default: tool_calls after calls, otherwise stop.',
+      description: 'Finish reason. Default: tool_calls after calls, otherwise stop.',
     }),
   ),
 })
@@ -60,7 +60,7 @@ export default defineModule({
     replies: Type.Array(Type.Union([Type.String(), Reply]), {
       minItems: 1,
       description:
-        'In their order; after the last one the first comes again. Each instance of the module begins anew: with the scope `agent` the script goes on from run to run.',
+        'Replies in order; after the last one the script starts again. Each instance of the module starts from the top: with the scope `agent` the script continues from run to run.',
     }),
   }),
   create: (_, { replies }) => {

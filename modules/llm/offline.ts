@@ -18,7 +18,7 @@ const WHAT_I_AM = `I am the offline model: no network, no key. ${HOW_TO_SWITCH}`
 export default defineModule({
   name: 'OfflineLLM',
   description:
-    'A stand-in for a model, without network or key: it calls the tool that fits and says its result, answers a schema, and names the attachments it got.',
+    'A stand-in for a model, without network or key: calls the tool that matches the question and reports its result, answers schemas, and lists attachments.',
   provides: [LLM],
   scope: 'agent',
   attachments: ['*/*'],

@@ -16,7 +16,7 @@ export default defineModule({
         description: 'Address of the server. Default: OLLAMA_BASE_URL or OLLAMA_HOST, then http://127.0.0.1:11434',
       }),
     ),
-    api_key: Type.Optional(Type.String({ description: 'For servers that ask for one. Default: OLLAMA_API_KEY.' })),
+    api_key: Type.Optional(Type.String({ description: 'For servers that require one. Default: OLLAMA_API_KEY.' })),
     reasoning_effort: effortOf('none', 'low', 'medium', 'high'),
     ...vendorSettings,
     // A model may have to be read from the disk first.

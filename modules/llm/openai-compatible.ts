@@ -14,15 +14,15 @@ export default defineModule({
       minLength: 1,
       description: 'Address of the API with its version: https://api.openai.com/v1',
     }),
-    model: Type.String({ minLength: 1, description: 'Name of the model, as the API knows it.' }),
+    model: Type.String({ minLength: 1, description: 'Name of the model in the API.' }),
     api_key: Type.Optional(
       Type.String({ description: 'Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}' }),
     ),
     query: Type.Record(Type.String(), Type.String(), {
       default: {},
-      description: 'Parameters that are added to the address of every request.',
+      description: 'Additional query parameters of every request.',
     }),
-    max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
+    max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum tokens of an answer.' })),
     ...httpSettings,
   }),
   create: async (_, config, { log }) => {

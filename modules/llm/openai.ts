@@ -17,17 +17,17 @@ export default defineModule({
     ),
     api: Type.Union([Type.Literal('responses'), Type.Literal('chat')], {
       default: 'responses',
-      description: 'Which of the two APIs is asked.',
+      description: 'API to use.',
     }),
     reasoning_effort: effortOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
     reasoning_summary: Type.Optional(
       Type.String({
-        description: 'Has the model tell what it thinks: auto, concise or detailed. Responses API only.',
+        description: 'Summary of the reasoning: auto, concise or detailed. Responses API only.',
       }),
     ),
-    store: Type.Boolean({ default: false, description: 'Whether OpenAI keeps requests and answers.' }),
-    organization: Type.Optional(Type.String({ description: 'Organization that is billed.' })),
-    project: Type.Optional(Type.String({ description: 'Project that is billed.' })),
+    store: Type.Boolean({ default: false, description: 'Let OpenAI store requests and answers.' }),
+    organization: Type.Optional(Type.String({ description: 'Organization to bill.' })),
+    project: Type.Optional(Type.String({ description: 'Project to bill.' })),
     ...vendorSettings,
   }),
   create: async (_, config, context) => {

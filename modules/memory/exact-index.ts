@@ -8,7 +8,7 @@ import { VECTOR_SCHEMA, VectorTable } from './lib/vector-table.ts'
 
 export default defineModule({
   name: 'ExactIndex',
-  description: 'Finds the nearest vectors by looking at all of them; kept in a file, or in a store that servers share.',
+  description: 'Finds the nearest vectors by comparing all of them; saved in a file, or in a store that servers share.',
   provides: [VectorIndex],
   uses: { storage: optional(Storage) },
   scope: 'agent',

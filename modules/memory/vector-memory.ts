@@ -18,8 +18,7 @@ import { StoredEntries } from './lib/stored-entries.ts'
 
 export default defineModule({
   name: 'VectorMemory',
-  description:
-    'Remembers texts, and finds them again by what they are about; kept in a file, or in a store that servers share.',
+  description: 'Stores texts in a file, or in a store that servers share, and finds them by meaning.',
   provides: [Memory],
   uses: { embedder: Embedder, index: VectorIndex, chunker: optional(Chunker), storage: optional(Storage) },
   scope: 'agent',
@@ -27,14 +26,13 @@ export default defineModule({
     ...storageConfig,
     per_user: Type.Boolean({
       default: false,
-      description:
-        'Each user (as the client names it) has memories of their own, and those without a name share theirs.',
+      description: 'Give each user (as set by the client) separate memories; requests without a user share one.',
     }),
     min_score: Type.Number({
       minimum: -1,
       maximum: 1,
       default: -1,
-      description: 'What is less similar than this is not found.',
+      description: 'Minimum similarity of a hit.',
     }),
   }),
   create: async ({ embedder, index, chunker, storage }, config, context) => {

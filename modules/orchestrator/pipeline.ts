@@ -4,7 +4,7 @@ import { OutputCapture } from './lib/output-capture.ts'
 
 export default defineModule({
   name: 'Pipeline',
-  description: 'Handlers in sequence: each is asked what the one before has answered.',
+  description: 'Runs handlers in sequence: each receives the answer of the one before.',
   provides: [TextMessageHandler],
   uses: { handlers: many(TextMessageHandler), stage: OutputCapture, response: Response },
   attachments: 'model',
@@ -12,7 +12,7 @@ export default defineModule({
     hand_on: Type.String({
       default: '{text}',
       description:
-        'What each handler but the first is asked: {text} is the answer of the one before, {question} what the user said.',
+        "Message for each handler but the first: {text} is the previous answer, {question} the user's message.",
     }),
     ...costLimits,
   }),

@@ -46,20 +46,20 @@ const REMINDER = `I cannot read that. Write either "Action:" and "Action Input:"
 
 export default defineModule({
   name: 'ReAct',
-  description: 'Thought, action, observation: tools for models that cannot call any.',
+  description: 'Thought, action, observation: tools for models without native tool calls.',
   provides: [TextMessageHandler],
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
   attachments: 'model',
   config: Type.Object({
-    system_prompt: Type.String({ default: '', description: 'Instructions that every conversation begins with.' }),
+    system_prompt: Type.String({ default: '', description: 'Instructions at the start of every conversation.' }),
     form_prompt: Type.String({
       default: FORM,
       description:
-        'Tells the model the form in which it thinks and acts, after the system prompt. {tools} and {tool_names} are filled in.',
+        'Explains the format of thoughts and actions to the model, after the system prompt. {tools} and {tool_names} are filled in.',
     }),
     reminder_prompt: Type.String({
       default: REMINDER,
-      description: 'Reminder to the model when its answer has no valid form.',
+      description: 'Reminds the model of the format when its answer does not follow it.',
     }),
     stop: Type.Array(Type.String({ minLength: 1 }), {
       default: ['\nObservation:'],
@@ -68,7 +68,7 @@ export default defineModule({
     show_reasoning: Type.Boolean({
       default: false,
       description:
-        'Thoughts, actions and observations are part of the answer. Otherwise thoughts are reported as progress.',
+        'Include thoughts, actions and observations in the answer. Otherwise thoughts are reported as progress.',
     }),
     ...stepLimits,
   }),

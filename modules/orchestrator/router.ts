@@ -20,11 +20,11 @@ const PROMPT = `Decide who answers the user's last message. These can:
 Reply with one name of the list and nothing else. Reply "none" when it is nobody's business.`
 
 const Route = Type.Object({
-  name: Type.String({ minLength: 1, description: 'What the model calls it.' }),
-  description: Type.String({ default: '', description: 'What it is good for: for the model, and for the user.' }),
+  name: Type.String({ minLength: 1, description: 'Name of the handler for the model.' }),
+  description: Type.String({ default: '', description: 'Purpose of the handler, for the model and the user.' }),
   keywords: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
-    description: 'Words and phrases; a message with one of them goes here without asking a model.',
+    description: 'Words and phrases; a message with one of them goes to this handler without a model call.',
   }),
 })
 type Route = Static<typeof Route>
@@ -43,13 +43,13 @@ export default defineModule({
   config: Type.Object({
     handlers: Type.Array(Route, {
       minItems: 1,
-      description: 'One for each handler, in the order of the exchange (without one: of the file).',
+      description: 'One for each handler, in the order of `exchange` (otherwise of `modules`).',
     }),
-    fallback: Type.Optional(Type.String({ description: 'Name of the handler for what fits none.' })),
+    fallback: Type.Optional(Type.String({ description: 'Name of the handler for everything else.' })),
     prompt: Type.String({ default: PROMPT, description: 'Asks the model for a name. {handlers} is filled in.' }),
     no_match: Type.String({
       default: 'I do not know who could answer that. I can help with:\n{handlers}',
-      description: 'Said when none fits and there is no fallback. {handlers} is filled in.',
+      description: 'Text for the user when no handler matches and there is no fallback. {handlers} is filled in.',
     }),
     ...costLimits,
   }),

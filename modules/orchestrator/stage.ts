@@ -9,7 +9,7 @@ interface Frame {
 
 export default defineModule({
   name: 'Stage',
-  description: 'Stands between the handlers of a pipeline and the run: hands the answer of one to the next.',
+  description: 'Captures the answer of each handler of a pipeline and passes it to the next.',
   provides: [OutputCapture, Response, ConversationHistory],
   uses: { response: Response, history: ConversationHistory },
   create: ({ response, history }) => {

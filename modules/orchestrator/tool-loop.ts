@@ -21,12 +21,12 @@ import { Toolbox } from './lib/toolbox.ts'
 
 export default defineModule({
   name: 'ToolLoop',
-  description: 'Lets a model answer, and call tools until it has what it needs.',
+  description: 'Lets a model call tools until it can answer.',
   provides: [TextMessageHandler],
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
   attachments: 'model',
   config: Type.Object({
-    system_prompt: Type.String({ default: '', description: 'Instructions that every conversation begins with.' }),
+    system_prompt: Type.String({ default: '', description: 'Instructions at the start of every conversation.' }),
     ...stepLimits,
   }),
   create: ({ llm, tools: providers, history, response }, { system_prompt, max_steps, max_repeats, ...limits }) => ({
@@ -66,7 +66,7 @@ function optionsOf({ requestOptions: { toolChoice, responseSchema } }: Run, step
   }
 }
 
-/** Text goes out as it comes. What is said before a call and after it are two paragraphs. */
+/** Sends text as it arrives. Text before and after a call becomes separate paragraphs. */
 function listener(response: Response, isTextSent: boolean): () => CallOptions {
   let last = ''
   const onReasoning = (piece: string) => response.respondReasoning(piece)

@@ -2,7 +2,7 @@ import { defineModule, Response } from 'agent-host'
 
 export default defineModule({
   name: 'Collector',
-  description: 'Gathers what an agent says, and hands it on in one piece when the run ends.',
+  description: "Collects an agent's text and sends it in one piece when the run ends.",
   provides: [Response],
   uses: { response: Response },
   create: ({ response }) => {

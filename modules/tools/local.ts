@@ -14,24 +14,24 @@ export default defineModule({
       minItems: 1,
       description: 'Files with tools (.ts, .mts, .js, .mjs, .py), relative to the project.',
     }),
-    include: Type.Optional(Type.Array(Type.String(), { description: 'Only the tools of these names.' })),
-    exclude: Type.Array(Type.String(), { default: [], description: 'All but the tools of these names.' }),
+    include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the tools to offer. Default: all.' })),
+    exclude: Type.Array(Type.String(), { default: [], description: 'Names of tools to hide.' }),
     approval: Type.Optional(
       Type.Union([Rule, Type.Record(Type.String(), Rule)], {
         description:
-          'Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or one of these by globs of tool names, of which the first that fits counts. Default: what the tools say.',
+          "Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins. Default: the tool's own `needsApproval`.",
       }),
     ),
-    timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Seconds that one call may take.' }),
+    timeout: Type.Number({ minimum: 0.001, default: 30, description: 'Maximum seconds of one call.' }),
     python: Type.Optional(
       Type.String({
         description:
-          "Python interpreter. Default: the project's .venv, then the version in .python-version, then python3.",
+          "Python interpreter. Default: the project's .venv, otherwise the version in .python-version, otherwise python3.",
       }),
     ),
     env: Type.Array(Type.String(), {
       default: [],
-      description: 'Variables that tools in Python see, beside PATH, HOME and the like.',
+      description: 'Variables that Python gets in addition to PATH, HOME and the like.',
     }),
   }),
   create: async (_, config, context) => {

@@ -4,20 +4,18 @@ import { checkRules, Rule as LocalRule, needOf, ruleOf } from './lib/approval-ru
 const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
 
 const Server = Type.Object({
-  name: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'What it is called in messages.' }),
-  command: Type.Optional(
-    Type.String({ minLength: 1, description: 'Program that is started and spoken to over stdio.' }),
-  ),
+  name: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'Name of the server in messages.' }),
+  command: Type.Optional(Type.String({ minLength: 1, description: 'Program to start and talk to over stdio.' })),
   args: Type.Array(Type.String({ secret: true }), { default: [], description: 'Its arguments.' }),
   env: Type.Record(Type.String(), Type.String({ secret: true }), {
     default: {},
-    description: 'Variables that it sees, beside PATH, HOME and the like; best as ${NAME}.',
+    description: 'Variables that it gets in addition to PATH, HOME and the like; best as ${NAME}.',
   }),
-  cwd: Type.String({ default: '.', description: 'Folder that it runs in, relative to the project.' }),
+  cwd: Type.String({ default: '.', description: 'Working directory, relative to the project.' }),
   url: Type.Optional(Type.String({ pattern: '^https?://', description: 'Address of a server over HTTP.' })),
   transport: Type.Union([Type.Literal('http'), Type.Literal('sse')], {
     default: 'http',
-    description: '`sse` for servers of 2024-11-05 that know no other.',
+    description: '`sse` for servers of protocol version 2024-11-05.',
   }),
   headers: Type.Record(Type.String(), Type.String({ secret: true }), {
     default: {},
@@ -26,22 +24,23 @@ const Server = Type.Object({
   bearer: Type.Optional(
     Type.String({ secret: true, description: 'Token for the header Authorization; best as ${NAME}.' }),
   ),
-  prefix: Type.String({ default: '', description: 'What the names of its tools begin with here.' }),
-  include: Type.Optional(Type.Array(Type.String(), { description: 'Only its tools of these names.' })),
-  exclude: Type.Array(Type.String(), { default: [], description: 'All but its tools of these names.' }),
+  prefix: Type.String({ default: '', description: "Prefix of its tools' names." }),
+  include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the tools to offer. Default: all.' })),
+  exclude: Type.Array(Type.String(), { default: [], description: 'Names of tools to hide.' }),
   timeout: Type.Number({
     minimum: 0.001,
     default: 60,
-    description: 'Seconds without a word after which a call is given up.',
+    description: 'Seconds of silence (progress counts) after which a call fails.',
   }),
   total_timeout: Type.Number({
     minimum: 0.001,
     default: 600,
-    description: 'Seconds after which a call is given up, however often it reports progress.',
+    description: 'Maximum seconds of a call, progress or not.',
   }),
   pin: Type.Boolean({
     default: false,
-    description: 'Refuses tools whose description or schema changes after the first listing, instead of logging it.',
+    description:
+      'Refuse tools whose description or schema changes after the first listing, instead of logging a warning.',
   }),
 })
 
@@ -55,13 +54,13 @@ export default defineModule({
     approval: Type.Union([Rule, Type.Record(Type.String(), Rule)], {
       default: 'never',
       description:
-        'Calls that a person has to approve: always, never, destructive (tools whose server calls them so), the id of a module that decides (ApprovalPolicy), or one of these by globs of tool names, of which the first that fits counts.',
+        'Calls that a person has to approve: always, never, destructive (tools that their server marks as such), the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins.',
     }),
     connect_timeout: Type.Number({
       minimum: 0.001,
       default: 10,
       description:
-        'Seconds that a server gets to answer when the agent is loaded; after that it goes on in the background.',
+        'Seconds that a server has to answer when the agent loads; after that, connecting continues in the background.',
     }),
   }),
   create: async (_, config, context) => {

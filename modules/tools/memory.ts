@@ -52,12 +52,12 @@ const NAMES = TOOLS.map(({ name }) => name)
 
 export default defineModule({
   name: 'MemoryTools',
-  description: 'The memory as tools: a model stores, searches, lists, updates and deletes.',
+  description: 'Gives a model tools to store, search, list, update and delete memories.',
   provides: [ToolProvider],
   uses: { memory: Memory },
   config: Type.Object({
-    prefix: Type.String({ default: 'memory_', description: 'Put in front of the names of the tools.' }),
-    include: Type.Array(Type.String({ enum: NAMES }), { default: NAMES, description: `Which of them there are.` }),
+    prefix: Type.String({ default: 'memory_', description: "Prefix of the tools' names." }),
+    include: Type.Array(Type.String({ enum: NAMES }), { default: NAMES, description: 'Tools to offer.' }),
   }),
   create: ({ memory }, { prefix, include }) => {
     const tools = new Map(TOOLS.filter(({ name }) => include.includes(name)).map((tool) => [prefix + tool.name, tool]))

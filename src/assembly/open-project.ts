@@ -70,7 +70,7 @@ export interface OpenedProject {
    */
   run(name: string, input: string | readonly Message[], options?: RunOptions): Promise<RunResult>
   /**
-   * Goes on with a run that waits. Of several callers one does; calls without an answer go on waiting, as a new run.
+   * Continues a waiting run. Of several callers one does; calls without an answer keep waiting, as a new run.
    *
    * @throws HostError `RUN_NOT_WAITING` when it does not wait, or was resumed before; `REQUEST_INVALID` for an answer that does not
    *   fit; and as `host.run`
@@ -97,7 +97,7 @@ export interface OpenedProject {
 const TRACE_FOLDER = 'debug'
 
 /**
- * Opens a project: registers its agents, and starts tracing and telemetry where they are asked for. What fails half way leaves
+ * Opens a project: registers its agents, and starts tracing and telemetry if the options ask for them. What fails half way leaves
  * nothing behind.
  *
  * @throws HostError `PROJECT_INVALID` without an agent folder, `STORE_UNAVAILABLE` when traces cannot be kept,

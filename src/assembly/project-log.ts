@@ -6,7 +6,7 @@ import type { Redact } from '../trace/redact.ts'
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 
-/** Message that makes no line: Fastify announces its address and cannot be told not to. */
+/** Message to leave out of the log: Fastify always announces its address. */
 export const NO_LINE = ''
 
 /** A pino logger, which also is what modules and the host write to. */

@@ -3,7 +3,7 @@ import { ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { BaseCommand } from './base-command.ts'
 
 export default class Approvals extends BaseCommand {
-  static override description = 'Lists the calls of agents that wait for a person, the oldest first.'
+  static override description = 'Lists the calls and questions that wait for a person, oldest first.'
   static override examples = [
     '<%= config.bin %> approvals',
     '<%= config.bin %> approvals approve mcpr_019a…-000',
@@ -14,7 +14,7 @@ export default class Approvals extends BaseCommand {
   override async run(): Promise<void> {
     const { flags } = await this.parse(Approvals)
     const approvals = await new ApprovalsClient(flags).list()
-    if (approvals.length === 0) this.log('Nothing waits for you.')
+    if (approvals.length === 0) this.log('No pending approvals.')
     for (const approval of approvals) this.log(describe(approval))
   }
 }

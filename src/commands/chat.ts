@@ -12,7 +12,7 @@ const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
 export default class Chat extends BaseCommand {
   static override description =
-    'Talks to an agent in the terminal. Without a terminal, the question is read from standard input.'
+    'Talks to an agent in the terminal. Without a terminal, it reads the question from standard input.'
   static override examples = [
     '<%= config.bin %> chat',
     '<%= config.bin %> chat example --once "What time is it in Tokyo?"',
@@ -27,7 +27,7 @@ export default class Chat extends BaseCommand {
   }
   static override flags = {
     once: Flags.string({
-      description: 'Ask this, print the answer and exit; - reads it from standard input',
+      description: 'Ask one question, print the answer and exit; - reads it from standard input',
       helpValue: '<question>',
     }),
     json: Flags.boolean({ description: 'Print answer and tool calls as JSON (with --once or standard input)' }),

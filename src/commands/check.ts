@@ -23,7 +23,7 @@ export default class Check extends BaseCommand {
     '<%= config.bin %> check --watch',
   ]
   static override args = {
-    files: Args.string({ description: 'Agent files to check; all when left out', multiple: true, ignoreStdin: true }),
+    files: Args.string({ description: 'Agent files to check [default: all]', multiple: true, ignoreStdin: true }),
   }
   static override flags = {
     watch: Flags.boolean({ description: 'Check again when a file of the project changes', exclusive: ['json'] }),

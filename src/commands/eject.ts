@@ -59,7 +59,7 @@ export default class Eject extends BaseCommand {
     if (bases > 0) {
       const files = plural(bases, 'file')
       this.log(
-        `${dryRun ? 'would keep' : 'kept'} ${files} as copied in .agent-host/ejected, for eject diff and upgrade`,
+        `${dryRun ? 'would save' : 'saved'} the originals of ${files} in .agent-host/ejected, for eject diff and upgrade`,
       )
     }
     for (const { path, by } of left) {

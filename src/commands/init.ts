@@ -14,7 +14,7 @@ const NAMES = Object.keys(TEMPLATES) as TemplateName[]
 
 export default class Init extends BaseCommand {
   static override description =
-    'Creates a project: an agent that answers without any key, a tool, a test. On a terminal it asks for what you leave out.'
+    'Creates a project: an agent that answers without a key, a tool and a test. On a terminal it prompts for the options you leave out.'
   static override examples = [
     '<%= config.bin %> init',
     '<%= config.bin %> init myproj --yes',
@@ -24,7 +24,7 @@ export default class Init extends BaseCommand {
     project_name: Args.string({ description: 'Folder of the project; . is the current one', ignoreStdin: true }),
   }
   static override flags = {
-    template: Flags.string({ description: 'What the project starts with [default: minimal]', options: NAMES }),
+    template: Flags.string({ description: 'Template of the project [default: minimal]', options: NAMES }),
     llm: Flags.string({ description: 'Model provider [default: offline]', options: LLMS }),
     'api-key': Flags.string({
       description: 'Key of the provider (for ollama, its address), saved in .env; - reads it from standard input',
@@ -44,7 +44,7 @@ export default class Init extends BaseCommand {
       description: 'agent-host to depend on: a version range, tarball or folder [default: this version]',
       helpValue: '<version>',
     }),
-    yes: Flags.boolean({ char: 'y', description: 'Ask nothing; what you leave out has its default' }),
+    yes: Flags.boolean({ char: 'y', description: 'Skip all prompts; options you leave out have their defaults' }),
   }
 
   /** The `.env` of the folder that happens to be around is none of the new project's. */

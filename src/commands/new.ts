@@ -6,7 +6,7 @@ import { BaseCommand } from './base-command.ts'
 const KINDS = ['module', 'tool', 'agent']
 
 export default class New extends BaseCommand {
-  static override description = 'Scaffolds a commented module, tool or agent in this project.'
+  static override description = 'Scaffolds a commented agent, tool or module in this project.'
   static override examples = [
     '<%= config.bin %> new agent helper',
     '<%= config.bin %> new tool word-count',
@@ -14,7 +14,7 @@ export default class New extends BaseCommand {
   ]
   static override args = {
     kind: Args.string({ required: true, description: 'Kind of file to create', options: KINDS }),
-    name: Args.string({ required: true, description: 'Its name' }),
+    name: Args.string({ required: true, description: 'Name of the agent, tool or module' }),
   }
 
   override async run(): Promise<void> {

@@ -1,4 +1,4 @@
-/** Prompts are asked only where somebody can answer: on a terminal, outside continuous integration. */
+/** True where somebody can answer a prompt: on a terminal, outside continuous integration. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stdout.isTTY === true && !process.env.CI
 }

@@ -14,7 +14,7 @@ export default class Run extends BaseCommand {
   ]
   static override strict = false
   static override args = {
-    file: Args.string({ required: true, description: 'File to run; what follows it is for the file' }),
+    file: Args.string({ required: true, description: 'File to run; arguments after it are passed to the file' }),
   }
 
   override async run(): Promise<void> {

@@ -20,7 +20,7 @@ export default class Test extends BaseCommand {
   ]
   static override args = {
     files: Args.string({
-      description: 'Test files, and folders of them; tests/ when left out',
+      description: 'Test files or folders [default: tests/]',
       multiple: true,
       ignoreStdin: true,
     }),

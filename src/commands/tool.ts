@@ -23,7 +23,7 @@ export default class Tool extends BaseCommand {
     arguments: Args.string({ description: 'Its arguments, a JSON object', default: '{}', ignoreStdin: true }),
   }
   static override flags = {
-    agent: Flags.string({ description: 'Agent whose tool to call; needed only when several have one of that name' }),
+    agent: Flags.string({ description: 'Agent whose tool to call; needed only if several have a tool of that name' }),
     json: Flags.boolean({ description: 'Print the result, or the list with its schemas, as JSON' }),
     'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
   }

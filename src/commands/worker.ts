@@ -36,11 +36,11 @@ const OPTIONS = [
 
 export default class Worker extends BaseCommand {
   static override description =
-    'Carries out background responses that other servers on the same store accept. Serves probes alone.'
+    'Runs background responses that servers on the same store accept. Serves only probes and metrics.'
   static override examples = ['<%= config.bin %> worker --store postgres://agents@db/agents --concurrency 50']
   static override flags = {
     concurrency: Flags.integer({
-      description: 'Background responses at once [default: 100]',
+      description: 'Concurrent background responses [default: 100]',
       env: 'AGENT_HOST_CONCURRENCY',
       helpValue: '<value>',
       min: 1,

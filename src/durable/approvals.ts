@@ -23,7 +23,7 @@ export interface Approval {
   readonly id: string
   /** The run that waits. */
   readonly runId: string
-  /** Name that the agent was asked by: `<agent>` or `<agent>/<entry point>`. */
+  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
   readonly pending: PendingCall
   /** Unix seconds. */
@@ -32,7 +32,7 @@ export interface Approval {
   readonly expiresAt: number | null
   readonly status: ApprovalStatus
   readonly decision: Decision | null
-  /** The run that goes on with the decision; null until it was begun. */
+  /** The run that continues with the decision; null until it starts. */
   readonly continuedBy: string | null
 }
 
@@ -276,5 +276,5 @@ function statusOf(answer: PendingAnswer): ApprovalStatus {
 }
 
 function alreadyDecided(status: ApprovalStatus): HostError {
-  return new HostError('APPROVAL_DECIDED', `The approval was ${status} before`)
+  return new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
 }

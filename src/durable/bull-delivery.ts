@@ -10,10 +10,10 @@ const NAME = 'agent-host'
 /** Time without a sign of life after which BullMQ gives a job to another worker. */
 const LOCK_MS = 10_000
 const STALLED_CHECK_MS = 3000
-/** Interval at which runs that wait in the store are put into BullMQ again: the two may have been torn apart. */
+/** Interval at which runs missing from BullMQ are added again: a crash may have separated the two. */
 const SWEEP_MS = 5000
 const MAX_SWEPT = 500
-/** Delay after which a job is tried again that this worker cannot take. */
+/** Delay before the next attempt at a job that this worker cannot take. */
 const RETRY_MS = 1000
 const REPORT_EVERY_MS = 60_000
 /** Time that BullMQ gets to close. */
@@ -30,8 +30,8 @@ export interface BullDeliveryOptions {
 }
 
 /**
- * Gives workers the runs of the queue by BullMQ. A job is only the id of a run: what waits is decided by the store, which a claim
- * compares with; so a job that is delivered twice, late or never does no harm.
+ * Delivers queued runs to workers through BullMQ. A job holds only the id of a run; the store decides which runs wait. So a job that
+ * is delivered twice, late or never does no harm.
  */
 export class BullDelivery {
   readonly #options: BullDeliveryOptions
@@ -69,7 +69,7 @@ export class BullDelivery {
     await settlesWithin(Promise.all([this.#worker?.close(), this.#jobs.close()]), CLOSE_TIMEOUT_MS)
   }
 
-  /** Takes a failure of the connection: one is told of many, as it tries again all the time. */
+  /** Reports a failed connection, at most once per interval: BullMQ keeps reconnecting. */
   #report(error: unknown): void {
     const nowMs = Date.now()
     if (nowMs < this.#silentUntilMs) return
@@ -99,7 +99,7 @@ export class BullDelivery {
     }
   }
 
-  /** A job of that id which is there already stays as it is. */
+  /** Adds a job; an existing one with that id stays as it is. */
   async #offer(ids: readonly string[]): Promise<void> {
     const opts = (jobId: string) => ({ jobId, removeOnComplete: true, removeOnFail: true })
     try {

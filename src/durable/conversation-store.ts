@@ -15,8 +15,8 @@ import { RunIds } from './run-ids.ts'
 import { nowSeconds } from './steps.ts'
 
 /**
- * Conversation that clients name: a pointer to the last turn of a line in the tree of turns. What is said next continues
- * that turn, and moves the pointer.
+ * Conversation with an id for clients: a pointer to the last turn of a line in the tree of turns. The next turn continues that one
+ * and moves the pointer.
  */
 export interface StoredConversation {
   readonly version: number
@@ -26,7 +26,7 @@ export interface StoredConversation {
   /** Unix seconds of the last turn. */
   readonly usedAt: number
   readonly metadata: Readonly<Record<string, string>>
-  /** Id of the last turn; null for a conversation in which nothing was said. */
+  /** Id of the last turn; null for a new conversation. */
   readonly head: string | null
 }
 

@@ -39,7 +39,7 @@ export interface DurableRunOptions<Facts, Item> {
   readonly keepsOutcome?: boolean
   /** Chooses the events that become steps. */
   readonly keeps: (event: RunEvent) => boolean
-  /** Name that the agent was asked by, and the seconds after which its approvals expire. */
+  /** Name of the agent in the request, and the seconds after which its approvals expire. */
   readonly agent: { readonly name: string; readonly approvalTtl: number | undefined }
   /** Has it stored that a tool is called before it is executed: after a crash it is then known what may have happened. */
   readonly confirmsCalls?: boolean
@@ -265,7 +265,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#settle()
   }
 
-  /** The run goes on elsewhere: nobody reads its further steps here. */
+  /** The run continues elsewhere: nobody reads its further steps here. */
   #release(): void {
     this.#isReleased = true
     this.#steps = this.#steps.slice(0, this.#visible)

@@ -110,7 +110,7 @@ export class DurableRuns<Facts, Item> {
     return stored
   }
 
-  /** Run of this process; undefined for one that has ended, or goes on elsewhere. */
+  /** Run of this process; undefined for one that has ended, or runs elsewhere. */
   get(id: string): DurableRun<Facts, Item> | undefined {
     return this.#runs.get(id)
   }
@@ -124,14 +124,14 @@ export class DurableRuns<Facts, Item> {
       : followRun({ id, facts }, here, () => readRun(this.store, stored, signal))
   }
 
-  /** Cancels a run, wherever it goes on; one that has ended keeps its steps. Undefined when there is none. */
+  /** Cancels a run, wherever it runs; one that has ended keeps its steps. Undefined when there is none. */
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
     await this.approvals.giveUp(id, 'cancelled')
     return this.store.cancel(id)
   }
 
-  /** Ends a run that goes on and leaves nothing behind: its client has left without knowing of it. */
+  /** Ends a run in progress and leaves nothing behind: its client has left without knowing of it. */
   async abandon(run: DurableRun<Facts, Item>): Promise<void> {
     if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
@@ -149,7 +149,7 @@ export class DurableRuns<Facts, Item> {
     return this.store.delete(id)
   }
 
-  /** Waits until all that goes on in this process has ended and is stored. */
+  /** Waits until every run of this process has ended and is stored. */
   async settle(): Promise<void> {
     await Promise.allSettled([...this.#runs.values()].map(({ settled }) => settled))
   }

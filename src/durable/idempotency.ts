@@ -107,8 +107,7 @@ export class IdempotentRequests {
     const row = await this.#row(hash)
     if (row === undefined) return undefined
     if (Date.now() - row.at_ms >= EXPIRY_MS) return void (await this.#forget(hash, row))
-    if (row.body !== body)
-      throw new HostError('RESPONSE_CONFLICT', 'This Idempotency-Key came with another body before')
+    if (row.body !== body) throw new HostError('RESPONSE_CONFLICT', 'This Idempotency-Key was used with another body')
     return row
   }
 

@@ -13,7 +13,7 @@ import { parseRow, ROW_VERSION } from './parse-row.ts'
 
 /** Description of a run that any server can carry out. */
 export interface Job {
-  /** Name that the agent was asked by: `<agent>` or `<agent>/<entry point>`. */
+  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
   readonly turn: Omit<Turn, 'onEvent' | 'overrides'>
   /** Types of the events that become steps. */

@@ -1,7 +1,7 @@
 import type { RunQueue } from './run-queue.ts'
 import type { Taker } from './run-worker.ts'
 
-/** Interval at which the queue is looked at without a notice: one may have been lost, or a slot become free. */
+/** Polling interval of the queue: a notice may be lost, or a slot become free. */
 const POLL_MS = 1000
 /** Runs that are claimed at once. */
 const MAX_CLAIMS = 100
@@ -33,7 +33,7 @@ export class QueuePoller {
     wake()
   }
 
-  /** Claims nothing more. Runs under way go on. */
+  /** Claims nothing more. Runs in progress continue. */
   async stop(): Promise<void> {
     this.#isStopped = true
     clearInterval(this.#timer)

@@ -10,13 +10,13 @@ export interface StepLog<Facts> {
   read(from: number): Promise<readonly Step[]>
 }
 
-/** Interval at which the store is asked without a notice: one may have been lost. */
+/** Polling interval of the store: a notice may be lost. */
 const POLL_MS = 2000
 
 /**
- * Returns the steps of a run that may begin in this process, or go on elsewhere, while it is read.
+ * Returns the steps of a run that may begin in this process, or run elsewhere, while it is read.
  *
- * @param findHere gives the run while it goes on in this process
+ * @param findHere returns the run while it runs in this process
  */
 export function followRun<Facts>(
   { id, facts }: Pick<StepLog<Facts>, 'id' | 'facts'>,
@@ -38,7 +38,7 @@ export function followRun<Facts>(
   }
 }
 
-/** Returns the steps of a run that does not go on in this process: it has ended, or another server runs it. */
+/** Returns the steps of a run that does not run in this process: it has ended, or another server runs it. */
 export function readRun<Facts, Item>(
   store: RunStore<Facts, Item>,
   stored: StoredRun<Facts, Item>,

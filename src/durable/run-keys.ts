@@ -1,6 +1,6 @@
 /** Prefix of the rows of runs. */
 export const RUNS = 'response:'
-/** Prefix of the marks of runs that go on. */
+/** Prefix of the marks of runs in progress. */
 export const RUNNING = 'running:'
 /** Prefix of the marks of runs that wait for a worker. A run has one mark at most. */
 export const QUEUED = 'queued:'

@@ -1,5 +1,5 @@
 /**
- * Mark of a run that goes on: the server that runs it, and how often it was begun. No two owners write the same one, so a write
+ * Mark of a run in progress: the server that runs it, and how often it was begun. No two owners write the same one, so a write
  * that compares it is fenced.
  */
 export interface OwnerMark {
@@ -11,7 +11,7 @@ export interface OwnerMark {
 
 /** Mark of a run that waits for a worker. */
 export interface QueuedMark {
-  /** Name that the agent was asked by: a worker takes only what it can run. */
+  /** Name of the agent in the request: a worker takes only runs of its agents. */
   readonly agent: string
   /** Number of times that it was begun before. */
   readonly attempts: number

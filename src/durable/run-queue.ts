@@ -111,7 +111,7 @@ export class RunQueue {
   }
 
   /**
-   * Gives back a run of this server that goes on elsewhere. Unless its agent allows more, it must not have said or called anything.
+   * Gives back a run of this server that runs elsewhere. Unless its agent allows more, it must not have said or called anything.
    *
    * @returns false when it must not begin again, or is not this server's any more
    */

@@ -88,7 +88,7 @@ export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
   return [rowKey(row.id), JSON.stringify(row)]
 }
 
-/** The end in the row of a run; undefined while it goes on. */
+/** The end in the row of a run; undefined while it runs. */
 export function endOf({ steps }: PackedSteps): EndStep | undefined {
   const last = steps.at(-1)
   return typeof last === 'object' && isEnd(last) ? last : undefined

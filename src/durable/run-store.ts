@@ -52,7 +52,7 @@ export interface StoredRun<Facts, Item> {
   readonly steps: readonly Step[]
   readonly inputs: number
   readonly items: readonly Item[] | undefined
-  /** Number of batches in which the steps of a run that goes on are stored. */
+  /** Number of batches in which the steps of a run in progress are stored. */
   readonly batches: number
   /** True while it waits for a worker. */
   readonly isQueued: boolean
@@ -151,7 +151,7 @@ export class RunStore<Facts, Item> {
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     if (await this.#records.commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
     if (previous === null || (await loadTurn(this.#records, previous))) return undefined
-    // The run that this one continues was deleted meanwhile: what was said there belongs to this one now.
+    // The run that this one continues was deleted meanwhile: its messages belong to this one now.
     const alone = detach(turn, earlier)
     const isCreated = await this.#records.commit(changes(alone), { absent, equal }, notify)
     return isCreated ? { row, turn: alone } : undefined
@@ -223,7 +223,7 @@ export class RunStore<Facts, Item> {
   }
 
   /**
-   * Reads steps of a run that goes on.
+   * Reads steps of a run in progress.
    *
    * @param from number of the first batch wanted
    */
@@ -319,7 +319,7 @@ export class RunStore<Facts, Item> {
     return this.#listIds(RUNS, range)
   }
 
-  /** Runs that go on, with the mark of the owner of each. */
+  /** Runs in progress, with the mark of the owner of each. */
   async listRunning(): Promise<Map<string, string>> {
     const entries = await this.#records.entries({ prefix: RUNNING, limit: MAX_RUNNING })
     return new Map(entries.map(([key, mark]) => [key.slice(RUNNING.length), mark]))

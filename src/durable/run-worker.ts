@@ -34,7 +34,7 @@ export interface Taker {
 /** Time after which a run fails whose agent no server has. */
 const UNKNOWN_AGENT_MS = 10 * 60 * 1000
 
-/** Carries out runs of the queue that it is given, as many at once as the host has slots for background runs. */
+/** Carries out runs of the queue, as many at once as the host has slots for background runs. */
 export class RunWorker<Facts, Item> implements Taker {
   readonly #options: RunWorkerOptions<Facts, Item>
   /** Runs that only a newer version can read. */

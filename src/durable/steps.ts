@@ -44,7 +44,7 @@ export interface ActedStep {
   readonly acted: true
 }
 
-/** Beginning of another attempt, after one that was cut off. What was said before is not part of the answer. */
+/** Start of another attempt, after an interrupted one. Earlier text is not part of the answer. */
 export interface RestartStep {
   /** Number of the attempt, counted from 1. */
   readonly restart: number
@@ -103,14 +103,14 @@ export function lengthOf(step: Step): number {
   return 'attachment' in step ? (step.attachment.base64?.length ?? 0) : 0
 }
 
-/** All that an agent has said, without the calls in between. */
+/** Whole text of an agent, without the calls in between. */
 function textOf(steps: readonly Step[]): string {
   let text = ''
   for (const step of steps) if (typeof step === 'string') text += step
   return text
 }
 
-/** All that the last attempt has said. */
+/** Whole text of the last attempt. */
 export function answerOf(steps: readonly Step[]): string {
   return textOf(steps.slice(steps.findLastIndex((step) => typeof step === 'object' && 'restart' in step) + 1))
 }

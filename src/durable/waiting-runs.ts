@@ -68,7 +68,7 @@ export class WaitingRuns {
   }
 
   /**
-   * Goes on with a run. Of several callers one does. What has no answer goes on waiting, as a new run.
+   * Continues a run. Of several callers one does. What has no answer keeps waiting, as a new run.
    *
    * @throws HostError `RUN_NOT_WAITING` for a run that is not stored, or was resumed before; `REQUEST_INVALID` for an answer that
    *   does not fit; and as `host.run`

@@ -118,7 +118,7 @@ export class AgentFolder {
    * Looks at these files (absolute paths) again, and says what became of those that have changed.
    *
    * @param missing those that are known to be gone for good; another that cannot be found just now stays in service
-   * @param patienceMs how long one file may hold up the others; what takes longer is told by {@link AgentFolder.onLateChange}
+   * @param patienceMs how long one file may hold up the others; slower ones arrive through {@link AgentFolder.onLateChange}
    */
   async update(
     paths: Iterable<string>,

@@ -213,7 +213,7 @@ export class AgentHost {
     return new Set([...this.#agents.values()].flatMap(({ files }) => [...files]))
   }
 
-  /** Has project code that consists of these files (absolute paths) loaded anew by whoever is registered next. */
+  /** Forgets project code with these files (absolute paths): agents registered from now on load it again. */
   forgetFiles(changed: ReadonlySet<string>): void {
     this.#project.loader.forget(changed)
   }

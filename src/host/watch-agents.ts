@@ -12,10 +12,10 @@ import { readRegularFile } from './read-regular-file.ts'
 
 /** Editors write in several steps: what comes within this time is one change. */
 const SETTLE_MS = 40
-/** Time that a file may be missing before its agent is removed: some editors delete a file and write it anew. */
+/** Time that a file may be missing before its agent is removed: some editors delete a file and write it again. */
 const GRACE_MS = 150
 
-/** chokidar drops a change that comes within 50 ms of another of the same file: each is looked at once more. */
+/** chokidar drops a change that comes within 50 ms of another of the same file: each is checked once more. */
 const SECOND_LOOK_MS = 120
 /** Interval at which a missing watched folder or file is looked for. */
 const PATH_POLL_MS = 200
@@ -33,7 +33,7 @@ export interface Watching {
 /**
  * Keeps the agents of a folder, and the project code that they consist of, in step with the disk.
  *
- * @param onChange told after every change what became of the files
+ * @param onChange called after every change with the outcome for each file
  * @returns when every folder is watched: what is changed from then on is noticed
  */
 export async function watchAgents(
@@ -145,7 +145,7 @@ class AgentWatcher implements Watching {
     for (const file of this.#knownFiles()) if (file.startsWith(path + sep)) this.#note(file, false)
   }
 
-  /** The events of a folder that is removed and made anew in one go do not always come. */
+  /** Events of a folder that is removed and created again at once are not reliable. */
   #checkFolders(): void {
     for (const folder of this.#folders) {
       const inode = inodeOf(folder)

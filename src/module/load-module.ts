@@ -62,7 +62,7 @@ export class ModuleLoader {
     return this.#loads.get(reference, () => this.#load(reference))
   }
 
-  /** Has every reference that one of these files (absolute paths) may concern looked up and loaded anew. */
+  /** Forgets every reference that these files (absolute paths) may concern: the next use resolves and loads it again. */
   forget(changed: ReadonlySet<string>): void {
     this.#code.forget(changed)
     this.#loads.forget(changed)

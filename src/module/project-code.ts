@@ -33,7 +33,7 @@ export interface LoadedFile {
 const LOAD_TIMEOUT_MS = 20_000
 
 /**
- * Loads TypeScript and JavaScript of a project as it is: each file that is asked for becomes one bundle together with
+ * Loads TypeScript and JavaScript of a project without a build step: each requested file becomes one bundle together with
  * the project's files that it imports. npm packages stay outside and are shared with the host; `agent-host` is always
  * the running installation, also where nothing was ever installed.
  *
@@ -108,7 +108,7 @@ export class ProjectCode {
     }
   }
 
-  /** Has everything that consists of one of these files (absolute paths) loaded anew when it is asked for again. */
+  /** Forgets every bundle with one of these files (absolute paths): the next request loads it again. */
   forget(changed: ReadonlySet<string>): void {
     this.#loads.forget(changed)
   }
@@ -145,7 +145,7 @@ export class ProjectCode {
       throw this.#explainBuildFailure(file, failure)
     })
     const [output] = result.outputFiles
-    if (!output) throw new HostError('MODULE_INVALID', `${this.#name(file)} gave no code.`)
+    if (!output) throw new HostError('MODULE_INVALID', `${this.#name(file)} contains no code.`)
     await writeFile(outfile, output.contents)
     const files = Object.keys(result.metafile.inputs).map((input) => resolve(this.#projectDir, stripNamespace(input)))
     const hash = createHash('sha256').update(file).update(withoutSourceMap(output.text)).digest('base64')

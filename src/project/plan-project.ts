@@ -68,10 +68,15 @@ function additions({ python, packageManager = 'npm' }: ProjectChoices): NewFile[
   return [...version, ...(SETTINGS[packageManager] ?? [])]
 }
 
-function planFile(path: string, text: string, { name, llm, apiKey, dependency }: ProjectChoices): PlannedFile {
+function planFile(
+  path: string,
+  text: string,
+  { name, llm, apiKey, template = 'minimal', dependency }: ProjectChoices,
+): PlannedFile {
   if (path === '.env') return { path, content: text + environmentOf(llm, apiKey), mode: 0o600 }
   const content = text
     .replaceAll('PROJECT_NAME', packageName(name))
+    .replaceAll('QUESTION', TEMPLATES[template].question)
     .replaceAll('AGENT_HOST_DEPENDENCY', dependency ?? `^${VERSION}`)
   return { path, content }
 }

@@ -6,7 +6,7 @@ export type ApprovalRule = 'always' | 'never' | { readonly deny: string }
 
 /** Decides, call by call, which tools need a person. Named by `approval` in the config of a tool module. */
 export interface ApprovalPolicy {
-  /** Called before each call, also when a run goes on with a decision: equal calls need equal rules. */
+  /** Called before each call, also when a run continues with a decision: equal calls need equal rules. */
   ruleFor(name: string, args: Readonly<Record<string, unknown>>, run: Run): ApprovalRule | Promise<ApprovalRule>
 }
 export const ApprovalPolicy = defineProtocol<ApprovalPolicy>('ApprovalPolicy', ['ruleFor'])

@@ -12,19 +12,19 @@ export interface TextMessageHandler {
 }
 export const TextMessageHandler = defineProtocol<TextMessageHandler>('TextMessageHandler', ['handleText'])
 
-/** Handles a picture that a user sends. */
+/** Handles an image from the user. */
 export interface ImageMessageHandler {
   handleImage(image: Attachment, run: Run): void | Promise<void>
 }
 export const ImageMessageHandler = defineProtocol<ImageMessageHandler>('ImageMessageHandler', ['handleImage'])
 
-/** Handles a sound that a user sends. */
+/** Handles audio from the user. */
 export interface AudioMessageHandler {
   handleAudio(audio: Attachment, run: Run): void | Promise<void>
 }
 export const AudioMessageHandler = defineProtocol<AudioMessageHandler>('AudioMessageHandler', ['handleAudio'])
 
-/** Handles a film that a user sends. */
+/** Handles a video from the user. */
 export interface VideoMessageHandler {
   handleVideo(video: Attachment, run: Run): void | Promise<void>
 }

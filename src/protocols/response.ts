@@ -8,7 +8,7 @@ export interface CollectedResponse {
   readonly attachments: readonly Attachment[]
 }
 
-/** The way back to whoever asked. Every call streams on at once. */
+/** The way back to the client. Every call streams at once. */
 export interface Response {
   /**
    * Sends a piece of text. The promise is fulfilled when there is room for more: awaiting it is what keeps a fast

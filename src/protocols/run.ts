@@ -41,13 +41,13 @@ export interface Run {
   /** Unique in this process and across restarts (a UUID). */
   readonly id: string
   readonly agentId: string
-  /** The entry point that was asked for; `__entry__` when none was named. */
+  /** Entry point from the request; `__entry__` when it names none. */
   readonly entryPoint: string
   /** Aborted on cancel, when the client leaves, and on shutdown. Hand it to whatever you wait for. */
   readonly signal: AbortSignal
   /** Instructions of this request alone; orchestrators add them to their system prompt. */
   readonly instructions: string | undefined
-  /** The end user on whose behalf the request was made, as the client named it. */
+  /** End user behind the request, as named by the client. */
   readonly user: string | undefined
   readonly metadata: Readonly<Record<string, unknown>>
   /** The arguments of the call, when the agent declares an `input` schema and was called by it. */

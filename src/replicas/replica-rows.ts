@@ -1,14 +1,14 @@
 import type { RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
 
-/** Server that tells of its runs. */
+/** Server that publishes its runs. */
 export interface Replica {
   /** Of its store: a new one each time that it starts. */
   readonly id: string
   readonly name: string
 }
 
-/** Entry of the log in which a server tells of its runs: the run as it is by then. */
+/** Entry of the log in which a server publishes its runs: the run as it is by then. */
 export interface RunEntry {
   /** Unix time in milliseconds, by the server's clock. */
   readonly at: number
@@ -26,7 +26,7 @@ export function replicaKey(id: string): string {
   return SERVERS + id
 }
 
-/** Name of the log in which a server tells of its runs. */
+/** Name of the log in which a server publishes its runs. */
 export function runLog(id: string): string {
   return `trace-runs:${id}`
 }

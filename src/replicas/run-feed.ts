@@ -6,7 +6,7 @@ import { type Replica, type RunEntry, readReplicas, runLog } from './replica-row
 /** Taker of what other servers tell. */
 export interface RunSink {
   put(records: readonly RunRecord[]): unknown
-  /** Called for a server that is gone: none of its runs goes on. */
+  /** Called for a server that is gone: none of its runs continues. */
   interrupt(server: string): unknown
 }
 

@@ -6,16 +6,16 @@ import type { RunRecord } from '../trace/run-summary.ts'
 import type { Traces } from '../trace/traces.ts'
 import { NEWS, type RunEntry, runLog } from './replica-rows.ts'
 
-/** Delay of the news of a run. One that is shorter is told of once, when it has ended. */
+/** Delay before a run is published; a shorter run is published once, when it has ended. */
 const PUBLISH_MS = 500
-/** Runs that are told of in one commit. */
+/** Maximum runs per commit. */
 const BATCH = 200
 /** Runs that wait while the store is down; the oldest are left out. */
 const MAX_WAITING = 10_000
 /** Entries that the log of a server keeps. */
 const MAX_ENTRIES = 10_000
 
-/** Tells other servers of the runs of this one: of each when it goes on for a while, and when it has ended. */
+/** Publishes the runs of this server to the others: each when it has run for a while, and when it has ended. */
 export class RunPublisher {
   readonly #traces: Traces
   readonly #open: () => Promise<RecordStore>

@@ -84,7 +84,7 @@ export class AgentRun implements Run {
     throw state.wait({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
   }
 
-  /** @inheritdoc Overrides stay in every view that is made of this one. */
+  /** @inheritdoc Overrides stay in every view of this run. */
   with({ signal, ...overrides }: RunOverrides): AgentRun {
     return derive(this, { ...overrides, ownSignal: signal })
   }

@@ -98,7 +98,7 @@ export class Agent {
   /**
    * Runs one turn. What goes wrong in it is in the handle's `result`. No code of the agent runs before this has returned.
    *
-   * @param observer told once when the result is settled, and once when no code of the run is left
+   * @param observer called once when the result is settled, and once when no code of the run is left
    * @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant
    */
   start(entryPoint: string, rawTurn: Turn, observer: RunObserver): RunHandle {
@@ -124,7 +124,7 @@ export class Agent {
   }
 
   /**
-   * Has one module act alone, as a run of its own: what the module uses is made as for any run. Never throws: what goes wrong
+   * Has one module act alone, as a run of its own: its dependencies are created as for any run. Never throws: what goes wrong
    * is in the handle's `result`.
    */
   startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
@@ -226,7 +226,7 @@ export class Agent {
     return rails.admit(conversation, turn.answers !== undefined && !isOpen)
   }
 
-  /** The handler decides what is said. Whether the run waits is decided by its state, not by what the handler catches. */
+  /** Runs the handler. The run's state decides if it waits, not what the handler catches. */
   async #settleWaiting({ state }: AgentRun, act: () => unknown): Promise<void> {
     try {
       await act()

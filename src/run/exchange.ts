@@ -56,7 +56,7 @@ export class Exchange {
   /**
    * Makes the instances of these modules, each after those that it depends on.
    *
-   * @returns a promise only when a module takes its time: most are made at once, and every run would pay for waiting
+   * @returns a promise only for modules that are created asynchronously: every run would pay for a promise
    */
   open(modules: readonly WiredModule[], from = 0): Promise<void> | undefined {
     for (let index = from; index < modules.length; index++) {
@@ -100,7 +100,7 @@ export class Exchange {
   }
 
   /**
-   * Disposes what was made here, last made first. A failure is reported and keeps no other from being disposed.
+   * Disposes the instances of this exchange in reverse order of creation. A failure is reported and keeps no other from being disposed.
    *
    * @param kept ids of modules that are still needed
    */

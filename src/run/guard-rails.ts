@@ -40,7 +40,7 @@ export class GuardRails {
     return !answered
   }
 
-  /** Has the guards inspect the answer, and sends what they let pass. What was said before the run began to wait is dropped. */
+  /** Has the guards inspect the answer, and sends what they pass. Text from before the run started to wait is dropped. */
   async release(): Promise<void> {
     const { state } = this.#run
     if (!state.holdsText) return

@@ -29,7 +29,7 @@ export interface CallDecision {
   readonly reason?: string
   /** Instead of the model's, with `edit`. */
   readonly arguments?: Readonly<Record<string, unknown>>
-  /** Of the pending call; a call that has another by now is asked for again. */
+  /** Of the pending call; a call with another digest needs a new decision. */
   readonly digest?: string
   /** Name of the key, or of the place, that decided. */
   readonly by?: string

@@ -21,7 +21,7 @@ export interface Decision {
 /**
  * Answers that a run was given. The code of a tool may call other tools: all of these stand under the id of one call of the
  * conversation, and a decision belongs to the one whose digest it has. A tool that runs again finds the decisions and the results of
- * its earlier calls: none of them is asked for, or executed, twice.
+ * its earlier calls: none of them needs a second decision, or is executed twice.
  */
 export class RunAnswers {
   readonly #answers: readonly PendingAnswer[]

@@ -28,7 +28,7 @@ export type RunEvent =
       readonly reason: string | undefined
     }
 
-/** End of a run. `waiting`: it needs a client's tool, a person's approval or an answer, and goes on as a new run. */
+/** End of a run. `waiting`: it needs a client's tool, a person's approval or an answer, and continues as a new run. */
 export type RunStatus = 'completed' | 'waiting' | 'failed' | 'cancelled'
 
 /** Takes the events of a run as they come. A promise holds the agent back until there is room for more. */

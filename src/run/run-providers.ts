@@ -4,7 +4,7 @@ import type { Attachment, Message } from '../protocols/message.ts'
 import type { CollectedResponse, Response } from '../protocols/response.ts'
 import type { AgentRun } from './agent-run.ts'
 
-/** `__response__`: the way from an agent to whoever asked. */
+/** `__response__`: the way from an agent to its client. */
 export class RunResponse implements Response {
   readonly #run: AgentRun
   #isClosing = false

@@ -109,7 +109,7 @@ export class RunState {
     this.#incompleteReason ??= reason
   }
 
-  /** Everything that was said so far. */
+  /** Whole text so far. */
   get text(): string {
     return this.#text
   }
@@ -123,7 +123,7 @@ export class RunState {
     if (!this.#holdsText) return this.emit({ type: 'text', text })
   }
 
-  /** Keeps what is said from everybody until {@link sendText}; thinking is not shown at all. */
+  /** Holds the text back until {@link sendText}; reasoning is not shown at all. */
   holdText(): void {
     this.#holdsText = true
   }
@@ -132,7 +132,7 @@ export class RunState {
     return this.#holdsText
   }
 
-  /** Sends the text of the whole answer, in place of what was said. */
+  /** Sends this as the text of the whole answer, instead of the held text. */
   sendText(text: string): void | Promise<void> {
     if (text !== this.#text) this.dropText()
     this.#text = text
@@ -140,7 +140,7 @@ export class RunState {
     if (text !== '') return this.emit({ type: 'text', text })
   }
 
-  /** Forgets what was said, also in the trail. */
+  /** Drops the held text, also in the trail. */
   dropText(): void {
     this.#text = ''
     this.#saidUpTo = 0

@@ -12,7 +12,7 @@ import type { Turn } from './turn.ts'
 
 /**
  * Goes on where an earlier run waits: outputs of clients are taken, decided calls are executed as they were decided, and what has
- * no answer goes on waiting. Results stand in the conversation before the handler sees it.
+ * no answer keeps waiting. Results stand in the conversation before the handler sees it.
  *
  * @throws HostError `REQUEST_INVALID` for an answer to a call that is not open, or that does not fit the call's schema
  */
@@ -39,7 +39,7 @@ export async function settleAnswers(
   }
 }
 
-/** Problem of an answer that does not fit what was asked; undefined when it fits. Paths are those of the answer. */
+/** Problem of an answer that does not match its call; undefined when it does. Paths are those of the answer. */
 export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
   if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
   if (!pending.schema) return undefined
@@ -65,7 +65,7 @@ function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolC
   }
 }
 
-/** Takes a decision about a text that a guard holds; one about an earlier version of the agent is asked for again. */
+/** Takes a decision about a text that a guard holds; one about an earlier version of the agent does not count. */
 function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, { state }: AgentRun): void {
   const pending = toHeldPending(recorded.call, state.agentVersion)
   const isDecided = answer?.kind === 'approval' && (answer.digest ?? pending.digest) === pending.digest

@@ -65,7 +65,7 @@ export class Trail {
   /** Answers without calls. */
   readonly #finished: ModelAnswer[] = []
 
-  /** @param takeSaid gives the text that was said since it was last called */
+  /** @param takeSaid returns the text since its last call */
   constructor(takeSaid: () => string) {
     this.#takeSaid = takeSaid
   }
@@ -82,7 +82,7 @@ export class Trail {
     this.#finished.push(answer)
   }
 
-  /** Takes over an open call of the conversation that this run was given. */
+  /** Adopts an open call of the conversation. */
   resume(call: ToolCall): RecordedCall {
     const recorded = new RecordedCall(call, this.#resumed)
     this.#resumed.calls.push(recorded)
@@ -98,7 +98,7 @@ export class Trail {
     this.#answers.push(answer)
   }
 
-  /** Takes out what was said beside calls: another text is sent. */
+  /** Removes the text beside calls: another text is sent. */
   dropTexts(): void {
     for (const answer of this.#answers) answer.text = ''
   }
@@ -137,7 +137,7 @@ export class Trail {
     return this.#proposed.get(callId) as RecordedCall
   }
 
-  /** Text that was said before a call belongs to the message that makes it. */
+  /** Text before a call belongs to the message of the call. */
   #commit(answer: ModelAnswer): void {
     if (answer === this.#resumed || this.#answers.includes(answer)) return
     const said = this.#takeSaid()
@@ -157,7 +157,7 @@ export class Trail {
   }
 }
 
-/** Text and attachments that no call came after; none when nothing was said. */
+/** Text and attachments after the last call, if any. */
 export function toLastMessage(
   content: string,
   attachments: readonly Attachment[],

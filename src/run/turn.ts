@@ -17,11 +17,11 @@ export interface Turn {
    * trail of the run that waited.
    */
   readonly messages: readonly Message[]
-  /** Answers to the open tool calls of `messages`; what has none goes on waiting. */
+  /** Answers to the open tool calls of `messages`; what has none keeps waiting. */
   readonly answers?: readonly PendingAnswer[] | undefined
   /**
-   * Calls that the run before waited for. Left out, they are found out again from `messages`, and what was decided or asked before
-   * under the same call is asked again.
+   * Calls that the run before waited for. Left out, the host finds them again from `messages`, and earlier decisions and answers
+   * under the same call are lost.
    */
   readonly pending?: readonly PendingCall[] | undefined
   readonly instructions?: string | undefined

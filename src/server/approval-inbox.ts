@@ -4,7 +4,7 @@ import type { RunResult, Turn } from '../run/turn.ts'
 
 /** Run of a protocol that keeps nothing itself, which waits for a person. */
 export interface KeptRun extends Pick<Turn, 'messages' | 'user'> {
-  /** Name that the agent was asked by: `<agent>` or `<agent>/<entry point>`. */
+  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
   readonly result: RunResult
 }

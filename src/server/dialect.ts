@@ -13,7 +13,7 @@ export interface Dialect {
   readonly prefix: string
   /** Tells if answers may go beyond what the specification shows: `event:` lines, states, facts of models. */
   readonly isExtended: boolean
-  /** @param error that the refusal was made of, where there is one */
+  /** @param error cause of the refusal, if there is one */
   toErrorReply(refusal: Refusal, error?: Error): { statusCode: number; body: object }
 }
 

@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify'
 
 /** Maximum number of bytes queued for a stream that is not read. */
 const MAX_QUEUED_BYTES = 1024 * 1024
-/** Beyond this the sender is asked to wait. */
+/** Number of unsent bytes above which the sender waits. */
 const HIGH_WATER_BYTES = 64 * 1024
 const BLOCKED_LIMIT_MS = 30_000
 const TICK_MS = 250

@@ -11,7 +11,7 @@ import type { AdapterClass, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import type { ServerOptions } from './options.ts'
 
-/** Adapters may look behind the scenes; those of other people are not told that they can. */
+/** Options with internals for the built-in adapters; the types of other adapters do not show them. */
 type AnyAdapterClass = AdapterClass<DebugAdapterOptions>
 
 /** A built-in adapter: loaded only when it is named. */

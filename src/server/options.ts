@@ -81,7 +81,7 @@ export const SERVER_OPTIONS: Facts = {
   debug: {
     flag: 'debug-ui',
     variable: 'AGENT_HOST_DEBUG_UI',
-    description: 'Debug mode: serves the debug UI, traces every step in ./debug, shows clients failures in full',
+    description: 'Debug mode: serve the debug UI, trace every call in ./debug, show failures to clients in full',
     kind: 'switch',
     default: false,
     read: readBoolean,
@@ -125,19 +125,20 @@ export const SERVER_OPTIONS: Facts = {
   queue: {
     flag: 'queue',
     variable: 'AGENT_HOST_QUEUE',
-    description: 'BullMQ that gives workers what waits, as redis://...; otherwise they look into the store',
+    description:
+      'BullMQ queue that distributes background responses, as redis://...; without it workers poll the store',
     kind: 'text',
     default: undefined,
     read: readQueue,
   },
   retentionDays: {
-    ...number('retention-days', 0, 'Days after which stored responses are removed; they are kept when left out', {
+    ...number('retention-days', 0, 'Days after which stored responses are deleted; without it they are kept', {
       min: 1,
       max: 36_500,
     }),
     default: undefined,
   },
-  streamingTimeout: number('streaming-timeout', 10, 'Seconds without a chunk after which a stream is kept alive', {
+  streamingTimeout: number('streaming-timeout', 10, 'Idle seconds after which a stream gets a keep-alive', {
     min: 1,
     max: 3600,
   }),
@@ -149,7 +150,10 @@ export const SERVER_OPTIONS: Facts = {
     default: 10 * 1024 * 1024,
     read: readBytes,
   },
-  allowedHosts: list('allowed-host', 'Host name to serve beside those of this machine; can be given several times'),
+  allowedHosts: list(
+    'allowed-host',
+    'Host name to serve in addition to those of this machine; can be given several times',
+  ),
   corsOrigins: {
     ...list(
       'cors-origin',
@@ -165,20 +169,20 @@ export const SERVER_OPTIONS: Facts = {
     default: 'info',
     read: readLogLevel,
   },
-  maxConcurrentRuns: number('max-concurrent-runs', 10_000, 'Runs at once, above which requests get 503', {
+  maxConcurrentRuns: number('max-concurrent-runs', 10_000, 'Concurrent runs; further requests get 503', {
     min: 1,
     max: 1_000_000,
   }),
   maxBackgroundRuns: number(
     'max-background-runs',
     1000,
-    'Background responses at once, beside --max-concurrent-runs; others wait',
+    'Concurrent background responses, in slots of their own; further ones wait',
     {
       min: 1,
       max: 1_000_000,
     },
   ),
-  maxQueuedRuns: number('max-queued-runs', 10_000, 'Background responses that may wait; further ones get 503', {
+  maxQueuedRuns: number('max-queued-runs', 10_000, 'Queued background responses; further ones get 503', {
     min: 1,
     max: 1_000_000,
   }),
@@ -194,33 +198,28 @@ export const SERVER_OPTIONS: Facts = {
     min: 0,
     max: 31_536_000,
   }),
-  drainTimeout: number('drain-timeout', 10, 'Seconds that running work gets to end when the server stops', {
+  drainTimeout: number('drain-timeout', 10, 'Seconds for running work to finish when the server stops', {
     min: 0,
     max: 3600,
   }),
-  maxHistoryItems: number('max-history-items', 10_000, 'Messages that one conversation may have', {
+  maxHistoryItems: number('max-history-items', 10_000, 'Maximum messages of one conversation', {
     min: 1,
     max: 1_000_000,
   }),
-  maxHistoryMb: number('max-history-mb', 32, 'Size that one conversation may have, in MiB', { min: 1, max: 1024 }),
-  maxHistoryTurns: number('max-history-turns', 1000, 'Turns that one conversation may have', {
+  maxHistoryMb: number('max-history-mb', 32, 'Maximum size of one conversation, in MiB', { min: 1, max: 1024 }),
+  maxHistoryTurns: number('max-history-turns', 1000, 'Maximum turns of one conversation', {
     min: 1,
     max: 100_000,
   }),
   maxConnections: number('max-connections', 20_000, 'Open connections; 0 for no limit', { min: 0, max: 1_000_000 }),
-  maxConnectionsPerAddress: number(
-    'max-connections-per-address',
-    0,
-    'Open connections of one address; 0 for no limit',
-    {
-      min: 0,
-      max: 1_000_000,
-    },
-  ),
+  maxConnectionsPerAddress: number('max-connections-per-address', 0, 'Open connections per address; 0 for no limit', {
+    min: 0,
+    max: 1_000_000,
+  }),
   writeTimeout: number(
     'write-timeout',
     30,
-    'Seconds without progress after which a client that does not read is cut off',
+    'Seconds without progress after which a client that does not read is disconnected',
     {
       min: 1,
       max: 3600,
@@ -229,7 +228,7 @@ export const SERVER_OPTIONS: Facts = {
   maxUnsentMb: number(
     'max-unsent-mb',
     256,
-    'Answers that wait for clients to read them, in MiB; the largest are cut off',
+    'Unread answers of all connections, in MiB; beyond it the largest are disconnected',
     {
       min: 1,
       max: 1_000_000,
@@ -238,7 +237,7 @@ export const SERVER_OPTIONS: Facts = {
   authRateLimit: number(
     'auth-rate-limit',
     0,
-    'Wrong keys of one address in a minute, above which it gets 429; 0 for no limit',
+    'Wrong keys per address and minute; further ones get 429; 0 for no limit',
     {
       min: 0,
       max: 1_000_000,
@@ -263,7 +262,7 @@ export const SERVER_OPTIONS: Facts = {
   noV1: {
     flag: 'no-v1',
     variable: 'AGENT_HOST_NO_V1',
-    description: 'Serve the chat and responses APIs under /compat alone, not under /v1 too',
+    description: 'Serve the chat and responses APIs only under /compat, not under /v1',
     kind: 'switch',
     default: false,
     read: readBoolean,

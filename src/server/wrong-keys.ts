@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HostError } from '../errors.ts'
 
 const WINDOW_MS = 60_000
-/** More addresses than this begin anew. */
+/** Number of addresses above which counting starts again. */
 const MAX_ADDRESSES = 100_000
 
 /**

@@ -6,7 +6,7 @@ import type { AgentEvent } from '../run/call-event.ts'
 /** Operation with a name in the semantic conventions for generative AI. */
 export type Operation = 'invoke_agent' | 'chat' | 'execute_tool'
 
-/** A call as a span tells it. Never with what was said: neither prompts nor answers, neither arguments nor results. */
+/** A call as a span shows it, without content: no prompts, answers, arguments or results. */
 export interface CallDescription {
   readonly name: string
   readonly operation: Operation | undefined
@@ -48,7 +48,7 @@ export function describeResult(operation: Operation | undefined, result: unknown
   return {}
 }
 
-/** An event names a method, not its protocol: what the call was given tells a model or a tool from others. */
+/** An event names a method, not its protocol: its arguments tell models and tools from others. */
 function operationOf(event: AgentEvent): Operation | undefined {
   const { agent_id, caller_id, parent_call_id, method_name } = event
   if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'invoke_agent'

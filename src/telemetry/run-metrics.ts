@@ -39,7 +39,7 @@ export class RunMetrics {
     })
     this.#tokens = new Counter({
       name: 'agent_host_tokens_total',
-      help: 'Tokens that models were given and gave, as modules report them.',
+      help: 'Input and output tokens of models, as modules report them.',
       labelNames: ['agent', 'kind'],
       registers,
     })

@@ -31,7 +31,7 @@ interface OpenRun {
 const MAX_OPEN_CALLS = 100_000
 
 /**
- * Makes a span of each call. It is told of every step of every agent while it runs, so it only notes: whatever takes time is
+ * Creates a span for each call. It receives every step of every agent, so it only takes notes: whatever takes time is
  * up to the span processor.
  */
 export class RunSpans {
@@ -51,7 +51,7 @@ export class RunSpans {
     else this.#finish(event)
   }
 
-  /** Ends what the run has left open. What its code still does afterwards is no longer told. */
+  /** Ends the spans that the run left open. Later calls of its code get none. */
   endRun({ runId, startedAt, durationMs, status }: RunEnd): void {
     const type = status === 'cancelled' ? 'cancelled' : 'unfinished'
     this.#endRun(runId, startedAt * 1000 + durationMs, type, 'the run has ended')

@@ -20,7 +20,7 @@ const MEMORY_METHODS = new Set(['search', 'store', 'embed', 'chunk', 'getHistory
 const MAX_LABEL = 48
 const MAX_ARGUMENT = 24
 
-/** Classifies a call by the protocol of the event, or, in older traces, by what it was given. */
+/** Classifies a call by the protocol of the event, or, in older traces, by its arguments. */
 export function kindOf(event: AgentEvent): CallKind {
   const { agent_id, caller_id, parent_call_id, method_name, module_id } = event
   if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'agent'

@@ -1,7 +1,7 @@
 import { closeSync, openSync, rmSync } from 'node:fs'
 import Database from 'libsql'
 
-/** Of the tables below: an index of another version is made anew from the files. */
+/** Version of the tables below: an index of another version is rebuilt from the files. */
 const VERSION = 4
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
@@ -21,7 +21,7 @@ CREATE INDEX IF NOT EXISTS runs_by_agent ON runs (agent_id, started_at, run_id);
 /**
  * Opens the database of the index, or makes it, for the owner alone.
  *
- * @param mayRemake whether one that cannot be used is made anew: whatever it was, it comes from the trace files
+ * @param mayRemake true rebuilds an unusable index from the trace files
  */
 export function openIndexDatabase(path: string, mayRemake: boolean): Database.Database {
   try {

@@ -16,7 +16,7 @@ const MAX_SECRET = 4096
 
 /**
  * Any value as JSON, as it is at this moment: without what cannot be written (functions, circles), without the texts of
- * fields whose names speak of a secret, and with long values cut and their length told. Never throws.
+ * fields whose names speak of a secret, and with long values truncated, followed by their length. Never throws.
  */
 export function writePayload(value: unknown, redact: Redact): string {
   if (typeof value === 'string' && value.length <= MAX_TEXT) return JSON.stringify(value)

@@ -44,7 +44,7 @@ export interface TracedEvent extends AgentEvent {
   readonly server?: string
 }
 
-/** The end of a run, as the host tells it. */
+/** End of a run, from the host. */
 export interface RunEndNote {
   readonly runId: string
   readonly status: RunStatus

@@ -151,7 +151,7 @@ export class RunsTable {
     return this.#all<{ places: string }>('SELECT places FROM runs WHERE run_id = ?', [runId])[0]?.places ?? ''
   }
 
-  /** Returns the runs changed after that change, oldest first. Every change writes a row anew, with a number that none had before. */
+  /** Returns the runs changed after that change, oldest first. Every change rewrites a row with a new number. */
   changes(after: number, limit: number): ChangedRun[] {
     const sql = `SELECT ${SUMMARY}, change FROM runs WHERE change > ? ORDER BY change LIMIT ?`
     return this.#all<SummaryRow & { change: number }>(sql, [after, limit]).map((row) => ({

@@ -109,7 +109,7 @@ export class TraceFiles {
     for (const each of [name, `${name}.1`]) rmSync(this.path(each), { force: true })
   }
 
-  /** Has a file opened anew at the next write. */
+  /** Has a file opened again at the next write. */
   forget(name: string): void {
     const open = this.#open.get(name)
     this.#open.delete(name)

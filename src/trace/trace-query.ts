@@ -26,7 +26,7 @@ export interface RunFilter {
   readonly toolName?: string | undefined
   /** `<module id>.<method>` */
   readonly step?: string | undefined
-  /** In what was asked or answered (the beginning), the error, or an id. */
+  /** Text in the question or answer (the beginning), the error, or an id. */
   readonly text?: string | undefined
 }
 

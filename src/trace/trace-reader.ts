@@ -10,7 +10,7 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024
 const BATCH = 500
 /** Number of indexing steps that a query waits for when older files are not indexed yet. */
 const STEPS_BEFORE_ANSWER = 8
-/** Files that other processes write are looked at no more often than this. */
+/** Minimum interval between checks of files that other processes write. */
 const LOOK_AROUND_MS = 1000
 
 /** A trace folder as it is read: never a whole file, and never more than a question needs. */

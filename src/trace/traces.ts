@@ -38,7 +38,7 @@ const HAND_OVER_BYTES = 256 * 1024
 /** Maximum size of the events waiting to be written; more are dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const CLOSE_TIMEOUT_MS = 5000
-/** Lost events are spoken of no more often than this. */
+/** Minimum interval between reports of lost events. */
 const WARN_EVERY_MS = 10_000
 
 const isSource = import.meta.url.endsWith('.ts')
@@ -170,7 +170,7 @@ export class Traces {
     return this.#remote !== undefined
   }
 
-  /** Brings the index up to what other servers have told. */
+  /** Brings the index up to what other servers have published. */
   async refresh(): Promise<void> {
     await this.#remote?.refresh()
   }

@@ -40,7 +40,7 @@ export interface AgentBlueprint {
   readonly modules: readonly WiredModule[]
   readonly loaded: ReadonlyMap<string, LoadedModule>
   readonly entryPoints: ReadonlyMap<string, EntryPoint>
-  /** The project's files that it consists of (absolute paths). Modules add to them when they are made. */
+  /** Project files of the agent (absolute paths). Modules add to them when they are created. */
   readonly files: Set<string>
 }
 
@@ -77,7 +77,7 @@ export async function planAgent(source: unknown, file: string | undefined, proje
   return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files }
 }
 
-/** Parts modules that were given as objects from the plain data around them: they are called by their names. */
+/** Separates modules passed as objects from the plain data around them, which refers to them by name. */
 function takeModules(source: unknown): { plain: unknown; given: ReadonlyMap<number, Module> } {
   const given = new Map<number, Module>()
   const entries = (source as { modules?: unknown } | null)?.modules

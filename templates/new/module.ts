@@ -1,25 +1,25 @@
 import { defineModule, Response, TextMessageHandler, Type } from 'agent-host'
 
 /**
- * A module is a part of an agent: it provides protocols to others, and uses those of others. In an agent file it is named
- * by its path: `module: NAME`.
+ * A module is a part of an agent: it provides protocols and uses those of other modules. An agent file names it by its
+ * path: `module: NAME`.
  */
 export default defineModule({
   name: 'CLASS',
   description: 'Repeats the message, after a greeting.',
-  // What others may use it for. TextMessageHandler makes it one that answers; LLM, ToolProvider, Memory ... are others.
+  // Protocols for other modules. TextMessageHandler answers messages; others are LLM, ToolProvider, Memory ...
   provides: [TextMessageHandler],
-  // What it needs: the host finds a provider for each. many(...) takes every provider, optional(...) none or one.
+  // Dependencies: the host finds a provider for each. many(...) takes every provider, optional(...) none or one.
   uses: { response: Response },
-  // What can be set under `config` in an agent file; checked there, with these defaults.
+  // Fields of `config` in an agent file, with defaults. The host checks them.
   config: Type.Object({
-    greeting: Type.String({ default: 'You said: ', description: 'What stands before every answer.' }),
+    greeting: Type.String({ default: 'You said: ', description: 'Start of every answer.' }),
   }),
   create: ({ response }, { greeting }) => ({
     async handleText(text, run) {
-      // Hand run.signal to whatever you wait for: it is aborted when the client leaves.
+      // Pass run.signal to everything you wait for: it aborts when the client disconnects.
       run.signal.throwIfAborted()
-      // Each call streams on at once.
+      // Each call streams to the client at once.
       await response.respondText(greeting + text)
     },
   }),

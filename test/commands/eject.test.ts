@@ -25,7 +25,7 @@ created modules/llm/lib/index.ts
 created modules/llm/offline.ts
 created modules/llm/lib/offline-arguments.ts
 created modules/llm/lib/offline-choice.ts
-kept 3 files as copied in .agent-host/ejected, for eject diff and upgrade
+saved the originals of 3 files in .agent-host/ejected, for eject diff and upgrade
 
 No agent names llm/offline yet. Name it in an agent file: module: llm/offline
 Check the project: agent-host check
@@ -159,7 +159,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
       stdout: `would create modules/index.ts
 would create modules/llm/index.ts
 would create modules/llm/mock.ts
-would keep 1 file as copied in .agent-host/ejected, for eject diff and upgrade
+would save the originals of 1 file in .agent-host/ejected, for eject diff and upgrade
 `,
       stderr: 'Warning: modules/echo.ts already exists; kept as it is.\n',
     })
@@ -190,7 +190,7 @@ would keep 1 file as copied in .agent-host/ejected, for eject diff and upgrade
 })
 
 describe('eject list', () => {
-  it('lists every package and module with what it is', async () => {
+  it('lists every package and module with its description', async () => {
     const { dir } = await makeProject()
     const { exitCode, stdout, stderr } = await runCli(['eject', 'list'], { cwd: dir })
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })

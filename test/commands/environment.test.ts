@@ -31,7 +31,7 @@ describe('where an option comes from', () => {
     expect(await usedLevel({ environment: '', file: 'of-file' })).to.equal(undefined)
   })
 
-  it('a .env that cannot be read is told, with exit code 1', async () => {
+  it('an unreadable .env is an error, with exit code 1', async () => {
     const { dir } = await makeProject({ '.env/file': '' })
     const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
     expect(exitCode).to.equal(1)

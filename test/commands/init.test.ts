@@ -125,15 +125,16 @@ describe('init', () => {
     expect(created).to.deep.equal(FILES.filter((file) => !['.gitignore', 'README.md'].includes(file)))
   })
 
-  for (const template of Object.keys(TEMPLATES)) {
+  for (const [template, { question }] of Object.entries(TEMPLATES)) {
     it(`the template ${template} has agents and tests that are in order, without key or network`, async () => {
-      const { dir, path } = await makeProject()
+      const { dir, path, read } = await makeProject()
       await runCli(['init', 'myproj', '--template', template], { cwd: dir })
       const checked = await runCli(['check'], { cwd: path('myproj') })
       expect([checked.stdout.trimEnd().split('\n').at(-1), checked.stderr]).to.deep.equal(['1 agent, 0 problems', ''])
       const tested = await runCli(['test'], { cwd: path('myproj') })
       expect(tested.stdout, tested.stdout).to.match(/fail 0\n/)
       expect(await filesBelow(path('myproj'))).to.include.members(FILES)
+      expect(await read('myproj/README.md')).to.contain(question)
     }).timeout(60_000)
   }
 

@@ -64,7 +64,7 @@ describe('approvals', () => {
     return { ids: found.map(({ id }) => id), hasMore }
   }
 
-  it('stand for the calls that a person decides, with what they were asked', async () => {
+  it('list the calls that a person decides, with their messages', async () => {
     const runId = await open([{ ...PAY, kind: 'client_tool' }, PAY, ASK])
     const found = await approvals.ofRun(runId)
     expect(found.map(({ id, pending }) => [id, pending.name])).to.deep.equal([
@@ -102,7 +102,7 @@ describe('approvals', () => {
     expect([decided, answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc', by, at }])
     expect(await failure(approvals.decide(id, APPROVE, 'late'))).to.deep.equal([
       'APPROVAL_DECIDED',
-      'The approval was approved before',
+      'The approval is already approved',
     ])
   })
 
@@ -139,7 +139,7 @@ describe('approvals', () => {
     const id = approvalId(late, 0)
     expect(await failure(approvals.decide(id, APPROVE, 'me'))).to.deep.equal([
       'APPROVAL_DECIDED',
-      'The approval was expired before',
+      'The approval is already expired',
     ])
     await approvals.expire()
     expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])

@@ -12,7 +12,7 @@ describe('ids of runs', () => {
     expect(ids.uuidOf(id)).to.equal(id.slice(5))
   })
 
-  it('grow, also when many are made in one millisecond, and when the clock goes back', () => {
+  it('grow, even within one millisecond and when the clock goes back', () => {
     const ids = new RunIds('resp_')
     const now = Date.now()
     const created = Array.from({ length: 10_000 }, (_, n) => ids.next(n < 5000 ? now : now - 1000))

@@ -47,7 +47,7 @@ describe('limits of runs', () => {
     expect(await start('go')).to.equal('ended')
   })
 
-  it('are told to the client', async () => {
+  it('reach the client', async () => {
     const { app } = await makeServer({ runTimeout: 1 })
     const response = await app.inject({
       method: 'POST',

@@ -24,7 +24,7 @@ describe('runs of a host that wait', () => {
     decision,
   })
 
-  it('are told to listeners as values, which go on with answers', async () => {
+  it('reach listeners as values, which go on with answers', async () => {
     const { runId, pending } = await host.run('shop', 'please', { user: 'ann', metadata: { order: 7 } })
     const [waiting] = heard as [ResumableRun]
     expect([waiting.runId, waiting.agent, waiting.pending]).to.deep.equal([runId, 'shop', pending])
@@ -34,7 +34,7 @@ describe('runs of a host that wait', () => {
     expect(heard).to.have.lengthOf(1)
   })
 
-  it('are bound to the version of the agent that asked: another is asked again', async () => {
+  it('are bound to the version of the agent that asked: another asks again', async () => {
     await host.run('shop', 'please')
     const [waiting] = heard as [ResumableRun]
     const changed = shopAgent('shop', '{ name: pay, arguments: { amount: 5 } }', 'description: Another shop')

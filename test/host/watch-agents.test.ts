@@ -185,14 +185,14 @@ describe('a watched agent folder', () => {
     await answers('a', 'again')
   })
 
-  it('sees modules/ when it is made later', async () => {
+  it('sees modules/ when it is created later', async () => {
     const { project, answers } = await serve({ 'agents/e.yml': 'id: e\nmodules: [{ id: main, module: echo }]' })
     await project.write('lib/suffix.ts', "export const suffix = ''")
     await project.write('modules/echo.ts', speaker('mine'))
     await answers('e', 'mine')
   })
 
-  it('sees a folder again that was removed and made anew', async () => {
+  it('sees a folder again that was removed and recreated', async () => {
     const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
     await project.remove('agents')
     await answers('a', gone('a'))

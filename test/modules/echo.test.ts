@@ -3,7 +3,7 @@ import echo from '../../modules/echo.ts'
 import { makeContext, makeRun } from '../support/fake-run.ts'
 
 describe('echo', () => {
-  it('replies with what it is told, after its prefix', async () => {
+  it('repeats the message after its prefix', async () => {
     const said: string[] = []
     const response = {
       respondText: (text: string) => void said.push(text),

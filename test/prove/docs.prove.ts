@@ -1,8 +1,8 @@
-// The documentation site builds without a dead link, and every shell block of the pages runs.
+// The documentation site builds without a dead link; every shell block of the pages and every example of a client runs.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, mkdir, readFile, symlink } from 'node:fs/promises'
-import { join } from 'node:path'
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
@@ -11,17 +11,33 @@ import { makeProject } from '../support/temp-project.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const DOCS = join(ROOT, 'docs')
-const PAGES = [
-  'README.md',
-  ...readdirSync(DOCS)
+const pagesOf = (folder: string) =>
+  readdirSync(join(ROOT, folder))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+    .map((name) => `${folder}/${name}`)
+const PAGES = ['README.md', ...pagesOf('docs'), ...pagesOf('docs/clients')]
+/** Pages whose TypeScript is a client of `agent-host dev`, and what it prints. */
+const CLIENTS: readonly (readonly [page: string, output: RegExp])[] = [
+  ['README.md', /GMT\+9/],
+  ['docs/chat.md', /It rains in Lima/],
+  ['docs/websocket.md', /^$/],
+  ['docs/clients/openai.md', /GMT\+9/],
+  ['docs/clients/ai-sdk.md', /GMT\+9/],
+  ['docs/clients/langchain.md', /GMT\+9/],
 ]
 
-/** Shell blocks, but for those that say what they need: a key, a clone, a collector, the id of something. */
-function shellBlocksOf(page: string): string[] {
+/** Blocks of a language, but for those that say what they need: a key, a clone, a collector, the id of something. */
+function blocksOf(page: string, language: 'sh' | 'ts'): string[] {
   const text = readFileSync(join(ROOT, page), 'utf8')
-  return [...text.matchAll(/^```sh\n(.*?)^```/gms)].map(([, code]) => code as string)
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, code]) => code as string)
+}
+
+/** Files that a page has its reader write: blocks whose first line is a comment with the path. */
+function filesOf(page: string): [path: string, content: string][] {
+  const text = readFileSync(join(ROOT, page), 'utf8')
+  return [...text.matchAll(/^```\w+\n((?:\/\/|#) ((?:agents|modules|tools)\/\S+)\n.*?)^```/gms)].map(
+    ([, content = '', path = '']) => [path, content],
+  )
 }
 
 /** A reader with a terminal: what runs until it is stopped goes on beside the next blocks. */
@@ -43,15 +59,41 @@ class Reader {
     }
   }
 
+  /** Writes the files of a page into the project, once the reader is in one. */
+  async write(files: readonly (readonly [path: string, content: string])[]): Promise<void> {
+    if (!existsSync(join(this.#folder, 'agents'))) return
+    for (const [path, content] of files) {
+      await mkdir(dirname(join(this.#folder, path)), { recursive: true })
+      await writeFile(join(this.#folder, path), content)
+    }
+  }
+
   async run(block: string): Promise<void> {
-    const own = block
-      .replaceAll(/127\.0\.0\.1:(9001|8000)/g, `127.0.0.1:${this.#port}`)
-      .replaceAll(/--port \d+/g, `--port ${this.#port}`)
+    const own = this.#atOwnPort(block)
     const server = /^(\w+=\S+ )*agent-host (dev|serve)\b[\s\S]*/m.exec(own)
     const script = server ? own.slice(0, server.index) : own
     if (script.includes('curl') && !this.#server) await this.#start('agent-host dev')
     await this.#runToEnd(script)
     if (server) await this.#start(server[0])
+  }
+
+  /** Runs a program in TypeScript beside `agent-host dev`. @returns its output */
+  async runClient(code: string): Promise<string> {
+    if (!this.#server) await this.#start('agent-host dev')
+    await writeFile(join(this.#folder, 'client.ts'), this.#atOwnPort(code))
+    const { stdout } = await execa('agent-host', ['run', 'client.ts'], {
+      cwd: this.#folder,
+      env: this.#environment,
+      extendEnv: false,
+      timeout: 30_000,
+    })
+    return stdout
+  }
+
+  #atOwnPort(code: string): string {
+    return code
+      .replaceAll(/127\.0\.0\.1:(9001|8000)/g, `127.0.0.1:${this.#port}`)
+      .replaceAll(/--port \d+/g, `--port ${this.#port}`)
   }
 
   async #runToEnd(script: string): Promise<void> {
@@ -99,19 +141,39 @@ class Reader {
   }
 }
 
+/** A reader in a new project, or, for a page that creates one, in an empty folder. */
+async function makeReader(page: string): Promise<Reader> {
+  const { dir } = await makeProject()
+  const bin = join(dir, 'bin')
+  await mkdir(bin)
+  await symlink(join(ROOT, 'bin/run.js'), join(bin, 'agent-host'))
+  await chmod(join(ROOT, 'bin/run.js'), 0o755)
+  const startsFresh = blocksOf(page, 'sh').some((block) => block.includes('agent-host init'))
+  if (!startsFresh) await execa(join(bin, 'agent-host'), ['init', join(dir, 'project'), '--yes'])
+  return new Reader(startsFresh ? dir : join(dir, 'project'), bin, await freePort())
+}
+
 describe('docs', () => {
-  for (const page of PAGES.filter((page) => shellBlocksOf(page).length > 0)) {
+  for (const page of PAGES.filter((page) => blocksOf(page, 'sh').length > 0)) {
     it(`${page}: its shell blocks run`, async () => {
-      const { dir } = await makeProject()
-      const bin = join(dir, 'bin')
-      await mkdir(bin)
-      await symlink(join(ROOT, 'bin/run.js'), join(bin, 'agent-host'))
-      await chmod(join(ROOT, 'bin/run.js'), 0o755)
-      const startsFresh = shellBlocksOf(page).some((block) => block.includes('agent-host init'))
-      if (!startsFresh) await execa(join(bin, 'agent-host'), ['init', join(dir, 'project'), '--yes'])
-      const reader = new Reader(startsFresh ? dir : join(dir, 'project'), bin, await freePort())
+      const reader = await makeReader(page)
       try {
-        for (const block of shellBlocksOf(page)) await reader.run(block)
+        for (const block of blocksOf(page, 'sh')) {
+          await reader.run(block)
+          await reader.write(filesOf(page))
+        }
+      } finally {
+        await reader.stop()
+      }
+    }).timeout(120_000)
+  }
+
+  for (const [page, output] of CLIENTS) {
+    it(`${page}: its TypeScript talks to a server`, async () => {
+      const reader = await makeReader(page)
+      try {
+        for (const block of blocksOf(page, 'sh').filter((block) => block.includes('init'))) await reader.run(block)
+        for (const block of blocksOf(page, 'ts')) expect(await reader.runClient(block)).to.match(output)
       } finally {
         await reader.stop()
       }

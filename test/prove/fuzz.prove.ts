@@ -11,7 +11,7 @@ describe('fuzz', () => {
   afterEach(closeServers)
 
   for (const seed of [...KEPT_SEEDS, NEW_SEED]) {
-    // A new seed that finds a fault belongs into test/support/fuzz/seeds.json.
+    // If a new seed finds a bug, add it to test/support/fuzz/seeds.json.
     it(`has no fault of its own (seed ${seed})`, async () => {
       const share = KEPT_SEEDS.length + 1
       const counts = {

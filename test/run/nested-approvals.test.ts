@@ -116,7 +116,7 @@ describe('approvals of calls that the code of a tool makes', () => {
     expect(executed()).to.deep.equal(['pay 1', 'pay 2'])
   })
 
-  it('are asked for one after the other where the calls are made together', async () => {
+  it('come one after the other where the calls are made together', async () => {
     const second = await decide(await ask('together'), approve)
     expect([waitsFor(second), executed()]).to.deep.equal([[['approval', 'pay', { amount: 2 }]], ['pay 1']])
     const reject: Decide = ({ callId }) => ({ callId, kind: 'approval', decision: 'reject' })
@@ -132,7 +132,7 @@ describe('approvals of calls that the code of a tool makes', () => {
     expect([text, executed()]).to.deep.equal(['paid 5, paid 5', ['pay 5', 'pay 5']])
   })
 
-  it('are asked for though a question of the same tool was answered', async () => {
+  it('are needed though a question of the same tool was answered', async () => {
     const asked = await ask('careful')
     const second = await decide(asked, ({ callId }) => ({ callId, kind: 'question', answers: ['red'] }))
     expect([waitsFor(second), executed()]).to.deep.equal([[['approval', 'pay', { amount: 3 }]], []])

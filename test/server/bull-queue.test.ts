@@ -64,7 +64,7 @@ const isThere = hasRedis()
       expect(textOf(await front.whenEnded(id))).to.equal('a ')
     })
 
-    it('runs nothing that was cancelled while it waited, nor twice what it is given twice', async () => {
+    it('skips responses that were cancelled while they waited, and runs a job delivered twice only once', async () => {
       const front = await makeResponses({ ...options, noWorker: true })
       const before = talkState().runs
       const [cancelled, kept] = [

@@ -57,7 +57,7 @@ describe('approvals in chat', () => {
   }
   const approve = '{"decision": "approve"}'
 
-  it('are told as text with the id and a link, streamed or not; a message decides nothing', async () => {
+  it('come as text with the id and a link, streamed or not; a message decides nothing', async () => {
     const { chat, stream, inbox, paid } = await makeShop()
     const { body } = await chat({})
     const [open] = await inbox()

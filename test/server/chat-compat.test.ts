@@ -122,7 +122,7 @@ describe('ChatCompatApiAdapter', () => {
     expect((await app.inject({ method: 'PUT', url: `${COMPLETIONS}/`, payload: {} })).statusCode).to.equal(405)
   })
 
-  it('serves entry points by name, and answers with the name that was asked for', async () => {
+  it('serves entry points by name, and repeats the name in the answer', async () => {
     const { app } = await makeServer()
     const answer = async (model: string) => {
       const body = (await app.inject({ method: 'POST', url: COMPLETIONS, payload: chat(model, 'x') })).json()

@@ -5,8 +5,8 @@ import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
-import { runCli } from '../support/run-cli.ts'
 import { proveRollingRestart } from '../support/rolling-restart.ts'
+import { runCli } from '../support/run-cli.ts'
 import { closeServers } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { proveOutage } from '../support/store-outage.ts'
@@ -131,7 +131,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(replies.filter(({ headers }) => headers['idempotent-replayed'] === 'true')).to.have.length(3)
     })
 
-    it('a named conversation takes one turn at a time, whichever is asked, and loses none', async () => {
+    it('a conversation takes one turn at a time on any server, and loses none', async () => {
       const [one, other] = await makeReplicas()
       const begun = await one.app.inject({ method: 'POST', url: '/compat/conversations', payload: {} })
       const { id: conversation } = begun.json()

@@ -184,7 +184,7 @@ export default defineModule({ name: 'Teller', provides: [TextMessageHandler], us
     expect(events).to.deep.equal([1, 2].flatMap((n) => ofOne.map((name) => `${n} __storage__.Storage.${name} true`)))
   })
 
-  it('is told what to do where the host has none', async () => {
+  it('gets an error with the next step where the host has none', async () => {
     const { dir } = await makeProject(FILES)
     const host = new AgentHost({ projectDir: dir })
     await host.register(AGENT)

@@ -113,7 +113,7 @@ describe('the PostgreSQL store, its layout', function () {
 
   after(() => server?.remove())
 
-  it('is made once by many servers that start together, and left alone when it is of a later version', async () => {
+  it('is created once by servers that start together, and left alone if a later version wrote it', async () => {
     const stores = await Promise.all(Array.from({ length: 5 }, open))
     await stores[0]?.commit([['a', '1']])
     expect(await stores[4]?.get(['a'])).to.deep.equal(['1'])

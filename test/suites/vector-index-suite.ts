@@ -39,7 +39,7 @@ export function describeVectorIndex(makeIndex: () => VectorIndex | Promise<Vecto
       expect((await index.search(vector(1, 0), 5, run)).map(({ id }) => id)).to.deep.equal(['b'])
     })
 
-    it('finds nothing in an empty index, and nothing when nothing is asked for', async () => {
+    it('finds nothing in an empty index, and nothing with a limit of 0', async () => {
       const index = await makeIndex()
       expect(await index.search(vector(1, 0), 5, run)).to.deep.equal([])
       await index.add('a', vector(1, 0), run)

@@ -221,7 +221,7 @@ export function describeKey(vendor: VendorCase): void {
   const { reference, environment, keyNames = Object.keys(environment)[0] } = vendor
   const connect = connectsVendor(vendor)
 
-  it('is made without a key, and says how to set one when it is asked', async () => {
+  it('loads without a key, and a call says how to set one', async () => {
     const { server, llm, context } = await connect([], {}, { environment: {} })
     const said = `${reference} has no key. Set ${keyNames} in .env or the environment, or api_key in the config of module 'module'.`
     expect((context as ReturnType<typeof makeContext>).lines).to.deep.equal([`warn ${said}`])

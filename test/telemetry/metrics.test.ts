@@ -29,7 +29,7 @@ const about = (metrics: Record<string, number>, prefix: string) =>
 describe('metrics', () => {
   afterEach(closeServers)
 
-  it('are there only when they are asked for', async () => {
+  it('are served only with --metrics', async () => {
     const response = await (await makeServer()).app.inject({ url: '/metrics' })
     expect([response.statusCode, response.json()]).to.deep.equal([404, { detail: 'Not Found' }])
     await readMetrics(await makeServer({ metrics: true }))

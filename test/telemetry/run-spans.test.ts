@@ -131,7 +131,7 @@ describe('exceptions in spans', () => {
 })
 
 describe('failing exports', () => {
-  it('are told once until they work again', () => {
+  it('are logged once until exports work again', () => {
     const outcomes = [1, 1, 0, 0, 1]
     const told: string[] = []
     const note = (level: string) => (message: string) => void told.push(`${level}: ${message}`)

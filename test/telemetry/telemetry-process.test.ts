@@ -80,7 +80,7 @@ describe('telemetry of a process', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 1, stderr: 'Error: my own\n' })
   })
 
-  it('a collector that cannot be reached is told once, disturbs nobody, and holds nothing up', async () => {
+  it('an unreachable collector is logged once and slows nothing down', async () => {
     const port = await freePort()
     const { dir } = await makeProject({
       ...ECHO,

@@ -213,7 +213,7 @@ describe('spans', () => {
     expect(named(spans, 'invoke_agent probe').status).to.deep.equal({ code: 2, message: 'secret detail' })
   })
 
-  it('hold nothing of what was asked, called and answered', async () => {
+  it('have no content of questions, calls and answers', async () => {
     const { collector } = await trace('guide', 'What is the weather?')
     expect(collector.text()).not.to.match(/What is|Limatown|fine over there|stands still/)
   })

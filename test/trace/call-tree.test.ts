@@ -140,7 +140,7 @@ describe('layoutSequence', () => {
     expect(rowsOf(treeOf(repeated(10)), NONE, 'c7')).include('call c7')
   })
 
-  it('shows what was folded when it is asked to', () => {
+  it('shows folded calls on request', () => {
     expect(rowsOf(treeOf(repeated(10)), new Set(['c1']))).lengthOf(21)
   })
 

@@ -21,7 +21,7 @@ export async function ask<T>(query: string, variables: object = {}, signal?: Abo
 }
 
 export interface Asked<T> {
-  /** The latest answer; it stays while a newer one is asked for. */
+  /** The latest answer; it stays while a newer one is loading. */
   readonly data: T | undefined
   readonly error: string | undefined
   readonly reload: () => void

@@ -17,7 +17,7 @@ import type { ServerFacts } from './types.ts'
 interface Screen {
   readonly title: string
   readonly component?: ComponentType<ScreenProps>
-  /** For what is large, and not the first thing that is looked at. */
+  /** Loads a large screen when it is first shown. */
   readonly load?: () => Promise<ComponentType<ScreenProps>>
 }
 

@@ -8,7 +8,7 @@ interface LiveEvents {
   agents: undefined
   /** Events were lost. */
   tracing: undefined
-  /** Connected anew: what happened in between was not told. */
+  /** Reconnected: events in between are missing. */
   ready: undefined
 }
 

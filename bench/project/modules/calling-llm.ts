@@ -1,6 +1,6 @@
 import { defineModule, LLM } from 'agent-host'
 
-/** A model that calls the first tool that it has, unless the result is there already. */
+/** A model that calls its first tool, unless it has the result. */
 export default defineModule({
   name: 'CallingLLM',
   description: 'Calls a tool once.',

@@ -1,4 +1,4 @@
 import DefaultTheme from 'vitepress/theme'
-import './images.css'
+import './style.css'
 
 export default DefaultTheme

@@ -6,7 +6,7 @@ export const Rules = Type.Object({
   action: Type.Union([Type.Literal('block'), Type.Literal('redact'), Type.Literal('ask')], {
     default: 'block',
     description:
-      'Happens to a text that breaks a rule. block: `reply` is sent instead. redact: the finding is replaced. ask: a person decides.',
+      'Action on a text that breaks a rule. block: sends `reply` instead. redact: replaces each match. ask: a person decides.',
   }),
   detect: Type.Array(Type.Enum(Object.keys(DETECTORS) as (keyof typeof DETECTORS)[]), {
     default: [],
@@ -15,21 +15,23 @@ export const Rules = Type.Object({
   }),
   patterns: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
-    description: 'Regular expressions to find; upper and lower case are the same.',
+    description: 'Regular expressions to find, ignoring case.',
   }),
   schema: Type.Optional(
-    Type.Record(Type.String(), Type.Unknown(), { description: 'JSON Schema that the text must fit, as JSON.' }),
+    Type.Record(Type.String(), Type.Unknown(), {
+      description: 'JSON Schema that the text, parsed as JSON, must match.',
+    }),
   ),
   judge: Type.Optional(
     Type.String({
       minLength: 1,
-      description: 'Rule in words, judged by a model: the text breaks it unless the model clearly says no.',
+      description: 'Rule in words that a model judges: the text breaks it unless the model clearly says no.',
     }),
   ),
   reply: Type.String({
     default: 'I cannot help with that.',
-    description: 'Sent in place of a blocked or rejected text.',
+    description: 'Reply instead of a blocked or rejected text.',
   }),
-  replacement: Type.String({ default: '[redacted]', description: 'Takes the place of what is redacted.' }),
+  replacement: Type.String({ default: '[redacted]', description: 'Replacement for each match.' }),
 })
 export type Rules = Static<typeof Rules>

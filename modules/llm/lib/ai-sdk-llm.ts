@@ -10,17 +10,17 @@ import { openWithRetries, reasonOf } from './ai-sdk-retry.ts'
 import { IdleTimeout } from './idle-timeout.ts'
 import { refusedOptions } from './refused-options.ts'
 
-/** A model of the AI SDK (its specification, version 3), and how it is asked. */
+/** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
   readonly model: LanguageModelV3
   /** Name in error messages. */
   readonly subject: string
-  /** Never told, whatever the server says. */
+  /** Secrets to keep out of every message. */
   readonly secrets: readonly string[]
   /** Options that the config sets: below those of a request, above those that the client of the run sent. */
   readonly defaults: { readonly [K in keyof ModelOptions]: ModelOptions[K] | undefined }
   readonly maxRetries: number
-  /** Seconds without a word after which it is given up. */
+  /** Seconds of silence after which a call fails. */
   readonly timeout: number
   readonly habits?: VendorQuirks
   /** The vendor's own options of one request. */

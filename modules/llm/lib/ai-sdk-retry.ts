@@ -49,7 +49,7 @@ function waitMs({ responseHeaders }: CallError, attempt: number): number {
   return Math.min(asked >= 0 ? asked : FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS)
 }
 
-/** Seconds or a date (RFC 9110, 10.2.3), or the milliseconds that OpenAI sends beside them; NaN when nothing is asked. */
+/** Seconds or a date (RFC 9110, 10.2.3), or the milliseconds that OpenAI sends beside them; NaN when the server asks for nothing. */
 function askedMs(headers: Readonly<Record<string, string>>): number {
   const after = headers['retry-after'] ?? ''
   if (headers['retry-after-ms']) return Number(headers['retry-after-ms'])

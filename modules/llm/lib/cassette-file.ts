@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type LLMPart, messageOf } from 'agent-host'
 
-/** One line of a cassette: what was asked, and every part of the answer. */
+/** One line of a cassette: the request, and every part of the answer. */
 export interface Recording {
   readonly request: unknown
   readonly parts: readonly LLMPart[]

@@ -6,29 +6,28 @@ import { makeLLM } from './ai-sdk-llm.ts'
 const requestSettings = {
   headers: Type.Record(Type.String(), Type.String(), {
     default: {},
-    description: 'Further headers of every request.',
+    description: 'Additional headers of every request.',
   }),
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
   max_retries: Type.Integer({
     minimum: 0,
     maximum: 10,
     default: 2,
-    description:
-      'How often a request that failed for a passing reason (408, 409, 429, 5xx, no connection) is repeated.',
+    description: 'Retries after a temporary failure (408, 409, 429, 5xx, no connection).',
   }),
   timeout: Type.Number({
     minimum: 1,
     default: 60,
-    description: 'Seconds without a word from the model after which it is given up.',
+    description: 'Seconds of silence from the model after which a call fails.',
   }),
 }
 
 const settings = {
   ...requestSettings,
-  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Longest answer, in tokens.' })),
+  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum tokens of an answer.' })),
   options: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
-    description: "Further options of the vendor, by the names that the AI SDK's package has for them.",
+    description: "Additional options of the vendor, named as in the AI SDK's package.",
   }),
 }
 
@@ -40,11 +39,11 @@ export const vendorSettings: typeof settings = settings
 
 /** `reasoning_effort` of a vendor that knows these levels. */
 export function effortOf<Level extends string>(...levels: readonly Level[]) {
-  return Type.Optional(Type.Enum(levels, { description: 'How hard the model thinks before it answers.' }))
+  return Type.Optional(Type.Enum(levels, { description: 'Effort that the model puts into reasoning.' }))
 }
 
 export const thinkingBudget = Type.Optional(
-  Type.Integer({ minimum: 0, description: 'Tokens that the model may think before it answers.' }),
+  Type.Integer({ minimum: 0, description: 'Maximum thinking tokens before the answer.' }),
 )
 
 /** The config of a vendor's module, as far as all have it. */
@@ -70,7 +69,7 @@ export interface Vendor {
   readonly hints?: Readonly<Record<number, string>>
 }
 
-/** The `LLM` of a vendor's module. Without a key it is made, so that an agent can be checked, and refuses to answer. */
+/** The `LLM` of a vendor's module. Without a key it can be created, so that an agent can be checked, but refuses to answer. */
 export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, moduleId }: ModuleContext): LLM {
   const { module, model, address, secrets, access, optionsName, optionsFor, habits, hints } = vendor
   const where = `${access.names} in .env or the environment, or api_key in the config of module '${moduleId}'`

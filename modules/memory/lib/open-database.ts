@@ -5,12 +5,12 @@ import type Database from 'libsql'
 
 /** Storage location of a module, as fields of a config. */
 export const storageConfig = {
-  persist: Type.Boolean({ default: true, description: 'Kept in a file. Otherwise gone when the agent is.' }),
+  persist: Type.Boolean({ default: true, description: 'Save the data. Otherwise it is lost when the agent closes.' }),
   file: Type.Optional(
     Type.String({
       minLength: 1,
       description:
-        'The file, relative to the project. Default: memory/<agent id>/<module id>.db, or the store where servers share it.',
+        'File, relative to the project. Default: memory/<agent id>/<module id>.db, or the store if servers share one.',
     }),
   ),
 }

@@ -53,7 +53,7 @@ export class VectorLog implements VectorRecords {
 
   close(): void {}
 
-  /** What the log says last of a vector holds, also when two servers speak of it at once: own entries are read like those of others. */
+  /** Appends an entry. The last entry about a vector wins, also when two servers write at once: own entries are read back like others. */
   async #append(entry: LogEntry, vectors: FlatVectors, run: Run): Promise<void> {
     await this.#storage.append(LOG, entry, run)
     await this.refresh(vectors, run)

@@ -6,14 +6,14 @@ export const costLimits = {
     Type.Integer({
       minimum: 1,
       description:
-        'Tokens, read and written together, after which nothing further is begun. Estimated where the model does not tell.',
+        'Input and output tokens after which no new step starts. Estimated if the model does not report them.',
     }),
   ),
   max_seconds: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,
       maximum: 86_400,
-      description: 'Seconds that the answer may take; what runs then is aborted.',
+      description: 'Maximum seconds of the answer; the model or tool that is running then is aborted.',
     }),
   ),
 }
@@ -23,12 +23,12 @@ export const stepLimits = {
   max_steps: Type.Integer({
     minimum: 1,
     default: 10,
-    description: 'How often the model may be asked for one answer.',
+    description: 'Maximum model calls for one answer.',
   }),
   max_repeats: Type.Integer({
     minimum: 1,
     default: 3,
-    description: 'How often a tool may be called with the same arguments and answer the same.',
+    description: 'Maximum calls of a tool with the same arguments and the same result.',
   }),
   ...costLimits,
 }
@@ -73,7 +73,7 @@ export async function withinBudget(
   }
 }
 
-/** A sentence of its own, whatever was said before. */
+/** Separate sentence after the text so far. */
 export async function sayAfter(response: Response, sentence: string): Promise<void> {
   const { text } = await response.getResponse()
   await response.respondText(text === '' || /\s$/.test(text) ? sentence : `\n\n${sentence}`)

@@ -9,7 +9,7 @@ const HOW_TO =
   "export const myTool = defineTool({ description: '...', parameters: Type.Object({}), execute() { ... } })"
 
 /**
- * The tools of a TypeScript or JavaScript file: every export that was made with `defineTool`, or is a function with a
+ * The tools of a TypeScript or JavaScript file: every export that comes from `defineTool`, or is a function with a
  * `description` and `parameters`. Other exports are helpers.
  */
 export async function loadCodeTools(file: string, timeout: number, context: ModuleContext): Promise<LocalTool[]> {

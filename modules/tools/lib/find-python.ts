@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * The interpreter for the tools of a project: the one that is asked for, otherwise that of the project's `.venv`, the
+ * The interpreter for the tools of a project: the configured one, otherwise that of the project's `.venv`, the
  * version in `.python-version`, `python3` or `python`.
  *
  * @throws Error that says what was looked for

@@ -37,7 +37,7 @@ function runningChildren(): Set<{ kill(): void }> {
   return running
 }
 
-/** A child process that is spoken to in lines, with whatever it starts itself. What it writes to standard error is logged. */
+/** A child process that exchanges lines, with whatever it starts itself. Its standard error goes to the log. */
 export class LineChild {
   readonly #process: ChildProcessWithoutNullStreams
   readonly #options: LineChildOptions

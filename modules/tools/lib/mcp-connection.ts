@@ -93,7 +93,7 @@ export class McpConnection {
     return this.#tools
   }
 
-  /** Waits until it is connected, or has failed, or for this many seconds. It goes on trying. */
+  /** Waits until it is connected, or has failed, or for this many seconds. It keeps trying. */
   async connectWithin(seconds: number): Promise<void> {
     const late = new AbortController()
     const timer = wait(seconds * 1000, undefined, { signal: late.signal }).then(
@@ -209,7 +209,7 @@ export class McpConnection {
     }
   }
 
-  /** In the newest version that it speaks. A program that ends at a question of the newer era is asked in the older one. */
+  /** Connects in the newest version that the server speaks. A program that exits at a newer request gets an older one. */
   async #open(): Promise<Opened> {
     if (this.#config.transport === 'sse' && this.#config.url !== undefined) return this.#openAs('legacy')
     try {

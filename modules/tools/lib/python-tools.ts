@@ -22,7 +22,7 @@ interface LoadedPython {
 
 /**
  * Tools in Python files. All of them live in one child, started when the first file is loaded; one that is lost is
- * started anew by the next call.
+ * restarted by the next call.
  */
 export class PythonTools {
   readonly #config: PythonConfig

@@ -5,7 +5,7 @@ import { SERVER_OPTIONS } from '../../server/options.ts'
 
 /** Flags of the commands that ask a running server. */
 export const serverFlags = {
-  url: Flags.string({ description: 'Server to ask', default: 'http://127.0.0.1:9001' }),
+  url: Flags.string({ description: 'Address of the server', default: 'http://127.0.0.1:9001' }),
   'api-key': Flags.string({
     description: "API key of the server's responses adapter",
     env: SERVER_OPTIONS.responsesApiKey.variable,

@@ -8,7 +8,7 @@ const id = Args.string({ description: 'Id, as `agent-host approvals` lists it', 
 
 export class ApprovalsApprove extends BaseCommand {
   static override description =
-    'Approves a call. The server executes it with the arguments shown, and the agent goes on.'
+    'Approves a call. The server executes it with the arguments shown, and the agent continues.'
   static override args = { id }
   static override flags = serverFlags
 

@@ -58,7 +58,7 @@ export async function converse(backend: Backend, firstAgent: string): Promise<vo
     while (last && last.waitsFor.length > 0) {
       const decisions = await askDecisions(last.waitsFor, ask)
       if (!decisions) return
-      // A decision that does not fit is asked for again.
+      // If a decision does not match, prompt again.
       last = await attempt((listener) => conversation.decide(decisions, listener), last)
     }
   }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { PROVIDERS } from '../../project/providers.ts'
 
-/** Something that was looked at. */
+/** Result of one check. */
 export interface Finding {
   readonly state: 'ok' | 'warning' | 'problem'
   readonly subject: string

@@ -17,7 +17,7 @@ export interface Choice {
   readonly short: string
 }
 
-/** First the packages, then their modules. Where there is nothing to choose from, nothing is asked. */
+/** Prompts for packages, then for their modules; not where there is no choice. */
 export async function chooseItems(offers: readonly Offer[], ask: Ask): Promise<string[]> {
   const packages = [...new Set(offers.map(({ reference }) => packageOf(reference)))]
   const chosen = await ask(

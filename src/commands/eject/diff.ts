@@ -6,7 +6,8 @@ import { BaseCommand } from '../base-command.ts'
 import { destFlag } from '../eject.ts'
 
 export default class EjectDiff extends BaseCommand {
-  static override description = 'Shows how ejected modules changed since they were copied: by you, then in agent-host.'
+  static override description =
+    'Shows the changes in ejected modules since you copied them: yours, then those of agent-host.'
   static override examples = ['<%= config.bin %> eject diff', '<%= config.bin %> eject diff llm/auto']
   static override args = {
     names: Args.string({

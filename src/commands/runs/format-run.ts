@@ -9,7 +9,7 @@ export function nameTarget({ agent_id, entry_point }: RunSummary): string {
 const SHORT_ID = 8
 const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
 
-/** Columns of a line: id, when, whom, how it ended, how long, how many calls, and what was asked. */
+/** Columns of a line: id, time, agent, status, duration, number of calls, and question. */
 type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
 
 const WIDTHS = [SHORT_ID, 22, 16, 9, 9, 9]

@@ -9,11 +9,11 @@ const LOOK_EVERY_MS = 250
 const MAX_CHANGES = 500
 
 export default class RunsTail extends BaseCommand {
-  static override description = 'Follows the runs of this project: a line when a run begins, and one when it ends.'
+  static override description = 'Follows the runs of this project: one line when a run starts, and one when it ends.'
   static override examples = ['<%= config.bin %> runs tail', '<%= config.bin %> runs tail --agent example --json']
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
-    json: Flags.boolean({ description: 'One JSON object a line' }),
+    json: Flags.boolean({ description: 'Print one JSON object per line' }),
   }
 
   override async run(): Promise<void> {
@@ -33,7 +33,7 @@ export default class RunsTail extends BaseCommand {
       reader.index.releaseWriterLock()
       for (const { change: latest, ...run } of reader.index.runs.changes(change, MAX_CHANGES)) {
         change = latest
-        // A run that goes on changes with every call.
+        // A run in progress changes with every call.
         if (told.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue
         if (run.status === 'running') told.set(run.run_id, run.status)
         else told.delete(run.run_id)

@@ -7,7 +7,7 @@ import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, requireFile, storeFlags } from './store-location.ts'
 
 export default class StoreBackup extends BaseCommand {
-  static override description = 'Writes the stored responses into one file, whole, also while servers run.'
+  static override description = 'Writes a consistent copy of the stored responses to a file, even while servers run.'
   static override examples = ['<%= config.bin %> store backup responses-backup.db']
   static override args = { file: Args.string({ description: 'File to write; it must not exist', required: true }) }
   static override flags = storeFlags()

@@ -72,7 +72,7 @@ async function copyBackup(backup: string, copy: string): Promise<void> {
 
 async function checkCopy(copy: string, backup: string): Promise<void> {
   const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
-  // SQLite takes an empty file for a database without tables; what is no database at all is told below.
+  // SQLite takes an empty file for a database without tables; the code below reports other files.
   const missing = await SqliteStore.pendingMigrations(copy).catch((): string[] => [])
   if (missing.includes(RECORDS_STEP)) {
     throw new HostError('OPTION_INVALID', `${backup} is no backup; nothing changed: it holds no responses`)

@@ -34,7 +34,7 @@ const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)',
 
 /**
  * Serves `GET /openapi.json`, which describes the routes that are added after this call: those of users' adapters by their Fastify
- * schemas alone. The document is made when it is first asked for.
+ * schemas alone. The first request creates the document.
  */
 export async function serveOpenapi(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {

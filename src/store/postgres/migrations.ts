@@ -12,7 +12,7 @@ export interface StoreNames {
   readonly schema: string
   /** Channel of the notifications. */
   readonly channel: string
-  /** Number of the advisory lock under which commits and migrations are made. */
+  /** Number of the advisory lock for commits and migrations. */
   readonly lock: string
 }
 

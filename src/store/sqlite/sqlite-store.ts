@@ -30,7 +30,7 @@ const UNLISTEN_AFTER_MS = 1000
 const KEY_PREFIX = 'keyv:'
 
 /**
- * Records in a SQLite file, in a thread of its own. While the thread is busy, what is asked for waits, and goes to it
+ * Records in a SQLite file, in a thread of its own. While the thread is busy, requests wait, and go to it
  * together: all the writes among it become one transaction.
  */
 export class SqliteStore implements RecordStore {

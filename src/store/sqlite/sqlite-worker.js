@@ -65,7 +65,7 @@ let purging
 let watching
 
 port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
-  // What was committed before these were asked for is visible to all of them, so no reader has to wait for a writer.
+  // Every commit before these requests is visible to all of them, so no reader has to wait for a writer.
   const answers = jobs.map(answerEarly)
   const commits = jobs.flatMap((job, index) => (job.kind === 'commit' && !answers[index] ? [{ job, index }] : []))
   if (commits.length > 0 && commits.length < jobs.length) port.postMessage({ early: answers })

@@ -56,7 +56,7 @@ describe('llm/mock', () => {
     ])
   })
 
-  it('fails when it is told to, and while it waits for an aborted run', async () => {
+  it('fails with the scripted error, and when the run is aborted while it waits', async () => {
     const failure = await collect(await make([{ text: 'a', error: 'broken' }]), ask).catch(
       (error: Error) => error.message,
     )

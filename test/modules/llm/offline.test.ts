@@ -80,7 +80,7 @@ describe('llm/offline', () => {
     expect(await callFor('Is a string a number or an object?', TOOLS.slice(4, 5))).to.deep.equal([])
   })
 
-  it('calls the tool that is asked for, one when one is required, and none when none may be', async () => {
+  it('obeys tool_choice: the named tool, any tool, or none', async () => {
     const chosen = async (toolChoice: LLMRequest['toolChoice'], question = 'Sing!') => {
       const parts = await collect(await make(), { messages: [says(question)], tools: TOOLS.slice(0, 2), toolChoice })
       return parts.flatMap((part) => (part.type === 'tool_call' ? [part.call.name] : []))

@@ -17,7 +17,7 @@ const says4xx = (message: string) => (response: ServerResponse) => {
 describe('llm/openai-compatible, when something fails', () => {
   const connect = connectsModels()
 
-  it('repeats what failed for a passing reason, as often as it may and as late as it is asked to', async () => {
+  it('retries temporary failures, up to the limit and after the requested delay', async () => {
     const { server, llm } = await connect([
       fails(429, { 'retry-after-ms': '30' }),
       fails(503, { 'retry-after-ms': '1' }),
@@ -34,7 +34,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(impatient.server.requests).to.have.lengthOf(2)
   })
 
-  it('waits until the date that it is asked to wait for', async () => {
+  it('waits until the requested date', async () => {
     const until = Math.ceil(Date.now() / 1000) * 1000 + 1000
     const { llm } = await connect([fails(429, { 'retry-after': new Date(until).toUTCString() }), streams(words)])
     await collect(llm, { messages: [says('hi')] })

@@ -75,7 +75,7 @@ describe('options of a request', () => {
     expect(server.requests[0]?.body).not.to.have.property('response_format')
   })
 
-  it('are left out with a warning where the vendor refuses them, and the model is asked again', async () => {
+  it('are dropped with a warning when the vendor refuses them, and the request is sent again', async () => {
     const refusal = refuses("Unsupported value: 'temperature' does not support 0.1 with this model.")
     const { server, llm, context } = await connect([refusal, ok])
     expect(textOf(await collect(llm, asks, asking({ temperature: 0.1, seed: 7 })))).to.equal('ok')

@@ -45,7 +45,7 @@ describe('memory/vector-memory', () => {
     await other.dispose?.()
   })
 
-  it('keeps the memories of users apart when it is told to', async () => {
+  it('keeps the memories of users apart with per_user', async () => {
     const memory = await openMemory(undefined, { config: { per_user: true } })
     const [ann, bob, nobody] = [makeRun({ user: 'ann' }), makeRun({ user: 'bob' }), makeRun()]
     for (let n = 0; n < 20; n++) await memory.store('I like plums', {}, bob)

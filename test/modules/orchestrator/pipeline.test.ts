@@ -21,7 +21,7 @@ describe('orchestrator/pipeline', () => {
     expect(text).to.equal('c b a x')
   })
 
-  it('shows each handler a conversation that ends with what it is asked', async () => {
+  it('shows each handler a conversation that ends with its question', async () => {
     const show = `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses: { history: ConversationHistory, response: Response },
   create: ({ history, response }) => ({ async handleText(text, run) {

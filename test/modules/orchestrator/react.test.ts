@@ -31,7 +31,7 @@ async function ask(replies: string[], config: object = {}, facts: object = {}) {
 const act = (tool: string, input: string) => `Thought: I look.\nAction: ${tool}\nAction Input: ${input}`
 
 describe('orchestrator/react', () => {
-  it('acts, is told what it observes, and streams the final answer alone', async () => {
+  it('acts, reads observations, and streams only the final answer', async () => {
     const parts: unknown[] = []
     const replies = [act('clock', '{"city": "Lima"}'), 'Thought: I know.\nFinal Answer: It is noon.']
     const { text } = await runAgent(agent(replies), 'When?', {
@@ -107,7 +107,7 @@ describe('orchestrator/react', () => {
     ])
   })
 
-  it('shows thoughts and observations when it is told to', async () => {
+  it('shows thoughts and observations with show_reasoning', async () => {
     const { text } = await ask([act('clock', 'Lima'), 'Thought: I know.\nFinal Answer: noon'], { show_reasoning: true })
     expect(text).to.equal(`${act('clock', 'Lima')}\nObservation: noon in Lima\n\nnoon`)
   })

@@ -233,7 +233,7 @@ describe('tools/local', () => {
       expect(watched).to.include.members(['tools/t.py', project.path('tools/helper_module.py')])
     })
 
-    it('converts arguments to the types that are asked for, and results to JSON', async () => {
+    it('converts arguments to the types of the hints, and results to JSON', async () => {
       const { call } = await python()
       const args = {
         text: 't',

@@ -355,14 +355,14 @@ describe('tools/mcp', () => {
       expect(pinned.lines.join()).to.contain('It is pinned, and refused.')
     })
 
-    it('is not ready at first: is asked again', async () => {
+    it('is not ready at first: gets another request', async () => {
       const { path } = await makeProject()
       const { names, lines } = await make({ bad: { ...bad('unready'), args: [...bad('unready').args, path('asked')] } })
       await eventually(async () => expect(await names()).to.deep.equal(['add']))
       expect(lines.join('\n')).to.not.contain('Next attempt in 30')
     })
 
-    it('forgets its clients: is connected anew, and the call is made once', async () => {
+    it('forgets its clients: reconnects, and the call runs once', async () => {
       let sessions = 0
       let calls = 0
       const web = createHttpServer(async (incoming, outgoing) => {

@@ -77,7 +77,7 @@ describe('MCP with the official clients', () => {
       })
       afterEach(() => client.close())
 
-      it('lists and calls, sees progress, and is told of failures', async () => {
+      it('lists and calls tools, and sees progress and failures', async () => {
         const { tools } = await client.listTools()
         expect(tools.map(({ name }) => name)).to.include.members(['act', 'desk.sales', 'sum'])
         expect((await client.call('echo', 'hello')).content).to.deep.equal([{ type: 'text', text: 'hello' }])

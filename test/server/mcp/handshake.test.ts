@@ -241,7 +241,7 @@ describe('plain requests of MCP', () => {
   })
 
   describe('with a key', () => {
-    it('need it, and are told what is wrong in this order, whatever the body', async () => {
+    it('need it, and get these errors in this order, whatever the body', async () => {
       const { post } = await makeMcp({ mcpApiKey: 'key-1234' })
       const cases: [Record<string, string>, string][] = [
         [{}, 'Missing Authorization header'],

@@ -162,7 +162,7 @@ for (const [title, version, connect] of CLIENTS) {
       expect(paid()).to.deep.equal([40])
     })
 
-    it('is told with a link where the user cannot be asked, and goes on when somebody else decides', async () => {
+    it('is an error with a link where the user cannot be asked, and goes on when somebody else decides', async () => {
       const adapters = ['McpApiAdapter', 'ResponsesCompatApiAdapter']
       const { listen } = await makeMcp({ adapters }, FILES)
       const url = await listen()

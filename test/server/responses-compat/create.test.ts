@@ -67,7 +67,7 @@ describe('POST /compat/responses', () => {
     })
   })
 
-  it('repeats what was asked for', async () => {
+  it('repeats the fields of the request', async () => {
     const { create } = await makeResponses()
     const asked = {
       instructions: 'Be brief.',
@@ -267,7 +267,7 @@ describe('POST /compat/responses', () => {
     ])
   })
 
-  it('shows the calls of tools when they are asked for', async () => {
+  it('shows tool calls on request', async () => {
     const { create } = await makeResponses()
     const plain = await create('1 + 2?', { model: 'tools' })
     expect(plain.output.map((item: Json) => [item.type, item.status])).to.deep.equal([['message', 'completed']])

@@ -84,6 +84,7 @@ describe('the history of a response', () => {
   it('leaves slots for those who wait when background responses fill theirs', async () => {
     const { create, get } = await makeResponses({ maxConcurrentRuns: 1, maxBackgroundRuns: 1, runTimeout: 2 })
     const endless = await create('hang', { background: true })
+    await eventually(async () => expect(textOf(await get(endless.id))).to.equal('begun '))
     const waiting = await create('say later', { background: true })
     expect([endless.status, waiting.status]).to.deep.equal(['in_progress', 'in_progress'])
     expect(textOf(await create('say a'))).to.equal('a ')

@@ -52,7 +52,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
     expect(data.map((item: Json) => item.content[0].text)).to.deep.equal(['say b'])
   })
 
-  it('gives 20 of them, newest first, when nothing else is asked for', async () => {
+  it('returns 20 of them, newest first, by default', async () => {
     const { create, get } = await makeResponses()
     const { id } = await create(messages(25))
     const page = await get(`${id}/input_items`)
@@ -60,7 +60,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
     expect([page.has_more, page.first_id, page.last_id]).to.deep.equal([true, page.data[0].id, page.data[19].id])
   })
 
-  it('pages like an array, whatever is asked', async () => {
+  it('pages like an array, for any cursor, limit and order', async () => {
     const { create, inject, get } = await makeResponses()
     const counts = [1, 2, 20, 49, 50, 51, 100, 137]
     const ids = new Map<number, string[]>()

@@ -239,7 +239,7 @@ describe('the life of a response', () => {
   describe('with an Idempotency-Key', () => {
     const key = (value: string) => ({ 'idempotency-key': value })
 
-    it('is made once, and given again', async () => {
+    it('runs once, and returns the stored answer the second time', async () => {
       const { inject } = await makeResponses()
       const runs = talkState().runs
       const body = { model: 'talk', input: 'say a' }
@@ -257,7 +257,7 @@ describe('the life of a response', () => {
       expect(talkState().runs).to.equal(runs + 2)
     })
 
-    it('is made once, however many ask at the same time', async () => {
+    it('runs once, however many requests come at the same time', async () => {
       const { inject } = await makeResponses()
       const runs = talkState().runs
       const ask = () => inject('POST', '', { model: 'talk', input: 'count 3' }, key('k'))
@@ -272,7 +272,7 @@ describe('the life of a response', () => {
       const reply = await inject('POST', '', { model: 'talk', input: 'say b' }, key('k'))
       expect([reply.statusCode, reply.json()]).to.deep.equal([
         409,
-        { detail: 'This Idempotency-Key came with another body before' },
+        { detail: 'This Idempotency-Key was used with another body' },
       ])
     })
 
@@ -287,7 +287,7 @@ describe('the life of a response', () => {
       ])
     })
 
-    it('is made anew when it was deleted, or never stored', async () => {
+    it('runs again when it was deleted, or never stored', async () => {
       const { inject } = await makeResponses()
       const ask = (input: string) => inject('POST', '', { model: 'talk', input }, key('k'))
       expect((await ask('')).statusCode).to.equal(400)

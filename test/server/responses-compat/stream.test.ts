@@ -53,7 +53,7 @@ describe('a streamed response', () => {
     expect(stored.usage.total_tokens).to.equal(5)
   })
 
-  it('is told as data lines of server-sent events', async () => {
+  it('arrives as data lines of server-sent events', async () => {
     const { inject } = await makeResponses()
     const reply = await inject('POST', '', { model: 'talk', input: 'say a', stream: true })
     expect(reply.headers['content-type']).to.equal('text/event-stream; charset=utf-8')
@@ -79,7 +79,7 @@ describe('a streamed response', () => {
     ])
   })
 
-  it('tells of tools when they are asked for, one item after the other', async () => {
+  it('shows tool calls on request, one item after the other', async () => {
     const { stream } = await makeResponses()
     const events = await stream('1 + 2?', { model: 'tools', include: ['agent.tool_calls'] })
     const told = events.map(

@@ -55,7 +55,7 @@ describe('runs in the debug UI', function () {
     await see(page, 'No matching runs')
   })
 
-  it('lets new runs wait, without moving what is looked at, and follows those that are shown', async () => {
+  it('holds new runs back, so that rows do not move, and updates those on the page', async () => {
     for (let run = 0; run < 30; run++) await ui.complete('echo', `old ${run}`)
     const page = await ui.open('#/runs')
     await see(page, 'old 29')

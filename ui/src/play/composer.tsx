@@ -15,7 +15,7 @@ interface ComposerProps {
   readonly accepted: readonly string[]
   readonly hasKey: boolean
   readonly isRunning: boolean
-  /** An earlier question is written anew: what followed it goes. */
+  /** An earlier question is replaced: everything after it is removed. */
   readonly isEditing: boolean
   readonly onDraft: (draft: string) => void
   readonly onUploads: (uploads: readonly Upload[]) => void

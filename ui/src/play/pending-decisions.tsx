@@ -5,7 +5,7 @@ import { decide, readApprovals, useInbox } from '../approvals/inbox.ts'
 
 interface PendingDecisionsProps {
   readonly responseId: string
-  /** The run goes on as this response. */
+  /** The run continues as this response. */
   readonly onContinue: (responseId: string) => void
 }
 

@@ -47,7 +47,7 @@ export function saveThread(thread: Thread): void {
   writeThreads([thread, ...others].slice(0, MAX_THREADS))
 }
 
-/** Adds the response that goes on with another one. */
+/** Adds the response that continues another one. */
 export function addContinuation(threadId: string, responseId: string, nextId: string): void {
   const extend = (answer: TurnAnswer): TurnAnswer =>
     answer.responseIds.includes(responseId) && !answer.responseIds.includes(nextId)

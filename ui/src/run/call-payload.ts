@@ -25,7 +25,7 @@ export interface CallPayload {
   readonly reference: string
 }
 
-/** Reads what was said in one call, and again when the call has ended. `payload` is null when its trace is gone. */
+/** Reads the arguments and result of one call, and again when the call has ended. `payload` is null when its trace is gone. */
 export function useCallPayload(runId: string, call: Call) {
   const [payload, setPayload] = useState<CallPayload | null>()
   const [error, setError] = useState('')

@@ -33,7 +33,7 @@ interface ConversationProps {
   readonly run: RunSummary
   /** The call of the entry module. */
   readonly entryCall: string
-  /** Grows while the run goes on. */
+  /** Grows while the run is in progress. */
   readonly size: number
 }
 

@@ -120,7 +120,7 @@ function Facts({ run, hasServer }: { run: RunSummary; hasServer: boolean }) {
   )
 }
 
-/** Duration; while the run goes on it ticks. */
+/** Duration; ticks while the run is in progress. */
 function Clock({ run: { status, started_at, duration_ms } }: { run: RunSummary }) {
   const [now, setNow] = useState(Date.now)
   const isRunning = status === 'running'

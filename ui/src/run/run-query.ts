@@ -79,7 +79,7 @@ class RunReader {
   }
 }
 
-/** Reads a run, and reads on while it goes on. `loaded` is null when there is no such run. */
+/** Reads a run, and keeps reading while it runs. `loaded` is null when there is no such run. */
 export function useRun(id: string): { loaded: LoadedRun | null | undefined; error: string } {
   const [loaded, setLoaded] = useState<LoadedRun | null>()
   const [error, setError] = useState('')

@@ -3,7 +3,7 @@ import { ask } from '../api.ts'
 import { Icon } from '../components/icon.tsx'
 import { Notice } from '../components/notice.tsx'
 
-/** Stops a run, whoever started it. */
+/** Stops any run. */
 export function StopButton({ runId }: { runId: string }) {
   const [error, setError] = useState('')
   const stop = () =>

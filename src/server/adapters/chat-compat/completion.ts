@@ -7,7 +7,7 @@ import type { AnsweredCall, ChatCompletion } from './schema.ts'
 export interface Completion {
   readonly id: string
   readonly created: number
-  /** As it was asked for. */
+  /** Model name from the request. */
   readonly model: string
 }
 

@@ -10,7 +10,7 @@ import { INVALID_PARAMS, JsonRpcError, RESOURCE_NOT_FOUND } from './json-rpc.ts'
 import { cutPage } from './pages.ts'
 import { type ResourcePlace, readResourceUri, resourceUri } from './resource-uri.ts'
 
-/** A resource as clients are told of it (`Resource` of the MCP schema). */
+/** A resource in the list for clients (`Resource` of the MCP schema). */
 export interface Resource {
   readonly uri: string
   readonly name: string
@@ -18,7 +18,7 @@ export interface Resource {
   readonly mimeType: string
 }
 
-/** Resources whose addresses are made from names (`ResourceTemplate` of the MCP schema). */
+/** Resources with names in their addresses (`ResourceTemplate` of the MCP schema). */
 export interface ResourceTemplate extends Omit<Resource, 'uri'> {
   readonly uriTemplate: string
 }
@@ -54,7 +54,7 @@ export class AgentResources {
     this.#options = options
   }
 
-  /** True when no agent exposes anything: clients are then told of no resources at all. */
+  /** True when no agent exposes anything: the server then has no resources. */
   get isEmpty(): boolean {
     return !this.#options.host.list().some(({ expose = [] }) => expose.length > 0)
   }

@@ -45,7 +45,7 @@ export interface CallOptions {
   readonly baseUrl: string | undefined
   /** Takes what the agent says, and what it tells of its progress, while it works. */
   readonly onProgress?: ProgressSink | undefined
-  /** Says that the client can be asked, and goes on where it was: the state it was given, and the responses by call id. */
+  /** Present when the client can ask its user; continues a waiting call with its state and the responses by call id. */
   readonly elicitation?: {
     readonly state: string | undefined
     readonly responses: Readonly<Record<string, ElicitationResponse>>
@@ -257,7 +257,7 @@ export class AgentTools {
     })
   }
 
-  /** The answer as the JSON that the agent promised. The model is told what does not fit, and may ask again. */
+  /** The answer as the JSON that the agent declares. If it does not match, the calling model sees why and may retry. */
   #withStructure(content: readonly Content[], text: string, schema: JsonObjectSchema): ToolResult {
     const complain = (problem: string): ToolResult => {
       const notice = { type: 'text' as const, text: `The agent did not answer as its output schema says: ${problem}` }

@@ -16,7 +16,7 @@ const LINKS_SINCE = '2025-06-18'
 /**
  * An answer as content: its text first, whatever else there is, then the attachments.
  *
- * @param version of the protocol that the client speaks: what it does not know yet is told as text, or as a resource
+ * @param version of the client's protocol: content that it lacks becomes text, or a resource
  */
 export function toContent(text: string, attachments: readonly Attachment[], version: string): Content[] {
   return [{ type: 'text', text }, ...attachments.map((attachment, index) => toBlock(attachment, index, version))]

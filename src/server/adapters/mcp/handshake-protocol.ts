@@ -53,7 +53,7 @@ const MAX_BATCH = 100
 /** A call that is not answered yet. */
 export class PendingCall {
   readonly id: RequestId
-  /** The token that the client wants its progress told by. */
+  /** Token for progress notifications, chosen by the client. */
   readonly progressToken: unknown
   /** The answer, as JSON text. Never fails. */
   readonly answer: Promise<string>

@@ -156,7 +156,7 @@ function addResources(server: Server, tools: AgentTools, requestId: string): voi
   )
 }
 
-/** The result that has a client ask its user; clients of earlier versions are asked over their connection. */
+/** Result that has a client ask its user; clients of earlier versions get a request over their connection. */
 function askFor({ state, pending }: NonNullable<ToolResult['waiting']>): InputRequiredResult {
   const requests = pending.map((call) => [call.callId, inputRequired.elicit(toElicitation(call) as never)] as const)
   return inputRequired({ inputRequests: Object.fromEntries(requests), requestState: state })

@@ -4,7 +4,7 @@ import type { InputItem } from './schema.ts'
 
 const HEADING = 'Summary of the conversation so far:'
 
-/** Content of a compaction item. Clients give it back as it is; it is encoded, not encrypted: they know what was said. */
+/** Content of a compaction item. Clients send it back unchanged; it is encoded, not encrypted: they know the conversation. */
 export function encodeSummary(summary: string): string {
   return Buffer.from(JSON.stringify({ version: 1, summary })).toString('base64url')
 }

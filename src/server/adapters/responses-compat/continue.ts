@@ -39,7 +39,7 @@ export function continueConversation(
 }
 
 /**
- * Joins items that a client adds without a run with what was said before. A call may stay open only at the end.
+ * Appends items that a client adds without a run to the earlier ones. A call may stay open only at the end.
  *
  * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, and for messages over open calls
  */

@@ -44,7 +44,7 @@ export class ConversationItems {
   }
 
   /**
-   * Reads what was said in a conversation; nothing for one without turns.
+   * Reads the items of a conversation; none without turns.
    *
    * @throws HostError `RESPONSE_CONFLICT` while a response in it is in progress
    */
@@ -105,7 +105,7 @@ export class ConversationItems {
     throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
   }
 
-  /** Turn that adds items to what was said before. */
+  /** Turn that adds items to the earlier ones. */
   makeTurn(
     rawItems: readonly RawInputItem[],
     earlier?: Conversation,

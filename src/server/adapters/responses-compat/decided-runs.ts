@@ -24,7 +24,7 @@ export interface DecidedRunsOptions {
 
 const SWEEP_MS = 5000
 
-/** Waiting responses that go on when everything they wait for is decided: also after a crash between the two. */
+/** Waiting responses that continue when everything they wait for is decided: also after a crash between the two. */
 export class DecidedRuns {
   readonly #options: DecidedRunsOptions
   #timer: NodeJS.Timeout | undefined
@@ -71,7 +71,7 @@ export class DecidedRuns {
       if (answer.kind !== 'client_tool') await approvals.decide(approvalId(runId, index), answer, by)
     }
     const decided = (await approvals.ofRun(runId)).filter(({ decision }) => decision !== null)
-    // What is still open is asked for again by the response that comes.
+    // The response that comes asks again for what is still open.
     await approvals.giveUp(runId, 'superseded')
     return { answers: [...outputs, ...answersOf(decided)], claim: approvals.claim(decided, newId) }
   }
@@ -88,7 +88,7 @@ export class DecidedRuns {
     return next ?? null
   }
 
-  /** Undefined when the run cannot go on by decisions alone: a client's tool is open, or everything was given up. */
+  /** Undefined when decisions alone cannot continue the run: a client's tool is open, or nothing is left to decide. */
   async #start(runId: string, decided: readonly Approval[]): Promise<string | undefined> {
     const { runs, ids, host, items } = this.#options
     const waiting = await runs.store.get(runId)
@@ -148,7 +148,7 @@ function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
   })
 }
 
-/** The request that goes on with a waiting response: what the client asked for then still holds. */
+/** Request that continues a waiting response, with the options of the first one. */
 function bodyOf({ id, model, tools, user, metadata, text }: ResponseRecord): CreateRequest {
   return {
     input: [],

@@ -118,7 +118,7 @@ export class Output {
     return this.#add({ type, id: this.#nextId(type), status: 'completed', result: base64 })
   }
 
-  /** Begins the answer anew: what the attempt before has left open stays so. */
+  /** Starts the answer again: what the attempt before has left open stays so. */
   restart(): void {
     this.#openCalls.clear()
     this.#hasAnswer = false
@@ -209,7 +209,7 @@ export function endRecord(record: ResponseRecord, output: Output, step: EndStep)
   }
 }
 
-/** A completed response has a message, an empty one when nothing was said. */
+/** A completed response has a message, an empty one without text. */
 function completeOutput(output: Output): void {
   if (output.open) output.close()
   if (output.hasAnswer) return

@@ -7,7 +7,7 @@ import type { InputItem, ResponseRecord } from './schema.ts'
 export interface TurnItems {
   readonly input: readonly InputItem[]
   readonly output: readonly InputItem[]
-  /** True while the run that they belong to goes on. */
+  /** True while their run is in progress. */
   readonly isRunning: boolean
 }
 

@@ -1,6 +1,6 @@
 import { HostError } from '../../../errors.ts'
 
-/** The query of a request: texts, or lists of them for what is given several times. */
+/** The query of a request: texts, or lists of them for repeated parameters. */
 export type Query = Readonly<Record<string, unknown>>
 
 /** Query of a listing. */

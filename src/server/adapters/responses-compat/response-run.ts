@@ -4,7 +4,7 @@ import type { InputItem, ResponseRecord } from './schema.ts'
 /** Run that answers a request of this API. */
 export type ResponseRun = DurableRun<ResponseRecord, InputItem>
 
-/** Tells if the agent goes on when the client that it answers has left. */
+/** Tells if the agent continues when its client has left. */
 export function survivesDisconnect({ facts: { background, metadata } }: ResponseRun): boolean {
   return background || metadata.on_disconnect === 'continue'
 }

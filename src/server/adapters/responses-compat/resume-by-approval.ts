@@ -3,8 +3,8 @@ import { RESPONSE_PREFIX } from './ids.ts'
 import type { CreateRequest, RawInputItem } from './schema.ts'
 
 /**
- * Continues the response that waits where a client answers its approvals and tells the whole history instead of naming it. What the
- * client tells is left out: the stored conversation holds it, and only that is bound to the decision. Answers further up in a
+ * Continues the response that waits where a client answers its approvals and sends the whole history instead of its id. What the
+ * client sends is left out: the stored conversation holds it, and only that is bound to the decision. Answers further up in a
  * history are those of earlier turns, and say nothing any more.
  */
 export function resumeByApproval(body: CreateRequest): CreateRequest {

@@ -141,7 +141,7 @@ export const TokenUsage = Type.Object({
 })
 export type TokenUsage = Static<typeof TokenUsage>
 
-/** A response as it is stored, answered, and told of in the events that open and close a stream. */
+/** A response as stored, as answered, and as in the events that open and close a stream. */
 export const ResponseRecord = Type.Object({
   id: Type.String(),
   object: Type.Literal('response'),

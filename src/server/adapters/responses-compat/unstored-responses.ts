@@ -24,7 +24,7 @@ export function openUnstoredMemory(limits = LIMITS): UnstoredMemory {
   return new Recent<Unstored>(limits, bytesOf)
 }
 
-/** Responses with `store: false`, as long as the connection lasts that they were made on. */
+/** Responses with `store: false`, for as long as their connection lasts. */
 export class UnstoredResponses {
   readonly #memory: UnstoredMemory
   readonly #ids = new Set<string>()
@@ -45,7 +45,7 @@ export class UnstoredResponses {
     if (this.#ids.size > MAX_RESPONSES && oldest !== undefined) this.forget(oldest)
   }
 
-  /** A request that went on from it has failed: clients begin anew. */
+  /** A request that went on from it has failed: clients start again. */
   forget(id: string): void {
     if (this.#ids.delete(id)) this.#memory.delete(id)
   }

@@ -22,7 +22,7 @@ export interface AgentSources {
   readonly redact: Redact
 }
 
-/** An agent as GraphQL tells it. What costs something is only made when it is asked for. */
+/** An agent in GraphQL. Expensive fields are computed only when a query selects them. */
 export class AgentView {
   readonly id: string
   readonly #info: AgentInfo

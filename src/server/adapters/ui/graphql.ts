@@ -10,7 +10,7 @@ const MAX_REMEMBERED = 200
 
 /** Viewer of the page. */
 export type Viewer = OperationContext & {
-  /** A page of another site: it may see that something happened, not what was said. */
+  /** A page of another site: it may see that something happened, but no content. */
   readonly isCrossSite: boolean
   /** The page that this server serves, as browsers say. */
   readonly isOwnPage: boolean
@@ -27,7 +27,7 @@ export function readSchema(): GraphQLSchema {
  * Answers GraphQL over HTTP (the specification's draft of that name), by POST only, one query at a time.
  *
  * @param root what the fields of `Query` are resolved with, and those of `Mutation`: methods of their names
- * @param onError told of what failed that was not the caller's fault
+ * @param onError called with failures that are not the caller's fault
  */
 export function makeGraphqlRoute(root: object, onError: (error: unknown, request: FastifyRequest) => void) {
   const schema = readSchema()

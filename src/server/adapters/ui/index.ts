@@ -10,7 +10,7 @@ import { makeMutations } from './mutations.ts'
 import { servePage } from './page.ts'
 import { makeQueries } from './queries.ts'
 
-/** Queries are short, and refused beyond this before they are looked at. Bytes. */
+/** Maximum bytes of a query; longer ones are refused unread. */
 const MAX_QUERY_BYTES = 64 * 1024
 
 /** The debug UI: a page, and the GraphQL API that it asks. */

@@ -29,7 +29,7 @@ export function priceModels(models: readonly ModelUsage[], prices: Prices): (Mod
   return models.map((usage) => ({ ...usage, cost: prices.costOf([usage]) }))
 }
 
-/** A run as GraphQL tells it. */
+/** A run in GraphQL. */
 export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
   return {
     ...run,
@@ -64,7 +64,7 @@ async function eventsOf(run: RunSummary, wanted: EventsArguments, { traces, pric
   }
 }
 
-/** The event of a line as GraphQL tells it; none for a line that cannot be read. */
+/** The event of a line in GraphQL; none for a line that cannot be read. */
 export function viewLine(line: string, index: number | null, prices: Prices): object[] {
   const event = readTraceLine(line)
   return event ? [new EventView(event, index, prices)] : []
