@@ -25,8 +25,8 @@ else if (readFileSync(PAGE, 'utf8') !== text) {
 
 function describeModule(reference, { description, provides, uses, scope, config }) {
   const used = Object.values(uses).map((dependency) => {
-    const { arity, protocol = dependency } = dependency
-    return `\`${protocol.name}\`${arity === 'many' ? '*' : arity === 'optional' ? '?' : ''}`
+    const { kind, protocol = dependency } = dependency
+    return `\`${protocol.name}\`${kind === 'many' ? '*' : kind === 'optional' ? '?' : ''}`
   })
   const facts = [
     `Provides ${provides.map(({ name }) => `\`${name}\``).join(', ')}`,

@@ -158,10 +158,13 @@ describe('approvals', () => {
   })
 
   it('are not for pages of other sites', async () => {
-    const { create, request } = await makeShop()
+    const { create, request, inbox, paid } = await makeShop()
     await create('shop')
+    const [open] = await inbox()
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.test' }]) {
       expect((await request('GET', '/approvals', undefined, headers)).status).to.equal(403)
+      const decided = await request('POST', `/approvals/${open.id}`, { decision: 'approve' }, headers)
+      expect([decided.status, await paid()]).to.deep.equal([403, ''])
     }
   })
 
