@@ -25,7 +25,7 @@ process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 mkdirSync(join(folder, 'agents'))
 writeFileSync(
   join(folder, 'agents/echo.yml'),
-  'id: echo\ndescription: Says it again\nconversation: true\nexpose: [conversations]\nmodules: [{ id: main, module: echo }]\n',
+  'id: echo\ndescription: Says it again\nconversation: true\nmodules: [{ id: main, module: echo }]\n',
 )
 
 const server = spawn(
@@ -85,7 +85,6 @@ async function load() {
     await post('/compat/chat/completions', chat, 200)
     await post('/v1/chat/completions', { ...chat, stream: true }, 200)
     await post('/compat/chat/completions', { model: 'echo', messages: [] }, 400)
-    await post('/mcp', { jsonrpc: '2.0', id: 1, method: 'resources/list' }, 200)
     await post(
       '/mcp',
       { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { message: 'x' } } },
@@ -173,7 +172,7 @@ async function leave(body) {
 
 async function sample() {
   const metrics = await (await fetch(`${url}/metrics`)).text()
-  const read = (name) => Number(new RegExp(`^${name} (\\S+)`, 'm').exec(metrics)?.[1] ?? Number.NaN)
+  const read = (name) => Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)`, 'm').exec(metrics)?.[1] ?? Number.NaN)
   const sorted = latencies.sort((a, b) => a - b)
   latencies = []
   samples.push({
