@@ -26,7 +26,7 @@ class StuckConnection extends EventEmitter {
 }
 
 function openStream(connection: StuckConnection, onLeave = () => {}) {
-  const reply = { raw: connection, hijack() {}, getHeaders: () => ({}) }
+  const reply = { raw: connection, hijack() {}, headers: () => reply, getHeaders: () => ({}) }
   const streams = new EventStreams()
   const options = { keepAlive: () => ': alive\n\n', keepAliveMs: 1000, onLeave }
   return { streams, stream: streams.open(reply as object as FastifyReply, options) }

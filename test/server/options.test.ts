@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { expect } from 'chai'
 import { HostError } from '../../src/errors.ts'
@@ -45,6 +46,7 @@ describe('server options', () => {
       maxQueuedRuns: 10_000,
       noWorker: false,
       runTimeout: 3600,
+      serverName: `${hostname()}-${process.pid}`,
       drainTimeout: 10,
       maxHistoryItems: 10_000,
       maxHistoryMb: 32,

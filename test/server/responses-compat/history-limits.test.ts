@@ -100,8 +100,8 @@ describe('the history of a response', () => {
     const refused = await inject('POST', '', { model: 'talk', input: 'say c', background: true })
     expect([refused.statusCode, refused.headers['retry-after']]).to.deep.equal([503, '1'])
     const gauges = (await app.inject('/metrics')).body
-    expect(gauges).to.match(/^agent_host_queue_depth 2$/m)
-    expect(Number(/^agent_host_queue_oldest_seconds (.*)$/m.exec(gauges)?.[1])).to.be.within(0.001, 10)
+    expect(gauges).to.match(/^agent_host_queue_depth\{server="[^"]+"\} 2$/m)
+    expect(Number(/^agent_host_queue_oldest_seconds\{.*\} (.*)$/m.exec(gauges)?.[1])).to.be.within(0.001, 10)
     await inject('POST', `/${waiting[0].id}/cancel`)
     await eventually(async () => expect((await create('say d', { background: true })).status).to.equal('in_progress'))
   })
