@@ -27,6 +27,20 @@ describe('runs in the debug UI', function () {
     await eventually(async () => expect(await other.locator('[data-selected="true"]').count()).equal(0))
   })
 
+  it('reads further runs while the list is scrolled, one page after the other', async () => {
+    await Promise.all(Array.from({ length: 230 }, (_, n) => ui.complete('echo', `question ${n}`)))
+    const page = await ui.open('#/runs')
+    await page.getByText('230 runs').waitFor()
+    const list = page.getByRole('list', { name: 'Runs' })
+    const lastRow = list.locator('[data-index="229"]')
+    await eventually(async () => {
+      await list.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+        element.scrollTop = element.scrollHeight
+      })
+      expect(await lastRow.count()).equal(1)
+    }, 10_000)
+  })
+
   it('filters runs, and keeps the filter in the address', async () => {
     await ui.complete('finder', 'keys')
     await ui.complete('finder', 'fail')

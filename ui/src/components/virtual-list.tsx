@@ -1,27 +1,30 @@
-import type { ComponentChildren, RefObject } from 'preact'
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
 /** Rows beyond the visible ones, so that scrolling shows no gap. */
 const OVERSCAN = 12
 
-/** The part of a scrolled element that can be seen, in pixels. */
-export function useViewport(element: RefObject<HTMLElement | null>): { top: number; height: number } {
+/**
+ * The part of a scrolled element that can be seen, in pixels.
+ *
+ * @param element from a state, `ref={setElement}`: a list may appear long after what holds it, and a ref tells nobody of that
+ */
+export function useViewport(element: HTMLElement | null): { top: number; height: number } {
   const [viewport, setViewport] = useState({ top: 0, height: 600 })
   useEffect(() => {
-    const { current } = element
-    if (!current) return
+    if (!element) return
     let frame = 0
     const measure = () => {
       cancelAnimationFrame(frame)
-      frame = requestAnimationFrame(() => setViewport({ top: current.scrollTop, height: current.clientHeight }))
+      frame = requestAnimationFrame(() => setViewport({ top: element.scrollTop, height: element.clientHeight }))
     }
     measure()
-    current.addEventListener('scroll', measure, { passive: true })
+    element.addEventListener('scroll', measure, { passive: true })
     const observer = new ResizeObserver(measure)
-    observer.observe(current)
+    observer.observe(element)
     return () => {
       cancelAnimationFrame(frame)
-      current.removeEventListener('scroll', measure)
+      element.removeEventListener('scroll', measure)
       observer.disconnect()
     }
   }, [element])

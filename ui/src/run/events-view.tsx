@@ -1,4 +1,4 @@
-import { useMemo, useRef } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, participantName } from '../format.ts'
@@ -21,11 +21,11 @@ interface EventsViewProps {
 /** Events of a run in the order in which they happened. */
 export function EventsView({ tree, size, selected, onSelect }: EventsViewProps) {
   const rows = useMemo(() => listEvents(tree), [tree, size])
-  const place = useRef<HTMLDivElement>(null)
+  const [place, setPlace] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(place)
   const startedAt = tree.calls[0]?.startedAt ?? 0
   return (
-    <div class="events" ref={place} tabIndex={0} role="group" aria-label="Events in their order">
+    <div class="events" ref={setPlace} tabIndex={0} role="group" aria-label="Events in their order">
       <Rows count={rows.length} rowHeight={ROW_HEIGHT} viewport={viewport}>
         {(index) => {
           const row = rows[index]

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { CallTree } from '../../../src/trace/call-tree.ts'
 import { useViewport } from '../components/virtual-list.tsx'
 import { participantName } from '../format.ts'
@@ -22,7 +22,7 @@ export function Sequence({ run, tree, size, selected, onSelect }: SequenceProps)
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const [zoom, setZoom] = useKept('sequence.zoom', 1)
   const layout = useMemo(() => layoutSequence(tree, unfolded, selected), [tree, size, unfolded, selected])
-  const scrolled = useRef<HTMLDivElement>(null)
+  const [scrolled, setScrolled] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(scrolled)
   useShowSelected(scrolled, layout, selected, zoom)
   return (
@@ -30,7 +30,7 @@ export function Sequence({ run, tree, size, selected, onSelect }: SequenceProps)
       <SequenceTools run={run} tree={tree} layout={layout} zoom={zoom} onZoom={setZoom} />
       <div
         class="sequence"
-        ref={scrolled}
+        ref={setScrolled}
         tabIndex={0}
         role="group"
         aria-label="Sequence diagram"
@@ -113,25 +113,19 @@ function Drawing({ layout, top, bottom, selected, onSelect, onUnfold }: DrawingP
 }
 
 /** Keeps the lanes of the selected call in view, also when the panel beside it takes some of the width. */
-function useShowSelected(
-  scrolled: { current: HTMLDivElement | null },
-  layout: SequenceLayout,
-  selected: string,
-  zoom: number,
-): void {
+function useShowSelected(scrolled: HTMLElement | null, layout: SequenceLayout, selected: string, zoom: number): void {
   useEffect(() => {
-    const { current } = scrolled
     const row = layout.rows.find((each) => each.kind === 'call' && each.call.id === selected)
-    if (!current || !row) return
+    if (!scrolled || !row) return
     const show = () => {
       const lanes = [row.from, row.to].map((column) => (layout.columns[column]?.x ?? 0) * zoom)
-      scrollInto(current, 'Left', Math.min(...lanes) - LANE_ROOM, Math.max(...lanes) + LANE_ROOM, current.clientWidth)
-      scrollInto(current, 'Top', row.y * zoom - ROW_ROOM, row.y * zoom + HEAD_HEIGHT + ROW_ROOM, current.clientHeight)
+      scrollInto(scrolled, 'Left', Math.min(...lanes) - LANE_ROOM, Math.max(...lanes) + LANE_ROOM, scrolled.clientWidth)
+      scrollInto(scrolled, 'Top', row.y * zoom - ROW_ROOM, row.y * zoom + HEAD_HEIGHT + ROW_ROOM, scrolled.clientHeight)
     }
     const observer = new ResizeObserver(show)
-    observer.observe(current)
+    observer.observe(scrolled)
     return () => observer.disconnect()
-  }, [selected, layout, zoom])
+  }, [selected, layout, zoom, scrolled])
 }
 
 const LANE_ROOM = 60

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration } from '../format.ts'
 import type { LoadedRun } from './run-query.ts'
@@ -26,7 +26,7 @@ export function TraceView({ loaded, selected, filter, isOnlyErrors, onSelect }: 
     () => listRows(tree, { collapsed, unfolded, selected, filter, isOnlyErrors }),
     [tree, size, collapsed, unfolded, selected, filter, isOnlyErrors],
   )
-  const place = useRef<HTMLDivElement>(null)
+  const [place, setPlace] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(place)
   useShowSelected(place, rows, selected)
   const span = useMemo(() => spanOf(loaded), [loaded])
@@ -34,7 +34,7 @@ export function TraceView({ loaded, selected, filter, isOnlyErrors, onSelect }: 
   return (
     <div class="trace">
       <Scale totalMs={span.totalMs} />
-      <div class="trace-rows" ref={place} tabIndex={0} role="tree" aria-label="Calls of the run" onKeyDown={move}>
+      <div class="trace-rows" ref={setPlace} tabIndex={0} role="tree" aria-label="Calls of the run" onKeyDown={move}>
         {rows.length === 0 && <p class="muted trace-none">No matching calls.</p>}
         <Rows count={rows.length} rowHeight={ROW_HEIGHT} viewport={viewport}>
           {(index) => {
@@ -94,15 +94,14 @@ function useToggles(): [ReadonlySet<string>, (id: string) => void] {
 }
 
 /** Scrolls to a call that was selected elsewhere. */
-function useShowSelected(place: { current: HTMLDivElement | null }, rows: readonly TraceRow[], selected: string): void {
+function useShowSelected(place: HTMLElement | null, rows: readonly TraceRow[], selected: string): void {
   useEffect(() => {
     const index = rows.findIndex((row) => row.kind === 'call' && row.call.id === selected)
-    const { current } = place
-    if (index < 0 || !current) return
+    if (index < 0 || !place) return
     const top = index * ROW_HEIGHT
-    const isVisible = top >= current.scrollTop && top <= current.scrollTop + current.clientHeight - 2 * ROW_HEIGHT
-    if (!isVisible) current.scrollTop = top - current.clientHeight / 2
-  }, [selected])
+    const isVisible = top >= place.scrollTop && top <= place.scrollTop + place.clientHeight - 2 * ROW_HEIGHT
+    if (!isVisible) place.scrollTop = top - place.clientHeight / 2
+  }, [selected, place])
 }
 
 interface Movement {

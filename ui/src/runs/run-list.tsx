@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Notice } from '../components/notice.tsx'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { plural } from '../format.ts'
@@ -22,17 +22,18 @@ interface RunListProps {
 /** Table of the runs of one query. */
 export function RunList({ query, onChange, hasServer }: RunListProps) {
   const { listed, fresh, error, isFiltered, loadFirst, loadMore } = useRuns(query)
-  const list = useRef<HTMLDivElement>(null)
+  const [list, setList] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(list)
   const count = listed?.runs.length ?? 0
   useLive('ready', () => listed && fresh.size === 0 && viewport.top === 0 && loadFirst())
   const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * ROW_HEIGHT
-  useEffect(() => void (isNearEnd && loadMore()), [isNearEnd, count])
+  // Looked at again after whatever was read: while one page is read, no other is.
+  useEffect(() => void (isNearEnd && loadMore()), [isNearEnd, listed])
   if (error && !listed) return <Notice kind="bad" title="The runs could not be read" children={error} />
   if (!listed) return null
   if (count === 0) return <NoRuns isFiltered={isFiltered} />
   const showFresh = () => {
-    list.current?.scrollTo({ top: 0 })
+    list?.scrollTo({ top: 0 })
     loadFirst()
   }
   return (
@@ -49,10 +50,10 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
         <SortHeader sort={query.sort ?? ''} order={query.order ?? ''} onChange={onChange} />
         <div
           class="run-list"
-          ref={list}
+          ref={setList}
           role="list"
           aria-label="Runs"
-          onKeyDown={(event) => moveFocus(event, count, list.current)}
+          onKeyDown={(event) => moveFocus(event, count, list)}
         >
           <Rows count={count} rowHeight={ROW_HEIGHT} viewport={viewport}>
             {(index) => {
