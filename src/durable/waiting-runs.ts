@@ -1,5 +1,6 @@
-import { HostError, messageOf } from '../errors.ts'
+import { HostError } from '../errors.ts'
 import type { AgentHost, ResumeOptions, RunOptions } from '../host/host.ts'
+import { Listeners } from '../host/listeners.ts'
 import { checkAnswers, type ResumableRun, toResumableRun, type WaitingRun } from '../host/waiting-run.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Message } from '../protocols/message.ts'
@@ -32,16 +33,16 @@ export interface WaitingRunsOptions {
 /** Runs of a program that wait: stored, so that any process resumes them, each once. */
 export class WaitingRuns {
   readonly #options: WaitingRunsOptions
-  readonly #listeners = new Set<(waiting: WaitingRun) => void>()
+  readonly #onWaiting: Listeners<WaitingRun>
 
   constructor(options: WaitingRunsOptions) {
     this.#options = options
+    this.#onWaiting = new Listeners('waiting runs', options.log)
   }
 
   /** Calls `listener` with every run of this process that begins to wait, once it is stored. Returns a function that ends it. */
   onWaiting(listener: (waiting: WaitingRun) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#onWaiting.add(listener)
   }
 
   /** Runs one turn to its end. A run that waits is stored before this returns. */
@@ -95,15 +96,7 @@ export class WaitingRuns {
     const trail = waiting.trail.map(toMessageJson)
     const row: Row = { ...waiting, trail, version: ROW_VERSION, resumedBy: null, hasBegun: false }
     await (await this.#open()).commit([[PREFIX + runId, JSON.stringify(row)]])
-    for (const listener of this.#listeners) this.#tell(listener, { runId, agent, pending })
-  }
-
-  #tell(listener: (waiting: WaitingRun) => void, waiting: WaitingRun): void {
-    try {
-      listener(waiting)
-    } catch (error) {
-      this.#options.log.error(`A listener for waiting runs failed: ${messageOf(error)}`)
-    }
+    this.#onWaiting.tell({ runId, agent, pending })
   }
 
   /** A run whose server died before any approved call had begun may be resumed again. */

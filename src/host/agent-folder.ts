@@ -6,6 +6,7 @@ import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentHost, RegisterOptions } from './host.ts'
 import { listAgentFiles } from './list-agent-files.ts'
+import { Listeners } from './listeners.ts'
 import { type FileChange, LoadHistory } from './load-history.ts'
 import { type AgentText, readAgentText, readClaim } from './read-agent-file.ts'
 
@@ -61,12 +62,13 @@ export class AgentFolder {
   readonly #host: AgentHost
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
-  readonly #lateListeners = new Set<(changes: FileChange[]) => void>()
+  readonly #onLate: Listeners<FileChange[]>
 
   constructor(host: AgentHost, dir: string, log: Log) {
     this.#host = host
     this.dir = dir
     this.#log = log
+    this.#onLate = new Listeners('files that loaded late', log)
   }
 
   /** Returns the problems of the files in their current state, in the order of their paths. */
@@ -85,8 +87,7 @@ export class AgentFolder {
    * @returns a function that ends it
    */
   onLateChange(listener: (changes: FileChange[]) => void): () => void {
-    this.#lateListeners.add(listener)
-    return () => this.#lateListeners.delete(listener)
+    return this.#onLate.add(listener)
   }
 
   /** The project's files that refused agents were to consist of (absolute paths). */
@@ -202,7 +203,7 @@ export class AgentFolder {
     this.#log.warn(`${file.name} is still loading. Other changes go ahead.`)
     void finished.then((changes) => {
       release()
-      for (const listener of this.#lateListeners) listener(changes)
+      this.#onLate.tell(changes)
     })
     return []
   }

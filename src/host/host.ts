@@ -3,12 +3,12 @@ import { raceAbort, settlesWithin } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { AgentError } from '../definition/problem.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
-import { Storage, type StorageSource } from '../protocols/storage.ts'
+import type { StorageSource } from '../protocols/storage.ts'
 import { Agent, type ModuleCall } from '../run/agent.ts'
 import { type AgentEventListener, EventListeners } from '../run/call-event.ts'
 import type { PendingAnswer } from '../run/pending-call.ts'
@@ -17,6 +17,8 @@ import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { ENTRY } from '../wiring/wiring.ts'
+import { Listeners } from './listeners.ts'
+import { NO_STORAGE } from './no-storage.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
@@ -44,17 +46,6 @@ export interface AgentHostOptions {
  * the rest.
  */
 const DISPOSE_TIMEOUT_MS = 1000
-
-const NO_STORAGE: StorageSource = {
-  isShared: false,
-  storageOf: () => Object.fromEntries(Storage.methods.map((name) => [name, refuseStorage])) as unknown as Storage,
-}
-
-async function refuseStorage(): Promise<never> {
-  throw new HostError('STORE_UNAVAILABLE', 'This host has no storage for modules.', {
-    suggestions: ['Open the project with openProject, or give new AgentHost a storage.'],
-  })
-}
 
 export interface RegisterOptions {
   /** The file that the definition was read from, relative to the project: errors name it. */
@@ -96,9 +87,9 @@ export class AgentHost {
   readonly #listeners: EventListeners
   readonly #running: RunningRuns
   readonly #closings = new Set<Promise<void>>()
-  readonly #changeListeners = new Set<() => void>()
-  readonly #endListeners = new Set<(end: RunEnd) => void>()
-  readonly #waitingListeners = new Set<(waiting: ResumableRun) => void>()
+  readonly #onChange: Listeners
+  readonly #onRunEnd: Listeners<RunEnd>
+  readonly #onWaiting: Listeners<ResumableRun>
   #closed = false
 
   constructor({
@@ -116,10 +107,15 @@ export class AgentHost {
     this.#project = { dir: this.projectDir, environment, loader, code, log, storage }
     this.#log = log
     this.#listeners = new EventListeners(log)
+    this.#onChange = new Listeners('changes of the agents', log)
+    this.#onRunEnd = new Listeners('ends of runs', log)
+    this.#onWaiting = new Listeners('waiting runs', log)
     this.#running = new RunningRuns({
       limits: { runs: maxConcurrentRuns, 'background runs': maxBackgroundRuns },
       timeoutMs: runTimeoutMs,
-      onSettled: (describe) => this.#tellRunEnd(describe),
+      onSettled: (describe) => {
+        if (!this.#onRunEnd.isEmpty) this.#onRunEnd.tell(describe())
+      },
     })
   }
 
@@ -143,7 +139,7 @@ export class AgentHost {
       throw error
     }
     this.#agents.set(agent.info.id, agent)
-    this.#tellChange()
+    this.#onChange.tell()
     return agent.info
   }
 
@@ -170,7 +166,7 @@ export class AgentHost {
     }
     if (newId !== id) this.#agents.delete(id)
     this.#agents.set(newId, agent)
-    this.#tellChange()
+    this.#onChange.tell()
     this.#retire(old)
     return agent.info
   }
@@ -184,7 +180,7 @@ export class AgentHost {
     const agent = this.#agents.get(id)
     if (!agent) throw this.#notFound(id)
     this.#agents.delete(id)
-    this.#tellChange()
+    this.#onChange.tell()
     this.#retire(agent)
   }
 
@@ -259,9 +255,7 @@ export class AgentHost {
     const { signal, ...turn } = options
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
     const result = await this.#untilEnd(this.start(name, { ...turn, messages }), signal)
-    if (result.status === 'waiting' && this.#waitingListeners.size > 0) {
-      this.#tell(this.#waitingListeners, 'waiting runs', toResumableRun(name, result, turn))
-    }
+    if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
     return result
   }
 
@@ -337,8 +331,7 @@ export class AgentHost {
    * @returns a function that ends it
    */
   onChange(listener: () => void): () => void {
-    this.#changeListeners.add(listener)
-    return () => this.#changeListeners.delete(listener)
+    return this.#onChange.add(listener)
   }
 
   /**
@@ -347,8 +340,7 @@ export class AgentHost {
    * @returns a function that ends it
    */
   onRunEnd(listener: (end: RunEnd) => void): () => void {
-    this.#endListeners.add(listener)
-    return () => this.#endListeners.delete(listener)
+    return this.#onRunEnd.add(listener)
   }
 
   /**
@@ -358,8 +350,7 @@ export class AgentHost {
    * @returns a function that ends it
    */
   onWaiting(listener: (waiting: ResumableRun) => void): () => void {
-    this.#waitingListeners.add(listener)
-    return () => this.#waitingListeners.delete(listener)
+    return this.#onWaiting.add(listener)
   }
 
   /**
@@ -414,24 +405,6 @@ export class AgentHost {
   #begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
     this.#refuseWhenClosed()
     return this.#running.begin(kind, start)
-  }
-
-  #tellRunEnd(describe: () => RunEnd): void {
-    if (this.#endListeners.size > 0) this.#tell(this.#endListeners, 'ends of runs', describe())
-  }
-
-  #tellChange(): void {
-    this.#tell(this.#changeListeners, 'changes of the agents', undefined)
-  }
-
-  #tell<T>(listeners: ReadonlySet<(news: T) => void>, subject: string, news: T): void {
-    for (const listener of listeners) {
-      try {
-        listener(news)
-      } catch (error) {
-        this.#log.error(`A listener for ${subject} failed: ${messageOf(error)}`)
-      }
-    }
   }
 
   /** An agent that nobody waits for any more is closed once it is open. */

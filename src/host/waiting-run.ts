@@ -32,7 +32,7 @@ export function toResumableRun(agent: string, result: RunResult, turn: WaitingOp
   return { runId, agent, pending, trail, options }
 }
 
-/** Returns the turn in which a run goes on: each decision is bound to the call as it was asked about. */
+/** Returns the turn in which a run goes on: each decision is bound to the call that the person saw. */
 export function toNextTurn({ trail, pending, options }: ResumableRun, answers: readonly PendingAnswer[]): Turn {
   return { ...options, messages: trail, pending, answers: answers.map((answer) => bind(answer, pending)) }
 }
