@@ -9,6 +9,7 @@ interface Property {
   readonly const?: unknown
   readonly anyOf?: readonly Property[]
   readonly default?: unknown
+  readonly examples?: readonly unknown[]
   readonly properties?: Readonly<Record<string, Property>>
   readonly required?: readonly string[]
   readonly minItems?: number
@@ -99,8 +100,17 @@ function valueFor(name: string, property: Property, found: Found): unknown {
   if (/time.?zone|\bIANA\b/i.test(about)) return timeZoneIn(found)
   if (property.format === 'date' || /\bdate\b/i.test(name)) return found.text.match(DATE)?.[0]
   return (
-    found.quoted.shift() ?? (/city|place|location|country|where|town/i.test(about) ? found.places.shift() : undefined)
+    findLike(property.examples ?? [], found.text) ??
+    found.quoted.shift() ??
+    (/city|place|location|country|where|town/i.test(about) ? found.places.shift() : undefined)
   )
+}
+
+/** The first word of the text that has the form of an example, such as `A-1002`: the same letters, and digits for digits. */
+function findLike(examples: readonly unknown[], text: string): string | undefined {
+  const forms = examples.filter((example) => typeof example === 'string' && /^[\w-]*\d[\w-]*$/.test(example))
+  const patterns = forms.map((form) => new RegExp(`(?<![\\w-])${String(form).replace(/\d+/g, '\\d+')}(?![\\w-])`, 'i'))
+  return patterns.map((pattern) => pattern.exec(text)?.[0]).find((match) => match !== undefined)
 }
 
 /** The first that is not null, of several. */

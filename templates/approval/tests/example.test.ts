@@ -14,7 +14,7 @@ test('a large refund waits for a person, and is made once it is approved', async
     assert.equal(pending?.name, 'refund')
     const answers = [{ callId: pending.callId, kind: 'approval', decision: 'approve' }] as const
     const ended = await host.run('example', waiting.trail, { answers, pending: waiting.pending })
-    assert.match(ended.text, /Refunded 20 euros/)
+    assert.match(ended.text, /Refunded 20 euros for order A-1002\./)
   } finally {
     await host.close()
   }

@@ -29,6 +29,7 @@ const TOOLS = [
     guests: { type: ['integer', 'null'] },
   }),
   tool('average', 'Tells the average.', { values: { type: 'array', items: { type: 'number' } } }, ['values']),
+  tool('find_order', 'Finds an order.', { number: { type: 'string', examples: ['A-1002'] } }, ['number']),
   tool('remember', 'Stores a note.', { note: { type: 'string' }, urgent: { type: 'boolean' } }, ['note']),
 ]
 
@@ -56,6 +57,7 @@ describe('llm/offline', () => {
       { degrees: 100, to: 'fahrenheit' },
     ],
     ['Remember the note "buy milk", it is urgent', 'remember', { note: 'buy milk', urgent: true }],
+    ['Where is my order a-77, the one "for Ann"?', 'find_order', { number: 'a-77' }],
     ['how is the weather in san francisco today?', 'weather', { city: 'san francisco' }],
     ["What's the weather in 'Rome'?", 'weather', { city: 'Rome' }],
     ['Book a table on 2026-11-21 for 3', 'book_table', { date: '2026-11-21', guests: 3 }],
