@@ -33,8 +33,8 @@ function describeDefault(value: unknown): string {
 }
 
 /** Those of the flags with these names, for commands that take some of them. */
-export function pickServerFlags(names: readonly string[]): Interfaces.FlagInput {
-  return Object.fromEntries(Object.entries(serverFlags()).filter(([name]) => names.includes(name)))
+export function pickServerFlags(names: readonly string[], defaults: Defaults = {}): Interfaces.FlagInput {
+  return Object.fromEntries(Object.entries(serverFlags(defaults)).filter(([name]) => names.includes(name)))
 }
 
 /** A switch may stand without a value: `--debug-ui` is `--debug-ui true`. */

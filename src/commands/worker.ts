@@ -5,34 +5,24 @@ import { BaseCommand } from './base-command.ts'
 import { runServer } from './run-server.ts'
 import { fillSwitches, pickServerFlags, readServerFlags } from './server-flags.ts'
 
-const {
-  agentDir,
-  store,
-  serverName,
-  queue,
-  responsesDir,
-  host,
-  port,
-  metrics,
-  debug,
-  logLevel,
-  runTimeout,
-  drainTimeout,
-} = SERVER_OPTIONS
+/** Server options that make sense without clients. */
 const OPTIONS = [
-  agentDir,
-  store,
-  serverName,
-  queue,
-  responsesDir,
-  host,
-  port,
-  metrics,
-  debug,
-  logLevel,
-  runTimeout,
-  drainTimeout,
-]
+  'agentDir',
+  'store',
+  'serverName',
+  'queue',
+  'responsesDir',
+  'host',
+  'port',
+  'metrics',
+  'debug',
+  'logLevel',
+  'runTimeout',
+  'drainTimeout',
+] as const
+
+/** Nobody needs to know its port but whoever sends probes. */
+const DEFAULTS = { port: 0, adapters: ['ResponsesCompatApiAdapter'], workerOnly: true }
 
 export default class Worker extends BaseCommand {
   static override description =
@@ -46,15 +36,16 @@ export default class Worker extends BaseCommand {
       min: 1,
       max: 1_000_000,
     }),
-    ...pickServerFlags(OPTIONS.map(({ flag }) => flag)),
+    ...pickServerFlags(
+      OPTIONS.map((name) => SERVER_OPTIONS[name].flag),
+      DEFAULTS,
+    ),
   }
 
   override async run(): Promise<void> {
     this.argv = fillSwitches(this.argv)
     const { flags } = await this.parse(Worker)
-    const maxBackgroundRuns = flags.concurrency ?? 100
-    const defaults = { port: 0, adapters: ['ResponsesCompatApiAdapter'], maxBackgroundRuns, workerOnly: true }
-    const options = readServerFlags(flags, defaults)
+    const options = readServerFlags(flags, { ...DEFAULTS, maxBackgroundRuns: flags.concurrency ?? 100 })
     this.requireProject()
     requireShared(options.store, 'agent-host worker')
     await runServer(options)

@@ -74,6 +74,16 @@ describe('dev', () => {
       .and.not.to.contain('k-secret-1')
   })
 
+  it('does not take a variable with several keys for a key', async () => {
+    const { dir } = await makeProject({
+      'agents/echo.yml': agent('echo', ''),
+      '.env': 'CUSTOM_COMPAT_API_KEY=alice:run:k-secret-1,bob:run:k-secret-2\n',
+    })
+    const server = startCli(['dev', '--port', '0'], { cwd: dir })
+    await server.printed(/Ctrl-C stops/)
+    expect(server.output()).to.contain('-H "Authorization: Bearer <your key>"').and.not.to.contain('k-secret')
+  })
+
   it('serves every built-in adapter on one address, unless told otherwise', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })

@@ -61,6 +61,11 @@ describe('help and version', () => {
     ])
   })
 
+  it('tells the defaults of its command: a worker takes any free port', async () => {
+    const { stdout } = await runCli(['worker', '--help'])
+    expect(plain(stdout)).to.match(/Port;0takesafreeone\[default:0\]/)
+  })
+
   it('is the text that the source of the commands gives', async () => {
     const fromSource = await runNode([...SOURCE_CLI, 'serve', '--help'])
     expect(fromSource.stderr).to.equal('')

@@ -1,5 +1,6 @@
 import type { AgentInfo } from '../../run/turn.ts'
 import { adapterName } from '../../server/adapter-name.ts'
+import { readApiKeys } from '../../server/api-keys.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import type { AgentServer } from '../../server/server.ts'
 
@@ -38,8 +39,9 @@ export function describeServer({ options, host, problems }: AgentServer, url: st
 /** Settings for common MCP clients: over HTTP, and for those that start servers themselves. */
 export function mcpSnippets(url: string, key: string | undefined): string[] {
   const address = `${url}/mcp`
-  const headers = key === undefined ? {} : { headers: { Authorization: 'Bearer $MCP_API_KEY' } }
-  const withKey = key === undefined ? '' : ' --header "Authorization: Bearer $MCP_API_KEY"'
+  const authorization = key === undefined ? undefined : bearer(key, 'MCP_API_KEY')
+  const headers = authorization === undefined ? {} : { headers: { Authorization: authorization } }
+  const withKey = authorization === undefined ? '' : ` --header "Authorization: ${authorization}"`
   const started = { command: 'agent-host', args: ['mcp', '--stdio'], cwd: process.cwd() }
   return [
     'MCP clients:',
@@ -81,7 +83,7 @@ function listEjected(agents: readonly AgentInfo[]): string[] {
 function exampleRequest(agent: AgentInfo | undefined, url: string, key: string | undefined): string[] {
   if (!agent) return ['']
   const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": "What time is it in Tokyo?"}]}`
-  const auth = key === undefined ? [] : ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\']
+  const auth = key === undefined ? [] : [`  -H "Authorization: ${bearer(key, 'CUSTOM_COMPAT_API_KEY')}" \\`]
   return [
     '',
     `curl ${url}/compat/chat/completions \\`,
@@ -90,4 +92,10 @@ function exampleRequest(agent: AgentInfo | undefined, url: string, key: string |
     `  -d '${body}'`,
     '',
   ]
+}
+
+/** The header that a client sends. A variable with named keys holds more than one. */
+function bearer(key: string, variable: string): string {
+  const isNamed = readApiKeys(key).some(({ name }) => name !== undefined)
+  return `Bearer ${isNamed ? '<your key>' : `$${variable}`}`
 }
