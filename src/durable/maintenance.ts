@@ -88,7 +88,7 @@ export class ResponseMaintenance<Facts, Item> {
     const { store, runs, claiming, records, log } = this.#options
     const isAlive = this.#makeIsAlive()
     const orphans = new Map<string, Orphan>()
-    // Before the store is asked: what begins meanwhile is not ours to look after.
+    // Taken before the query: a run of this server that ends during it is still in the answer.
     const begun = new Set([...runs.keys(), ...claiming])
     for (const [id, mark] of await store.listRunning()) {
       const { server } = parseOwner(mark)

@@ -11,7 +11,7 @@ export interface RunSink {
 }
 
 const PAGE = 200
-/** Interval at which a server that seemed to be gone is asked after: it may only have been paused. */
+/** Interval for checking on a server that seemed to be gone: it may only have been paused. */
 const ASK_AGAIN_MS = 60_000
 
 /** Reads what other servers tell of their runs, each entry once. */

@@ -76,7 +76,7 @@ export class RunPublisher {
     const log = runLog(store.serverId)
     const changes = records.flatMap((record) => {
       const number = this.#entries++
-      // Where the events stand in the files of this server is of no use to others.
+      // Positions in the trace files of this server mean nothing to others.
       const entry: RunEntry = { at: Date.now(), record: { ...record, places: '' } }
       const added = appendLog(log, number, JSON.stringify(entry))
       return number < MAX_ENTRIES ? [added] : [added, removeFromLog(log, number - MAX_ENTRIES)]

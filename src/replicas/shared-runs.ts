@@ -78,7 +78,7 @@ export class SharedRuns implements RemoteRuns {
       return await readRemoteEvents((await this.#open()).store, server, query)
     } catch (error) {
       this.#report(error)
-      const elsewhere = `Server '${server}' has the events, and the store through which it is asked does not answer.`
+      const elsewhere = `The events are on the server '${server}', and the shared store, which relays them, does not answer.`
       return { events: [], hasMore: false, isElsewhere: true, elsewhere }
     }
   }

@@ -18,7 +18,7 @@ export interface PendingCall {
   readonly message?: string
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
-  /** Decisions that were made about this call, and about calls that its tool made, before it had to wait again. */
+  /** Earlier decisions about this call, and about calls made by its tool. */
   readonly decided?: readonly DecidedCall[]
 }
 
@@ -48,7 +48,7 @@ export interface NestedResult extends Omit<ToolResult, 'attachments'> {
   readonly attachments?: readonly AttachmentJson[]
   /** True for a call that failed with this text. */
   readonly hasThrown?: boolean
-  /** Number of questions that were asked within it. */
+  /** Number of questions that its code asked. */
   readonly questions: number
 }
 

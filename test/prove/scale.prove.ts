@@ -1,6 +1,7 @@
 // Servers that share PostgreSQL or Redis: kill -9 of owners, a paused owner, a store that is down, one key, a rolling restart, any replica.
 import { expect } from 'chai'
 import { proveCopy } from '../support/copied-project.ts'
+import { describeWith } from '../support/describe-with.ts'
 import { proveWorkerKills } from '../support/kill-workers.ts'
 import { provePausedOwner } from '../support/pause-owner.ts'
 import { listBegun, QUIET_PROJECT } from '../support/quiet-agent.ts'
@@ -25,8 +26,7 @@ const OF_ONE_SERVER = [
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
-  const title = `servers that share ${name}${isThere ? '' : ` (skipped: ${name} is not installed)`}`
-  ;(isThere ? describe : describe.skip)(title, function () {
+  describeWith(name, isThere, `servers that share ${name}`, function () {
     this.timeout(300_000)
     let store: StoreServer
     let dir: string

@@ -2,6 +2,7 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
@@ -22,8 +23,7 @@ const KINDS = [
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
-  const title = `two servers that share ${name}${isThere ? '' : ` (skipped: ${name} is not installed)`}`
-  ;(isThere ? describe : describe.skip)(title, function () {
+  describeWith(name, isThere, `two servers that share ${name}`, function () {
     this.timeout(40_000)
     let server: StoreServer | undefined
 

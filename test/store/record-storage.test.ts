@@ -12,6 +12,7 @@ import { describeConversationHistory } from '../suites/conversation-history-suit
 import { describeMemory } from '../suites/memory-suite.ts'
 import { describeStorage } from '../suites/storage-suite.ts'
 import { describeVectorIndex } from '../suites/vector-index-suite.ts'
+import { describeWith } from '../support/describe-with.ts'
 import { makeContext, makeRun, says } from '../support/fake-run.ts'
 import { openSharedIndex, openSharedMemory } from '../support/memory.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
@@ -25,8 +26,7 @@ const KINDS = [
 const run = makeRun()
 
 for (const { name, isThere, startServer } of KINDS) {
-  const title = `storage of modules in ${name}${isThere ? '' : ` (skipped: ${name} is not installed)`}`
-  ;(isThere ? describe : describe.skip)(title, function () {
+  describeWith(name, isThere, `storage of modules in ${name}`, function () {
     this.timeout(40_000)
     let server: StoreServer | undefined
     let dir: string

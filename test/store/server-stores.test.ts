@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import pg from 'pg'
 import { openStore } from '../../src/store/open-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
+import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
 import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 
@@ -13,8 +14,7 @@ const KINDS = [
 let stores = 0
 
 for (const { name, isThere, startServer, option } of KINDS) {
-  const title = `the ${name} store${isThere ? '' : ` (skipped: ${name} is not installed)`}`
-  ;(isThere ? describe : describe.skip)(title, function () {
+  describeWith(name, isThere, `the ${name} store`, function () {
     this.timeout(40_000)
     let server: StoreServer
     let url: string

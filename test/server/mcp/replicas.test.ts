@@ -1,6 +1,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { Balancer } from '../../support/balancer.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { makeMcp } from '../../support/mcp.ts'
 import { closeServers } from '../../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
@@ -14,8 +15,7 @@ const KINDS = [
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
-  const title = `MCP, two servers that share ${name}${isThere ? '' : ` (skipped: ${name} is not installed)`}`
-  ;(isThere ? describe : describe.skip)(title, function () {
+  describeWith(name, isThere, `MCP, two servers that share ${name}`, function () {
     this.timeout(40_000)
     let store: StoreServer
 

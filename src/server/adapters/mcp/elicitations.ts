@@ -3,7 +3,7 @@ import { deferred, raceAbort } from '../../../async.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 import { isObject } from './json-rpc.ts'
 
-/** Question that a client was asked. */
+/** Question to a client that has not answered yet. */
 interface Open {
   /** Session of the client. */
   readonly key: string | undefined

@@ -123,7 +123,7 @@ export class StoredCallMemory implements CallMemory {
   async #openRecords(): Promise<RecordStore> {
     try {
       const records = await this.#options.openRecords()
-      // One that fails is made up for by the next, or by another server.
+      // A failure needs no handling: the next run, or another server, removes the same records.
       const clean = () => void removeExpired(records).catch(() => {})
       this.#timer = setInterval(clean, CLEAN_EVERY_MS).unref()
       clean()

@@ -57,7 +57,7 @@ export class ResponseSocket {
     limitMessageTime(socket, request.raw.socket, MESSAGE_TIMEOUT_MS)
     socket.on('message', (data, isBinary) => this.#take(isBinary ? undefined : data.toString()))
     socket.once('close', () => this.#unstored.clear())
-    // What is no WebSocket, or too large a message: it closes by itself.
+    // Invalid frames and oversized messages: the socket closes by itself.
     socket.on('error', ({ message }) => request.log.warn({ reqId: request.id }, `web socket: ${message}`))
   }
 
