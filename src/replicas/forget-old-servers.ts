@@ -1,6 +1,6 @@
 import type { Change, RecordStore } from '../store/record-store.ts'
 import { type EventsReply, REPLIES } from './remote-events.ts'
-import { type RunEntry, readReplicas, replicaKey, runLog } from './replica-rows.ts'
+import { readEntry, readReplicas, replicaKey, runLog } from './replica-rows.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 /** Time after which the runs of a server that is gone are forgotten. */
@@ -12,7 +12,9 @@ export async function forgetOldServers(store: RecordStore, nowMs: number): Promi
   for (const { id } of await readReplicas(store)) {
     if (await store.isServerAlive(id)) continue
     const [last] = await store.entries({ prefix: `${runLog(id)}:`, order: 'desc', limit: 1 })
-    if (last && nowMs - (JSON.parse(last[1]) as RunEntry).at < KEPT_MS) continue
+    const at = last && readEntry(last[1])?.at
+    // A newer version may read what this one cannot.
+    if (last && (at === undefined || nowMs - at < KEPT_MS)) continue
     await removeAll(store, `${runLog(id)}:`)
     await store.commit([[replicaKey(id), undefined]])
   }

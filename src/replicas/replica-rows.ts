@@ -8,8 +8,11 @@ export interface Replica {
   readonly name: string
 }
 
+const ENTRY_VERSION = 1
+
 /** Entry of the log in which a server publishes its runs: the run as it is by then. */
 export interface RunEntry {
+  readonly version: number
   /** Unix time in milliseconds, by the server's clock. */
   readonly at: number
   readonly record: RunRecord
@@ -35,4 +38,18 @@ export function runLog(id: string): string {
 export async function readReplicas(store: RecordStore): Promise<Replica[]> {
   const rows = await store.entries({ prefix: SERVERS, limit: MAX_SERVERS })
   return rows.map(([key, name]) => ({ id: key.slice(SERVERS.length), name: JSON.parse(name) as string }))
+}
+
+export function makeEntry(record: RunRecord): string {
+  return JSON.stringify({ version: ENTRY_VERSION, at: Date.now(), record } satisfies RunEntry)
+}
+
+/** Reads an entry; undefined for one that is damaged, or of a newer version. */
+export function readEntry(text: string): RunEntry | undefined {
+  try {
+    const entry = JSON.parse(text) as RunEntry
+    return entry.version <= ENTRY_VERSION ? entry : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -1,13 +1,15 @@
 import { readLogPage } from '../store/record-log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
-import { type Replica, type RunEntry, readReplicas, runLog } from './replica-rows.ts'
+import { type Replica, readEntry, readReplicas, runLog } from './replica-rows.ts'
 
 /** Taker of what other servers tell. */
 export interface RunSink {
   put(records: readonly RunRecord[]): unknown
   /** Called for a server that is gone: none of its runs continues. */
   interrupt(server: string): unknown
+  /** Called for entries that are damaged, or of a newer version: they hold up no others. */
+  skip(server: string, entries: number): unknown
 }
 
 const PAGE = 200
@@ -50,11 +52,17 @@ export class RunFeed {
   async #readLog({ id, name }: Replica, sink: RunSink): Promise<void> {
     for (let count = PAGE; count === PAGE; ) {
       const page = await readLogPage(this.#store, runLog(id), { after: this.#read.get(id), limit: PAGE })
-      const records = page.map(([, text]) => (JSON.parse(text) as RunEntry).record)
+      const records = page.flatMap(([, text]) => readEntry(text)?.record ?? [])
+      if (records.length < page.length) sink.skip(name, page.length - records.length)
       await sink.put(records.map((record) => ({ ...record, summary: { ...record.summary, server: name } })))
       const last = page.at(-1)
       if (last) this.#read.set(id, last[0])
       count = page.length
     }
   }
+}
+
+/** Sentence about entries that were skipped. */
+export function describeSkipped(server: string, entries: number): string {
+  return `${entries} runs of the server '${server}' cannot be read here: it has a newer version, or they are damaged.`
 }

@@ -4,7 +4,7 @@ import { appendLog, removeFromLog } from '../store/record-log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
 import type { Traces } from '../trace/traces.ts'
-import { NEWS, type RunEntry, runLog } from './replica-rows.ts'
+import { makeEntry, NEWS, runLog } from './replica-rows.ts'
 
 /** Delay before a run is published; a shorter run is published once, when it has ended. */
 const PUBLISH_MS = 500
@@ -77,8 +77,7 @@ export class RunPublisher {
     const changes = records.flatMap((record) => {
       const number = this.#entries++
       // Positions in the trace files of this server mean nothing to others.
-      const entry: RunEntry = { at: Date.now(), record: { ...record, places: '' } }
-      const added = appendLog(log, number, JSON.stringify(entry))
+      const added = appendLog(log, number, makeEntry({ ...record, places: '' }))
       return number < MAX_ENTRIES ? [added] : [added, removeFromLog(log, number - MAX_ENTRIES)]
     })
     await store.commit(changes, {}, [NEWS])

@@ -11,7 +11,7 @@ import { forgetOldServers } from './forget-old-servers.ts'
 import { readRemoteEvents } from './read-remote-events.ts'
 import { answerEvents } from './remote-events.ts'
 import { NEWS, replicaKey } from './replica-rows.ts'
-import { RunFeed, type RunSink } from './run-feed.ts'
+import { describeSkipped, RunFeed, type RunSink } from './run-feed.ts'
 import { RunPublisher } from './run-publisher.ts'
 
 export interface SharedRunsOptions {
@@ -51,6 +51,7 @@ export class SharedRuns implements RemoteRuns {
     this.#sink = {
       put: (records) => traces.query('putRemote', records),
       interrupt: (server) => traces.query('interruptRemote', server),
+      skip: (...skipped) => log.warn(describeSkipped(...skipped)),
     }
     this.#stops.push(
       host.onEvent((event) => isBeginning(event) && event.run_id !== null && this.#publisher.note(event.run_id)),

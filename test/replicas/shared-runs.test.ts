@@ -137,6 +137,24 @@ describe('SharedRuns', () => {
     expect((await other.read('run-1')).events).to.have.length(4)
   })
 
+  it('an entry that is damaged, or of a newer version, holds up no other', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    one.run('run-1', 'hello')
+    await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
+    const store = await openRecords()
+    closings.push(() => store.close())
+    const [key = ''] = await store.list({ prefix: 'trace-runs:', limit: 1 })
+    const log = key.slice(0, key.lastIndexOf(':') + 1)
+    const texts = ['{"at":', '{"version":99}', (await store.get([key]))[0]?.replaceAll('run-1', 'run-2')]
+    await store.commit(texts.map((text, index) => [`${log}${String(index + 1).padStart(12, '0')}`, text] as const))
+    const skipped: [string, number][] = []
+    const found: string[] = []
+    const put = (records: readonly { summary: { run_id: string } }[]) =>
+      found.push(...records.map(({ summary }) => summary.run_id))
+    await new RunFeed(store).readOn({ put, interrupt() {}, skip: (...skip) => skipped.push(skip) })
+    expect([found, skipped]).to.deep.equal([['run-1', 'run-2'], [['web-1', 2]]])
+  })
+
   it('the last runs of a server are known after it has ended, and for a week', async () => {
     const one = await openServer('web-1')
     one.run('run-1', 'hello')
@@ -147,7 +165,7 @@ describe('SharedRuns', () => {
       const found: string[] = []
       const put = (records: readonly { summary: { run_id: string } }[]) =>
         found.push(...records.map(({ summary }) => summary.run_id))
-      await new RunFeed(store).readOn({ put, interrupt() {} })
+      await new RunFeed(store).readOn({ put, interrupt() {}, skip() {} })
       return found
     }
     await forgetOldServers(store, Date.now() + WEEK_MS - 60_000)

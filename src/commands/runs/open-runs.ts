@@ -1,5 +1,5 @@
 import { readRemoteEvents } from '../../replicas/read-remote-events.ts'
-import { RunFeed } from '../../replicas/run-feed.ts'
+import { describeSkipped, RunFeed } from '../../replicas/run-feed.ts'
 import { isRemote, openStore, type StoreLocation } from '../../store/open-store.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
@@ -40,5 +40,6 @@ function addRemote({ index: { runs } }: TraceReader, store: RecordStore): Promis
   return new RunFeed(store).readOn({
     put: (records) => runs.putRemote(records),
     interrupt: (server) => runs.interruptRemote(server),
+    skip: (...skipped) => console.error(describeSkipped(...skipped)),
   })
 }
