@@ -28,7 +28,7 @@ const broken = tool({
 const QUESTION = 'weather Lima time Quito'
 const ANSWER = 'weather: rain in Lima; time: noon in Quito'
 
-describe('@openai/agents with our agents as models, over /v1', () => {
+describe('@openai/agents with agents as models, over /v1', () => {
   let baseURL: string
   before(() => setTracingDisabled(true))
   beforeEach(async () => {
@@ -51,7 +51,7 @@ describe('@openai/agents with our agents as models, over /v1', () => {
         expect([finalOutput, rawResponses.length]).to.deep.equal([ANSWER, 2])
       })
 
-      it('runs function tools of a stream', async () => {
+      it('runs function tools in a stream', async () => {
         const agent = new Agent({ name: 'Travel', model: 'tools', tools: [weather, time] })
         const streamed = await runner().run(agent, QUESTION, { stream: true })
         await streamed.completed
@@ -64,7 +64,7 @@ describe('@openai/agents with our agents as models, over /v1', () => {
         expect(finalOutput).to.match(/^weather: .*no network/)
       })
 
-      it('hands off to another agent, which runs tools of its own', async () => {
+      it('hands off to another agent, which runs its own tools', async () => {
         const specialist = new Agent({ name: 'Specialist', model: 'sight' })
         const transfer = handoff(specialist, { toolNameOverride: 'transfer' })
         const agent = new Agent({ name: 'Desk', model: 'tools', handoffs: [transfer] })

@@ -13,7 +13,7 @@ describe('GET /docs', function () {
   after(() => browser?.close())
 
   for (const colorScheme of ['light', 'dark'] as const) {
-    it(`shows the routes in a browser, asks no other host, and breaks no rule of its own: ${colorScheme}`, async function () {
+    it(`shows the routes in a browser, without other hosts or policy violations: ${colorScheme}`, async function () {
       if (!chromiumPath) return this.skip()
       browser ??= await launchBrowser()
       const { listen } = await makeServer({ adapters: ALL, development: true })
@@ -27,7 +27,7 @@ describe('GET /docs', function () {
     })
   }
 
-  it('allows nothing but its own files', async () => {
+  it('loads nothing but its own files', async () => {
     const { app } = await makeServer({ development: true })
     const { headers, statusCode } = await app.inject('/docs')
     expect(statusCode).to.equal(200)
@@ -35,7 +35,7 @@ describe('GET /docs', function () {
     expect((await app.inject('/docs/explorer.js')).headers['content-encoding']).to.equal('gzip')
   })
 
-  it('is served in development alone', async () => {
+  it('is served only in development', async () => {
     const { app } = await makeServer()
     expect((await app.inject('/docs')).statusCode).to.equal(404)
   })

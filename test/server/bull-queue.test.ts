@@ -35,7 +35,7 @@ describeWith('Redis', hasRedis(), 'a queue of BullMQ', function () {
 
   after(() => server?.remove())
 
-  it('gives each background response to one of two servers, and keeps nothing of those that have ended', async () => {
+  it('gives each background response to one of two servers, and removes ended ones', async () => {
     const [one, other] = [await makeResponses(options), await makeResponses(options)]
     const before = talkState().runs
     const begun = await Promise.all(Array.from({ length: 40 }, () => one.create('count 2', { background: true })))
@@ -52,7 +52,7 @@ describeWith('Redis', hasRedis(), 'a queue of BullMQ', function () {
     })
   })
 
-  it('shows what waits, and is filled again from the store when it has lost it', async () => {
+  it('shows waiting responses, and is refilled from the store if it loses them', async () => {
     const front = await makeResponses({ ...options, noWorker: true })
     const { id } = await front.create('say a', { background: true })
     await eventually(async () => expect((await jobs.getWaiting()).map((job) => job.id)).to.deep.equal([id]))
@@ -77,7 +77,7 @@ describeWith('Redis', hasRedis(), 'a queue of BullMQ', function () {
     expect((await front.get(cancelled.id)).status).to.equal('cancelled')
   })
 
-  it('takes responses while its Redis is down, and gives them out when it is back', async () => {
+  it('accepts responses while its Redis is down, and delivers them once it is back', async () => {
     const own = await startRedis()
     const one = await makeResponses({ ...options, queue: own.url })
     await own.kill()

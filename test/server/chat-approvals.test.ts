@@ -57,7 +57,7 @@ describe('approvals in chat', () => {
   }
   const approve = '{"decision": "approve"}'
 
-  it('come as text with the id and a link, streamed or not; a message decides nothing', async () => {
+  it('arrive as text with id and link, streamed or not; a message decides nothing', async () => {
     const { chat, stream, inbox, paid } = await makeShop()
     const { body } = await chat({})
     const [open] = await inbox()
@@ -72,7 +72,7 @@ describe('approvals in chat', () => {
     expect([(await inbox()).length, await paid()]).to.deep.equal([3, ''])
   })
 
-  it('are calls of a tool where the client asks for it, and are decided by their results, once', async () => {
+  it('are tool calls on request, decided once by their results', async () => {
     const { chat, inbox, paid } = await makeShop()
     const waiting = await chat(asTool)
     const [choice] = waiting.body.choices
@@ -88,7 +88,7 @@ describe('approvals in chat', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
-  it('take nothing but JSON: no word of yes, and no other call', async () => {
+  it('accept only JSON: neither a plain "yes" nor another call', async () => {
     const { chat, inbox, paid } = await makeShop()
     const waiting = await chat(asTool)
     for (const content of ['yes', '"approve"', '{"decision":"perhaps"}']) {
@@ -103,7 +103,7 @@ describe('approvals in chat', () => {
     expect([(await inbox()).length, await paid()]).to.deep.equal([1, ''])
   })
 
-  it('execute the stored call, whatever the client makes of the history', async () => {
+  it("execute the stored call, whatever the client's history says", async () => {
     const { chat, paid } = await makeShop()
     const waiting = await chat(asTool)
     const { messages } = answered(waiting, approve)
@@ -112,7 +112,7 @@ describe('approvals in chat', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
-  it('are rejected, edited and answered, one after the other, and left out of what the model sees', async () => {
+  it('can be rejected, edited and answered one after the other, unseen by the model', async () => {
     const { chat, stream, paid } = await makeShop()
     const both = { model: 'both', ...asTool }
     const waiting = await chat(both)

@@ -19,7 +19,7 @@ describe('ChatCompatApiAdapter', () => {
     return app.inject({ method: 'POST', url: COMPLETIONS, payload: payload as object, headers })
   }
 
-  it('lists the agents as models, one each', async () => {
+  it('lists each agent as a model', async () => {
     const { app } = await makeServer()
     const response = await app.inject('/compat/models')
     const entry = (id: string) => ({ id, object: 'model', created: 0, owned_by: 'agent-host' })
@@ -29,7 +29,7 @@ describe('ChatCompatApiAdapter', () => {
     expect([unknown.statusCode, unknown.json()]).to.deep.equal([404, { detail: 'model not found' }])
   })
 
-  it('completes', async () => {
+  it('answers a completion', async () => {
     const response = await post(chat('echo', 'hi'))
     const { id, created, ...rest } = response.json()
     expect(response.headers['content-type']).to.equal('application/json; charset=utf-8')
@@ -43,7 +43,7 @@ describe('ChatCompatApiAdapter', () => {
     })
   })
 
-  it('says why an answer was broken off, when the agent marked it so', async () => {
+  it('reports why an answer is incomplete', async () => {
     const { app } = await makeServer({}, MARKED)
     const reasonOf = async (reason: string, more: object = {}) => {
       const payload = chat('marked', reason, more)
@@ -84,7 +84,7 @@ describe('ChatCompatApiAdapter', () => {
     expect(readEvents((await post(chat('model', 'hi', { stream: true }))).body)).to.have.lengthOf(5)
   })
 
-  it('gives back any text byte for byte, streamed and not', async () => {
+  it('preserves any text byte for byte, streamed or not', async () => {
     const { app } = await makeServer()
     const texts = ['', ' ', '\n\n', 'data: [DONE]\n\n', '"\\\u2028\u0000', '🎈é𝄞', '\ud800', 'x'.repeat(70_000)]
     for (const text of texts) {
@@ -100,7 +100,7 @@ describe('ChatCompatApiAdapter', () => {
     }
   })
 
-  it('gives back 1,000 random texts, streamed', async () => {
+  it('preserves 1,000 random texts, streamed', async () => {
     const { app } = await makeServer()
     for (const text of fc.sample(fc.string({ unit: 'binary', maxLength: 200 }), { numRuns: 1000, seed: 3 })) {
       const { body } = await app.inject({
@@ -113,7 +113,7 @@ describe('ChatCompatApiAdapter', () => {
     }
   })
 
-  it('serves its paths with a slash at the end, too', async () => {
+  it('serves its paths with a trailing slash, too', async () => {
     const { app } = await makeServer()
     expect((await app.inject('/compat/models/')).json().object).to.equal('list')
     expect(
@@ -122,7 +122,7 @@ describe('ChatCompatApiAdapter', () => {
     expect((await app.inject({ method: 'PUT', url: `${COMPLETIONS}/`, payload: {} })).statusCode).to.equal(405)
   })
 
-  it('serves entry points by name, and repeats the name in the answer', async () => {
+  it('serves entry points by name, and returns the name', async () => {
     const { app } = await makeServer()
     const answer = async (model: string) => {
       const body = (await app.inject({ method: 'POST', url: COMPLETIONS, payload: chat(model, 'x') })).json()
@@ -133,7 +133,7 @@ describe('ChatCompatApiAdapter', () => {
     expect(await answer('desk/__entry__')).to.deep.equal(['desk/__entry__', 'support x'])
   })
 
-  it('hands the whole conversation to the agent, and handles the last message of the user', async () => {
+  it('passes the whole conversation to the agent, which handles the last user message', async () => {
     const messages = [
       { role: 'system', content: 'be kind' },
       { role: 'developer', content: 'be brief' },
@@ -229,7 +229,7 @@ describe('ChatCompatApiAdapter', () => {
     })
   }
 
-  it('takes every option at the ends of its range, and ignores what it does not know', async () => {
+  it('accepts every option at the limits of its range, and ignores unknown ones', async () => {
     const options = {
       temperature: 2,
       top_p: 1,
@@ -243,7 +243,7 @@ describe('ChatCompatApiAdapter', () => {
     expect((await post(chat('echo', 'x', options))).statusCode).to.equal(200)
   })
 
-  it('tells that the agent failed, and not why', async () => {
+  it('reports that the agent failed, but not why', async () => {
     const response = await post(chat('probe', 'fail'))
     expect([response.statusCode, response.json(), response.headers['x-should-retry']]).to.deep.equal([
       500,
@@ -255,7 +255,7 @@ describe('ChatCompatApiAdapter', () => {
     })
   })
 
-  it('ends a stream whose agent fails with an error event and [DONE]', async () => {
+  it('ends a failed stream with an error event and [DONE]', async () => {
     const events = readEvents((await post(chat('probe', 'fail-after', { stream: true }))).body)
     expect(events.slice(-2)).to.deep.equal([
       { error: { message: 'Agent execution failed', type: 'server_error', code: 'server_error' } },

@@ -48,7 +48,7 @@ describe('a chat request', () => {
     return JSON.parse(choices[0].message.content)
   }
 
-  it('hands on the options that it sends, and only those', async () => {
+  it('passes on exactly the options that the client set', async () => {
     const options = {
       temperature: 0,
       top_p: 0.5,
@@ -78,7 +78,7 @@ describe('a chat request', () => {
     expect((await revealed('x', { stop: ['a', 'b'], tool_choice: 'auto' })).options).to.deep.equal({ stop: ['a', 'b'] })
   })
 
-  it('hands on its schema, and fails when the answer does not fit it', async () => {
+  it('passes on its schema, and fails if the answer does not match', async () => {
     const answer = (schema: object) =>
       post(chat('reveal', 'x', { response_format: { type: 'json_schema', json_schema: { name: 'n', schema } } }))
     const schema = { type: 'object', required: ['options'] }
@@ -92,7 +92,7 @@ describe('a chat request', () => {
     ])
   })
 
-  it('hands on its tools and how to choose among them', async () => {
+  it('passes on tools and tool_choice', async () => {
     const tools = [weather(), { type: 'function', function: { name: 'now', description: null } }]
     const choice = { tool_choice: { type: 'function', function: { name: 'now' } }, parallel_tool_calls: false }
     expect(await revealed('x', { tools, ...choice })).to.deep.equal({
@@ -107,7 +107,7 @@ describe('a chat request', () => {
     expect(await revealed('x', { tools, tool_choice: 'none' })).to.deep.include({ options: {}, tools: [] })
   })
 
-  it('hands on bytes and addresses to an agent that takes them, and fetches nothing', async () => {
+  it('passes bytes and URLs to an agent that accepts them, and fetches nothing', async () => {
     const base64 = (text: string) => Buffer.from(text).toString('base64')
     const parts = [
       { type: 'text', text: 'look' },
@@ -128,7 +128,7 @@ describe('a chat request', () => {
     ])
   })
 
-  it('may have pictures in earlier messages for an agent that takes none', async () => {
+  it('may have images in earlier messages for an agent that accepts none', async () => {
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } }
     const messages = [
       { role: 'user', content: [picture] },
@@ -139,7 +139,7 @@ describe('a chat request', () => {
     expect([await answer('reveal'), await answer('sight')]).to.deep.equal([0, 1])
   })
 
-  it('gets reasoning, attachments as markdown, and what was counted of its tokens', async () => {
+  it('gets reasoning, attachments as Markdown, and token details', async () => {
     const expected = 'Here:\n![dot](data:image/png;base64,cG5n)\n\n[application/pdf](https://example.test/a.pdf)\n'
     const usage = {
       prompt_tokens: 5,
@@ -262,7 +262,7 @@ describe('a chat request', () => {
     ],
   ]
   for (const [title, payload, param, message] of refused) {
-    it(`is answered 400 for ${title}`, async () => {
+    it(`gets 400 for ${title}`, async () => {
       const { app } = await makeServer({}, FILES)
       const response = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
       expect([response.statusCode, response.json().error]).to.deep.equal([

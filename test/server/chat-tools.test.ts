@@ -15,7 +15,7 @@ describe('tools of a chat client', () => {
     return (payload: object) => app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
   }
 
-  it('are called, all at once, and their outputs come back in the messages', async () => {
+  it('are called in parallel, and their outputs come back in the messages', async () => {
     const post = await makePost()
     const [first] = (await post(chat('tools', 'weather Lima time Lima', { tools }))).json().choices
     const call = (id: string, name: string) => ({
@@ -47,7 +47,7 @@ describe('tools of a chat client', () => {
     })
   })
 
-  it('are called in a stream, each in a chunk', async () => {
+  it('are called in a stream, one chunk each', async () => {
     const post = await makePost()
     const body = chat('tools', 'weather Lima time Lima', { tools, stream: true })
     const events = readEvents((await post(body)).body) as {
@@ -66,19 +66,19 @@ describe('tools of a chat client', () => {
     ])
   })
 
-  it('go out alone when a step calls tools of the agent too, which are not executed', async () => {
+  it("go out alone if a step also calls the agent's tools, which are not executed", async () => {
     const post = await makePost()
     const [choice] = (await post(chat('tools', 'weather Lima own x', { tools }))).json().choices
     expect(choice.message.tool_calls.map((call: { id: string }) => call.id)).to.deep.equal(['call_1_0'])
     expect(choice.finish_reason).to.equal('tool_calls')
   })
 
-  it('are ignored by an agent that calls none', async () => {
+  it('are ignored by an agent that calls no tools', async () => {
     const post = await makePost()
     expect((await post(chat('echo', 'hi', { tools }))).json().choices[0].message.content).to.equal('hi')
   })
 
-  it('may not have the name of one of the agent', async () => {
+  it("may not have the name of one of the agent's tools", async () => {
     const post = await makePost()
     const own = [{ type: 'function', function: { name: 'own' } }]
     for (const [model, stream] of [
@@ -94,7 +94,7 @@ describe('tools of a chat client', () => {
     }
   })
 
-  it('have names of their own: two of one name are refused, in both APIs', async () => {
+  it('need unique names: duplicates are rejected in both APIs', async () => {
     const { app } = await makeServer({ adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter'] })
     const parameters = { type: 'object', properties: {} }
     const tool = { type: 'function', function: { name: 'look', parameters } }
@@ -120,14 +120,14 @@ describe('tools of a chat client', () => {
     }
   })
 
-  it('keep what an agent says before its stream begins', async () => {
+  it('keep text that an agent sends before its stream starts', async () => {
     const post = await makePost()
     const { body } = await post(chat('late', 'hi', { tools, stream: true }))
     const events = readEvents(body).slice(0, -1) as { choices: { delta: { content?: string } }[] }[]
     expect(events.map(({ choices }) => choices[0]?.delta.content ?? '').join('')).to.equal('nothing')
   })
 
-  it('have a decision told as text: a message of the user decides nothing', async () => {
+  it('report an approval as text, which no user message can decide', async () => {
     const post = await makePost()
     const [choice] = (await post(chat('tools', 'pay x'))).json().choices
     expect(choice).to.deep.equal({

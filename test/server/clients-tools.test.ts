@@ -16,7 +16,7 @@ const QUESTION = 'weather Lima time Quito'
 const ANSWER = 'weather: rain in Lima; time: noon in Quito'
 const PNG = Buffer.from('png')
 
-describe('tools, schemas and pictures with clients of others, over /v1', () => {
+describe('tools, schemas and images with other clients, over /v1', () => {
   let baseURL: string
   beforeEach(async () => {
     const server = await makeServer({ compatApiKey: 'key-1234' }, CLIENT_TOOLS_PROJECT)
@@ -46,7 +46,7 @@ describe('tools, schemas and pictures with clients of others, over /v1', () => {
       expect(await runner.finalContent()).to.equal(ANSWER)
     })
 
-    it('runs tools of a stream', async () => {
+    it('runs tools in a stream', async () => {
       const runner = client().chat.completions.runTools({ ...ask(QUESTION), tools: [weather, time], stream: true })
       expect(await runner.finalContent()).to.equal(ANSWER)
     })
@@ -71,13 +71,13 @@ describe('tools, schemas and pictures with clients of others, over /v1', () => {
       expect(choice?.message.tool_calls?.[0]).to.deep.include({ id: 'call_1_0', type: 'function' })
     })
 
-    it('parses answers by a schema', async () => {
+    it('parses answers with a schema', async () => {
       const format = zodResponseFormat(City, 'city')
       const completion = await client().chat.completions.parse({ ...ask('in Lima'), response_format: format })
       expect(completion.choices[0]?.message.parsed).to.deep.equal({ city: 'Lima' })
     })
 
-    it('gets typed errors with a message', async () => {
+    it('throws typed errors with a message', async () => {
       const failure = await client()
         .chat.completions.create({ ...ask('x'), model: 'tool' })
         .catch((error: unknown) => error)
@@ -105,7 +105,7 @@ describe('tools, schemas and pictures with clients of others, over /v1', () => {
     const stopWhen = stepCountIs(3)
 
     for (const provider of ['openai', 'compatible'] as const) {
-      describe(`by its provider ${provider}`, () => {
+      describe(`with its provider ${provider}`, () => {
         it('runs tools in two rounds, in parallel', async () => {
           const { text, steps } = await generateText({
             model: models()[provider]('tools'),
@@ -116,7 +116,7 @@ describe('tools, schemas and pictures with clients of others, over /v1', () => {
           expect([text, steps.map(({ finishReason }) => finishReason)]).to.deep.equal([ANSWER, ['tool-calls', 'stop']])
         })
 
-        it('runs tools of a stream', async () => {
+        it('runs tools in a stream', async () => {
           const result = streamText({ model: models()[provider]('tools'), prompt: QUESTION, tools, stopWhen })
           expect(await result.text).to.equal(ANSWER)
         })
@@ -133,13 +133,13 @@ describe('tools, schemas and pictures with clients of others, over /v1', () => {
           expect(text).to.equal('weather: no network')
         })
 
-        it('gets an object by a schema', async () => {
+        it('gets an object that matches a schema', async () => {
           const output = Output.object({ schema: City })
           const result = await generateText({ model: models()[provider]('tools'), prompt: 'in Lima', output })
           expect(result.output).to.deep.equal({ city: 'Lima' })
         })
 
-        it('sends a picture as a file part', async () => {
+        it('sends an image as a file part', async () => {
           const file = { type: 'file' as const, data: PNG, mediaType: 'image/png' }
           const messages = [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'see' }, file] }]
           const { text } = await generateText({ model: models()[provider]('sight'), messages })
@@ -173,7 +173,7 @@ describe('tools, schemas and pictures with clients of others, over /v1', () => {
     })
 
     for (const method of ['jsonSchema', 'functionCalling'] as const) {
-      it(`gets a structured output by ${method}`, async () => {
+      it(`gets structured output by ${method}`, async () => {
         const structured = model().withStructuredOutput(City, { name: 'weather', method })
         expect(await structured.invoke('weather Lima')).to.deep.equal({ city: 'Lima' })
       })

@@ -7,7 +7,7 @@ import { closeServers, makeServer } from '../support/server.ts'
 
 const user = (content: string) => [{ role: 'user' as const, content }]
 
-describe('the chat API with clients of others', () => {
+describe('the chat API with other clients', () => {
   let baseURL: string
   beforeEach(async () => {
     const server = await makeServer({ compatApiKey: 'key-1234' })
@@ -26,7 +26,7 @@ describe('the chat API with clients of others', () => {
       expect(completion.choices[0]?.message.content).to.equal('sales hi')
     })
 
-    it('streams, through its helper too', async () => {
+    it('streams, with and without its helper', async () => {
       const stream = await client().chat.completions.create({ model: 'echo', messages: user('hi'), stream: true })
       let text = ''
       for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
@@ -37,7 +37,7 @@ describe('the chat API with clients of others', () => {
       expect(completion.usage?.total_tokens).to.equal(5)
     })
 
-    it('gets its typed errors, and does not repeat a failed agent', async () => {
+    it('throws its typed errors, and does not retry a failed agent', async () => {
       const failure = async (model: string, text: string, apiKey = 'key-1234') =>
         new OpenAI({ baseURL, apiKey }).chat.completions.create({ model, messages: user(text) }).then(
           () => undefined,

@@ -17,7 +17,7 @@ describe('the dialects', () => {
     detail: message,
   })
 
-  it('tell the same errors: a detail under /compat, what the SDKs of vendors read under /v1', async () => {
+  it('report the same errors: a detail under /compat, the format of vendor SDKs under /v1', async () => {
     const inject = await makeInject()
     const field = "messages[0].role must be one of 'system', 'developer', 'user', 'assistant' and 'tool'."
     const body = { model: 'echo', messages: [{ role: 'usr', content: 'x' }] }
@@ -44,7 +44,7 @@ describe('the dialects', () => {
     )
   })
 
-  it('name the nearest model under /v1, with 404', async () => {
+  it('suggest the nearest model under /v1, with 404', async () => {
     const inject = await makeInject()
     const unknown = {
       error: {
@@ -84,7 +84,7 @@ describe('the dialects', () => {
     expect(data[3]).to.deep.equal({ ...described, capabilities })
   })
 
-  it('ask for the same keys', async () => {
+  it('require the same keys', async () => {
     const inject = await makeInject({ compatApiKey: 'chat-key', responsesApiKey: 'responses-key' })
     const refused = await inject('/v1/chat/completions', chat('echo', 'x'), { authorization: 'Bearer responses-key' })
     expect([refused.statusCode, refused.headers['www-authenticate'], refused.json()]).to.deep.equal([
@@ -100,7 +100,7 @@ describe('the dialects', () => {
     expect(accepted.statusCode).to.equal(200)
   })
 
-  it('can be left to /compat alone', async () => {
+  it('can be reduced to /compat', async () => {
     const inject = await makeInject({ noV1: true })
     const answer = await inject('/v1/models')
     expect([answer.statusCode, answer.json()]).to.deep.equal([404, { detail: 'Not Found' }])
@@ -115,7 +115,7 @@ export default defineModule({ name: 'Limited', provides: [TextMessageHandler], u
   create: ({ response }) => ({ async handleText(_text, run) { await response.respondText('half'); run.markIncomplete('max_output_tokens') } }) })`,
     }
 
-    it('give each event its name in a line, under /v1', async () => {
+    it('name each event in an event: line under /v1', async () => {
       const inject = await makeInject()
       const body = { model: 'echo', input: 'hi', stream: true }
       const [plain, named] = [await inject('/compat/responses', body), await inject('/v1/responses', body)]
@@ -125,7 +125,7 @@ export default defineModule({ name: 'Limited', provides: [TextMessageHandler], u
       expect(names).to.deep.equal((readEvents(plain.body).slice(0, -1) as { type: string }[]).map(({ type }) => type))
     })
 
-    it('have a status of their own for an answer that was cut off, under /v1', async () => {
+    it('have the status incomplete for an interrupted answer under /v1', async () => {
       const { app } = await makeServer(BOTH, LIMITED)
       const create = async (prefix: string, more = {}) =>
         app.inject({ method: 'POST', url: `${prefix}/responses`, payload: { model: 'limited', input: 'x', ...more } })
@@ -138,7 +138,7 @@ export default defineModule({ name: 'Limited', provides: [TextMessageHandler], u
       expect((await create('/compat', { stream: true })).body).to.contain('"type":"response.completed"')
     })
 
-    it('begin queued in the background, under /v1', async () => {
+    it('start as queued in the background under /v1', async () => {
       const inject = await makeInject()
       const body = { model: 'probe', input: 'wait 20', background: true }
       expect((await inject('/v1/responses', body)).json().status).to.equal('queued')

@@ -33,7 +33,7 @@ function openStream(connection: StuckConnection, onLeave = () => {}) {
 }
 
 describe('an event stream', () => {
-  it('writes what is sent in one turn of the event loop at once, each event whole', async () => {
+  it('writes all events of one event loop turn at once, each whole', async () => {
     const connection = new StuckConnection()
     const { stream } = openStream(connection)
     stream.send('data: 1\n\n')
@@ -44,7 +44,7 @@ describe('an event stream', () => {
     expect(connection.written).to.deep.equal(['data: 1\n\ndata: 2\n\n'])
   })
 
-  it('asks the sender to wait until there is room, and refuses more than 1 MiB meanwhile', async () => {
+  it('makes the sender wait for room, and rejects more than 1 MiB meanwhile', async () => {
     const connection = new StuckConnection()
     const { stream } = openStream(connection)
     const waiting = stream.send('x'.repeat(100_000))
@@ -65,7 +65,7 @@ describe('an event stream', () => {
     stream.send('more')
   })
 
-  it('cuts a reader that was blocked for 30 seconds, and tells that it left', async () => {
+  it('disconnects a reader that was blocked for 30 seconds, and reports it', async () => {
     const connection = new StuckConnection()
     let left = 0
     const { stream, streams } = openStream(connection, () => left++)
@@ -77,7 +77,7 @@ describe('an event stream', () => {
     expect([connection.destroyed, left, streams.size]).to.deep.equal([true, 1, 0])
   })
 
-  it('is not said to have been left when it has ended', () => {
+  it('does not report a disconnect after its end', () => {
     const connection = new StuckConnection()
     let left = 0
     const { stream } = openStream(connection, () => left++)

@@ -15,12 +15,12 @@ describe('a server under hostile requests', () => {
   afterEach(killRunning)
 
   for (const seed of KEPT_SEEDS) {
-    it(`has no fault of its own, whatever requests, sockets, models and MCP servers send (seed ${seed})`, async () => {
+    it(`never fails internally, whatever requests, sockets, models and MCP servers send (seed ${seed})`, async () => {
       expect(await fuzz(seed, { requests: 500, sockets: 60, messages: 60, turns: 30 })).to.deep.equal([])
     }).timeout(60_000)
   }
 
-  it('refuses schemas of clients that cannot be used, and is held up by none', async () => {
+  it('rejects unusable client schemas without delay', async () => {
     const { app } = await makeServer()
     const ask = async (schema: object) => {
       const content = `{"a":"${'a'.repeat(40)}!"}`
@@ -69,7 +69,7 @@ describe('a server under hostile requests', () => {
     }
   })
 
-  it('lets no secret out: not into the log, an answer, a trace, or the debug UI', async () => {
+  it('leaks no secret into the log, an answer, a trace, or the debug UI', async () => {
     const { dir } = await makeProject({
       '.env': 'CANARY_API_KEY=canary-from-dotenv\n',
       'agents/leaky.yml':

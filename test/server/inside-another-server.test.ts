@@ -16,7 +16,7 @@ const post = (url: string, payload: object) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(payload) })
 
 describe('agentHost in a Fastify app', () => {
-  it('serves its routes under the prefix, and leaves the rest of the app alone', async () => {
+  it('serves its routes under the prefix, without affecting the rest of the app', async () => {
     const project = await makeProject(AGENTS)
     const app = fastify()
     app.get('/', () => 'own')
@@ -50,7 +50,7 @@ describe('agentHost in a Fastify app', () => {
     }
   })
 
-  it('keeps the app from starting when its options do not fit', async () => {
+  it('fails the start of the app on invalid options', async () => {
     const { dir } = await makeProject(AGENTS)
     const app = fastify()
     app.register(agentHost, { projectDir: dir, adapters: ['Nothing'] })
@@ -61,7 +61,7 @@ describe('agentHost in a Fastify app', () => {
 })
 
 describe('handle of a server', () => {
-  it('says so when another parser has read the body before', async () => {
+  it('explains a body that another parser has already read', async () => {
     const { dir } = await makeProject(AGENTS)
     const agents = await buildServer({ projectDir: dir, ...OPTIONS, logLevel: 'silent' })
     const outer = createServer((request, response) => {

@@ -17,7 +17,7 @@ describe('keys of adapters', () => {
     ['RESPONSES_API_KEY', 'ResponsesCompatApiAdapter'],
   ] as const
   for (const [variable, adapter] of ADAPTERS) {
-    it(`are not missing by mistake: ${variable} set to nothing is a usage error`, async () => {
+    it(`an empty ${variable} is a usage error`, async () => {
       const isInFile = variable === 'MCP_API_KEY'
       const { dir } = await makeProject({ ...ECHO, ...(isInFile ? { '.env': `${variable}=\n` } : {}) })
       const env = isInFile ? {} : { [variable]: '' }
@@ -29,7 +29,7 @@ describe('keys of adapters', () => {
     }).timeout(30_000)
   }
 
-  it('may be empty where another source has one, or no adapter asks', async () => {
+  it('may be empty if another source sets one, or no adapter needs it', async () => {
     const { dir } = await makeProject(ECHO)
     for (const [args, env] of [
       [['--adapter', 'McpApiAdapter', '--mcp-api-key', 'k-1'], { MCP_API_KEY: '' }],
@@ -42,7 +42,7 @@ describe('keys of adapters', () => {
     }
   }).timeout(30_000)
 
-  it('are refused when no client could send them', async () => {
+  it('are rejected if no client could send them', async () => {
     for (const key of ['  ', 'a b', 'schlüssel', 'tab\tkey', 'line\nkey']) {
       expect(() => readKey(key), key).to.throw(/^must [^\t\n]*$/)
     }
@@ -54,7 +54,7 @@ describe('keys of adapters', () => {
     expect(stderr).to.not.contain('line\nkey')
   }).timeout(30_000)
 
-  it('may be tried a limited number of times', async () => {
+  it('limit wrong attempts', async () => {
     const { app } = await makeServer({
       adapters: ['ChatCompatApiAdapter', 'McpApiAdapter'],
       compatApiKey: 'right',

@@ -23,7 +23,7 @@ describe('connections of a server', () => {
     return { url, count, accepted: () => connections }
   }
 
-  it('are cut when a client takes nothing of a plain answer for a while', async () => {
+  it('are closed if a client stops reading a plain answer', async () => {
     const { url, count } = await open({ writeTimeout: 1 })
     const deaf = await connectRaw(url, much(20_000), { reads: false })
     await eventually(async () => expect(await count()).to.equal(1))
@@ -31,7 +31,7 @@ describe('connections of a server', () => {
     deaf.socket.destroy()
   })
 
-  it('stay while a client reads, however slowly, and while it waits for an agent', async () => {
+  it('stay open while a client reads, however slowly, or waits for an agent', async () => {
     const { url } = await open({ writeTimeout: 1 })
     const slow = await connectRaw(url, much(20_000), { reads: false })
     const waiting = await connectRaw(url, rawPost(COMPLETIONS, chat('probe', 'wait 2500')))
@@ -47,7 +47,7 @@ describe('connections of a server', () => {
     for (const { socket } of [slow, waiting]) socket.destroy()
   }).timeout(40_000)
 
-  it('hold a bounded amount that nobody reads: the largest are cut', async () => {
+  it('buffer a limited amount of unread data: the largest are closed', async () => {
     const { url, count, accepted } = await open({ maxUnsentMb: 16 })
     const deaf = await Promise.all(Array.from({ length: 8 }, () => connectRaw(url, much(15_000), { reads: false })))
     await eventually(() => expect(accepted()).to.equal(8), 10_000)
@@ -55,7 +55,7 @@ describe('connections of a server', () => {
     for (const { socket } of deaf) socket.destroy()
   })
 
-  it('are closed for good after the answer to what is no request, or comes too slowly', async () => {
+  it('are closed after the answer to a malformed or slow request', async () => {
     const { url, count } = await open()
     const malformed = await connectRaw(url, 'NONSENSE\r\n\r\n')
     await eventually(() => expect(malformed.received()).to.match(/^HTTP\/1.1 400 /))
@@ -66,7 +66,7 @@ describe('connections of a server', () => {
     for (const { socket } of [malformed, slow]) socket.destroy()
   }).timeout(30_000)
 
-  it('are limited in number, and for each address', async () => {
+  it('are limited in number, overall and per address', async () => {
     for (const limit of [{ maxConnections: 2 }, { maxConnectionsPerAddress: 2 }]) {
       const { url, count } = await open(limit)
       const sockets = await Promise.all(

@@ -27,7 +27,7 @@ describe('named keys', () => {
     return { ask, wait, listen }
   }
 
-  it('are read from the option of one key, which stays one where it names none', () => {
+  it('come from the option for a single key, which still accepts a plain key', () => {
     const both = ['run', 'approve']
     expect(readApiKeys('a,b:c:d')).to.deep.equal([{ name: undefined, scopes: both, secret: 'a,b:c:d' }])
     expect(readApiKeys('a:approve+run:b:c,d:run:e')).to.deep.equal([
@@ -45,7 +45,7 @@ describe('named keys', () => {
     ])
   })
 
-  it('open what their scopes say: run the agents, approve the inbox', async () => {
+  it('grant their scopes: run for agents, approve for the inbox', async () => {
     const { ask, wait } = await makeShop()
     const { id } = await wait()
     const statuses = async (key: string) =>
@@ -58,7 +58,7 @@ describe('named keys', () => {
     expect(body.error).to.deep.include({ message: "The key 'ci' lacks the scope 'approve'", type: 'permission_error' })
   })
 
-  it('decide by name, and only with the scope', async () => {
+  it('are recorded in decisions, which need the scope', async () => {
     const { ask, wait } = await makeShop()
     await wait()
     const [{ id }] = (await ask('key-of-bob', '/compat/approvals')).body.data
@@ -67,7 +67,7 @@ describe('named keys', () => {
     expect([body.status, body.decided_by]).to.deep.equal(['rejected', 'bob'])
   })
 
-  it('need the scope for decisions among the input of a response, too', async () => {
+  it('need the scope even for decisions in the input of a response', async () => {
     const { ask, wait } = await makeShop()
     const { id, output } = await wait()
     const [request] = output.filter(({ type }: Json) => type === 'mcp_approval_request')
@@ -79,7 +79,7 @@ describe('named keys', () => {
     expect((await ask('key-of-bob', `/compat/approvals/${request.id}`)).body.decided_by).to.equal('alice')
   })
 
-  it('hold on a WebSocket as for requests', async () => {
+  it('apply to WebSockets as to requests', async () => {
     const { wait, listen } = await makeShop()
     const { id, output } = await wait()
     const [request] = output.filter(({ type }: Json) => type === 'mcp_approval_request')
@@ -98,7 +98,7 @@ describe('named keys', () => {
     expect([body.status, decided.body.decided_by]).to.deep.equal(['completed', '127.0.0.1, with the key'])
   })
 
-  it('are keys of the other adapters, too', async () => {
+  it('work for the other adapters', async () => {
     const keys = { compatApiKey: KEYS, mcpApiKey: KEYS }
     const { app } = await makeServer({ adapters: ['ChatCompatApiAdapter', 'McpApiAdapter'], ...keys }, FILES)
     const models = async (key: string) => {

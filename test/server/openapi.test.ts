@@ -51,7 +51,7 @@ describe('GET /openapi.json', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).to.equal(operations.length)
   })
 
-  it('says which key a route asks for, and needs none itself', async () => {
+  it('says which key a route requires, and requires none itself', async () => {
     const { paths } = await readDocument({ ...ALL, ...KEYS })
     const keyOf = (path: string) => paths[path].post.security
     expect(keyOf('/v1/chat/completions')).to.deep.equal([{ chatKey: [] }])
@@ -61,7 +61,7 @@ describe('GET /openapi.json', () => {
     expect((await readDocument()).paths['/mcp'].post.security).to.deep.equal([])
   })
 
-  it('leaves out what is not served', async () => {
+  it('omits routes that are not served', async () => {
     const { paths } = await readDocument({ adapters: ['ChatCompatApiAdapter'], noV1: true })
     expect(Object.keys(paths).sort()).to.deep.equal([
       '/compat/chat/completions',
@@ -83,7 +83,7 @@ describe('GET /openapi.json', () => {
     expect([summary, parameters.map(({ name }: Json) => name)]).to.deep.equal(['Plain', ['loud', 'agent']])
   })
 
-  it('stands under the prefix of an app that has a document of its own', async () => {
+  it('is served under the prefix of an app with a document of its own', async () => {
     const project = await makeProject(AGENTS)
     const app = fastify()
     await app.register(swagger, { openapi: { openapi: '3.1.0' } })
@@ -94,7 +94,7 @@ describe('GET /openapi.json', () => {
   })
 
   for (const prefix of ['/v1', '/compat']) {
-    it(`holds for answers under ${prefix}`, async () => {
+    it(`matches answers under ${prefix}`, async () => {
       const { call, problems } = await makeCaller()
       for (const stream of [false, true]) {
         await call(
@@ -131,7 +131,7 @@ describe('GET /openapi.json', () => {
       expect(problems).to.deep.equal([])
     })
 
-    it(`holds for approvals under ${prefix}`, async () => {
+    it(`matches approvals under ${prefix}`, async () => {
       const { call, problems } = await makeCaller()
       await call('POST', `${prefix}/responses`, { model: 'tools', input: 'pay Lima' })
       const { data } = await call('GET', `${prefix}/approvals`)
@@ -144,7 +144,7 @@ describe('GET /openapi.json', () => {
     })
   }
 
-  it('holds for answers without a key', async () => {
+  it('matches answers without a key', async () => {
     const { call, problems } = await makeCaller({ authorization: 'Bearer wrong' })
     await call('POST', '/v1/chat/completions', chat('echo', 'hi'))
     await call('GET', '/compat/models')
@@ -153,7 +153,7 @@ describe('GET /openapi.json', () => {
     expect(problems).to.deep.equal([])
   })
 
-  it('holds for MCP, the debug UI and metrics', async () => {
+  it('matches MCP, the debug UI and metrics', async () => {
     const { call, problems } = await makeCaller({ authorization: 'Bearer k-mcp' })
     await call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })
     await call('POST', '/mcp', { jsonrpc: '2.0', id: 'a', method: 'nothing' })

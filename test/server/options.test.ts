@@ -62,7 +62,7 @@ describe('server options', () => {
     })
   })
 
-  it('belong to the folder in which the process runs, unless another is named', () => {
+  it('use the current folder unless another is named', () => {
     expect(resolveServerOptions({}).agentDir).to.equal(resolve('agents'))
   })
 
@@ -115,7 +115,7 @@ describe('server options', () => {
     [{ prot: 1 }, "There is no option 'prot'. Did you mean 'port'?"],
   ]
   for (const [given, message] of REFUSED) {
-    it(`${JSON.stringify(given)} is refused`, () => {
+    it(`rejects ${JSON.stringify(given)}`, () => {
       expect(refusal(given)).to.equal(message)
     })
   }

@@ -9,7 +9,7 @@ const COMPLETIONS = '/compat/chat/completions'
 describe('hosts and origins', () => {
   afterEach(closeServers)
 
-  it('of this machine are known however they are written', () => {
+  it('of this machine are recognized in any spelling', () => {
     for (const name of ['localhost', 'localhost.', 'a.localhost', '127.1', '0177.0.0.1', '0x7f.1', '::1', '[::1]']) {
       expect(isLoopback(name), name).to.equal(true)
     }
@@ -20,7 +20,7 @@ describe('hosts and origins', () => {
     }
   })
 
-  it('are checked on every bind when a host is allowed by name', async () => {
+  it('are checked on every address if a host is allowed by name', async () => {
     const { app } = await makeServer({ host: '0.0.0.0', allowedHosts: ['agents.example'] })
     const statusOf = async (host: string) => (await app.inject({ url: '/compat/models', headers: { host } })).statusCode
     expect(await statusOf('agents.example:8000')).to.equal(200)
@@ -30,7 +30,7 @@ describe('hosts and origins', () => {
     expect((await open.app.inject({ url: '/compat/models', headers: { host: 'any.test' } })).statusCode).to.equal(200)
   })
 
-  it('may be named once only', async () => {
+  it('may be given only once', async () => {
     const url = await (await makeServer()).listen()
     const { host } = new URL(url)
     for (const [head, status] of [
@@ -45,7 +45,7 @@ describe('hosts and origins', () => {
     }
   })
 
-  it('are open to every page by default, and closed to those that are not named', async () => {
+  it('allow every page by default, and only listed ones with --cors-origin', async () => {
     const open = await makeServer()
     const anybody = await open.app.inject({ url: '/compat/models', headers: { origin: 'https://evil.test' } })
     expect(anybody.headers['access-control-allow-origin']).to.equal('https://evil.test')
@@ -81,7 +81,7 @@ describe('hosts and origins', () => {
     }
   })
 
-  it('of embedding pages get nothing: answers are not guessed at, kept or embedded', async () => {
+  it('of embedding pages get nothing: answers are not sniffed, cached or framed', async () => {
     const { app } = await makeServer()
     for (const url of ['/compat/models', '/nowhere']) {
       expect((await app.inject({ url })).headers).to.include({

@@ -7,7 +7,7 @@ import { hasPostgres, startPostgres } from '../support/store-servers.ts'
 describe('the probes', () => {
   afterEach(closeServers)
 
-  it('are answered without a key, and for any host name', async () => {
+  it('need no key, and answer under any host name', async () => {
     const { app } = await makeServer({ compatApiKey: 'key-1' })
     for (const url of ['/healthz', '/readyz']) {
       const reply = await app.inject({ url, headers: { host: 'node-7.cluster.local' } })
@@ -17,7 +17,7 @@ describe('the probes', () => {
     expect((await app.inject({ method: 'POST', url: '/healthz' })).statusCode).to.equal(404)
   })
 
-  it('a server that shuts down lives, and is not ready', async () => {
+  it('a server that is shutting down is live, but not ready', async () => {
     const { listen, close, host } = await makeServer({ drainTimeout: 5 })
     const url = await listen()
     const running = fetch(`${url}/compat/chat/completions`, {
@@ -33,7 +33,7 @@ describe('the probes', () => {
     await closed
   })
 
-  it('a server whose store is down lives, and is ready again with it', async function () {
+  it('a server whose store is down is live, and ready again with the store', async function () {
     if (!hasPostgres()) this.skip()
     this.timeout(40_000)
     const store = await startPostgres()

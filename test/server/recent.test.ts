@@ -3,7 +3,7 @@ import { bytesOfMessages } from '../../src/server/bytes-of-messages.ts'
 import { Recent } from '../../src/server/recent.ts'
 
 describe('Recent', () => {
-  it('forgets what was not used for the longest time, by number and by bytes', () => {
+  it('drops the least recently used entries, by number and by bytes', () => {
     const recent = new Recent<string>({ maxItems: 3, maxBytes: 10 }, ({ length }) => length)
     const kept = () => ['a', 'b', 'c', 'd'].map((id) => recent.get(id))
     recent.set('a', '1')

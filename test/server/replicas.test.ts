@@ -40,7 +40,7 @@ for (const { name, isThere, startServer } of KINDS) {
       return [await makeResponses(options), await makeResponses(options)] as const
     }
 
-    it('a run is joined on the other at any event, and read to its end', async () => {
+    it('a run can be joined on the other at any event, and read to its end', async () => {
       const [one, other] = await makeReplicas()
       const [urlOfOne, urlOfOther] = [await one.listen(), await other.listen()]
       const first = await openStream(`${urlOfOne}${RESPONSES}`, { model: 'talk', input: 'count 40', stream: true })
@@ -56,7 +56,7 @@ for (const { name, isThere, startServer } of KINDS) {
       }
     })
 
-    it('events come to the other as they come', async () => {
+    it('events reach the other as they happen', async () => {
       const [one, other] = await makeReplicas()
       const { id } = await one.create('count 60', { background: true })
       const follower = await openStream(`${await other.listen()}${RESPONSES}/${id}?stream=true`)
@@ -70,7 +70,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(new Set(seen).size).to.be.greaterThan(12)
     })
 
-    it('a silent agent is cancelled by the other at once', async () => {
+    it('the other cancels a silent agent at once', async () => {
       const [one, other] = await makeReplicas()
       const before = talkState().aborted
       const { id } = await one.create('hang', { background: true })
@@ -109,7 +109,7 @@ for (const { name, isThere, startServer } of KINDS) {
       })
     }
 
-    it('a run that is deleted by the other stops, and is gone', async () => {
+    it('a run deleted by the other stops and disappears', async () => {
       const [one, other] = await makeReplicas()
       const before = talkState().aborted
       const { id } = await one.create('hang', { background: true })
@@ -119,7 +119,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect((await one.inject('GET', `/${id}`)).statusCode).to.equal(404)
     })
 
-    it('a request that comes to both with one key runs once, and both answer the same', async () => {
+    it('a request sent to both with one key runs once, with the same answer from both', async () => {
       const [one, other] = await makeReplicas()
       const before = talkState().runs
       const ask = ({ inject }: Awaited<ReturnType<typeof makeResponses>>) =>
@@ -150,7 +150,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(items.json().data).to.have.length(10)
     })
 
-    it('a background response is run by the one that works, and waits as long as neither does', async () => {
+    it('a background response runs on the server with a worker, and waits while neither has one', async () => {
       const responsesDir = mkdtempSync(join(tmpdir(), 'agent-host-test-replicas-'))
       const options = { responsesDir, ...(server ? { store: server.url } : {}) }
       const front = await makeResponses({ ...options, noWorker: true })
@@ -180,7 +180,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(talkState().runs).to.equal(before + 1)
     })
 
-    it('background responses are each run once, by either', async () => {
+    it('background responses run once each, on either', async () => {
       const [one] = await makeReplicas()
       const before = talkState().runs
       const begun = await Promise.all(Array.from({ length: 60 }, () => one.create('count 2', { background: true })))
@@ -188,7 +188,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(talkState().runs).to.equal(before + 60)
     })
 
-    it('an approval that one asks for is decided at the other, and carried out once', async () => {
+    it('an approval requested by one is decided on the other, and executed once', async () => {
       const responsesDir = mkdtempSync(join(tmpdir(), 'agent-host-test-replicas-'))
       const options = { responsesDir, ...(server ? { store: server.url } : {}) }
       const one = await makeResponses(options, SHOP_FILES)
@@ -205,7 +205,7 @@ for (const { name, isThere, startServer } of KINDS) {
     })
 
     if (startServer) {
-      it('a server that is replaced under load fails no request', async () => {
+      it('replacing a server under load fails no request', async () => {
         const start = async () => {
           const { listen, close } = await makeResponses({ drainTimeout: 5, store: server?.url as string })
           return { url: await listen(), stop: close }
@@ -213,14 +213,14 @@ for (const { name, isThere, startServer } of KINDS) {
         expect(await proveRollingRestart(start, { servers: 2, restarts: 1, loadMs: 300 })).to.be.greaterThan(20)
       })
 
-      it('is down for a moment: 503 meanwhile, and then all is whole without a restart', async () => {
+      it('a short outage: 503 meanwhile, then recovery without a restart or loss', async () => {
         const adapters = ['ResponsesCompatApiAdapter', 'ChatCompatApiAdapter']
         const one = await makeResponses({ adapters, store: server?.url as string })
         await proveOutage(await one.listen(), server as StoreServer, 500)
       })
     }
 
-    it('a conversation goes on at the other', async () => {
+    it('a conversation continues on the other', async () => {
       const [one, other] = await makeReplicas()
       const first = await one.create('say a')
       const second = await other.create('history', { previous_response_id: first.id })

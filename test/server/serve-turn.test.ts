@@ -33,7 +33,7 @@ describe('serving a turn', () => {
     socket.destroy()
   }
 
-  it('aborts the run when the client leaves', async () => {
+  it('aborts the run when the client disconnects', async () => {
     let onStart = () => {}
     const started = new Promise<void>((resolve) => {
       onStart = resolve
@@ -47,7 +47,7 @@ describe('serving a turn', () => {
     await eventually(() => expect(aborted).to.deep.equal(['The client has left.']))
   })
 
-  it('aborts it at once when the client has left before it began', async () => {
+  it('aborts it at once if the client disconnected before it started', async () => {
     let onArrive = () => {}
     const arrived = new Promise<void>((resolve) => {
       onArrive = resolve
@@ -62,7 +62,7 @@ describe('serving a turn', () => {
     await eventually(() => expect(aborted).to.deep.equal(['The client has left.']))
   })
 
-  it('ends a stream with a last frame when its answer fails after the head', async () => {
+  it('ends a stream with a last frame if its answer fails after the headers', async () => {
     const streams = new EventStreams()
     app.get('/', (request, reply) =>
       streamAnswer(request, reply, streams, {

@@ -18,7 +18,7 @@ describe('buildServer', () => {
     return [response.statusCode, response.json()]
   }
 
-  it('answers what is not served with a detail, and other methods with Allow', async () => {
+  it('answers unknown routes with a detail, and other methods with Allow', async () => {
     expect(await refusal({ url: '/nowhere' })).to.deep.equal([404, { detail: 'Not Found' }])
     const { app } = await makeServer()
     const response = await app.inject({ method: 'PUT', url: COMPLETIONS, payload: {} })
@@ -30,7 +30,7 @@ describe('buildServer', () => {
     expect(await refusal({ url: '/%ff' })).to.deep.equal([400, { detail: "'/%ff' is not a valid url component" }])
   })
 
-  it('takes JSON only, of bounded size and depth', async () => {
+  it('accepts only JSON of limited size and depth', async () => {
     const post = (payload: string, headers: object = JSON_TYPE, options = {}) =>
       refusal({ method: 'POST', url: COMPLETIONS, payload, headers }, options)
     expect((await post('{'))[0]).to.equal(400)
@@ -51,7 +51,7 @@ describe('buildServer', () => {
     expect((await post(deep(99)))[0]).to.equal(200)
   })
 
-  it('refuses keys that would change the prototypes of objects', async () => {
+  it('rejects keys that would change object prototypes', async () => {
     const body = (extra: string) => `{"model":"probe","messages":[{"role":"user","content":"facts"}]${extra}}`
     const post = (payload: string) => refusal({ method: 'POST', url: COMPLETIONS, payload, headers: JSON_TYPE })
     for (const extra of [',"metadata":{"__proto__":{"admin":true}}', ',"x":{"constructor":{"prototype":{"a":1}}}']) {
@@ -63,7 +63,7 @@ describe('buildServer', () => {
     expect((await post(body(',"metadata":{"text":"\\"__proto__\\": 1"}')))[0]).to.equal(200)
   })
 
-  it('shows nothing of a fault of its own: the message of a 500 stays in the log', async () => {
+  it('keeps the message of an internal error in the log', async () => {
     const files = {
       'adapters/faulty.ts': `import { HostError } from 'agent-host'
 export class Faulty { adapt(app) {
@@ -81,7 +81,7 @@ export class Faulty { adapt(app) {
     ])
   })
 
-  it('serves only the names of this machine while it is bound to it', async () => {
+  it('serves only names of this machine on a loopback address', async () => {
     const { app } = await makeServer({ allowedHosts: ['agents.test'] })
     const status = async (host: string) => (await app.inject({ url: '/compat/models', headers: { host } })).statusCode
     for (const host of [
@@ -100,7 +100,7 @@ export class Faulty { adapt(app) {
     }
   })
 
-  it('allows every origin, method and header, with credentials, and also where it refuses', async () => {
+  it('allows every origin, method and header, with credentials, even on errors', async () => {
     const { app } = await makeServer({ compatApiKey: 'key-1234' })
     const preflight = await app.inject({
       method: 'OPTIONS',
@@ -129,7 +129,7 @@ export class Faulty { adapt(app) {
     expect(refused.headers['access-control-expose-headers']).to.contain('x-request-id, x-response-id')
   })
 
-  it('leaves these headers out for clients that name no origin, but for the one that caches need', async () => {
+  it('omits CORS headers for clients without an origin, except Vary', async () => {
     const { app } = await makeServer()
     const { headers } = await app.inject(`/compat/models`)
     expect(Object.keys(headers).filter((name) => name.startsWith('access-control-'))).to.deep.equal([])
@@ -150,7 +150,7 @@ export class Faulty { adapt(app) {
     await response.text()
   })
 
-  it('aborts the run of a client that leaves, streamed or not', async () => {
+  it('aborts the run when the client disconnects, streamed or not', async () => {
     const server = await makeServer()
     const url = await server.listen()
     for (const stream of [false, true]) {
@@ -181,7 +181,7 @@ export class Faulty { adapt(app) {
     expect(contents).to.deep.equal(['', '', 'waited', undefined, undefined])
   })
 
-  it('holds the agent back for a slow reader, and loses nothing', async () => {
+  it('slows the agent down for a slow reader, and loses nothing', async () => {
     const server = await makeServer()
     const url = await server.listen()
     const before = process.memoryUsage().rss
@@ -202,7 +202,7 @@ export class Faulty { adapt(app) {
     expect(tail).to.match(/data: \[DONE\]\n\n\r\n0\r\n\r\n$/)
   })
 
-  it('fails an agent that fills the queue of a reader who does not read', async () => {
+  it('fails an agent that fills the queue of a stalled reader', async () => {
     const server = await makeServer()
     const url = await server.listen()
     const request = JSON.stringify(chat('probe', 'burst 20000', { stream: true }))
@@ -217,7 +217,7 @@ export class Faulty { adapt(app) {
     expect(body).to.include('data: {"error":{"message":"Agent execution failed"')
   })
 
-  it('refuses runs above the limit with Retry-After, and ends those that it took', async () => {
+  it('refuses runs above the limit with Retry-After, and finishes accepted ones', async () => {
     const { app } = await makeServer({ maxConcurrentRuns: 1 })
     const first = app.inject({ method: 'POST', url: COMPLETIONS, payload: chat('probe', 'wait 150') })
     await setTimeout(50)
@@ -236,7 +236,7 @@ export class Faulty { adapt(app) {
     expect((await first).statusCode).to.equal(200)
   })
 
-  it('drains: running work ends, at the deadline streams get a last frame, new work is refused', async () => {
+  it('drains: finishes running work, ends streams with a last frame at the deadline, refuses new work', async () => {
     const server = await makeServer({ drainTimeout: 1 })
     const url = await server.listen()
     const post = (text: string, stream: boolean) =>
@@ -264,12 +264,12 @@ export class Faulty { adapt(app) {
     await closing
   })
 
-  it('gives work that drains its full time, though Fastify limits its hooks', async () => {
+  it('gives draining work its full time, although Fastify limits its hooks', async () => {
     const { app } = await makeServer({ drainTimeout: 60 })
     expect(app.initialConfig.pluginTimeout).to.be.above(60_000)
   })
 
-  it('answers broken HTTP and too large headers in the same shape', async () => {
+  it('answers malformed HTTP and oversized headers in the same format', async () => {
     const server = await makeServer()
     const { port } = new URL(await server.listen())
     const say = async (text: string) => {
@@ -285,7 +285,7 @@ export class Faulty { adapt(app) {
     )
   })
 
-  it("loads the project's own adapters by dotted path and by file, and says what is missing", async () => {
+  it("loads the project's own adapters by dotted path and by file, and explains a missing one", async () => {
     const adapter = (
       name: string,
     ) => `export class ${name} { constructor({ host, options, log }) { Object.assign(this, { host, options, log }) }
@@ -351,7 +351,7 @@ export class Faulty { adapt(app) {
     )
   })
 
-  it('refuses options that do not fit, and to be reached from elsewhere without a key when asked to', async () => {
+  it('rejects invalid options, and a public address without a key under --require-auth', async () => {
     const message = (options: object) =>
       makeServer(options).then(
         () => '',
@@ -367,7 +367,7 @@ export class Faulty { adapt(app) {
     )
   })
 
-  it('reads sizes and switches as people write them', async () => {
+  it('parses sizes and booleans in common notations', async () => {
     const { options } = await makeServer({ bodyLimit: '512kb', debug: 'true', allowedHosts: 'a, b' } as object)
     expect([options.bodyLimit, options.debug, options.allowedHosts]).to.deep.equal([524_288, true, ['a', 'b']])
   })

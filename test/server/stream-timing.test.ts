@@ -39,7 +39,7 @@ describe('a stream', () => {
     ['/compat/chat/completions', chat('paced', 'go', { stream: true })],
     ['/compat/responses', { model: 'paced', input: 'go', stream: true }],
   ] as const) {
-    it(`begins within 100 ms, and ends within 100 ms of its agent: ${path}`, async () => {
+    it(`starts within 100 ms, and ends within 100 ms of its agent: ${path}`, async () => {
       const url = (await (await makeServer({ adapters: ADAPTERS }, PACED)).listen()) + path
       // The first one pays for code that runs for the first time. Of the others the best: the machine may be busy.
       await timesOf(url, body)

@@ -10,14 +10,14 @@ import { makeRun } from '../support/fake-run.ts'
  */
 export function describeChunker(makeChunker: () => Chunker | Promise<Chunker>, maxBytes: number): void {
   describe('as a Chunker', () => {
-    it('leaves a short text whole, and has no piece for an empty one', async () => {
+    it('returns a short text whole, and no pieces for an empty one', async () => {
       const chunker = await makeChunker()
       expect(await chunker.chunk('One short sentence.', makeRun())).to.deep.equal(['One short sentence.'])
       expect(await chunker.chunk('', makeRun())).to.deep.equal([])
       expect(await chunker.chunk(' \n ', makeRun())).to.deep.equal([])
     })
 
-    it('loses no word, keeps their order, and makes no piece too long', async () => {
+    it('loses no word, keeps their order, and exceeds no limit', async () => {
       const chunker = await makeChunker()
       const words = Array.from({ length: 500 }, (_, n) => `word${n}${n % 7 === 0 ? '.' : ''}`)
       const pieces = await chunker.chunk(words.join(' '), makeRun())
@@ -27,7 +27,7 @@ export function describeChunker(makeChunker: () => Chunker | Promise<Chunker>, m
       expect([...new Set(seen)]).to.deep.equal(words)
     })
 
-    it('tears no character apart, in any language', async () => {
+    it('splits no character, in any language', async () => {
       const chunker = await makeChunker()
       const text = fc.array(fc.constantFrom('漢字', '👩‍👩‍👧', 'é', ' ', '. ', 'x'.repeat(50), 'naïve', '\n'), {
         maxLength: 60,

@@ -33,31 +33,31 @@ export function describeConversationHistory(
       says('b'),
     ]
 
-    it('shows the conversation, oldest first, with the message that is handled at its end', async () => {
+    it('shows the conversation, oldest first, ending with the current message', async () => {
       const history = await makeHistory(makeConversation(messages))
       expect(await history.getHistory(run)).to.deep.equal(messages)
     })
 
-    it('gives an array that is the caller’s own', async () => {
+    it('returns a copy', async () => {
       const history = await makeHistory(makeConversation(messages))
       const mine = await history.getHistory(run)
       mine.length = 0
       expect(await history.getHistory(run)).to.deep.equal(messages)
     })
 
-    it('shows what is added', async () => {
+    it('shows added messages', async () => {
       const history = await makeHistory(makeConversation([says('a')]))
       await history.addMessage({ role: 'assistant', content: 'b' }, run)
       expect(await history.getHistory(run)).to.deep.equal([says('a'), { role: 'assistant', content: 'b' }])
     })
 
-    it('shows nothing after it was cleared', async () => {
+    it('shows nothing once cleared', async () => {
       const history = await makeHistory(makeConversation(messages))
       await history.clearHistory(run)
       expect(await history.getHistory(run)).to.deep.equal([])
     })
 
-    it('always keeps the system messages and the question, and no answer of a tool without its call', async () => {
+    it('always keeps system messages and the question, and no tool result without its call', async () => {
       const many = Array.from({ length: 40 }, (_, n) => [
         says(`question ${n} ${'x'.repeat(400)}`),
         call,

@@ -5,7 +5,7 @@ import { makeRun } from '../support/fake-run.ts'
 /** What every provider of `Embedder` promises. */
 export function describeEmbedder(makeEmbedder: () => Embedder | Promise<Embedder>): void {
   describe('as an Embedder', () => {
-    it('gives one vector a text, in their order, all of one length and of finite numbers', async () => {
+    it('returns one finite vector per text, in order, all of one length', async () => {
       const embedder = await makeEmbedder()
       const texts = ['a short text', 'Ein anderer, längerer Text — mit 😀', '...', 'a short text']
       const vectors = await embedder.embed(texts, makeRun())
@@ -19,7 +19,7 @@ export function describeEmbedder(makeEmbedder: () => Embedder | Promise<Embedder
       expect(vectors[1]).not.to.deep.equal(vectors[0])
     })
 
-    it('gives nothing for nothing', async () => {
+    it('returns nothing for no texts', async () => {
       expect(await (await makeEmbedder()).embed([], makeRun())).to.deep.equal([])
     })
 

@@ -16,14 +16,14 @@ export function textOf(parts: readonly LLMPart[]): string {
 /** What every provider of `LLM` promises. The model that is made answers anything with at least two words. */
 export function describeLLM(makeLLM: () => LLM | Promise<LLM>): void {
   describe('as an LLM', () => {
-    it('answers in pieces, and ends with exactly one finish', async () => {
+    it('streams its answer, and ends with exactly one finish', async () => {
       const parts = await collect(await makeLLM(), { messages: [says('hello')] })
       expect(parts.filter(({ type }) => type === 'text').length).to.be.above(1)
       expect(parts.filter(({ type }) => type === 'finish')).to.deep.equal([{ type: 'finish', reason: 'stop' }])
       expect(parts.at(-1)?.type).to.equal('finish')
     })
 
-    it('answers many at once', async () => {
+    it('answers many requests at once', async () => {
       const llm = await makeLLM()
       const answers = await Promise.all([1, 2, 3].map(() => collect(llm, { messages: [says('hello')] })))
       for (const parts of answers) expect(textOf(parts)).to.equal(textOf(answers[0] ?? []))
@@ -36,7 +36,7 @@ export function describeLLM(makeLLM: () => LLM | Promise<LLM>): void {
       expect(failure).to.have.property('message', 'enough')
     })
 
-    it('ends with the reason when the run is aborted in the middle', async () => {
+    it('ends with the reason when the run is aborted mid-answer', async () => {
       const run = makeRun()
       const read = async (llm: LLM) => {
         for await (const _ of llm.generate({ messages: [says('hello')] }, run)) run.abort(new Error('enough'))
@@ -44,7 +44,7 @@ export function describeLLM(makeLLM: () => LLM | Promise<LLM>): void {
       expect(await read(await makeLLM()).catch((error: Error) => error.message)).to.equal('enough')
     })
 
-    it('can be left early', async () => {
+    it('stops when its reader stops early', async () => {
       const llm = await makeLLM()
       for await (const part of llm.generate({ messages: [says('hello')] }, makeRun())) {
         expect(part.type).to.be.oneOf(['text', 'reasoning'])

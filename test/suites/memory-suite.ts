@@ -16,7 +16,7 @@ export function describeMemory(makeMemory: () => Promise<Memory>): void {
       expect(await memory.get('none', run)).to.equal(undefined)
     })
 
-    it('finds the nearest first, and no more than asked for', async () => {
+    it('finds the nearest first, up to the limit', async () => {
       const memory = await makeMemory()
       await memory.store('Our dog is called Rex and eats bones.', {}, run)
       await memory.store('The train to Rome leaves at noon.', { line: 7 }, run)
@@ -28,7 +28,7 @@ export function describeMemory(makeMemory: () => Promise<Memory>): void {
       expect(await memory.search('train', 0, run)).to.deep.equal([])
     })
 
-    it('lists every entry, oldest first, also after one was changed', async () => {
+    it('lists every entry, oldest first, even after a change', async () => {
       const memory = await makeMemory()
       const first = await memory.store('one', {}, run)
       await memory.store('two', {}, run)
@@ -36,7 +36,7 @@ export function describeMemory(makeMemory: () => Promise<Memory>): void {
       expect((await memory.list(run)).map(({ text }) => text)).to.deep.equal(['uno', 'two'])
     })
 
-    it('replaces text and metadata, and finds the entry by its new text alone', async () => {
+    it('replaces text and metadata, and finds the entry only by its new text', async () => {
       const memory = await makeMemory()
       const id = await memory.store('The meeting is on Monday.', { a: 1 }, run)
       expect(await memory.update(id, 'Strawberries cost three euros.', { b: 2 }, run)).to.equal(true)
@@ -46,7 +46,7 @@ export function describeMemory(makeMemory: () => Promise<Memory>): void {
       expect(await memory.update('none', 'x', {}, run)).to.equal(false)
     })
 
-    it('forgets', async () => {
+    it('deletes entries', async () => {
       const memory = await makeMemory()
       const id = await memory.store('a secret', {}, run)
       expect([await memory.delete(id, run), await memory.delete(id, run)]).to.deep.equal([true, false])
@@ -57,7 +57,7 @@ export function describeMemory(makeMemory: () => Promise<Memory>): void {
       ])
     })
 
-    it('loses nothing when much is stored at once', async () => {
+    it('loses nothing when many texts are stored at once', async () => {
       const memory = await makeMemory()
       const ids = await Promise.all(Array.from({ length: 100 }, (_, n) => memory.store(`fact number ${n}`, { n }, run)))
       expect(new Set(ids).size).to.equal(100)
@@ -66,7 +66,7 @@ export function describeMemory(makeMemory: () => Promise<Memory>): void {
       )
     })
 
-    it('refuses an empty text', async () => {
+    it('rejects an empty text', async () => {
       const memory = await makeMemory()
       const failure = await memory.store(' ', {}, run).catch((error: Error) => error.message)
       expect(failure).to.equal('There is nothing to remember: the text is empty.')

@@ -15,7 +15,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
 
     afterEach(() => store.close())
 
-    it('gives back what was committed, in the order asked for, and undefined for what is not there', async () => {
+    it('returns committed values in the requested order, and undefined for unknown keys', async () => {
       expect(await store.commit([text('a', 1), text('b', { two: [2] })])).to.equal(true)
       expect(await store.get(['b', 'none', 'a'])).to.deep.equal(['{"two":[2]}', undefined, '1'])
     })
@@ -26,21 +26,21 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect(await store.get(['a'])).to.deep.equal([value])
     })
 
-    it('replaces and removes', async () => {
+    it('replaces and deletes', async () => {
       await store.commit([text('a', 1), text('b', 1)])
       await store.commit([text('a', 2), ['b', undefined], ['never-there', undefined]])
       expect(await store.get(['a', 'b'])).to.deep.equal(['2', undefined])
       expect(await store.list({ prefix: '', limit: 10 })).to.deep.equal(['a'])
     })
 
-    it('changes nothing when a key that must be there is not', async () => {
+    it('changes nothing if a required key is missing', async () => {
       await store.commit([text('a', 1)])
       expect(await store.commit([text('a', 2), text('b', 2)], { present: ['a', 'x'] })).to.equal(false)
       expect(await store.get(['a', 'b'])).to.deep.equal(['1', undefined])
       expect(await store.commit([text('a', 3)], { present: ['a'] })).to.equal(true)
     })
 
-    it('changes nothing when there is a key under a prefix that must be free', async () => {
+    it('changes nothing if a key exists under a prefix that must be empty', async () => {
       await store.commit([text('branch:a:1', 1)])
       expect(await store.commit([text('a', 2)], { absent: ['branch:a:'] })).to.equal(false)
       expect(await store.commit([text('a', 2)], { absent: ['branch:b:', 'branch:a:2'] })).to.equal(true)
@@ -57,7 +57,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       }
     })
 
-    it('changes nothing when a record does not have the value that it must have', async () => {
+    it('changes nothing if a record does not have the expected value', async () => {
       const value = JSON.stringify({ server: 'one', text: 'ü"\\ ' })
       await store.commit([['owner', value]])
       const fenced = (n: number, mark: string) => store.commit([text('a', n)], { equal: [['owner', mark]] })
@@ -70,7 +70,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect(await store.get(['a'])).to.deep.equal(['2'])
     })
 
-    it('lets nobody write who was replaced, however many commits come at once', async () => {
+    it('refuses every write of a replaced owner, however many commits come at once', async () => {
       await store.commit([text('owner', 0)])
       const takeOver = (n: number) => store.commit([text('owner', n + 1)], { equal: [['owner', String(n)]] })
       const write = (n: number) => store.commit([text(`by:${n}`, n)], { equal: [['owner', String(n)]] })
@@ -79,7 +79,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect(await store.list({ prefix: 'by:', limit: 10 })).to.deep.equal(['by:0', 'by:1'])
     })
 
-    it('gives the entries of a range', async () => {
+    it('returns the entries of a range', async () => {
       await store.commit([text('a', 1), text('b:1', { one: 1 }), text('b:2', 'ü'), text('b:3', 3), text('c', 4)])
       expect(await store.entries({ prefix: 'b:', after: 'b:1', limit: 10 })).to.deep.equal([
         ['b:2', '"ü"'],
@@ -102,7 +102,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect([await readLog(store, 'log:a'), await readLog(store, 'log:ab')]).to.deep.equal([[], ['"another"']])
     })
 
-    it('wakes whoever watches a topic of a commit that has happened', async () => {
+    it('wakes the watchers of a committed topic', async () => {
       const heard: string[] = []
       const endOne = store.watch(['run:1', 'run:2'], () => heard.push('one'))
       const endTwo = store.watch(['run:2'], () => heard.push('two'))
@@ -122,14 +122,14 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       endTwo()
     })
 
-    it('lets exactly one of many commits through that exclude each other', async () => {
+    it('accepts exactly one of many conflicting commits', async () => {
       const commits = Array.from({ length: 50 }, (_, n) => store.commit([text('key', n)], { absent: ['key'] }))
       const won = (await Promise.all(commits)).flatMap((done, n) => (done ? [n] : []))
       expect(won).to.have.length(1)
       expect(await store.get(['key'])).to.deep.equal([String(won[0])])
     })
 
-    it('refuses keys that a backend could not keep apart', async () => {
+    it('rejects keys that a backend could confuse', async () => {
       for (const key of ['', 'a b', 'a\0b', 'ä']) {
         const failure = await store.commit([text(key, 1)]).catch((error: Error) => error.message)
         expect(failure).to.equal(`'${key}' cannot be the key of a record.`)
@@ -172,7 +172,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       )
     })
 
-    it('has everything when it is opened again', async () => {
+    it('keeps everything across a restart', async () => {
       await store.commit(Array.from({ length: 450 }, (_, n) => text(`k${n}`, n)))
       await store.commit([['k7', undefined]])
       await store.close()
@@ -181,7 +181,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect(await store.list({ prefix: 'k', limit: 1000 })).to.have.length(449)
     })
 
-    it('knows that it is itself alive, and of no stranger', async () => {
+    it('reports itself as alive, and unknown servers as dead', async () => {
       expect(await store.isServerAlive(store.serverId)).to.equal(true)
       expect(await store.isServerAlive('6f9619ff-8b86-4011-b42d-00cf4fc964ff')).to.equal(false)
     })
@@ -196,7 +196,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
 
       afterEach(() => other?.close())
 
-      it('shows what the other commits, and holds guards against it', async () => {
+      it("sees the other's commits, and checks guards against them", async () => {
         await store.commit([text('a', 1)])
         expect(await other.get(['a'])).to.deep.equal(['1'])
         expect(await other.commit([text('a', 2)], { absent: ['a'] })).to.equal(false)
@@ -204,7 +204,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
         expect(await store.commit([text('a', 3)], { equal: [['a', '1']] })).to.equal(false)
       })
 
-      it('lets one of both through when they exclude each other, every time', async () => {
+      it('accepts exactly one of two conflicting commits, every time', async () => {
         for (let round = 0; round < 30; round++) {
           await store.commit([text('branch', 1), [`leaf:${round}`, undefined]])
           const won = await Promise.all([
@@ -215,7 +215,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
         }
       })
 
-      it('counts without a gap when both count at once', async () => {
+      it('numbers without gaps when both append at once', async () => {
         await store.commit([text('count', 0)])
         const count = async (by: RecordStore) => {
           for (let done = 0; done < 25; ) {
@@ -227,7 +227,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
         expect(await store.get(['count'])).to.deep.equal(['100'])
       })
 
-      it('is woken by commits of the other', async function () {
+      it('wakes on commits of the other', async function () {
         if (!store.capabilities.watch) this.skip()
         let calls = 0
         const end = store.watch(['run:1'], () => calls++)
@@ -238,7 +238,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
         end()
       })
 
-      it('knows that the other is alive until it has closed the store', async () => {
+      it('reports the other as alive until it closes the store', async () => {
         expect(await store.isServerAlive(other.serverId)).to.equal(true)
         await other.close()
         expect(await store.isServerAlive(other.serverId)).to.equal(false)

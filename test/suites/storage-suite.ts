@@ -6,7 +6,7 @@ export function describeStorage(open: () => Promise<readonly [Storage, Storage]>
   describe('as a Storage', () => {
     const keys = (found: readonly { key: string }[]) => found.map(({ key }) => key)
 
-    it('sets, gets, replaces and removes what JSON can say, for all servers', async () => {
+    it('sets, gets, replaces and deletes any JSON value, for all servers', async () => {
       const [one, other] = await open()
       const value = { text: 'é "1"', list: [1, null, true], nested: {} }
       await one.set('a/b', value)
@@ -32,7 +32,7 @@ export function describeStorage(open: () => Promise<readonly [Storage, Storage]>
       expect(await list({ order: 'desc', after: 'b/2' })).to.deep.equal(['b/10', 'b/1'])
     })
 
-    it('replaces a value that is still the expected one', async () => {
+    it('replaces a value only if it is still the expected one', async () => {
       const [one, other] = await open()
       await one.set('ab', 0)
       expect(await one.replace('a', undefined, { n: 1 })).to.equal(true)
@@ -43,7 +43,7 @@ export function describeStorage(open: () => Promise<readonly [Storage, Storage]>
       expect(await other.get('a')).to.equal(undefined)
     })
 
-    it('numbers the values of a log without a gap, however many append at once', async () => {
+    it('numbers log entries without gaps, however many append at once', async () => {
       const [one, other] = await open()
       await one.append('log2', 'of another log')
       const appended = await Promise.all(
@@ -61,7 +61,7 @@ export function describeStorage(open: () => Promise<readonly [Storage, Storage]>
       ])
     })
 
-    it('refuses keys that are none, and values that JSON cannot say', async () => {
+    it('rejects invalid keys, and values that are not JSON', async () => {
       const [storage] = await open()
       const failure = (act: () => Promise<unknown>) => act().then(String, (error: Error) => error.name)
       for (const key of ['a b', 'é', 'a!', 'a\n', 'x'.repeat(401)]) {

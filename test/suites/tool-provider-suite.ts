@@ -15,7 +15,7 @@ export function describeToolProvider(makeProvider: () => Promise<ToolProvider>):
       expect((add?.parameters.properties as Record<string, unknown> | undefined)?.a).to.deep.include({ type: 'number' })
     })
 
-    it('calls a tool, also when the model writes numbers as text', async () => {
+    it('calls a tool, even if the model writes numbers as text', async () => {
       const provider = await makeProvider()
       expect((await provider.executeTool('add', { a: 1.5, b: 2 }, makeRun())).text).to.equal('3.5')
       expect((await provider.executeTool('add', { a: '1', b: '2' }, makeRun())).text).to.match(/^3(\.0)?$/)
@@ -27,7 +27,7 @@ export function describeToolProvider(makeProvider: () => Promise<ToolProvider>):
       expect((await Promise.all(calls)).map(({ text }) => text)).to.deep.equal(calls.map((_, n) => `${n}.5`))
     })
 
-    it('refuses a tool that it does not have, and arguments that do not fit', async () => {
+    it('rejects an unknown tool, and invalid arguments', async () => {
       const provider = await makeProvider()
       const failure = (name: string, args: object) =>
         provider.executeTool(name, args as Record<string, unknown>, makeRun()).then(
@@ -39,7 +39,7 @@ export function describeToolProvider(makeProvider: () => Promise<ToolProvider>):
       expect(await failure('add', { a: 1, b: 'x' })).to.match(/b must be number/)
     })
 
-    it('does not call anything for a run that has ended', async () => {
+    it('calls nothing for an ended run', async () => {
       const provider = await makeProvider()
       const run = makeRun()
       run.abort(new Error('enough'))

@@ -27,7 +27,7 @@ export function describeVectorIndex(makeIndex: () => VectorIndex | Promise<Vecto
       expect(await index.search(vector(0, 1), 5, run)).to.deep.equal([{ id: 'a', score: 1 }])
     })
 
-    it('removes, and knows nothing of what was never there', async () => {
+    it('deletes vectors, and ignores unknown ids', async () => {
       const index = await makeIndex()
       await index.add('a', vector(1, 0), run)
       await index.add('b', vector(0, 1), run)
@@ -39,14 +39,14 @@ export function describeVectorIndex(makeIndex: () => VectorIndex | Promise<Vecto
       expect((await index.search(vector(1, 0), 5, run)).map(({ id }) => id)).to.deep.equal(['b'])
     })
 
-    it('finds nothing in an empty index, and nothing with a limit of 0', async () => {
+    it('finds nothing in an empty index or with a limit of 0', async () => {
       const index = await makeIndex()
       expect(await index.search(vector(1, 0), 5, run)).to.deep.equal([])
       await index.add('a', vector(1, 0), run)
       expect(await index.search(vector(1, 0), 0, run)).to.deep.equal([])
     })
 
-    it('keeps what it was given, also when the caller changes it', async () => {
+    it('copies vectors, so later changes by the caller have no effect', async () => {
       const index = await makeIndex()
       const mine = vector(1, 0)
       await index.add('a', mine, run)
@@ -54,7 +54,7 @@ export function describeVectorIndex(makeIndex: () => VectorIndex | Promise<Vecto
       expect(await index.search(vector(1, 0), 1, run)).to.deep.equal([{ id: 'a', score: 1 }])
     })
 
-    it('refuses vectors of another length, and what is no number', async () => {
+    it('rejects vectors of another length, and values that are not numbers', async () => {
       const index = await makeIndex()
       await index.add('a', vector(1, 0), run)
       const failure = (promise: Promise<unknown>) => promise.then(String, (error: Error) => error.message)
@@ -64,7 +64,7 @@ export function describeVectorIndex(makeIndex: () => VectorIndex | Promise<Vecto
       expect((await index.search(vector(1, 0), 9, run)).length).to.equal(1)
     })
 
-    it('does nothing for a run that has ended', async () => {
+    it('does nothing for an ended run', async () => {
       const index = await makeIndex()
       const ended = makeRun()
       ended.abort(new Error('enough'))
@@ -73,7 +73,7 @@ export function describeVectorIndex(makeIndex: () => VectorIndex | Promise<Vecto
       expect(await index.search(vector(1), 1, run)).to.deep.equal([])
     })
 
-    it('finds like a sorted list, whatever was added, replaced and removed', async () => {
+    it('matches a sorted list after random changes', async () => {
       const id = fc.constantFrom(...'abcdefghij')
       const numbers = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 5, maxLength: 5 })
       const step = fc.record({ id, numbers: fc.option(numbers) })

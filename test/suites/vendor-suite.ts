@@ -124,7 +124,7 @@ export function describeVendor(vendor: VendorCase): void {
 
   describeLLM(async () => (await connect([plays(wire, words)])).llm)
 
-  it('gives reasoning apart from text, calls made at once whole, and usage with what was cached', async () => {
+  it('returns reasoning apart from text, whole parallel calls, and usage with cached tokens', async () => {
     const { llm } = await connect([plays(wire, twoCalls)])
     const parts = await collect(llm, { ...asks, tools: [weather] })
     expect(parts.flatMap((part) => (part.type === 'reasoning' ? part.text : [])).join('')).to.equal(
@@ -139,12 +139,12 @@ export function describeVendor(vendor: VendorCase): void {
     ])
   })
 
-  it('says that an answer reached its limit', async () => {
+  it('marks an answer that reached its limit', async () => {
     const { llm } = await connect([plays(wire, { ...words, end: 'length' })])
     expect((await collect(llm, asks)).at(-1)).to.deep.equal({ type: 'finish', reason: 'length' })
   })
 
-  it('repeats after a 429 as late as the server asks, and an overloaded server', async () => {
+  it('retries after a 429 when the server says, and after an overload', async () => {
     const { server, llm } = await connect([
       refuses(wire, 429, 'slow down', { 'retry-after': '0.3' }),
       refuses(wire, 503, 'overloaded', { 'retry-after': '0' }),
@@ -157,7 +157,7 @@ export function describeVendor(vendor: VendorCase): void {
     expect(server.requests).to.have.lengthOf(3)
   })
 
-  it('names the module and where its key comes from when the key is refused, never the key', async () => {
+  it('names the module and the source of a refused key, never the key', async () => {
     const { server, llm } = await connect([refuses(wire, 401, `Incorrect key: ${key}, sk-a***z`)])
     const message = await failure(collect(llm, asks))
     expect(message).to.match(
@@ -169,7 +169,7 @@ export function describeVendor(vendor: VendorCase): void {
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('tells of an error in the middle, in the words of the server', async () => {
+  it("reports an error mid-stream with the server's message", async () => {
     const { llm } = await connect([
       (response) => {
         response.writeHead(200, { 'content-type': wire.contentType })
@@ -180,7 +180,7 @@ export function describeVendor(vendor: VendorCase): void {
     expect(await failure(collect(llm, asks))).to.match(/^The model 'm' of .* broke off: the machine is on fire$/)
   })
 
-  it('does not take an answer for whole that was cut off, by the connection or by its server', async () => {
+  it('fails on an answer cut off by the connection or the server', async () => {
     for (const cut of [true, false]) {
       const upTo = wire.answer(words).findIndex((piece) => String(piece).includes(' two')) + 1
       const { server, llm } = await connect([plays(wire, words, { upTo, cut })])
@@ -221,7 +221,7 @@ export function describeKey(vendor: VendorCase): void {
   const { reference, environment, keyNames = Object.keys(environment)[0] } = vendor
   const connect = connectsVendor(vendor)
 
-  it('loads without a key, and a call says how to set one', async () => {
+  it('loads without a key; a call says how to set one', async () => {
     const { server, llm, context } = await connect([], {}, { environment: {} })
     const said = `${reference} has no key. Set ${keyNames} in .env or the environment, or api_key in the config of module 'module'.`
     expect((context as ReturnType<typeof makeContext>).lines).to.deep.equal([`warn ${said}`])

@@ -10,7 +10,7 @@ const chunk = async (text: string, max: number, overlap: number) =>
 describe('chunker/token', () => {
   describeChunker(() => makeChunker(20, 4), 80)
 
-  it('cuts between sentences where it can', async () => {
+  it('splits between sentences where possible', async () => {
     const text = 'The first sentence. A second one! Is this the third? Yes, and a fourth.'
     expect(await chunk(text, 10, 0)).to.deep.equal([
       'The first sentence. A second one!',
@@ -18,7 +18,7 @@ describe('chunker/token', () => {
     ])
   })
 
-  it('begins a piece with the end of the one before', async () => {
+  it('starts a piece with the end of the previous one', async () => {
     const words = Array.from({ length: 20 }, (_, n) => `w${10 + n}`).join(' ')
     expect(await chunk(words, 8, 2)).to.deep.equal([
       'w10 w11 w12 w13 w14 w15 w16 w17',
@@ -27,7 +27,7 @@ describe('chunker/token', () => {
     ])
   })
 
-  it('goes on when the overlap is as long as a piece', async () => {
+  it('finishes when the overlap is as long as a piece', async () => {
     expect(await chunk('one two three four five six seven eight nine ten', 8, 500)).to.have.length(3)
   })
 })

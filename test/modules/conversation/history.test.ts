@@ -18,7 +18,7 @@ describe('conversation/history', () => {
     history.create({ history: over }, { messages: [], max_messages: 4 }, makeContext()),
   )
 
-  it('shows the conversation as it is, with examples before it', async () => {
+  it('shows the conversation unchanged, after the examples', async () => {
     expect(await shown([says('a')], { messages: [{ role: 'user', content: 'x' }] })).to.deep.equal(['user x', 'user a'])
   })
 
@@ -28,7 +28,7 @@ describe('conversation/history', () => {
     expect(await shown(messages, { max_messages: 2 })).to.deep.equal(['system s', 'user b'])
   })
 
-  it('hands on what is added and cleared', async () => {
+  it('passes added messages and clearing on', async () => {
     const done: unknown[] = []
     const run = {
       getHistory: () => [],

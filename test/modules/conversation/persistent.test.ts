@@ -65,14 +65,14 @@ describe('conversation/persistent', () => {
     )
   })
 
-  it('goes on with the conversation of a user, also after a restart', async () => {
+  it("continues a user's conversation, even after a restart", async () => {
     const { ask, start } = await makeKeeper()
     expect(await ask('one', 'ann')).to.equal('one')
     expect(await ask('two', 'ann')).to.equal('one|one|two')
     expect(await (await start())('three', 'ann')).to.equal('one|one|two|one|one|two|three')
   })
 
-  it('keeps a turn once whose run said something, waited, and went on', async () => {
+  it('saves a turn once if its run sent text, waited and continued', async () => {
     const { ask, project, files } = await makeKeeper()
     await ask('one', 'ann')
     const [file] = await files()
@@ -88,7 +88,7 @@ describe('conversation/persistent', () => {
     expect(await ask('three', 'ann')).to.equal('one|one|two|Wait.one|one|two|Wait.|found|three')
   })
 
-  it('goes on with what is kept where a run goes on that has waited for its client', async () => {
+  it('continues the saved conversation when a run that waited for its client continues', async () => {
     const { ask } = await makeKeeper()
     await ask('one', 'ann')
     const continued: Message[] = [
@@ -112,14 +112,14 @@ describe('conversation/persistent', () => {
     expect(await files()).to.have.length(4)
   })
 
-  it('keeps nothing when it is not known whose conversation it is', async () => {
+  it('saves nothing without an id or a user', async () => {
     const { ask, files } = await makeKeeper({ by_user: false })
     expect(await ask('one', 'ann')).to.equal('one')
     expect(await ask('two')).to.equal('two')
     expect(await files()).to.deep.equal([])
   })
 
-  it('takes the conversation that a client brings as it is, and keeps the new turn', async () => {
+  it("uses the client's conversation unchanged, and saves the new turn", async () => {
     const { ask } = await makeKeeper()
     await ask('one', 'ann')
     const brought: Message[] = [
@@ -134,13 +134,13 @@ describe('conversation/persistent', () => {
     )
   })
 
-  it('shows the latest of what is kept, from a question on', async () => {
+  it('shows the latest saved messages, starting at a question', async () => {
     const { ask } = await makeKeeper({ max_messages: 3 })
     for (const text of ['1', '2', '3']) await ask(text, 'ann')
     expect(await ask('4', 'ann')).to.match(/^3\|.*\|4$/)
   })
 
-  it('loses no turn and mixes none when many run at once', async () => {
+  it('loses and mixes no turns when many run at once', async () => {
     const { ask, files, project } = await makeKeeper()
     const texts = Array.from({ length: 30 }, (_, n) => `text ${n} ${'x'.repeat(3000)}`)
     await Promise.all(texts.map((text) => ask(text, 'ann')))
@@ -153,7 +153,7 @@ describe('conversation/persistent', () => {
     expect(turns.map(([asked]) => asked?.content).sort()).to.deep.equal([...texts].sort())
   })
 
-  it('keeps nothing of a turn that failed before a word was said, and what was read of one that was cut off', async () => {
+  it('saves nothing of a turn that failed before any text, and the partial text of an interrupted one', async () => {
     const { ask, host } = await makeKeeper()
     await ask('one', 'ann')
     await ask('fail', 'ann').catch(() => {})
@@ -168,14 +168,14 @@ describe('conversation/persistent', () => {
     expect(await ask('two', 'ann')).to.equal('one|one|wait|begun|two')
   })
 
-  it('forgets when it is cleared', async () => {
+  it('forgets the conversation when cleared', async () => {
     const { ask } = await makeKeeper()
     await ask('one', 'ann')
     await ask('forget', 'ann')
     expect(await ask('two', 'ann')).to.equal('forget|one|one|forget|two')
   })
 
-  it('passes over a turn that was cut off in the middle, and writes whole ones after it', async () => {
+  it('skips a truncated turn, and appends whole ones after it', async () => {
     const { ask, files, project } = await makeKeeper()
     await ask('one', 'ann')
     const [file = ''] = await files()
@@ -184,7 +184,7 @@ describe('conversation/persistent', () => {
     expect(await ask('three', 'ann')).to.equal('one|one|two|one|one|two|three')
   })
 
-  it('keeps attachments: bytes and addresses', async () => {
+  it('saves attachments: bytes and addresses', async () => {
     const { dir } = await makeProject()
     const file = new TurnFile(dir, 'key')
     const url = new URL('https://example.test/a.png')

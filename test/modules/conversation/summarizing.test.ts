@@ -41,14 +41,14 @@ const brief = (messages: readonly Message[]) =>
 describe('conversation/summarizing', () => {
   describeConversationHistory(async (history) => makeFilter(history, makeModel().llm, (await makeProject()).dir))
 
-  it('leaves a short conversation as it is, and asks nobody', async () => {
+  it('leaves a short conversation as it is, without calling the model', async () => {
     const { llm, asked } = makeModel()
     const filter = await makeFilter(makeConversation([rules, says('hi')]), llm, '/nowhere')
     expect(await filter.getHistory()).to.deep.equal([rules, says('hi')])
     expect(asked).to.deep.equal([])
   })
 
-  it('puts a summary in the place of what is older, and keeps system messages out of it', async () => {
+  it('replaces older messages with a summary, except system messages', async () => {
     const { llm, asked } = makeModel()
     const run = makeRun()
     const messages = [rules, ...turn(1), ...turn(2), says('q3')]
@@ -65,7 +65,7 @@ describe('conversation/summarizing', () => {
     expect(run.usage).to.deep.equal([{ inputTokens: 9 }])
   })
 
-  it('remembers the summary in later runs, and adds to it what has come since', async () => {
+  it('reuses the summary in later runs, and extends it', async () => {
     const { dir, path } = await makeProject()
     const { llm, asked } = makeModel()
     const see = async (...messages: Message[]) =>
@@ -80,7 +80,7 @@ describe('conversation/summarizing', () => {
     expect(await readdir(path('conversations/test/module'))).to.have.length(1)
   })
 
-  it('does not take the summary of another conversation', async () => {
+  it('does not use the summary of another conversation', async () => {
     const { dir } = await makeProject()
     const { llm, asked } = makeModel()
     for (const first of [turn(1), turn(9)]) {
@@ -90,7 +90,7 @@ describe('conversation/summarizing', () => {
     expect(asked).to.have.length(2)
   })
 
-  it('shows the conversation whole when the model fails, and says so in the log', async () => {
+  it('shows the whole conversation if the model fails, and logs it', async () => {
     const context = makeContext({ projectDir: (await makeProject()).dir })
     const messages = [...turn(1), ...turn(2), says('q3')]
     const filter = await makeFilter(makeConversation(messages), makeModel(true).llm, '', context)
@@ -100,7 +100,7 @@ describe('conversation/summarizing', () => {
     ])
   })
 
-  it('ends with the run, and says that it needs one', async () => {
+  it('ends with the run, and requires one', async () => {
     const filter = await makeFilter(makeConversation([...turn(1), ...turn(2)]), makeModel(true).llm, '/nowhere')
     const run = makeRun()
     run.abort(new Error('enough'))

@@ -17,7 +17,7 @@ describe('conversation/windowed', () => {
     windowed.create({ history }, { max_tokens: 50, max_messages: 4 }, makeContext()),
   )
 
-  it('keeps the latest messages that fit into its tokens', async () => {
+  it('keeps the latest messages that fit its token limit', async () => {
     const messages = [long('1', 10), long('2', 10), long('3', 10)]
     expect(await shown(messages, { max_tokens: 30 })).to.deep.equal(['user 1...', 'user 2...', 'user 3...'])
     expect(await shown(messages, { max_tokens: 29 })).to.deep.equal(['user 2...', 'user 3...'])
@@ -35,15 +35,15 @@ describe('conversation/windowed', () => {
     expect(await shown(messages, { max_tokens: 90 })).to.have.length(4)
   })
 
-  it('keeps the latest messages up to a number', async () => {
+  it('keeps the latest messages up to a maximum', async () => {
     expect(await shown([says('1'), says('2'), says('3')], { max_messages: 2 })).to.deep.equal(['user 2', 'user 3'])
   })
 
-  it('shows the question however long it is', async () => {
+  it('shows the question, however long', async () => {
     expect(await shown([says('1'), long('2', 5000)])).to.deep.equal(['user 2...'])
   })
 
-  it('shows the calls since the question with their results, however little room there is', async () => {
+  it('shows the calls since the question with their results, however small the window', async () => {
     const calls = [{ id: 'c', name: 't', arguments: {} }]
     const messages: Message[] = [
       says('1'),
@@ -60,7 +60,7 @@ describe('conversation/windowed', () => {
     expect(await shown(messages, { max_tokens: 1 })).to.deep.equal(turn)
   })
 
-  it('is what the orchestrator of an agent sees', async () => {
+  it('decides what the orchestrator sees', async () => {
     const agent = {
       id: 'brief',
       modules: [

@@ -12,14 +12,14 @@ async function similarity(one: string, other: string): Promise<number> {
 describe('embedder/local', () => {
   describeEmbedder(makeEmbedder)
 
-  it('gives vectors of 384 numbers and the length 1, also for a text without words', async () => {
+  it('returns unit vectors of 384 numbers, even for a text without words', async () => {
     for (const vector of await (await makeEmbedder()).embed(['a dog', '', '?!'], makeRun())) {
       expect(vector.length).to.equal(384)
       expect(Math.hypot(...vector)).to.be.closeTo(1, 1e-5)
     }
   })
 
-  it('finds other forms of a word, typing errors, accents and capitals', async () => {
+  it('matches other forms of a word, typos, accents and capitals', async () => {
     const unrelated = await similarity('The weather in Lima', 'quarterly tax report')
     for (const [one, other] of [
       ['The cats are sleeping', 'a cat sleeps'],
@@ -32,11 +32,11 @@ describe('embedder/local', () => {
     expect(unrelated).to.be.below(0.1)
   })
 
-  it('knows no synonyms: it sees words, not what they mean', async () => {
+  it('knows no synonyms: it compares words, not meaning', async () => {
     expect(await similarity('car', 'automobile')).to.be.below(0.1)
   })
 
-  it('is the same everywhere: what was stored once is found later', async () => {
+  it('returns the same vectors everywhere, so stored texts stay findable', async () => {
     const [vector] = await (await makeEmbedder()).embed(['a dog'], makeRun())
     const largest = Array.from(vector ?? [], (number, at) => ({ at, number })).sort((a, b) => b.number - a.number)
     expect(largest.slice(0, 2).map(({ at }) => at)).to.deep.equal([302, 339])

@@ -82,7 +82,7 @@ describe('embedder/openai', () => {
 
   describeEmbedder(async () => (await makeEmbedder()).embedder)
 
-  it('asks in the wire format, with the key, and reports the tokens', async () => {
+  it('sends the wire format and the key, and reports the tokens', async () => {
     const { embedder, asked } = await makeEmbedder([vectors], { dimensions: 3 })
     const run = makeRun()
     expect(await embedder.embed(['b', 'aa'], run)).to.deep.equal([Float32Array.of(1, 98, 1), Float32Array.of(2, 97, 1)])
@@ -96,7 +96,7 @@ describe('embedder/openai', () => {
     expect(run.usage).to.deep.equal([{ inputTokens: 4 }])
   })
 
-  it('asks in batches, and sends no credentials without a key', async () => {
+  it('sends batches, and no credentials without a key', async () => {
     const { embedder, asked } = await makeEmbedder([vectors], { batch_size: 2, api_key: '' })
     const lengths = (await embedder.embed(['a', 'bb', 'ccc', 'dddd', 'eeeee'], makeRun())).map(([length]) => length)
     expect(lengths).to.deep.equal([1, 2, 3, 4, 5])
@@ -104,7 +104,7 @@ describe('embedder/openai', () => {
     expect(asked[0]?.authorization).to.equal(undefined)
   })
 
-  it('tries again after a passing failure, as long as the server asks to wait', async () => {
+  it('retries after a temporary failure, with the delay that the server requests', async () => {
     const { embedder, asked } = await makeEmbedder([
       fails(429, 'slow down', { 'retry-after': '0.05' }),
       fails(503, 'busy', { 'retry-after': '0.05' }),
@@ -114,7 +114,7 @@ describe('embedder/openai', () => {
     expect(asked).to.have.length(3)
   })
 
-  it('gives up after max_retries, and at once when trying again is no use', async () => {
+  it('gives up after max_retries, and at once on a permanent failure', async () => {
     expect(await failureOf([fails(503, 'busy')], { max_retries: 0 })).to.match(
       /^The model 'm' at http:.* answered 503: busy$/,
     )
@@ -124,7 +124,7 @@ describe('embedder/openai', () => {
     expect(asked).to.have.length(1)
   })
 
-  it('shows no key in an error, also when the server repeats it or the address holds one', async () => {
+  it('shows no key in an error, even if the server echoes it or the URL contains one', async () => {
     expect(await failureOf([fails(401, `Incorrect key: ${KEY}`)])).to.match(
       /answered 401: Incorrect key: \[redacted\]$/,
     )
@@ -136,7 +136,7 @@ describe('embedder/openai', () => {
       .and.not.to.contain('other-secret')
   })
 
-  it('refuses an answer that does not fit', async () => {
+  it('rejects a malformed answer', async () => {
     const say =
       (data: unknown): Answer =>
       (response) =>
@@ -154,7 +154,7 @@ describe('embedder/openai', () => {
     )
   })
 
-  it('ends when the run is aborted while it waits, and when nothing comes', async () => {
+  it('ends when the run is aborted while waiting, and when the server stays silent', async () => {
     const silent: Answer = () => {}
     const run = makeRun()
     setTimeout(() => run.abort(new Error('enough')), 50)

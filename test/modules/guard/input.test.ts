@@ -27,7 +27,7 @@ describe('guard/input', () => {
     })
   }
 
-  it('passes what breaks no rule, and leaves the stream of the answer alone', async () => {
+  it('passes text that breaks no rule, and does not delay the stream', async () => {
     agent = await makeGuarded(guard({ patterns: ['password'] }), [saying('Hi', ' there')])
     expect((await agent.run('hello')).text).to.equal('Hi there')
     expect(agent.sent).to.deep.equal(['Hi', ' there'])
@@ -48,7 +48,7 @@ describe('guard/input', () => {
     expect(seen()).to.deep.equal([[user('[withheld]'), said('I cannot help with that.'), user('Do it anyway.')]])
   })
 
-  it('asks: approved, the message goes on, and stays accepted in later turns', async () => {
+  it('asks: an approved message passes, and stays accepted in later turns', async () => {
     agent = await makeGuarded(guard({ action: 'ask', patterns: ['delete'] }), [saying('Deleted.'), saying('Yes.')])
     const waiting = await agent.run('delete it')
     const [pending] = waiting.pending
@@ -62,7 +62,7 @@ describe('guard/input', () => {
     expect(seen()).to.deep.equal([[user('delete it')], [user('delete it'), said('Deleted.'), user('Done?')]])
   })
 
-  it('asks: edited, the model sees the new text; rejected, it sees nothing', async () => {
+  it('asks: the model sees edited text, and nothing of a rejected message', async () => {
     agent = await makeGuarded(guard({ action: 'ask', patterns: ['delete'], reply: 'No.' }), [saying('ok')])
     const { trail, pending } = await agent.run('delete it')
     const callId = pending[0]?.callId ?? ''
@@ -73,7 +73,7 @@ describe('guard/input', () => {
     expect(seen()).to.deep.equal([[user('keep it')]])
   })
 
-  it('asks: a message that nobody decided about is withheld from later turns', async () => {
+  it('asks: an undecided message is withheld from later turns', async () => {
     agent = await makeGuarded(guard({ action: 'ask', patterns: ['delete'] }), [saying('ok')])
     const { trail, pending } = await agent.run('delete it')
     const superseded: Message = {
@@ -86,7 +86,7 @@ describe('guard/input', () => {
     expect(seen()).to.deep.equal([[user('[withheld]'), user('hello')]])
   })
 
-  it('asks one guard after the other', async () => {
+  it('asks for one guard after the other', async () => {
     const both = [
       { id: 'first', module: 'guard/input', config: { action: 'ask', patterns: ['a'] } },
       { id: 'second', module: 'guard/input', config: { action: 'block', patterns: ['b'], reply: 'No b.' } },
@@ -98,7 +98,7 @@ describe('guard/input', () => {
     expect(agent.requests).to.deep.equal([])
   })
 
-  it('lets a run go on that waits for something else', async () => {
+  it('lets a run continue that waits for something else', async () => {
     const call: LLMPart[] = [
       { type: 'tool_call', call: { id: 'w1', name: 'weather', arguments: {} } },
       { type: 'finish', reason: 'tool_calls' },
@@ -116,7 +116,7 @@ describe('guard/input', () => {
     expect([ended.status, ended.text]).to.deep.equal(['completed', 'Dry.'])
   })
 
-  it('judges by a model, in the light of earlier messages; only a clear no passes', async () => {
+  it('judges by a model that sees earlier messages; only a clear no passes', async () => {
     agent = await makeGuarded(guard({ judge: 'No medical advice.' }), [saying('No.'), saying('Hi'), saying('Perhaps')])
     expect((await agent.run([user('I feel ill.'), said('Oh.'), user('hello')])).text).to.equal('Hi')
     const [judge] = agent.requests
@@ -125,7 +125,7 @@ describe('guard/input', () => {
     expect((await agent.run('which pill?')).incompleteReason).to.equal('content_filter')
   })
 
-  it('refuses an agent whose guard has no rule, no model, or a broken pattern', async () => {
+  it('rejects an agent whose guard has no rule, no model, or an invalid pattern', async () => {
     agent = await makeGuarded([], [saying('ok')])
     const failure = (config: object, modules: object[] = []) =>
       agent.host

@@ -20,7 +20,7 @@ describe('guard/output', () => {
     })
   }
 
-  it('blocks: nothing of the answer is sent, not even its thinking', async () => {
+  it('blocks: nothing of the answer is sent, not even its reasoning', async () => {
     const thinking: LLMPart[] = [{ type: 'reasoning', text: 'the sword' }, ...saying('a sword')]
     agent = await makeGuarded(guard({ patterns: ['sword'], reply: 'No.' }), [thinking])
     const events: string[] = []
@@ -32,7 +32,7 @@ describe('guard/output', () => {
     expect(JSON.stringify(trail)).not.to.contain('sword')
   })
 
-  it('asks: the text waits for a person, and is sent as it was decided, without asking the model again', async () => {
+  it('asks: the text waits for a person and is sent as decided, without another model call', async () => {
     agent = await makeGuarded(guard({ action: 'ask', patterns: ['refund'] }), [saying('You get', ' a refund.')])
     const { trail, pending, status, text } = await agent.run('money?')
     expect([status, text, agent.sent]).to.deep.equal(['waiting', '', []])
@@ -48,7 +48,7 @@ describe('guard/output', () => {
     expect(agent.sent).to.deep.equal(['You get a refund.', 'Wait a day.', 'I cannot help with that.'])
   })
 
-  it('asks again where the agent changed meanwhile', async () => {
+  it('asks again if the agent changed meanwhile', async () => {
     agent = await makeGuarded(guard({ action: 'ask', patterns: ['refund'] }), [saying('refund')])
     const { trail, pending } = await agent.run('money?')
     const answer = { callId: pending[0]?.callId ?? '', kind: 'approval', decision: 'approve', digest: 'old' } as const
@@ -56,7 +56,7 @@ describe('guard/output', () => {
     expect([again.status, again.text, again.pending]).to.deep.equal(['waiting', '', pending])
   })
 
-  it('drops what was said before the run waits for something else', async () => {
+  it('drops text sent before the run waits for something else', async () => {
     const call: LLMPart[] = [
       { type: 'text', text: 'The secret is 42. ' },
       { type: 'tool_call', call: { id: 'w1', name: 'weather', arguments: {} } },
@@ -70,14 +70,14 @@ describe('guard/output', () => {
     expect((await agent.run([...waiting.trail, output], { clientTools })).text).to.equal('Dry.')
   })
 
-  it('inspects what a module holds back until the run ends', async () => {
+  it('inspects text that a module holds back until the run ends', async () => {
     const rails = [...guard({ patterns: ['sword'], reply: 'No.' }), { id: 'all', module: 'response/collector' }]
     agent = await makeGuarded(rails, [saying('a sword')])
     expect((await agent.run('weapon?')).text).to.equal('No.')
     expect(agent.sent).to.deep.equal(['No.'])
   })
 
-  it('holds the answer to a JSON schema', async () => {
+  it('checks the answer against a JSON schema', async () => {
     const schema = { type: 'object', required: ['a'] }
     agent = await makeGuarded(guard({ schema }), [saying('{"a"', ': 1}'), saying('{}'), saying('prose')])
     expect((await agent.run('one')).text).to.equal('{"a": 1}')
@@ -85,14 +85,14 @@ describe('guard/output', () => {
     expect((await agent.run('three')).incompleteReason).to.equal('content_filter')
   })
 
-  it('keeps the secrets of the environment', async () => {
+  it('detects secrets of the environment', async () => {
     agent = await makeGuarded(guard({ action: 'redact', detect: ['secret'] }), [saying('It is hunter2hunter2!')], {
       environment: { SHOP_API_KEY: 'hunter2hunter2' },
     })
     expect((await agent.run('key?')).text).to.equal('It is [redacted]!')
   })
 
-  it('judges by a model; one that fails fails the run, and nothing is sent', async () => {
+  it('judges by a model; if the model fails, the run fails and nothing is sent', async () => {
     agent = await makeGuarded(guard({ judge: 'No rhymes.' }), [saying('a bee, a tree'), saying('Yes.')])
     expect((await agent.run('poem?')).incompleteReason).to.equal('content_filter')
     agent.sent.length = 0

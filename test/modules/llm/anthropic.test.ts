@@ -32,7 +32,7 @@ describe('llm/anthropic', () => {
   describeKey(vendor)
   const connect = connectsVendor(vendor)
 
-  it('asks with the key, the whole conversation, tools and pictures, the results of one step together', async () => {
+  it('sends the key, the whole conversation, tools and images, and the results of one step together', async () => {
     const { server, llm } = await connect([plays(anthropicWire, twoCalls)], {
       temperature: 0.5,
       max_output_tokens: 99,
@@ -86,7 +86,7 @@ describe('llm/anthropic', () => {
     })
   })
 
-  it('gives back the signed thoughts before the calls, as a run that thinks must', async () => {
+  it('returns signed reasoning before the calls, as extended thinking requires', async () => {
     const { server, llm } = await connect([plays(anthropicWire, twoCalls)], {
       model: 'claude-sonnet-4-5',
       thinking_budget: 2000,
@@ -103,7 +103,7 @@ describe('llm/anthropic', () => {
     ])
   })
 
-  it('sends what a tool answered beside text, and says which call has failed', async () => {
+  it("sends a tool's attachments, and marks failed calls", async () => {
     const { server, llm } = await connect([plays(anthropicWire, twoCalls)])
     const attachments = [picture, { mediaType: 'audio/wav', data: Uint8Array.of(1) }]
     const results: Message[] = [
@@ -120,7 +120,7 @@ describe('llm/anthropic', () => {
     expect([second?.content, second?.is_error]).to.deep.equal(['Error: no such city', true])
   })
 
-  it('asks for an answer of a schema, by the format of new models and a tool of old ones', async () => {
+  it('requests an answer that matches a schema: by format for new models, by tool for old ones', async () => {
     const responseSchema = {
       type: 'object',
       properties: { n: { type: 'number' } },
@@ -137,7 +137,7 @@ describe('llm/anthropic', () => {
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
   })
 
-  it('repeats a request that the server is too busy for at the first event', async () => {
+  it('retries a request if the first event says that the server is overloaded', async () => {
     const { server, llm } = await connect([
       (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -149,7 +149,7 @@ describe('llm/anthropic', () => {
     expect(server.requests).to.have.lengthOf(2)
   })
 
-  it('takes the address of the environment without the version, as other tools of Anthropic do', async () => {
+  it('accepts an address without the version, as other Anthropic tools do', async () => {
     const { server } = await connect([plays(anthropicWire, { text: ['one'] })])
     const base = server.url.replace(/\/v1$/, '')
     for (const address of [base, `${base}/`, `${base}/v1`]) {

@@ -16,7 +16,7 @@ async function choose(environment: Record<string, string>, config: Static<typeof
 }
 
 describe('llm/auto', () => {
-  it('answers offline without a key; an empty one is none', async () => {
+  it('answers offline without a key, or with an empty one', async () => {
     const { llm, lines } = await choose({ OPENAI_API_KEY: '' })
     expect(lines).to.deep.equal(['info no provider key found, so the offline model answers'])
     expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.match(/offline model/)
@@ -29,7 +29,7 @@ describe('llm/auto', () => {
     }
   })
 
-  it('takes the provider whose key is there, and the model that is named', async () => {
+  it('uses the provider whose key is set, and the configured model', async () => {
     expect((await choose({ ANTHROPIC_API_KEY: 'k' })).lines).to.deep.equal([
       'info using Anthropic, model claude-haiku-4-5',
     ])
@@ -38,14 +38,14 @@ describe('llm/auto', () => {
     ])
   })
 
-  it('takes the first of several in the order of the documentation, and the model of the config first', async () => {
+  it("prefers providers in documented order, and the config's model", async () => {
     const several = { XAI_API_KEY: 'k', GROQ_API_KEY: 'k', OLLAMA_HOST: '127.0.0.1', GOOGLE_GENERATIVE_AI_API_KEY: 'k' }
     expect((await choose(several)).lines).to.deep.equal(['info using Google, model gemini-2.5-flash'])
     const named = await choose({ ...several, AGENT_HOST_MODEL: 'from-env' }, { model: 'from-config' })
     expect(named.lines).to.deep.equal(['info using Google, model from-config'])
   })
 
-  it('reads the address of Ollama in every form that Ollama takes', async () => {
+  it("accepts every form of Ollama's address", async () => {
     const server = await startModelServer(streams([{ content: 'x' }]))
     const port = new URL(server.url).port
     try {
@@ -66,7 +66,7 @@ describe('llm/auto', () => {
     expect(failure).to.equal("The environment gives 'not an address' as the address of Ollama: that is none.")
   })
 
-  it('asks at the address that the environment names', async () => {
+  it('calls the address from the environment', async () => {
     const server = await startModelServer(streams([{ content: 'from there' }]))
     try {
       const { llm } = await choose({ OPENAI_API_KEY: 'k-1', OPENAI_BASE_URL: server.url })
@@ -80,7 +80,7 @@ describe('llm/auto', () => {
     }
   })
 
-  it("asks a vendor's own API where there is a key and no other address", async () => {
+  it("calls a vendor's own API if there is a key and no other address", async () => {
     const { llm, lines } = await choose({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' })
     expect(lines).to.deep.equal(['info using Anthropic, model claude-haiku-4-5'])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.contain(
@@ -88,7 +88,7 @@ describe('llm/auto', () => {
     )
   })
 
-  it("asks the OpenAI-style endpoint where the vendor's package is not installed, and names the package", async () => {
+  it("calls the OpenAI-style endpoint if the vendor's package is missing, and names the package", async () => {
     const { dir } = await makeProject({})
     // Ejected, it looks for packages in the project alone.
     await cp(new URL('../../../modules/llm/', import.meta.url), join(dir, 'modules/llm'), { recursive: true })

@@ -33,7 +33,7 @@ describe('llm/bedrock', () => {
   describeKey(vendor)
   const connect = connectsVendor(vendor)
 
-  it('asks with the key, the whole conversation, tools and pictures, the results of one step together', async () => {
+  it('sends the key, the whole conversation, tools and images, and the results of one step together', async () => {
     const { server, llm } = await connect([plays(bedrockWire, twoCalls)], {
       model: 'us.anthropic.claude-3-haiku:0',
       temperature: 0.5,
@@ -91,7 +91,7 @@ describe('llm/bedrock', () => {
     })
   })
 
-  it('signs its requests where there is no API key, as the config or the environment says', async () => {
+  it('signs requests without an API key, with credentials from the config or the environment', async () => {
     const environment = { AWS_ACCESS_KEY_ID: 'AKIAENV', AWS_SECRET_ACCESS_KEY: 'env-secret-1', AWS_REGION: 'eu-west-1' }
     const { server, llm } = await connect([plays(bedrockWire, { text: ['one'] })], {}, { environment })
     await collect(llm, { messages: [says('hi')] })
@@ -112,7 +112,7 @@ describe('llm/bedrock', () => {
     expect(second?.['x-amz-security-token']).to.equal('session-1')
   })
 
-  it('gives back the signed thoughts before the calls', async () => {
+  it('returns signed reasoning before the calls', async () => {
     const { server, llm } = await connect([plays(bedrockWire, twoCalls)], {
       model: 'us.anthropic.claude-sonnet-4-5-20250929-v1:0',
       thinking_budget: 2000,
@@ -126,7 +126,7 @@ describe('llm/bedrock', () => {
     })
   })
 
-  it('asks for an answer of a schema', async () => {
+  it('requests an answer that matches a schema', async () => {
     const call = { id: 'call_j', name: 'json', json: ['{"n":', '1}'] }
     const { server, llm } = await connect([plays(bedrockWire, { calls: [call] })])
     const responseSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
@@ -136,7 +136,7 @@ describe('llm/bedrock', () => {
     expect(JSON.stringify(server.requests[0]?.body)).to.contain('"n":{"type":"number"}')
   })
 
-  it('refuses the address of a picture, which Bedrock does not fetch', async () => {
+  it('rejects an image URL, which Bedrock does not fetch', async () => {
     const { llm } = await connect([])
     const attachments = [{ mediaType: 'image/png', data: new URL('https://x.y/z.png') }]
     expect(await failure(collect(llm, { messages: [{ role: 'user', content: 'This?', attachments }] }))).to.match(

@@ -42,14 +42,14 @@ describe('llm/cassette', () => {
     })
   })
 
-  it('records an answer as it came, one line of JSON, and replays it without a model', async () => {
+  it('records an answer as a line of JSON, and replays it without a model', async () => {
     const { file, insert } = await makeCassette()
     expect(await collect(insert(fakeLLM(answer)), asks)).to.deep.equal(answer)
     expect(await readFile(file, 'utf8')).to.equal(`${JSON.stringify({ request: asks, parts: answer })}\n`)
     expect(await collect(insert(undefined, 'replay'), asks)).to.deep.equal(answer)
   })
 
-  it('asks only for what is not recorded', async () => {
+  it('calls the model only for requests without a recording', async () => {
     const { insert } = await makeCassette()
     const llm = fakeLLM(saying('first'), saying('second'))
     const player = insert(llm)
@@ -59,7 +59,7 @@ describe('llm/cassette', () => {
     expect(llm.requests).to.have.lengthOf(2)
   })
 
-  it('records anew when the environment says so, and keeps what was not asked', async () => {
+  it('re-records if the environment says so, and keeps unused recordings', async () => {
     const { insert } = await makeCassette()
     await collect(insert(fakeLLM(saying('old'))), asks)
     await collect(insert(fakeLLM(saying('other'))), { messages: [says('other')] })
@@ -77,7 +77,7 @@ describe('llm/cassette', () => {
     )
   })
 
-  it('says what differs from the nearest recording, and how to record', async () => {
+  it('shows the difference from the nearest recording, and how to record', async () => {
     const { insert } = await makeCassette()
     expect(await failure(collect(insert(undefined, 'replay'), asks))).to.equal(
       'The cassette tests/hello.jsonl has no recording. To record it, run once with AGENT_HOST_CASSETTE=update and a key.',
@@ -101,7 +101,7 @@ describe('llm/cassette', () => {
     )
   })
 
-  it('tells the same question by its content: not by the order of its fields, but by the bytes of its files', async () => {
+  it('matches requests by content: any order of fields, but the same bytes of files', async () => {
     const { insert } = await makeCassette()
     const withFile = (byte: number): LLMRequest => ({
       temperature: 0,
@@ -122,7 +122,7 @@ describe('llm/cassette', () => {
     expect(await failure(collect(player, withFile(2)))).to.match(/messages\[0\]\.attachments\[0\]\.sha256: recorded/)
   })
 
-  it('writes no secret of the environment', async () => {
+  it('records no secrets of the environment', async () => {
     const { file, insert } = await makeCassette()
     const environment = { WEATHER_API_KEY: 'wk-12345678', HOME: '/home/somebody' }
     const llm = fakeLLM(saying('it is wk-12345678 in /home/somebody'))
@@ -134,7 +134,7 @@ describe('llm/cassette', () => {
     expect(textOf(await collect(insert(undefined, 'replay', environment), request))).to.contain('[redacted]')
   })
 
-  it('keeps nothing of an answer that failed, and all of answers at once', async () => {
+  it('records no failed answers, and all parallel ones', async () => {
     const { dir, file, insert } = await makeCassette()
     const broken = insert(fakeLLM([{ type: 'text', text: 'a' }, new Error('broke off')]))
     expect(await failure(collect(broken, asks))).to.equal('broke off')
@@ -145,7 +145,7 @@ describe('llm/cassette', () => {
     expect(await readdir(join(dir, 'tests'))).to.deep.equal(['hello.jsonl'])
   })
 
-  it('names the line of a file that is no cassette', async () => {
+  it('names the line of a file that is not a cassette', async () => {
     const { dir, file, insert } = await makeCassette()
     await collect(insert(fakeLLM(saying('x'))), asks)
     await writeFile(file, `${await readFile(file, 'utf8')}{"request":`)
@@ -156,7 +156,7 @@ describe('llm/cassette', () => {
     )
   })
 
-  it('says that it has no model when there is something to record', async () => {
+  it('reports a missing model when it has to record', async () => {
     const { insert } = await makeCassette()
     expect(await failure(collect(insert(undefined), asks))).to.equal(
       "Module 'module' (llm/cassette) has no model to record. Add one that provides LLM.",

@@ -19,7 +19,7 @@ function combine(llms: readonly LLM[], config: Partial<Static<typeof combinator.
 describe('llm/combinator', () => {
   describeLLM(() => combine([fakeLLM(saying('one')), fakeLLM(saying('two')), fakeLLM(saying('one', ' two'))]).llm)
 
-  it('has the last model read the answers of the others, and gives what it writes', async () => {
+  it('has the last model read the other answers, and returns its answer', async () => {
     const [first, second] = [fakeLLM([used(3), ...saying('A', '.')]), fakeLLM([used(4), ...saying('B.')])]
     const judge = fakeLLM([used(5), ...saying('A', ' and B.')])
     const { llm } = combine([first, second, judge], { judge_prompt: 'Choose.', headings: ['Fast'] })
@@ -37,7 +37,7 @@ describe('llm/combinator', () => {
     ])
   })
 
-  it('gives all answers under headings, in the order of the models', async () => {
+  it('returns all answers under headings, in the order of the models', async () => {
     let release = () => {}
     const late = new Promise<void>((resolve) => {
       release = resolve
@@ -49,7 +49,7 @@ describe('llm/combinator', () => {
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
   })
 
-  it('gives tools to the judge alone; the others read what was called', async () => {
+  it('gives tools only to the judge; the others see its calls as text', async () => {
     const [first, judge] = [fakeLLM(saying('A.')), fakeLLM(saying('B.'))]
     const tools = [{ name: 't', description: 'does', parameters: { type: 'object' } }]
     const messages = [
@@ -68,7 +68,7 @@ describe('llm/combinator', () => {
     expect(judge.requests[0]?.messages.slice(0, 3)).to.deep.equal(messages)
   })
 
-  it('goes on with the answers that there are, and names every failure when there are none', async () => {
+  it('continues with partial answers, and lists every failure if there are none', async () => {
     const down = fakeLLM([new Error('out of credit')])
     const { llm, lines } = combine([down, fakeLLM(saying('B.'))], { merge: 'concatenate' })
     expect(textOf(await collect(llm, asks))).to.equal('## Answer 2\n\nB.')
@@ -78,7 +78,7 @@ describe('llm/combinator', () => {
     )
   })
 
-  it('ends with the run, though a model does not look at its signal', async () => {
+  it('ends with the run, even if a model ignores its signal', async () => {
     const silent = fakeLLM([new Promise(() => {})])
     const run = makeRun()
     const asked = failure(collect(combine([silent, fakeLLM(saying('B.'))]).llm, asks, run))
@@ -86,7 +86,7 @@ describe('llm/combinator', () => {
     expect(await asked).to.equal('enough')
   })
 
-  it('refuses what it cannot do', async () => {
+  it('rejects unsupported requests and configs', async () => {
     expect(() => combine([fakeLLM(saying('A.'))])).to.throw(
       "Module 'module' (llm/combinator) needs at least two models: the last one judges the others.",
     )

@@ -19,7 +19,7 @@ function chain(llms: readonly LLM[], timeout = 30) {
 describe('llm/fallback', () => {
   describeLLM(() => chain([fakeLLM([new Error('down')]), fakeLLM(saying('one', ' two'))]).llm)
 
-  it('asks the first alone while it answers', async () => {
+  it('calls only the first model while it answers', async () => {
     const second = fakeLLM(saying('second'))
     const { llm, lines } = chain([fakeLLM(saying('first')), second])
     expect(textOf(await collect(llm, asks))).to.equal('first')
@@ -27,7 +27,7 @@ describe('llm/fallback', () => {
     expect(lines).to.deep.equal([])
   })
 
-  it('asks the next one, with the same request, when one fails before its first part; the log tells why', async () => {
+  it('sends the same request to the next model when one fails before its first part, and logs why', async () => {
     const second = fakeLLM(saying('second'))
     const { llm, lines } = chain([fakeLLM([new Error('out of credit')]), second])
     expect(textOf(await collect(llm, asks))).to.equal('second')
@@ -35,7 +35,7 @@ describe('llm/fallback', () => {
     expect(lines).to.deep.equal(['warn model 1 of 2 failed: out of credit'])
   })
 
-  it('asks the next one when one is silent for too long, and aborts that one', async () => {
+  it('aborts a silent model and calls the next one', async () => {
     const silent = fakeLLM([never])
     const { llm, lines } = chain([silent, fakeLLM(saying('second'))], 0.05)
     const run = makeRun()
@@ -46,27 +46,27 @@ describe('llm/fallback', () => {
     expect(lines).to.deep.equal(['warn model 1 of 2 failed: It said nothing for 0.05 seconds.'])
   })
 
-  it('lets one that has begun take its time', async () => {
+  it('lets a model that has started take its time', async () => {
     const [first, ...rest] = saying('one', ' two')
     const slow = fakeLLM([first as never, setTimeout(120), ...rest])
     expect(textOf(await collect(chain([slow, fakeLLM(saying('second'))], 0.05).llm, asks))).to.equal('one two')
   })
 
-  it('asks nobody else after a part went out', async () => {
+  it('calls no other model after the first part was sent', async () => {
     const second = fakeLLM(saying('second'))
     const { llm } = chain([fakeLLM([{ type: 'reasoning', text: 'hm' }, new Error('broke off')]), second])
     expect(await failure(collect(llm, asks))).to.equal('broke off')
     expect(second.requests).to.deep.equal([])
   })
 
-  it('names every failure at the end', async () => {
+  it('lists every failure if all fail', async () => {
     const { llm } = chain([fakeLLM([new Error('out of credit')]), fakeLLM([]), fakeLLM([never])], 0.05)
     expect(await failure(collect(llm, asks))).to.equal(
       'No model answered; 3 were asked:\n1. out of credit\n2. It said nothing at all.\n3. It said nothing for 0.05 seconds.',
     )
   })
 
-  it('asks nobody else when the run is aborted', async () => {
+  it('calls no other model when the run is aborted', async () => {
     const run = makeRun()
     const second = fakeLLM(saying('second'))
     const asked = failure(collect(chain([fakeLLM([never]), second]).llm, asks, run))
@@ -75,11 +75,11 @@ describe('llm/fallback', () => {
     expect(second.requests).to.deep.equal([])
   })
 
-  it('is no module without a model to ask', () => {
+  it('fails to load without a model', () => {
     expect(() => chain([])).to.throw("Module 'module' (llm/fallback) has no model to ask.")
   })
 
-  it('stands between an orchestrator and models in an agent', async () => {
+  it('works between an orchestrator and models in an agent', async () => {
     const { dir } = await makeProject({})
     const host = new AgentHost({ projectDir: dir, environment: {} })
     try {

@@ -30,7 +30,7 @@ describe('llm/google', () => {
   describeKey(vendor)
   const connect = connectsVendor(vendor)
 
-  it('asks with the key, the whole conversation, tools and pictures, the results of one step together', async () => {
+  it('sends the key, the whole conversation, tools and images, and the results of one step together', async () => {
     const { server, llm } = await connect([plays(geminiWire, twoCalls)], { temperature: 0.5, max_output_tokens: 99 })
     await collect(llm, {
       messages: [
@@ -78,7 +78,7 @@ describe('llm/google', () => {
     ])
   })
 
-  it('gives back the signature of the calls, as Gemini 3 demands', async () => {
+  it('returns the signatures of calls, as Gemini 3 requires', async () => {
     const { server, llm } = await connect([plays(geminiWire, twoCalls)], {
       model: 'gemini-3-flash-preview',
       reasoning_effort: 'low',
@@ -97,7 +97,7 @@ describe('llm/google', () => {
     ])
   })
 
-  it('asks for an answer of a schema', async () => {
+  it('requests an answer that matches a schema', async () => {
     const { server, llm } = await connect([plays(geminiWire, { text: ['{"n":', '1}'] })])
     const responseSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
     expect(textOf(await collect(llm, { messages: [says('hi')], responseSchema }))).to.equal('{"n":1}')
@@ -107,7 +107,7 @@ describe('llm/google', () => {
     })
   })
 
-  it('reads the bytes out of a data address, and refuses one that Gemini does not fetch', async () => {
+  it('sends the bytes of a data URL, and rejects a URL that Gemini does not fetch', async () => {
     const { server, llm } = await connect([plays(geminiWire, { text: ['ok'] })])
     const asks = (address: string) => {
       const attachments = [{ mediaType: 'image/png', data: new URL(address) }]

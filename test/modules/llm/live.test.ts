@@ -33,7 +33,7 @@ const CASES: Readonly<Record<string, LiveCase>> = {
   'llm/ollama': { module: ollama, variable: 'OLLAMA_HOST', config: { model: 'llama3.2' } },
 }
 
-describe('the vendors themselves', () => {
+describe('real vendors', () => {
   for (const [reference, { module, variable, config }] of Object.entries(CASES)) {
     const isAsked = Boolean(process.env[variable])
     const title = `${reference} calls a tool, and answers with its result`

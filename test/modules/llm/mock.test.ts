@@ -10,14 +10,14 @@ const ask = { messages: [says('x')] }
 describe('llm/mock', () => {
   describeLLM(() => make(['one two three']))
 
-  it('gives its replies in order, and begins anew after the last', async () => {
+  it('gives its replies in order, and starts over after the last', async () => {
     const llm = await make(['a', 'b'])
     const texts = []
     for (let turn = 0; turn < 3; turn++) texts.push((await collect(llm, ask))[0])
     expect(texts).to.deep.equal(['a', 'b', 'a'].map((text) => ({ type: 'text', text })))
   })
 
-  it('plays everything that a model can do', async () => {
+  it('scripts everything that a model can do', async () => {
     const reply = {
       reasoning: 'hm',
       text: 'abcd',
@@ -35,7 +35,7 @@ describe('llm/mock', () => {
     ])
   })
 
-  it('scripts what only a vendor understands: signed blocks, ids, the end', async () => {
+  it('scripts vendor details: signed blocks, ids, the finish reason', async () => {
     const signed = { vendor: { signature: 's' } }
     const reply = {
       reasoning: [{ text: 'a', provider_metadata: signed }, { text: '' }],
@@ -56,7 +56,7 @@ describe('llm/mock', () => {
     ])
   })
 
-  it('fails with the scripted error, and when the run is aborted while it waits', async () => {
+  it('fails with the scripted error, and when the run is aborted during a delay', async () => {
     const failure = await collect(await make([{ text: 'a', error: 'broken' }]), ask).catch(
       (error: Error) => error.message,
     )
@@ -67,7 +67,7 @@ describe('llm/mock', () => {
     expect(await waiting).to.have.property('message', 'enough')
   })
 
-  it('cuts no character in two', async () => {
+  it('splits no character in two', async () => {
     expect(await collect(await make([{ text: 'a😀b', chunks: 2 }]), ask)).to.deep.equal([
       { type: 'text', text: 'a😀' },
       { type: 'text', text: 'b' },

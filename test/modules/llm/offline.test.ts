@@ -65,12 +65,12 @@ describe('llm/offline', () => {
     ['remember to sleep', 'remember', { note: 'remember to sleep' }],
   ]
   for (const [question, name, args] of cases) {
-    it(`understands: ${question}`, async () => {
+    it(`answers: ${question}`, async () => {
       expect(await callFor(question)).to.deep.equal([[name, args]])
     })
   }
 
-  it('says what it can do when no tool fits, and when there is none', async () => {
+  it('lists its abilities when no tool matches, or there are none', async () => {
     const none = await collect(await make(), { messages: [says('Sing!')], tools: TOOLS.slice(0, 2) })
     expect(textOf(none)).to.equal(
       'None of my tools fits that. I can use:\n- currentTime: Tells the current date and time, anywhere in the world.\n- weather: Tells the weather of a city.\n\nI am the offline model: no network, no key. Set a provider key such as OPENAI_API_KEY in .env and start again, or name a module such as llm/openai-compatible, to talk to a real model.',
@@ -78,7 +78,7 @@ describe('llm/offline', () => {
     expect(textOf(await collect(await make(), { messages: [says('Hi')] }))).to.match(/^I have no tools/)
   })
 
-  it('is not drawn to a tool by the words of JSON Schema', async () => {
+  it('does not match tools by JSON Schema keywords', async () => {
     expect(await callFor('Is a string a number or an object?', TOOLS.slice(4, 5))).to.deep.equal([])
   })
 
@@ -92,7 +92,7 @@ describe('llm/offline', () => {
     expect(await chosen('none', 'What time is it?')).to.deep.equal([])
   })
 
-  it('reads a message of megabytes in no time', async () => {
+  it('reads a message of megabytes quickly', async () => {
     const [call] = await callFor(`time in ${' '.repeat(20_000)}1 ${'in a '.repeat(400_000)}`)
     expect(call?.[0]).to.equal('currentTime')
     const content = `noon${' '.repeat(200_000)}`
@@ -101,7 +101,7 @@ describe('llm/offline', () => {
     expect(textOf(parts)).to.equal(`The tool says: ${content}`)
   }).timeout(5000)
 
-  it('tells the results of the turn, and calls nothing twice', async () => {
+  it('reports the results of the turn, and calls no tool twice', async () => {
     const messages: Message[] = [
       says('What time is it?'),
       { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'currentTime', arguments: {} }] },
@@ -119,7 +119,7 @@ describe('llm/offline', () => {
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
   })
 
-  it('says in the first reply of a conversation what it is and how to switch, and not again', async () => {
+  it('introduces itself in the first reply of a conversation only', async () => {
     const llm = await make(true)
     const turn: Message[] = [
       says('time?'),
@@ -133,11 +133,11 @@ describe('llm/offline', () => {
     expect(textOf(await collect(llm, { messages: later }))).to.equal('currentTime says: noon')
   })
 
-  it('is the same each time', async () => {
+  it('is deterministic', async () => {
     expect(await callFor('What time is it in Tokyo?')).to.deep.equal(await callFor('What time is it in Tokyo?'))
   })
 
-  it('answers a schema, with what it can read out of the question', async () => {
+  it('answers with JSON for a schema, filled from the question', async () => {
     const schema = {
       type: 'object',
       properties: {
@@ -160,7 +160,7 @@ describe('llm/offline', () => {
     expect(textOf(any)).to.equal('{}')
   })
 
-  it('says which attachments it got, of the question and of tools', async () => {
+  it('lists the attachments of the question and of tools', async () => {
     const image = { mediaType: 'image/png', data: Uint8Array.of(1, 2, 3), name: 'cat.png' }
     const link = { mediaType: 'application/pdf', data: new URL('https://example.com/a.pdf') }
     const asked: Message[] = [{ role: 'user', content: 'What is this?', attachments: [image, link] }]

@@ -28,7 +28,7 @@ describe('llm/ollama', () => {
   describeVendor(vendor)
   const connect = connectsVendor(vendor)
 
-  it('asks without a key, on the endpoint that speaks as OpenAI does', async () => {
+  it('sends no key, to the OpenAI-style endpoint', async () => {
     const { server, llm } = await connect(
       [plays(vendor.wire, twoCalls)],
       { temperature: 0.5, max_output_tokens: 99, reasoning_effort: 'low', options: { keep_alive: '10m' } },
@@ -64,7 +64,7 @@ describe('llm/ollama', () => {
     expect(request?.body.response_format).to.deep.include({ type: 'json_schema' })
   })
 
-  it('says how to fetch a model that is not there', async () => {
+  it('says how to pull a missing model', async () => {
     const { llm } = await connect([
       (response) => {
         response.writeHead(404, { 'content-type': 'application/json' })
@@ -76,7 +76,7 @@ describe('llm/ollama', () => {
     )
   })
 
-  it('is found where the environment says', async () => {
+  it('uses the address from the environment', async () => {
     const { server } = await connect([plays(vendor.wire, { text: ['one'] })])
     const { host, origin } = new URL(server.url)
     for (const environment of [{ OLLAMA_HOST: host }, { OLLAMA_BASE_URL: `${origin}/`, OLLAMA_HOST: '127.0.0.1:1' }]) {

@@ -41,13 +41,13 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(Date.now()).to.be.least(until - 5)
   })
 
-  it('repeats a request whose connection broke before there was an answer', async () => {
+  it('retries a request whose connection broke before the answer', async () => {
     const { server, llm } = await connect([(response) => void response.destroy(), streams(words)])
     expect(textOf(await collect(llm, { messages: [says('hi')] }))).to.equal('one two')
     expect(server.requests).to.have.lengthOf(2)
   })
 
-  it('does not repeat what is refused for good, nor a stream that has begun', async () => {
+  it('does not retry a permanent failure or a stream that has started', async () => {
     const { server, llm } = await connect([fails(401)])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
       `The model 'm' at ${server.url} did not answer (status 401): refused with 401`,
@@ -58,7 +58,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(cut.server.requests).to.have.lengthOf(1)
   })
 
-  it('never tells a key, though the server repeats it or it is part of the address', async () => {
+  it('never shows a key, even if the server echoes it or the URL contains it', async () => {
     const config = { headers: { 'x-api-key': 'header-secret' }, query: { key: 'query-secret' } }
     const { server, llm } = await connect([says4xx('bad keys: sk-secret, header-secret, query-secret')], config)
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
@@ -68,7 +68,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(await failure(collect(inside.llm, { messages: [says('hi')] }))).not.to.contain('sk-other-secret')
   })
 
-  it('tells what a server said that does not speak as OpenAI does, and an error in mid stream', async () => {
+  it('reports the message of an unusual server, and an error mid-stream', async () => {
     const { server, llm } = await connect([
       (response) => {
         response.writeHead(422, { 'content-type': 'application/json' })
@@ -86,7 +86,7 @@ describe('llm/openai-compatible, when something fails', () => {
     )
   })
 
-  it('tells of a server that is not there, and of a stream that breaks off', async () => {
+  it('reports an unreachable server, and a broken stream', async () => {
     const config = { base_url: 'http://127.0.0.1:9/v1', max_retries: 0 }
     const { llm } = await connect([streams(words)], config)
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
@@ -96,7 +96,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(await failure(collect(cut.llm, { messages: [says('hi')] }))).to.match(/^The model 'm' at .* broke off/)
   })
 
-  it('gives up a model that says nothing, and stops at once when the run ends', async () => {
+  it('times out on a silent model, and stops at once when the run ends', async () => {
     const silent = () => {}
     const { llm } = await connect([silent], { timeout: 1 })
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 seconds\.$/)
@@ -107,7 +107,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(await asked).to.equal('enough')
   })
 
-  it('stops a stream at once when the run ends, and the wait before a repetition', async () => {
+  it('stops a stream, and the wait before a retry, at once when the run ends', async () => {
     const begun = await connect([sendsAndWaits])
     const run = makeRun()
     const reading = async () => {
@@ -122,7 +122,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(await failure(collect(busy.llm, { messages: [says('hi')] }, other))).to.equal('enough')
   })
 
-  it('closes the connection when its reader leaves', async () => {
+  it('closes the connection when its reader stops', async () => {
     let closed = () => {}
     const isClosed = new Promise<void>((resolve) => {
       closed = resolve
@@ -137,7 +137,7 @@ describe('llm/openai-compatible, when something fails', () => {
     await isClosed
   })
 
-  it('does not take a wait that the server asked for, nor a slow reader, for silence', async () => {
+  it('does not count a requested delay or a slow reader as silence', async () => {
     const busy = await connect([fails(429, { 'retry-after': '1.3' }), streams(words)], { timeout: 1 })
     expect(textOf(await collect(busy.llm, { messages: [says('hi')] }))).to.equal('one two')
     let release = () => {}
@@ -163,7 +163,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(text).to.equal('ab')
   })
 
-  it('gives up a model that falls silent in the middle', async () => {
+  it('times out on a model that falls silent mid-answer', async () => {
     const { llm } = await connect([sendsAndWaits], { timeout: 1 })
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/said nothing for 1 seconds\.$/)
   })

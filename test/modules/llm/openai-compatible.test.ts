@@ -10,7 +10,7 @@ describe('llm/openai-compatible', () => {
 
   describeLLM(async () => (await connect([streams(words)])).llm)
 
-  it('asks with the key, the whole conversation, the tools, and for usage', async () => {
+  it('sends the key, the whole conversation and the tools, and requests usage', async () => {
     const { server, llm } = await connect([streams(words)], {
       temperature: 0.5,
       max_tokens: 9,
@@ -68,7 +68,7 @@ describe('llm/openai-compatible', () => {
     expect(server.requests[0]?.headers).not.to.have.property('authorization')
   })
 
-  it('gives reasoning apart from text, tool calls whole though they come in pieces, and usage', async () => {
+  it('returns reasoning apart from text, whole tool calls, and usage', async () => {
     const deltas = [
       { role: 'assistant', reasoning_content: 'let me see' },
       { content: 'ok' },
@@ -92,7 +92,7 @@ describe('llm/openai-compatible', () => {
     ])
   })
 
-  it('reports no usage where the server counts none', async () => {
+  it('reports no usage if the server sends none', async () => {
     const { llm } = await connect([
       sends({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'length' }] }),
     ])
@@ -102,7 +102,7 @@ describe('llm/openai-compatible', () => {
     ])
   })
 
-  it('fails on arguments that are no JSON object, and names the tool', async () => {
+  it('fails on arguments that are not a JSON object, and names the tool', async () => {
     const call = { index: 0, id: 'a', type: 'function', function: { name: 'weather', arguments: '[1]' } }
     const { llm } = await connect([streams([{ tool_calls: [call] }], 'tool_calls')])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(

@@ -38,7 +38,7 @@ describe('llm/openai', () => {
     describeKey(responses)
     const connect = connectsVendor(responses)
 
-    it('asks with the key, the whole conversation, tools and pictures; nothing is kept there', async () => {
+    it('sends the key, the whole conversation, tools and images, with store: false', async () => {
       const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
         temperature: 0.5,
         max_output_tokens: 99,
@@ -86,7 +86,7 @@ describe('llm/openai', () => {
       })
     })
 
-    it('gives back what the model thought before its calls', async () => {
+    it("returns the model's reasoning before its calls", async () => {
       const { server, llm } = await connect([plays(responsesWire, twoCalls)], {
         model: 'gpt-5-mini',
         reasoning_effort: 'low',
@@ -111,7 +111,7 @@ describe('llm/openai', () => {
       expect(JSON.stringify(server.requests[2]?.body)).not.to.contain('sealed')
     })
 
-    it('asks for an answer of a schema, strictly where OpenAI takes the schema as strict', async () => {
+    it('requests an answer that matches a schema, strict if OpenAI supports that', async () => {
       const { server, llm } = await connect([plays(responsesWire, { text: ['{"n":', '1}'] })])
       const loose = { type: 'object', properties: { n: { type: 'number' } } }
       const strict = { ...loose, required: ['n'], additionalProperties: false }
@@ -123,7 +123,7 @@ describe('llm/openai', () => {
       expect(formats.map((format) => format.strict)).to.deep.equal([false, true, false])
     })
 
-    it('tells of an error event in the middle', async () => {
+    it('reports an error event mid-stream', async () => {
       const { llm } = await connect([
         (response) => {
           response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -135,7 +135,7 @@ describe('llm/openai', () => {
       expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(/ broke off: the machine is on fire$/)
     })
 
-    it("sends further options by the AI SDK's names, and warns once of what the model does not take", async () => {
+    it("sends more options by the AI SDK's names, and warns once about unsupported ones", async () => {
       const { server, llm, context } = await connect([plays(responsesWire, twoCalls)], {
         model: 'gpt-5-mini',
         temperature: 0.5,
@@ -157,7 +157,7 @@ describe('llm/openai', () => {
     describeKey(chat)
     const connect = connectsVendor(chat)
 
-    it('asks for chat completions, with limits as reasoning models take them', async () => {
+    it('sends chat completions, with token limits in the form that reasoning models accept', async () => {
       const { server, llm } = await connect([plays(chat.wire, twoCalls)], {
         model: 'gpt-5-mini',
         max_output_tokens: 99,

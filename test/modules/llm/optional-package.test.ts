@@ -6,7 +6,7 @@ import { hasPackage, loadPackage } from '../../../modules/llm/lib/optional-packa
 import { failure } from '../../support/connect-model.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
-describe('packages that not everybody needs', () => {
+describe('optional packages', () => {
   it('come from the project first', async () => {
     const { dir } = await makeProject({
       'node_modules/@ai-sdk/anthropic/package.json': '{ "main": "index.js" }',
@@ -15,13 +15,13 @@ describe('packages that not everybody needs', () => {
     expect(await loadPackage('@ai-sdk/anthropic', 'llm/anthropic', dir)).to.include({ from: 'project' })
   })
 
-  it('come otherwise from where agent-host is installed', async () => {
+  it('otherwise come from the installation of agent-host', async () => {
     const { dir } = await makeProject({})
     expect(hasPackage('@ai-sdk/anthropic', dir)).to.equal(true)
     expect(await loadPackage('@ai-sdk/anthropic', 'llm/anthropic', dir)).to.have.property('createAnthropic')
   })
 
-  it('are named when they are missing, with how to install them', async () => {
+  it('are named with the install command when missing', async () => {
     const { dir } = await makeProject({})
     expect(hasPackage('@ai-sdk/nobody', dir)).to.equal(false)
     expect(await failure(loadPackage('@ai-sdk/nobody', 'llm/nobody', dir))).to.equal(
@@ -34,7 +34,7 @@ describe('packages that not everybody needs', () => {
     ['llm/google', '@ai-sdk/google'],
     ['llm/bedrock', '@ai-sdk/amazon-bedrock'],
   ] as const) {
-    it(`${reference}, ejected into a project without ${name}, is refused at registration`, async () => {
+    it(`${reference}, ejected into a project without ${name}, fails to register`, async () => {
       const { dir } = await makeProject({})
       await cp(new URL('../../../modules/llm/', import.meta.url), join(dir, 'modules/llm'), { recursive: true })
       const host = new AgentHost({ projectDir: dir, environment: {} })

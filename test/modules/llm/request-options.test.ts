@@ -29,12 +29,12 @@ const refuses = (message: string) => (response: import('node:http').ServerRespon
 }
 const asking = (requestOptions: ModelOptions) => makeRun({ requestOptions })
 
-describe('options of a request', () => {
+describe('request options', () => {
   const connect = connectsVendor(chat)
   const connectClaude = connectsVendor(claude)
   const ok = plays(chatWire(), { text: ['ok'] })
 
-  it('reach the model; without any, nothing is said', async () => {
+  it('reach the model; unset ones are not sent', async () => {
     const { server, llm } = await connect([ok])
     const requestOptions = {
       temperature: 0.1,
@@ -62,20 +62,20 @@ describe('options of a request', () => {
     expect(second).to.not.have.any.keys('temperature', 'top_p', 'max_tokens', 'stop', 'seed', 'parallel_tool_calls')
   })
 
-  it('rank below the config, and that below what the orchestrator asks', async () => {
+  it('yield to the config, which yields to the orchestrator', async () => {
     const { server, llm } = await connect([ok], { temperature: 0.5, max_output_tokens: 99 })
     await collect(llm, { ...asks, maxOutputTokens: 50 }, asking({ temperature: 0.1, maxOutputTokens: 30, seed: 7 }))
     expect(server.requests[0]?.body).to.deep.include({ temperature: 0.5, max_tokens: 50, seed: 7 })
   })
 
-  it('leave the choice of tools and the form of the answer to the orchestrator', async () => {
+  it('leave tool choice and answer format to the orchestrator', async () => {
     const { server, llm } = await connect([ok])
     await collect(llm, asks, asking({ toolChoice: 'required', responseSchema: { type: 'object' } }))
     expect(server.requests[0]?.body).to.deep.include({ tool_choice: 'auto' })
     expect(server.requests[0]?.body).not.to.have.property('response_format')
   })
 
-  it('are dropped with a warning when the vendor refuses them, and the request is sent again', async () => {
+  it('are dropped with a warning if the vendor refuses them, and the request is retried', async () => {
     const refusal = refuses("Unsupported value: 'temperature' does not support 0.1 with this model.")
     const { server, llm, context } = await connect([refusal, ok])
     expect(textOf(await collect(llm, asks, asking({ temperature: 0.1, seed: 7 })))).to.equal('ok')
@@ -84,19 +84,19 @@ describe('options of a request', () => {
     expect(context.lines.join()).to.match(/^warn .*: it refuses temperature, which is left out: /)
   })
 
-  it('fail the request where the config asks for what the vendor refuses', async () => {
+  it('fail the request if the vendor refuses a value from the config', async () => {
     const { server, llm } = await connect([refuses("'temperature' is not supported.")], { temperature: 0.5 })
     expect(await failure(collect(llm, asks, asking({ seed: 7 })))).to.contain('status 400')
     expect(server.requests).to.have.lengthOf(1)
   })
 
-  it('lose a schema that the server does not know: the orchestrator checks the answer anyway', async () => {
+  it('drop a schema that the server does not support: the orchestrator checks the answer anyway', async () => {
     const { server, llm } = await connect([refuses('response_format is not available here'), ok])
     await collect(llm, { ...asks, responseSchema: { type: 'object' } })
     expect(server.requests.map(({ body }) => 'response_format' in body)).to.deep.equal([true, false])
   })
 
-  it('come in the words of each vendor; an effort that it does not know is left out', async () => {
+  it("use each vendor's names, without unknown efforts", async () => {
     const { server, llm, context } = await connectClaude([plays(anthropicWire, { text: ['ok'] })])
     await collect(llm, asks, asking({ reasoningEffort: 'minimal', parallelToolCalls: false }))
     await collect(llm, asks, asking({ reasoningEffort: 'low' }))

@@ -21,9 +21,9 @@ modules:
   - { id: orchestrator, module: orchestrator/tool-loop }
 `
 
-describe('thoughts of a model that calls tools', () => {
+describe('reasoning of a model that calls tools', () => {
   for (const listens of [false, true]) {
-    it(`go back to their vendor in the next step of an agent${listens ? ' whose calls are listened to' : ''}`, async () => {
+    it(`goes back to its vendor in the next step of an agent${listens ? ' with a listener' : ''}`, async () => {
       const server = await startModelServer(plays(anthropicWire, twoCalls), plays(anthropicWire, { text: ['Snow.'] }))
       const { dir } = await makeProject({ 'tools/weather.ts': tool })
       const host = new AgentHost({ projectDir: dir, environment: {} })
@@ -42,7 +42,7 @@ describe('thoughts of a model that calls tools', () => {
     })
   }
 
-  it('go back to their vendor in a later turn, in another process, from the trail of the first', async () => {
+  it('goes back to its vendor in a later turn, in another process, from the trail of the first', async () => {
     const server = await startModelServer(plays(anthropicWire, twoCalls), plays(anthropicWire, { text: ['Snow.'] }))
     const { dir } = await makeProject({ 'tools/weather.ts': tool })
     const turn = async (messages: string | readonly Message[]) => {

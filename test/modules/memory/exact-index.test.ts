@@ -12,7 +12,7 @@ const found = async (index: Awaited<ReturnType<typeof openIndex>>, ...numbers: n
 describe('memory/exact-index', () => {
   describeVectorIndex(() => openIndex())
 
-  it('has everything when it is opened again', async () => {
+  it('keeps everything across a restart', async () => {
     const { dir } = await makeProject()
     const index = await openIndex(dir)
     await index.add('a', Float32Array.of(1, 0), run)
@@ -29,7 +29,7 @@ describe('memory/exact-index', () => {
     await again.dispose?.()
   })
 
-  it('keeps up with what others write into its file', async () => {
+  it('picks up changes that others write to its file', async () => {
     const { dir } = await makeProject()
     const [one, other] = [await openIndex(dir), await openIndex(dir)]
     await one.add('a', Float32Array.of(1, 0), run)
@@ -43,7 +43,7 @@ describe('memory/exact-index', () => {
     await other.dispose?.()
   })
 
-  it('tells which file it cannot read', async () => {
+  it('names the file that it cannot read', async () => {
     const { dir } = await makeProject({
       'mine.db': 'this is no database, but a text that is long enough to be read as one',
     })

@@ -26,7 +26,7 @@ async function storeAndDie(dir: string, count: number): Promise<{ id: string; n:
 }
 
 describe('a memory whose process is killed', () => {
-  it('has every text that was stored, whole, and can be used again', async function () {
+  it('keeps every stored text whole, and stays usable', async function () {
     this.timeout(60_000)
     for (const count of [1, 100]) {
       const { dir } = await makeProject()

@@ -21,7 +21,7 @@ describe('memory/vector-memory', () => {
     expect((await memory.search('trains', 2, run)).map((found) => found.id)).to.deep.equal([other, id])
   })
 
-  it('has everything when it is opened again', async () => {
+  it('keeps everything across a restart', async () => {
     const { dir, exists } = await makeProject()
     const memory = await openMemory(dir)
     const id = await memory.store('The train leaves at noon.', { line: 7 }, run)
@@ -34,7 +34,7 @@ describe('memory/vector-memory', () => {
     await again.dispose?.()
   })
 
-  it('is shared by all that have the same file open', async () => {
+  it('shares a file with every instance that opened it', async () => {
     const { dir } = await makeProject()
     const [one, other] = [await openMemory(dir), await openMemory(dir)]
     const ids = await Promise.all([one.store('written by one', {}, run), other.store('written by the other', {}, run)])
@@ -57,14 +57,14 @@ describe('memory/vector-memory', () => {
     expect(await texts(memory, ann)).to.deep.equal(['I like plums'])
   })
 
-  it('leaves out what is less similar than min_score', async () => {
+  it('omits results below min_score', async () => {
     const memory = await openMemory(undefined, { config: { min_score: 0.3 } })
     await memory.store('The train leaves at noon.', {}, run)
     expect(await memory.search('cheese', 5, run)).to.deep.equal([])
     expect(await memory.search('noon train', 5, run)).to.have.length(1)
   })
 
-  it('keeps nothing of a text whose vectors cannot be made, and the old text of an entry', async () => {
+  it("stores nothing of a text whose embedding fails, and keeps the entry's old text", async () => {
     const local = await makeEmbedder()
     let isBroken = false
     const embedder: Embedder = {
@@ -82,7 +82,7 @@ describe('memory/vector-memory', () => {
     expect(await index.search(query as Float32Array, 9, run)).to.have.length(1)
   })
 
-  it('leaves no vector of a text behind that was replaced or forgotten', async () => {
+  it('removes the vectors of a replaced or deleted text', async () => {
     const index = await openIndex()
     const memory = await openMemory(undefined, { index, chunker: { chunk: async (text) => text.split('|') } })
     const id = await memory.store('a|b|c', {}, run)
@@ -92,7 +92,7 @@ describe('memory/vector-memory', () => {
     expect(await index.search(query as Float32Array, 9, run)).to.have.length(2)
   })
 
-  it('takes its vectors out of the index when they could not all be added', async () => {
+  it('removes its vectors from the index if not all could be added', async () => {
     const index = await openIndex()
     let adds = 0
     const failing = {
@@ -106,7 +106,7 @@ describe('memory/vector-memory', () => {
     expect(await index.search(query as Float32Array, 9, run)).to.deep.equal([])
   })
 
-  it('serves an agent from run to run, through its tools', async () => {
+  it("keeps memories from run to run, through the agent's tools", async () => {
     const call = (name: string, args: object) => ({ tool_calls: [{ name, arguments: args }] })
     const replies = [
       call('memory_store', { text: 'Rex is a dog' }),

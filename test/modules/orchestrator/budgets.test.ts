@@ -21,7 +21,7 @@ const outcome = async (agent: object, facts = {}) => {
 describe('budgets of orchestrators', () => {
   afterEach(closeServers)
 
-  it('count the tokens that models report, asked and answered', async () => {
+  it('count the input and output tokens that models report', async () => {
     const usage = { input_tokens: 40, output_tokens: 20 }
     const agent = loop({ max_tokens: 100 }, [calls('counter', {}, { usage, text: 'One moment.' })])
     const { text, incompleteReason, usage: used } = await runAgent(agent, 'hi', { files })
@@ -37,7 +37,7 @@ describe('budgets of orchestrators', () => {
     ])
   })
 
-  it('abort what runs when the time is over: a tool, or the model in the middle of a sentence', async () => {
+  it('abort the running tool, or the model mid-sentence, when time is up', async () => {
     const started = Date.now()
     expect(await outcome(loop({ max_seconds: 0.2 }, [calls('slow'), 'done']))).to.deep.equal([
       'I stopped after 0.2 seconds without coming to an end.',
@@ -50,7 +50,7 @@ describe('budgets of orchestrators', () => {
     expect(Date.now() - started).to.be.below(1500)
   })
 
-  it('leave an answer alone that is within them', async () => {
+  it('do not touch an answer within its budget', async () => {
     const agent = loop({ max_seconds: 5, max_tokens: 1000 }, [calls('clock', { city: 'Lima' }), 'noon'])
     expect(await outcome(agent)).to.deep.equal(['noon', undefined])
   })
@@ -64,7 +64,7 @@ describe('budgets of orchestrators', () => {
     expect(failure).to.equal('RUN_ABORTED')
   })
 
-  it('have nothing to say of a run that was cancelled first', async () => {
+  it('add nothing to a run that was cancelled first', async () => {
     const run = makeRun()
     const work = async () => {
       run.abort(new Error('cancelled'))
@@ -74,14 +74,14 @@ describe('budgets of orchestrators', () => {
     expect([failure, run.incomplete]).to.deep.equal(['cancelled', []])
   })
 
-  it('fail a run whose model fails as before', async () => {
+  it('fail a run whose model fails, as without a budget', async () => {
     const failure = await outcome(loop({ max_seconds: 5, max_tokens: 9 }, [{ error: 'no such model' }])).catch(
       (error: Error) => error.message,
     )
     expect(failure).to.equal('no such model')
   })
 
-  it('notice a call that is repeated and always answers the same, whatever the order of its arguments', async () => {
+  it('detect a repeated call with the same result, whatever the order of its arguments', async () => {
     const agent = loop({ max_repeats: 2, max_steps: 3 }, [
       calls('broken', { a: 1, b: 2 }),
       calls('broken', { b: 2, a: 1 }),
@@ -92,12 +92,12 @@ describe('budgets of orchestrators', () => {
     ])
   })
 
-  it('let a call be repeated that tells something new each time', async () => {
+  it('allow a repeated call whose result changes', async () => {
     const agent = loop({ max_repeats: 2, max_steps: 4 }, [calls('counter')])
     expect(await outcome(agent)).to.deep.equal(['I stopped after 4 steps without coming to an answer.', 'max_steps'])
   })
 
-  it('show in a stored response why it is incomplete', async () => {
+  it('store the reason in an incomplete response', async () => {
     const { app } = await makeServer(
       { adapters: ['ResponsesCompatApiAdapter'] },
       { ...files, 'agents/agent.yml': JSON.stringify(loop({ max_steps: 1 }, [calls('counter')])) },

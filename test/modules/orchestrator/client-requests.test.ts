@@ -42,14 +42,14 @@ const REACT = 'orchestrator/react'
 
 for (const isObserved of [false, true]) {
   const facts = isObserved ? { onCall: () => {} } : {}
-  describe(`what clients ask of orchestrators${isObserved ? ', with a listener' : ''}`, () => {
-    it('a tool is forced in the first step only', async () => {
+  describe(`requests to orchestrators${isObserved ? ', with a listener' : ''}`, () => {
+    it('tool_choice forces a tool in the first step only', async () => {
       const replies: Reply[] = [[call('clock', { city: 'Lima' })], 'noon']
       const { asked } = await ask(LOOP, replies, { ...facts, requestOptions: { toolChoice: { tool: 'clock' } } })
       expect(asked.map(({ toolChoice }) => toolChoice)).to.deep.equal([{ tool: 'clock' }, undefined])
     })
 
-    it('a step keeps its reasoning, metadata, attachments and failures, and tells the client what was thought', async () => {
+    it('a step keeps its reasoning, metadata, attachments and failures, and streams reasoning to the client', async () => {
       const image = { mediaType: 'image/png', data: Uint8Array.of(1) }
       const tools = {
         listTools: () => [lookUp, { ...lookUp, name: 'fail' }],
@@ -96,7 +96,7 @@ for (const isObserved of [false, true]) {
       [REACT, (json) => `Thought: I know.\nFinal Answer: ${json}`],
     ]
     for (const [module, write] of forms) {
-      it(`${module}: an answer that does not fit the schema goes back once, and nothing of it is sent`, async () => {
+      it(`${module}: an answer that does not match the schema is retried once, and never sent`, async () => {
         const requestOptions = { responseSchema: schema }
         const once = await ask(module, [write('{"n":"1"}'), write('```json\n{"n":1}\n```')], {
           ...facts,
@@ -114,7 +114,7 @@ for (const isObserved of [false, true]) {
       })
     }
 
-    it('what is said before a call is no part of an answer that has a schema', async () => {
+    it('text before a tool call is not part of an answer with a schema', async () => {
       const replies: Reply[] = [[{ type: 'text', text: 'One moment.' }, call('clock', { city: 'Lima' })], '{"n":1}']
       const { outcome, asked } = await ask(LOOP, replies, { ...facts, requestOptions: { responseSchema: schema } })
       expect(outcome).to.have.property('text', '{"n":1}')
@@ -126,7 +126,7 @@ for (const isObserved of [false, true]) {
       { role: 'assistant', content: '', toolCalls: [{ id: 'c', name: 'look_up', arguments: { q: 1 } }] },
       { role: 'tool', content: 'at noon', toolCallId: 'c' },
     ]
-    it('a conversation that ends in the results of tools goes on from them', async () => {
+    it('a conversation that ends in tool results continues from them', async () => {
       const loop = await ask(LOOP, ['Noon.'], { ...facts, clientTools: [lookUp] }, answered)
       expect(loop.asked[0]?.messages).to.deep.equal(answered)
       const react = await ask(REACT, ['Final Answer: Noon.'], { ...facts, clientTools: [lookUp] }, answered)
@@ -153,7 +153,7 @@ for (const isObserved of [false, true]) {
       expect(asked[1]?.messages.at(-1)).to.deep.equal(observed)
     })
 
-    it('a router goes on with the handler whose tool the client ran', async () => {
+    it('a router continues with the handler whose tool the client ran', async () => {
       const router = {
         id: 'agent',
         modules: [
@@ -193,7 +193,7 @@ for (const isObserved of [false, true]) {
       })
     })
 
-    it('a pipeline whose handler waits for a client goes on with the result, each stage asked its own question', async () => {
+    it('a pipeline that waits for a client tool continues with its result, each stage with its own question', async () => {
       const pipeline = {
         id: 'agent',
         modules: [

@@ -16,7 +16,7 @@ const pipeline = (modules: object[], config: object = {}, exchange: object[] = [
 const model = (id: string, ...replies: unknown[]) => ({ id, module: 'llm/mock', config: { replies } })
 
 describe('orchestrator/pipeline', () => {
-  it('asks each handler what the one before has answered, and answers with the last alone', async () => {
+  it('passes each answer to the next handler, and sends only the last one', async () => {
     const { text } = await runAgent(pipeline([echo('a'), echo('b'), echo('c')]), 'x')
     expect(text).to.equal('c b a x')
   })
@@ -44,7 +44,7 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
     ])
   })
 
-  it('hands on in the words of its config', async () => {
+  it('passes answers on in the format of its config', async () => {
     const config = { hand_on: 'Question: {question} Draft: {text}' }
     const { text } = await runAgent(pipeline([echo('a'), echo('b')], config), 'x {text}')
     expect(text).to.equal('b Question: x {text} Draft: a x {text}')
@@ -59,13 +59,13 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
     expect((await runAgent(agent, 'x')).text).to.equal('c d b a x')
   })
 
-  it('fails when a handler answers nothing, and says which', async () => {
+  it('fails when a handler gives no answer, and names it', async () => {
     const silent = pipeline([echo('a'), model('llm', ''), { id: 'loop', module: 'orchestrator/tool-loop' }, echo('c')])
     const failure = await runAgent(silent, 'x').catch((error: Error) => error.message)
     expect(failure).to.equal('Handler 2 of 3 of the pipeline has answered nothing, so there is nothing to hand on.')
   })
 
-  it('begins no further handler when its budget is spent, and says so', async () => {
+  it('starts no further handler once its budget is spent, and says so', async () => {
     const usage = { input_tokens: 50, output_tokens: 60 }
     const loop = { id: 'loop', module: 'orchestrator/tool-loop' }
     const agent = pipeline([model('llm', { text: 'draft', usage }), loop, echo('b')], { max_tokens: 100 })
@@ -74,7 +74,7 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
     expect(incompleteReason).to.equal('max_tokens')
   })
 
-  it('ends with the time that it has', async () => {
+  it('ends when its time is up', async () => {
     const loop = { id: 'loop', module: 'orchestrator/tool-loop' }
     const agent = pipeline([model('llm', { text: 'a b c d', delay_ms: 60 }), loop, echo('b')], { max_seconds: 0.1 })
     const { text, incompleteReason } = await runAgent(agent, 'x')
@@ -82,7 +82,7 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
     expect(incompleteReason).to.equal('max_seconds')
   })
 
-  it('says at registration that it needs a stage', async () => {
+  it('reports a missing stage at registration', async () => {
     const agent = pipeline([echo('a')])
     agent.modules = agent.modules.filter((module) => (module as { id: string }).id !== 'stage')
     const failure = await runAgent(agent, 'x').catch((error: Error) => error.message)

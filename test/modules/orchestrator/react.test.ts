@@ -42,7 +42,7 @@ describe('orchestrator/react', () => {
     expect(parts).to.deep.equal(['It', ' is', ' noon.'])
   })
 
-  it('shows the model its own words and the observations, tools and form in the system prompt', async () => {
+  it('shows the model its own text and the observations, with tools and format in the system prompt', async () => {
     const { seen, asked, progress } = await ask([act('clock', '{"city": "Lima"}')], { system_prompt: 'Be kind.' })
     expect(seen).to.deep.equal([
       { role: 'user', content: 'When?' },
@@ -70,7 +70,7 @@ describe('orchestrator/react', () => {
     expect(asked[0]).not.to.have.property('stop')
   })
 
-  it('never takes an observation that the model has made up', async () => {
+  it('ignores an observation that the model made up', async () => {
     const dream = `${act('clock', '{"city": "Lima"}')}\nObservation: midnight\nFinal Answer: midnight`
     const { text, seen } = await ask([dream, 'Final Answer: noon'])
     expect(text).to.equal('noon')
@@ -80,7 +80,7 @@ describe('orchestrator/react', () => {
     ])
   })
 
-  it('lets no model go on that makes up an observation', async () => {
+  it('stops a model that makes up an observation', async () => {
     let pieces = 0
     const llm: LLM = {
       async *generate({ messages }) {
@@ -95,7 +95,7 @@ describe('orchestrator/react', () => {
     expect([text, pieces]).to.deep.equal(['noon', 3])
   })
 
-  it('tells the model what went wrong: no such tool, arguments that cannot be read, a tool that fails', async () => {
+  it('shows the model an unknown tool, unreadable arguments and a failing tool', async () => {
     const replies = [act('clok', '{}'), act('counter', 'now'), act('broken', '')]
     const { seen } = await ask(replies)
     expect(
@@ -112,7 +112,7 @@ describe('orchestrator/react', () => {
     expect(text).to.equal(`${act('clock', 'Lima')}\nObservation: noon in Lima\n\nnoon`)
   })
 
-  it('gives up after max_steps, and when it goes in circles', async () => {
+  it('gives up after max_steps, and on repeated calls', async () => {
     const again = Array.from({ length: 9 }, () => act('clock', '{"city":"Lima"}'))
     const outcome = async (config: object) => {
       const { text, incompleteReason } = await ask(again, config)
@@ -125,7 +125,7 @@ describe('orchestrator/react', () => {
     expect((await outcome({}))[1]).to.equal('repeated_call')
   })
 
-  it('reads what small models write', () => {
+  it('parses the output of small models', () => {
     const action = { kind: 'action', tool: 'clock', input: '{"city":"Lima"}' }
     const steps: [string, object][] = [
       ['Action: clock\nAction Input: {"city":"Lima"}', action],
@@ -140,7 +140,7 @@ describe('orchestrator/react', () => {
     for (const [written, step] of steps) expect(readStep(written)).to.deep.include(step)
   })
 
-  it('reads arguments in a fence, and a bare text for a tool with one argument', () => {
+  it('parses arguments in a code fence, and plain text for a tool with one argument', () => {
     const clock = { name: 'clock', description: '', parameters: { properties: { city: { type: 'string' } } } }
     expect(readInput('```json\n{"city": "Lima"}\n```', clock)).to.deep.equal({ city: 'Lima' })
     expect(readInput('Lima', clock)).to.deep.equal({ city: 'Lima' })

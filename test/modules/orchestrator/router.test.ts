@@ -31,11 +31,11 @@ describe('orchestrator/router', () => {
       expect(await answer(text, none), text).to.equal('nobody')
   })
 
-  it('asks no model where a keyword decides', async () => {
+  it('calls no model if a keyword matches', async () => {
     expect(await answer('my train', desk({}, [model({ error: 'asked' })]))).to.equal('travel: my train')
   })
 
-  it('asks the model for a name, with what each handler is good for and the conversation', async () => {
+  it('asks the model for a name, given the descriptions and the conversation', async () => {
     const asked: LLMRequest[] = []
     const llm: LLM = {
       async *generate(request) {
@@ -63,12 +63,12 @@ describe('orchestrator/router', () => {
     ])
   })
 
-  it('understands a model that says more than the name, and none that names two', async () => {
+  it('accepts a name within a longer reply, and rejects a reply with two names', async () => {
     expect(await answer('hi', desk({}, [model('I think travel fits.')]))).to.equal('travel: hi')
     expect(await answer('hi', desk({ fallback: 'travel' }, [model('travel or billing')]))).to.equal('travel: hi')
   })
 
-  it('says what it can help with when none fits, and marks the answer', async () => {
+  it('lists its topics when no handler matches, and marks the answer', async () => {
     const { text, incompleteReason } = await runAgent(desk({}, [model('none')]), 'Sing!')
     expect(text).to.equal(
       'I do not know who could answer that. I can help with:\n- billing: Invoices and payments\n- travel: Flights and trains',
@@ -77,7 +77,7 @@ describe('orchestrator/router', () => {
     expect(await answer('Sing!', desk({ no_match: 'Ask elsewhere.' }))).to.equal('Ask elsewhere.')
   })
 
-  it('refuses a config that does not fit its handlers', async () => {
+  it('rejects a config that does not match its handlers', async () => {
     const failure = (agent: object) => answer('hi', agent).catch((error: Error) => error.message)
     expect(await failure(desk({ handlers: [{ name: 'billing' }] }))).to.equal(
       'The router has 2 handlers, and its config describes 1 (billing). List the handlers under exchange in the order of the config.',
@@ -90,7 +90,7 @@ describe('orchestrator/router', () => {
     )
   })
 
-  it('ends a handler that takes too long', async () => {
+  it('aborts a handler that takes too long', async () => {
     const slow = { id: 'slow', module: 'llm/mock', config: { replies: [{ text: 'a b c', delay_ms: 60 }] } }
     const agent = {
       id: 'desk',

@@ -60,19 +60,19 @@ async function answer(
 }
 
 describe('orchestrator/tool-loop', () => {
-  it('streams what the model says as it comes', async () => {
+  it("streams the model's text as it arrives", async () => {
     const { said, run } = await answer(['one two'], [])
     expect(said).to.deep.equal(['one', ' two'])
     expect(run.usage).to.deep.equal([{ inputTokens: 1, outputTokens: 2 }])
   })
 
-  it('puts the system prompt and the instructions of the run before the conversation', async () => {
+  it("puts the system prompt and the run's instructions before the conversation", async () => {
     const run = makeRun({ instructions: 'be brief' })
     const { asked } = await answer(['ok'], [], { config: { system_prompt: 'be kind' }, run })
     expect(asked[0]?.messages).to.deep.equal([{ role: 'system', content: 'be kind\n\nbe brief' }, says('hi')])
   })
 
-  it('calls tools at once, and gives their answers to the model in the order of the calls', async () => {
+  it('calls tools in parallel, and returns their results in the order of the calls', async () => {
     const begun: string[] = []
     let release = () => {}
     const both = new Promise<void>((resolve) => {
@@ -112,7 +112,7 @@ describe('orchestrator/tool-loop', () => {
     expect(said.join('')).to.equal('wait\n\nfine')
   })
 
-  it('tells the model what went wrong with a tool, or that there is none of that name', async () => {
+  it("shows the model a tool's error, and an unknown tool name", async () => {
     const provider = tools(['a'], () => {
       throw new Error('out of order')
     })
@@ -134,7 +134,7 @@ describe('orchestrator/tool-loop', () => {
     ])
   })
 
-  it('tells the model of a failure that a tool returns', async () => {
+  it('shows the model a failure that a tool returns', async () => {
     const provider: ToolProvider = {
       ...tools(['a'], () => ''),
       executeTool: async () => ({ text: 'no such city', isError: true }),
@@ -143,7 +143,7 @@ describe('orchestrator/tool-loop', () => {
     expect(asked[1]?.messages.at(-1)).to.deep.include({ content: 'no such city', isError: true })
   })
 
-  it('stops after max_steps with a sentence', async () => {
+  it('stops after max_steps with an explanation', async () => {
     const again = { call: [['a', {}]] as [string, object][] }
     const { said, asked, run } = await answer([again, again, again], [tools(['a'], () => 'x')], {
       config: { max_steps: 2 },
@@ -153,7 +153,7 @@ describe('orchestrator/tool-loop', () => {
     expect(said).to.deep.equal(['I stopped after 2 steps without coming to an answer.'])
   })
 
-  it("tells when the model stopped at a limit of its own, and nothing when it didn't", async () => {
+  it('marks the answer only if the model stopped at its own limit', async () => {
     const reasons: [FinishReason, string[]][] = [
       ['length', ['max_output_tokens']],
       ['content_filter', ['content_filter']],
@@ -165,7 +165,7 @@ describe('orchestrator/tool-loop', () => {
     }
   })
 
-  it('refuses two tools of one name', async () => {
+  it('rejects two tools with the same name', async () => {
     const failure = await answer(['x'], [tools(['a', 'b'], () => ''), tools(['c', 'a'], () => '')]).catch(
       (error: Error) => error.message,
     )
@@ -174,7 +174,7 @@ describe('orchestrator/tool-loop', () => {
     expect(twice).to.match(/^A tool provider lists the tool 'a' twice/)
   })
 
-  it('ends with the run, instead of telling the model', async () => {
+  it('ends with the run instead of reporting the abort to the model', async () => {
     const run = makeRun()
     const provider = tools(['a'], () => {
       run.abort(new Error('enough'))

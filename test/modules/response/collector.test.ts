@@ -4,7 +4,7 @@ import collector from '../../../modules/response/collector.ts'
 import { makeContext } from '../../support/fake-run.ts'
 
 describe('response/collector', () => {
-  it('hands on in one piece what an agent says', async () => {
+  it("sends the agent's text in one piece", async () => {
     const host = new AgentHost()
     const loop = { id: 'loop', module: 'orchestrator/tool-loop' }
     const llm = { id: 'llm', module: 'llm/mock', config: { replies: ['one two three'] } }
@@ -20,7 +20,7 @@ describe('response/collector', () => {
     await host.close()
   })
 
-  it('passes attachments at once, and tells what it holds back', async () => {
+  it('passes attachments on at once, and shows its collected text', async () => {
     const sent: unknown[] = []
     const push = (value: unknown) => void sent.push(value)
     const response = {

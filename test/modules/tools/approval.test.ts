@@ -65,7 +65,7 @@ async function calling(tools: { config: object }, config: object, name: string, 
 }
 
 describe('approvals of tools', () => {
-  it('rules go by the first glob that fits', () => {
+  it('the first matching glob decides', () => {
     const rules = { 'get_*': 'never', '*': 'always' } as const
     expect(['get_x', 'forget_x', 'get.x'].map((name) => ruleOf(rules, name))).to.deep.equal([
       'never',
@@ -77,7 +77,7 @@ describe('approvals of tools', () => {
   })
 
   for (const listens of [false, true]) {
-    it(`tools/local: code decides by the arguments, the config goes before it${listens ? ', with a listener' : ''}`, async () => {
+    it(`tools/local: code decides by the arguments, and the config takes precedence${listens ? ', with a listener' : ''}`, async () => {
       const ask = (config: object, name: string, args: object) => calling(LOCAL, config, name, args, listens)
       expect(await ask({}, 'pay', { euros: 11 })).to.deep.equal(['approval'])
       expect(await ask({}, 'pay', { euros: '9' })).to.deep.equal(['paid 9'])
@@ -134,7 +134,7 @@ describe('approvals of tools', () => {
     })
   }
 
-  it('a rule that is neither a word nor a module that decides is refused with the agent', async () => {
+  it('an agent with an unknown rule fails to load', async () => {
     const failure = await calling(LOCAL, { approval: 'loop' }, 'look', {}).catch((error: Error) => error.message)
     expect(failure).to.contain(
       "approval: 'loop' is neither always nor never nor a module that provides ApprovalPolicy.",
@@ -142,7 +142,7 @@ describe('approvals of tools', () => {
     expect(failure).to.contain('one of these modules: limits')
   })
 
-  it('tools/mcp: by rules, or by what the server says of its tools', async () => {
+  it("tools/mcp: by rules, or by the server's annotations", async () => {
     const ask = (config: object, name: string, args: object = {}) =>
       calling({ id: 'tools', module: 'tools/mcp', config: { servers: [mcpServer] } } as never, config, name, args)
     const sum = { a: 1, b: 2 }

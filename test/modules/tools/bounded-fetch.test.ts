@@ -26,12 +26,12 @@ describe('boundedFetch', () => {
     return response.text().catch((error: Error) => error.message)
   }
 
-  it('bounds the body of an answer', async () => {
+  it('limits the body of an answer', async () => {
     expect(await read('application/json', ['x'.repeat(900)])).to.have.length(900)
     expect(await read('application/json', Array(3).fill('x'.repeat(400)))).to.match(/the server answered more than/)
   })
 
-  it('bounds each event of a stream, and not the stream', async () => {
+  it('limits each event of a stream, but not the stream', async () => {
     const event = `data: ${'x'.repeat(400)}\n\n`
     expect(await read('text/event-stream', Array(10).fill(event))).to.have.length(10 * event.length)
     expect(await read('text/event-stream', [event, ...Array(10).fill('x'.repeat(200))])).to.match(/more than/)

@@ -25,7 +25,7 @@ describe('coerce', () => {
     ],
   ]
   for (const [schema, given, expected] of cases) {
-    it(`makes ${JSON.stringify(given)} ${JSON.stringify(expected)} for ${JSON.stringify(schema)}`, () => {
+    it(`converts ${JSON.stringify(given)} to ${JSON.stringify(expected)} for ${JSON.stringify(schema)}`, () => {
       expect(coerce(schema, given)).to.deep.equal(expected)
     })
   }

@@ -143,7 +143,7 @@ describe('tools/local', () => {
   describe('in TypeScript', () => {
     describeToolProvider(async () => (await typescript()).provider)
 
-    it('takes exports that are tools, and fills in defaults', async () => {
+    it('offers exported tools, and fills in defaults', async () => {
       const { provider, call } = await typescript()
       expect((await provider.listTools(makeRun())).map(({ name }) => name)).to.deep.equal([
         'add',
@@ -159,7 +159,7 @@ describe('tools/local', () => {
       expect(await call('huge')).to.match(/^! The tool 'huge' returned a value that is not JSON/)
     })
 
-    it('ends a call that takes too long, and tells it through the signal', async () => {
+    it('aborts a call that takes too long, through its signal', async () => {
       const { call } = await typescript({ timeout: 0.05 })
       expect(await call('wait')).to.equal("! The tool 'wait' took longer than 0.05 seconds.")
       expect((globalThis as { toolSignal?: string }).toolSignal).to.equal(
@@ -167,7 +167,7 @@ describe('tools/local', () => {
       )
     })
 
-    it('chooses tools by name, and refuses two of one name', async () => {
+    it('selects tools by name, and rejects two with the same name', async () => {
       const names = async (config: object) =>
         (await (await typescript(config)).provider.listTools(makeRun())).map(({ name }) => name)
       expect(await names({ include: ['add', 'wait'], exclude: ['wait'] })).to.deep.equal(['add'])
@@ -179,7 +179,7 @@ describe('tools/local', () => {
       )
     })
 
-    it('says what is wrong with a file', async () => {
+    it('explains an invalid file', async () => {
       expect(await failure({}, { files: ['gone.ts'] })).to.match(/gone\.ts/)
       expect(await failure({ 'a.ts': 'export const x = 1' }, { files: ['a.ts'] })).to.match(
         /^a\.ts has no tool\. Write: export const/,
@@ -194,7 +194,7 @@ describe('tools/local', () => {
 
     describeToolProvider(async () => (await python()).provider)
 
-    it('makes schemas of type hints and docstrings', async () => {
+    it('derives schemas from type hints and docstrings', async () => {
       const { provider, watched, project } = await python()
       const tools = await provider.listTools(makeRun())
       expect(tools.map(({ name }) => name)).to.deep.equal(
@@ -262,7 +262,7 @@ describe('tools/local', () => {
       expect(await call('odd')).to.equal("<class 'object'>")
     })
 
-    it('runs async functions and blocking ones side by side', async () => {
+    it('runs async and blocking functions in parallel', async () => {
       const { call } = await python()
       await call('add', { a: 1, b: 1 })
       const startedMs = Date.now()
@@ -273,7 +273,7 @@ describe('tools/local', () => {
       expect(Date.now() - startedMs).to.be.below(580)
     })
 
-    it('keeps requests and answers apart from what tools read and write', async () => {
+    it("keeps its protocol apart from the tools' input and output", async () => {
       const code = `import os, subprocess
 def read() -> str:
     return repr(os.read(0, 10)) + subprocess.run(["cat"], capture_output=True, text=True).stdout
@@ -291,7 +291,7 @@ def garble() -> str:
       expect(context.lines).to.deep.include('warn Python wrote a line that is no answer; it was left out.')
     })
 
-    it('tells where a function failed; one that exits, or takes the process along, fails that call alone', async () => {
+    it('reports where a function failed; an exit or a crash fails only that call', async () => {
       const { call } = await python()
       expect(await call('fail')).to.match(/^! tools\/t\.py:\d+: ValueError: out of order$/)
       expect(await call('leave')).to.match(/SystemExit: 3/)
@@ -299,7 +299,7 @@ def garble() -> str:
       expect(await call('add', { a: 1, b: 1 })).to.equal('2')
     })
 
-    it('ends a call that takes too long, lets others end, and starts anew', async () => {
+    it('ends a call that takes too long, lets others finish, and restarts', async () => {
       const { call } = await python({ timeout: 0.5 })
       const others = call('slow', { seconds: 0.4 })
       expect(await call('block', { seconds: 30 })).to.equal("! The tool 'block' took longer than 0.5 seconds.")
@@ -307,7 +307,7 @@ def garble() -> str:
       expect(await call('add', { a: 2, b: 2 })).to.equal('4')
     })
 
-    it('gives the child an allow-list of variables and those that are named; what it prints goes to the log', async () => {
+    it('passes basic and configured variables to the child, and logs its output', async () => {
       const { call, context } = await python({ env: ['NAMED'] })
       expect(await call('say', { text: 'printed' })).to.equal('none given')
       await eventually(() => expect(context.lines).to.include.members(['info printed', 'info from a child']))
@@ -326,7 +326,7 @@ def garble() -> str:
       expect(await processesOfGroup(pid)).to.equal(0)
     })
 
-    it('says what is wrong with a file, a missing interpreter, and a file without tools', async () => {
+    it('explains an invalid file, a missing interpreter, and a file without tools', async () => {
       expect(await failure({ 'a.py': 'def f(:\n  pass' }, { files: ['a.py'] })).to.match(/^a\.py:1: SyntaxError: /)
       expect(await failure({ 'a.py': '\nimport no_such_thing' }, { files: ['a.py'] })).to.equal(
         "a.py:2: ModuleNotFoundError: No module named 'no_such_thing'",
@@ -338,7 +338,7 @@ def garble() -> str:
       expect(await failure({}, { files: ['a.py'] })).to.equal('There is no file a.py.')
     })
 
-    it('is not started for TypeScript', async () => {
+    it('does not start for TypeScript', async () => {
       const { call } = await make({ 'a.ts': TS }, { files: ['a.ts'], python: 'no-such-python' })
       expect(await call('add', { a: 1, b: 2 })).to.equal('3')
     })

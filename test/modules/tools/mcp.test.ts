@@ -68,7 +68,7 @@ describe('tools/mcp', () => {
   describe('over stdio', () => {
     describeToolProvider(async () => (await make({ good: GOOD })).provider)
 
-    it('gives a server the environment that it needs and what is named, and its folder', async () => {
+    it('starts a server with basic and configured variables, in its folder', async () => {
       const environment = { PATH: process.env.PATH, HOME: '/home/x', SECRET_KEY: 'secret' }
       const { call } = await make({ good: { ...GOOD, env: { TOKEN: 't' }, cwd: 'test' } }, {}, { environment })
       const seen = JSON.parse(await call('env'))
@@ -77,7 +77,7 @@ describe('tools/mcp', () => {
       expect(await call('where')).to.match(/\/test \d+$/)
     })
 
-    it('ends the process with the agent, and comes back when it ends by itself', async () => {
+    it('stops the process with the agent, and restarts it when it exits', async () => {
       const { call, provider } = await make({ good: GOOD })
       const pid = Number((await call('where')).split(' ')[1])
       expect(await call('exit')).to.match(/^! The tool 'exit' of the MCP server 'good' failed: /)
@@ -119,7 +119,7 @@ describe('tools/mcp', () => {
     await gone(third)
   })
 
-  it('leaves no process behind when its own process ends without a word to anybody', async () => {
+  it('leaves no process behind when its own process is killed', async () => {
     const line = new URL('../../../modules/tools/lib/line-child.ts', import.meta.url).href
     const code = `import { LineChild } from ${JSON.stringify(line)}
       const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -145,7 +145,7 @@ describe('tools/mcp', () => {
       expect(new Set(seen.slice(0, -1))).to.deep.equal(new Set(['Bearer token-1']))
     })
 
-    it('loses its tools while the server is away, and has them again', async () => {
+    it('drops its tools while the server is down, and lists them again afterwards', async () => {
       const { url, child, port } = await startHttp()
       const { call, names } = await make({ web: { url: `${url}/mcp` }, local: { ...GOOD, prefix: 'local_' } })
       expect(await call('add', { a: 1, b: 2 })).to.equal('3')
@@ -158,7 +158,7 @@ describe('tools/mcp', () => {
       await eventually(async () => expect(await call('add', { a: 1, b: 2 })).to.equal('3'), 15_000)
     }).timeout(30_000)
 
-    it('speaks SSE with servers of 2024 that know no other', async () => {
+    it('uses SSE with servers of 2024', async () => {
       const transports = new Map<string, SSEServerTransport>()
       const web = createHttpServer(async (incoming, outgoing) => {
         const { pathname, searchParams } = new URL(incoming.url as string, 'http://x')
@@ -181,7 +181,7 @@ describe('tools/mcp', () => {
       web.close()
     })
 
-    it('reaches agents of another agent-host, with their progress', async () => {
+    it('calls agents of another agent-host, with progress', async () => {
       const steps = `import { defineModule, Response, TextMessageHandler } from 'agent-host'
         export default defineModule({ name: 'Steps', provides: [TextMessageHandler], uses: { response: Response },
           create: ({ response }) => ({ async handleText(text, run) { run.reportProgress('on it'); await new Promise((r) => setTimeout(r, 50)); await response.respondText('did ' + text) } }) })`
@@ -196,7 +196,7 @@ describe('tools/mcp', () => {
     })
   })
 
-  it('gives every kind of content', async () => {
+  it('returns every kind of content', async () => {
     const { provider } = await make({ good: GOOD })
     const { text, attachments, data } = await provider.executeTool('content', {}, makeRun())
     expect(text).to.equal(
@@ -213,7 +213,7 @@ describe('tools/mcp', () => {
     expect(await provider.executeTool('fail', {}, makeRun())).to.deep.equal({ text: 'out of order', isError: true })
   })
 
-  it('takes some tools and not others, under names that models accept', async () => {
+  it('includes and excludes tools, under names that models accept', async () => {
     const { names, call, lines } = await make({
       a: { ...GOOD, include: ['add', 'dotted.name'], prefix: 'a.' },
       b: { ...GOOD, exclude: ['content', 'env', 'where', 'work', 'hang', 'exit', 'grow', 'fail'] },
@@ -224,7 +224,7 @@ describe('tools/mcp', () => {
     expect(lines.join()).to.contain("'b' and 'c' both have a tool 'add'")
   })
 
-  it('reports progress, which also keeps a long call from being given up', async () => {
+  it('reports progress, which keeps a long call from timing out', async () => {
     const { call } = await make({ good: { ...GOOD, timeout: 0.3 } })
     const run = makeRun()
     expect(await call('work', { ms: 200 }, run)).to.equal('worked')
@@ -232,7 +232,7 @@ describe('tools/mcp', () => {
     expect(await call('hang')).to.equal("! The tool 'hang' said nothing for 0.3 seconds.")
   })
 
-  it('gives up a call that reports progress for ever', async () => {
+  it('times out a call that reports progress forever', async () => {
     const { call } = await make({ good: { ...GOOD, timeout: 0.5, total_timeout: 0.6 } })
     expect(await call('work', { ms: 400 })).to.equal("! The tool 'work' took longer than 0.6 seconds.")
   })
@@ -246,7 +246,7 @@ describe('tools/mcp', () => {
     await eventually(() => expect(lines.join()).to.contain('hang was aborted'))
   })
 
-  it('follows tools that come later', async () => {
+  it('picks up tools that appear later', async () => {
     for (const server of [GOOD, { url: `${(await startHttp()).url}/mcp` }]) {
       const { call, names } = await make({ good: server })
       expect(await names()).to.not.include('more')
@@ -255,7 +255,7 @@ describe('tools/mcp', () => {
     }
   })
 
-  it('says what is wrong with the config', async () => {
+  it('explains an invalid config', async () => {
     const failure = async (server: object) => {
       const config = Value.Default(mcp.config, { servers: [{ name: 'x', ...server }] }) as Parameters<
         typeof mcp.create
@@ -270,7 +270,7 @@ describe('tools/mcp', () => {
     const withGood = (server: object) =>
       make({ bad: { prefix: 'bad_', ...server }, good: GOOD }, { connect_timeout: 1 })
 
-    it('is not there, is silent, or dies at once: costs its own tools alone', async () => {
+    it('is missing, silent, or exits at once: only its own tools are missing', async () => {
       const port = await freePort()
       const unreachable = "The MCP server 'bad' cannot be reached: "
       for (const [server, expected] of [
@@ -292,14 +292,14 @@ describe('tools/mcp', () => {
       }
     }).timeout(30_000)
 
-    it('prints a banner, or ends at what it does not know: works', async () => {
+    it('prints a banner, or exits on unknown requests: works', async () => {
       for (const how of ['banner', 'strict']) {
         const { call } = await make({ bad: bad(how) })
         expect(await call('add'), how).to.equal('fine')
       }
     })
 
-    it('writes a line without end: is ended, each time', async () => {
+    it('writes an endless line: is stopped, each time', async () => {
       const { call, lines } = await make({ bad: bad('flood') })
       for (let time = 1; time <= 2; time++) {
         expect(await call('add')).to.match(/^! The tool 'add' of the MCP server 'bad' failed: /)
@@ -308,7 +308,7 @@ describe('tools/mcp', () => {
       }
     }).timeout(30_000)
 
-    it('answers more than 10 MiB over HTTP: the call fails, and no more is read', async () => {
+    it('answers more than 10 MiB over HTTP: the call fails, and reading stops', async () => {
       let sent = 0
       const web = createHttpServer(async (incoming, outgoing) => {
         const chunks: Buffer[] = []
@@ -343,7 +343,7 @@ describe('tools/mcp', () => {
       web.close()
     })
 
-    it('changes what it says of a tool: that is logged, and refused where it is pinned', async () => {
+    it("changes a tool's description: logged, and refused if pinned", async () => {
       const open = await make({ bad: bad('changes') })
       expect(await open.call('add')).to.equal('changed')
       await eventually(() => expect(open.lines.join()).to.contain("has changed the description of 'add'."))
@@ -355,7 +355,7 @@ describe('tools/mcp', () => {
       expect(pinned.lines.join()).to.contain('It is pinned, and refused.')
     })
 
-    it('is not ready at first: gets another request', async () => {
+    it('is not ready at first: is retried', async () => {
       const { path } = await makeProject()
       const { names, lines } = await make({ bad: { ...bad('unready'), args: [...bad('unready').args, path('asked')] } })
       await eventually(async () => expect(await names()).to.deep.equal(['add']))
@@ -405,13 +405,13 @@ describe('tools/mcp', () => {
       expect(Date.now() - startedMs).to.be.below(3000)
     })
 
-    it('floods its error output: the log is bounded', async () => {
+    it('floods standard error: the log is bounded', async () => {
       const { call, lines } = await make({ bad: bad('chatty') })
       expect(await call('add')).to.equal('fine')
       expect(lines.length).to.be.below(500)
     })
 
-    it('ignores SIGTERM, or forks others that do: nothing is left', async () => {
+    it('ignores SIGTERM, or forks others that do: no process is left', async () => {
       for (const how of ['deaf', 'forks']) {
         const { call, lines, provider } = await make({ bad: bad(how) })
         expect(await call('add')).to.equal('fine')

@@ -17,14 +17,14 @@ async function makeTools(config: object = {}) {
 }
 
 describe('tools/memory', () => {
-  it('lists a tool for everything that a memory does', async () => {
+  it('lists a tool for every method of a memory', async () => {
     const { tools } = await makeTools()
     const definitions = await tools.listTools(makeRun())
     expect(definitions.map(({ name }) => name)).to.deep.equal(ALL.map((name) => `memory_${name}`))
     for (const { parameters } of definitions) expect(parameters).to.deep.include({ type: 'object' })
   })
 
-  it('lists those alone that are included, under the prefix of its config', async () => {
+  it('lists only the included tools, under the configured prefix', async () => {
     const { tools, call } = await makeTools({ include: ['search'], prefix: 'notes_' })
     expect((await tools.listTools(makeRun())).map(({ name }) => name)).to.deep.equal(['notes_search'])
     expect((await call('notes_delete', { id: 'x' })).text).to.equal(
@@ -32,7 +32,7 @@ describe('tools/memory', () => {
     )
   })
 
-  it('stores, finds, lists, replaces and forgets', async () => {
+  it('stores, finds, lists, replaces and deletes', async () => {
     const { memory, call } = await makeTools()
     expect((await call('memory_store', { text: 'Rex is a dog' })).text).to.match(/^Remembered as [0-9a-f-]{36}\.$/)
     const [entry] = await memory.list(makeRun())
@@ -46,13 +46,13 @@ describe('tools/memory', () => {
     expect((await call('memory_list', {})).text).to.equal('Nothing was found.')
   })
 
-  it('lists the latest when there are many', async () => {
+  it('lists the latest of many entries', async () => {
     const { call } = await makeTools()
     for (const text of ['one', 'two', 'three']) await call('memory_store', { text })
     expect((await call('memory_list', { limit: 2 })).text).to.match(/^\[.*\] two\n\[.*\] three$/)
   })
 
-  it('tells of an id that is not there, and of arguments that do not fit', async () => {
+  it('reports an unknown id, and invalid arguments', async () => {
     const { call } = await makeTools()
     const missing = { text: "There is no memory with the id 'x'.", isError: true }
     expect(await call('memory_delete', { id: 'x' })).to.deep.equal(missing)

@@ -5,7 +5,7 @@ import { execa } from 'execa'
 const PROBE = fileURLToPath(new URL('../../support/windows-child.ts', import.meta.url))
 
 describe('children on Windows', () => {
-  it('are started through the shell where they are scripts, like npx, and ended with their tree', async function () {
+  it('start through the shell if they are scripts, like npx, and stop with their process tree', async function () {
     if (process.platform === 'win32') this.skip()
     const { stdout } = await execa('node', ['--conditions=agent-host-source', '--import=tsx', PROBE], {
       timeout: 15_000,

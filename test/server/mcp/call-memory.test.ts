@@ -28,7 +28,7 @@ const KINDS = {
 
 for (const [place, open] of Object.entries(KINDS)) {
   describe(`the memory of calls over MCP, ${place}`, () => {
-    it('gives a conversation back, attachments included, to its agent alone', async () => {
+    it('returns a conversation with attachments, only to its agent', async () => {
       const memory = await open()
       const id = await memory.writeConversation(undefined, CONVERSATION)
       expect(await memory.readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
@@ -50,7 +50,7 @@ for (const [place, open] of Object.entries(KINDS)) {
       await memory.close()
     })
 
-    it('gives a waiting call back once, for its tool alone', async () => {
+    it('returns a waiting call once, only to its tool', async () => {
       const memory = await open()
       const id = await memory.keepWaiting(CALL)
       expect(await memory.takeWaiting(id, 'other')).to.equal(undefined)
@@ -63,7 +63,7 @@ for (const [place, open] of Object.entries(KINDS)) {
 }
 
 describe('the memory of calls over MCP, in a store', () => {
-  it('forgets conversations after the days that responses are kept, and leaves nothing of them', async () => {
+  it('deletes conversations after the retention period, completely', async () => {
     const map = new Map<string, unknown>()
     const records = await KeyvStore.open(map)
     const old = await stored(records, 0).writeConversation(undefined, CONVERSATION)
@@ -80,7 +80,7 @@ describe('the memory of calls over MCP, in a store', () => {
     await memory.close()
   })
 
-  it('keeps a conversation that was used since it was to be forgotten', async () => {
+  it('keeps a conversation that was used again before its deletion', async () => {
     const records = await KeyvStore.open(new Map())
     const id = await stored(records, 0).writeConversation(undefined, CONVERSATION)
     await stored(records).writeConversation(id, CONVERSATION)

@@ -95,7 +95,7 @@ describe('MCP with the official clients', () => {
         expect(unknown).to.match(/There is no agent 'nobody'/)
       })
 
-      it('cancels what runs', async () => {
+      it('cancels a running call', async () => {
         const leaving = new AbortController()
         const name = title.replaceAll(' ', '-')
         const onprogress = () => leaving.abort()
@@ -108,7 +108,7 @@ describe('MCP with the official clients', () => {
     })
   }
 
-  it('keeps apart 20 clients that call at the same time with the same ids', async () => {
+  it('keeps 20 concurrent clients with the same ids apart', async () => {
     const clients = await Promise.all(
       Array.from({ length: 20 }, (_, n) => (CLIENTS[n % 3] as (typeof CLIENTS)[number])[1](url)),
     )
@@ -119,7 +119,7 @@ describe('MCP with the official clients', () => {
     await Promise.all(clients.map((client) => client.close()))
   })
 
-  it('tells clients of the newest version when agents come and go', async () => {
+  it('notifies clients of the newest version when agents change', async () => {
     const { client, close } = await connectSecond(url, 'auto', '2026-07-28')
     let changes = 0
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -132,7 +132,7 @@ describe('MCP with the official clients', () => {
     await close()
   })
 
-  it('logs what an agent threw under the id of its request, whoever serves it', async () => {
+  it("logs an agent's error with the id of its request, in either protocol", async () => {
     const logged: { reqId: string }[] = []
     server.app.log.error = ((facts: { reqId: string }) => void logged.push(facts)) as typeof server.app.log.error
     const params = { name: 'act', arguments: { message: 'fail' } }
@@ -149,7 +149,7 @@ describe('MCP with the official clients', () => {
     await close()
   })
 
-  it('refuses clients without the key', async () => {
+  it('rejects clients without the key', async () => {
     const client = new FirstClient(INFO)
     const transport = new FirstTransport(url) as Parameters<FirstClient['connect']>[0]
     const failure = await client.connect(transport, { timeout: 1000 }).catch((error: Error) => error)

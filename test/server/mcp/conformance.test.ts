@@ -48,7 +48,7 @@ describe('the official conformance suite of MCP', () => {
     ['2025-11-25', ['server-initialize', 'ping', 'tools-call-with-progress', ...ELICITATION], 14],
     ['2026-07-28', ['sep-2575-server-implements-discover', ...INPUT_REQUIRED], 50],
   ] as const) {
-    it(`passes for clients of ${version}, but for what a server of tools does not have`, async () => {
+    it(`passes for clients of ${version}, except for features that a tool server lacks`, async () => {
       const { listen } = await makeServer({ adapters: ['McpApiAdapter'] }, CONFORMANCE_PROJECT)
       const { dir } = await makeProject()
       const { passed, failed } = await runConformance(`${await listen()}/mcp`, version, dir)

@@ -9,8 +9,8 @@ function timeOf(work: () => unknown): number {
   return performance.now() - startedMs
 }
 
-describe('fences around JSON of a model', () => {
-  it('are taken off an answer, with or without the name of the language', () => {
+describe("code fences around a model's JSON", () => {
+  it('are removed from an answer, with or without a language', () => {
     expect(withoutFence('```json\n{"a":1}\n```')).to.equal('{"a":1}')
     expect(withoutFence(' \n``` \n{"a":1}\n\n``` \n')).to.equal('{"a":1}\n')
     expect(withoutFence('```ts\n{}\n```')).to.equal('```ts\n{}\n```')
@@ -18,7 +18,7 @@ describe('fences around JSON of a model', () => {
     expect(withoutFence('{"a":1}')).to.equal('{"a":1}')
   })
 
-  it('cost time in proportion to the text, however hostile', () => {
+  it('take linear time, however hostile the text', () => {
     const hostile = `\`\`\`json${'\n'.repeat(100_000)}x`
     expect(timeOf(() => withoutFence(hostile))).to.be.below(200)
     const spaces = `\`\`\`${' '.repeat(100_000)}x`

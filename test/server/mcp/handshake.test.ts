@@ -8,10 +8,10 @@ import { closeServers } from '../../support/server.ts'
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
 const failed = (id: unknown, code: number, message: string) => ({ jsonrpc: '2.0', id, error: { code, message } })
 
-describe('plain requests of MCP', () => {
+describe('MCP requests with a handshake', () => {
   afterEach(closeServers)
 
-  it('begin with a handshake', async () => {
+  it('start with a handshake', async () => {
     const { ask } = await makeMcp()
     const initialize = (protocolVersion: unknown) =>
       ask({ id: 1, method: 'initialize', params: { protocolVersion, clientInfo: {}, capabilities: {} } })
@@ -88,14 +88,14 @@ describe('plain requests of MCP', () => {
     }
   })
 
-  it('answer with the id as it was sent', async () => {
+  it('return the id unchanged', async () => {
     const { ask } = await makeMcp()
     for (const id of [0, 1, -1, 2 ** 40, 1.5, '', '1', 'ä "quoted"', 'x'.repeat(500)]) {
       expect(await ask({ id, method: 'ping' })).to.deep.equal({ jsonrpc: '2.0', id, result: {} })
     }
   })
 
-  it('say nothing to notifications and to responses', async () => {
+  it('do not answer notifications and responses', async () => {
     const { post } = await makeMcp()
     for (const message of [
       { method: 'notifications/initialized' },
@@ -109,7 +109,7 @@ describe('plain requests of MCP', () => {
     }
   })
 
-  it('fail in terms of JSON-RPC, with status 200', async () => {
+  it('fail with JSON-RPC errors and status 200', async () => {
     const { post } = await makeMcp({ logLevel: 'silent' })
     const request = (message: object) => JSON.stringify({ jsonrpc: '2.0', id: 1, ...message })
     const called = (params: unknown) => request({ method: 'tools/call', params })
@@ -154,7 +154,7 @@ describe('plain requests of MCP', () => {
     }
   })
 
-  it('say in debug mode what the agent threw', async () => {
+  it("show the agent's error in debug mode", async () => {
     const { call } = await makeMcp({ debug: true })
     expect((await call('act', { message: 'fail' })).error.message).to.equal('Agent execution failed: secret detail')
   })
@@ -181,7 +181,7 @@ describe('plain requests of MCP', () => {
     )
   })
 
-  it('are POSTs of JSON, of a bounded size', async () => {
+  it('are JSON POSTs of limited size', async () => {
     const { app, post } = await makeMcp({ bodyLimit: 1000 })
     for (const method of ['GET', 'DELETE', 'PUT'] as const) {
       for (const url of ['/mcp', '/mcp/']) {
@@ -206,7 +206,7 @@ describe('plain requests of MCP', () => {
       params: { name: 'act', arguments: { message } },
     })
 
-    it('are answered together, each by itself', async () => {
+    it('are answered together, each on its own', async () => {
       const reply = await batch([ping(1), ping(), called(2, 'say x'), 7, called(3, 'fail')])
       expect(reply.json()).to.deep.equal([
         { jsonrpc: '2.0', id: 1, result: {} },
@@ -216,7 +216,7 @@ describe('plain requests of MCP', () => {
       ])
     })
 
-    it('of many calls listen for a client that leaves once', async () => {
+    it('of many calls listen for a disconnect once', async () => {
       const warnings: Error[] = []
       const note = (warning: Error) => warnings.push(warning)
       process.on('warning', note)
@@ -231,7 +231,7 @@ describe('plain requests of MCP', () => {
       expect([reply.statusCode, reply.body]).to.deep.equal([202, ''])
     })
 
-    it('are refused where there is no such thing, or too much of it', async () => {
+    it('are rejected if unsupported or too large', async () => {
       const refused = async (values: unknown[], headers = {}) => (await batch(values, headers)).json().error.message
       expect(await refused([])).to.equal('Invalid Request: a batch must hold a message')
       expect(await refused(Array(101).fill(ping(1)))).to.equal('Invalid Request: a batch may hold 100 messages')

@@ -6,7 +6,7 @@ import { closeServers } from '../../support/server.ts'
 describe('JSON-RPC over HTTP', () => {
   afterEach(closeServers)
 
-  it('answers in its own terms also what HTTP refuses', async () => {
+  it('answers HTTP errors as JSON-RPC errors', async () => {
     const { post } = await makeMcp({ bodyLimit: 1000 })
     const tooLarge = await post(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'x'.repeat(2000) }))
     expect([tooLarge.statusCode, tooLarge.json()]).to.deep.equal([
@@ -24,7 +24,7 @@ describe('JSON-RPC over HTTP', () => {
     }
   })
 
-  it('has no fault of its own where the host is no address', async () => {
+  it('does not fail if the host is not an address', async () => {
     const { post } = await makeMcp({ host: '0.0.0.0' })
     const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }
     const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta } })
@@ -34,7 +34,7 @@ describe('JSON-RPC over HTTP', () => {
     }
   })
 
-  it('never answers a notification, however wrong it is', async () => {
+  it('never answers a notification, even an invalid one', async () => {
     const { post } = await makeMcp()
     for (const message of [
       { jsonrpc: '2.0', method: 'notifications/initialized', params: 5 },
@@ -47,7 +47,7 @@ describe('JSON-RPC over HTTP', () => {
     }
   })
 
-  it('takes params of null for none, and returns ids digit by digit', async () => {
+  it('accepts null params, and returns ids digit by digit', async () => {
     const { post } = await makeMcp()
     for (const id of ['12345678901234567890', '9007199254740993', '-9007199254740995', '7', '"12345678901234567890"']) {
       const { body } = await post(`{"jsonrpc":"2.0","id": ${id},"method":"ping","params":null}`)
@@ -58,7 +58,7 @@ describe('JSON-RPC over HTTP', () => {
     )
   })
 
-  it('lets nobody cancel the call of another: without a session there is nobody who could', async () => {
+  it('lets only the same session cancel a call', async () => {
     const { call, post } = await makeMcp()
     actState().aborted.length = 0
     const cancel = (headers: Record<string, string>) =>

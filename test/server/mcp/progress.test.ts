@@ -44,10 +44,10 @@ async function open(url: string, body: object, headers: Readonly<Record<string, 
   }
 }
 
-describe('a call whose work is visible', () => {
+describe('progress of a call', () => {
   afterEach(closeServers)
 
-  it('sends the text as progress while the agent works, then the result', async () => {
+  it('sends text as progress while the agent works, then the result', async () => {
     const { listen } = await makeMcp()
     const call = await open(await listen(), called('count 3', { id: 'a', progressToken: 'token' }))
     await eventually(() => expect(call.messages()).to.have.length(1))
@@ -66,7 +66,7 @@ describe('a call whose work is visible', () => {
     ])
   })
 
-  it('sends what the agent says of its progress, which is not part of the answer', async () => {
+  it("sends the agent's progress reports, which are not part of the answer", async () => {
     const { listen } = await makeMcp()
     const call = await open(await listen(), called('report', { progressToken: 0 }))
     await call.done
@@ -77,7 +77,7 @@ describe('a call whose work is visible', () => {
     ])
   })
 
-  it('leaves out what the client cannot take as fast, and still gives the result', async () => {
+  it('skips progress for a slow client, and still sends the result', async () => {
     const { listen } = await makeMcp()
     const call = await open(await listen(), called('report-much 5000', { progressToken: 1 }))
     await call.done
@@ -86,7 +86,7 @@ describe('a call whose work is visible', () => {
     expect(messages.length).to.be.below(5000)
   })
 
-  it('is a plain answer for those who cannot read a stream, or do not want one', async () => {
+  it('is omitted for clients that cannot read a stream, or do not want one', async () => {
     const { listen } = await makeMcp()
     const url = await listen()
     const json = 'application/json; charset=utf-8'
@@ -105,7 +105,7 @@ describe('a call whose work is visible', () => {
     ])
   })
 
-  it('ends with an error when the answer holds what cannot be sent, streamed or not', async () => {
+  it('ends with an error if the answer cannot be serialized, streamed or not', async () => {
     const { listen } = await makeMcp()
     const url = await listen()
     const streamed = await open(url, called('attach-nothing', { progressToken: 1 }))
@@ -117,7 +117,7 @@ describe('a call whose work is visible', () => {
     expect(JSON.parse(plain.text())).to.deep.equal(failed)
   })
 
-  it('is kept alive by comments, and ends when the server stops', async () => {
+  it('sends keep-alive comments, and ends when the server stops', async () => {
     const { listen, close } = await makeMcp({ streamingTimeout: 1 })
     const call = await open(await listen(), called('hang', { progressToken: 1 }))
     await eventually(() => expect(call.text()).to.include(': keep-alive\n\n'), 5000)
@@ -126,10 +126,10 @@ describe('a call whose work is visible', () => {
     expect(call.messages().at(-1)).to.deep.include({ id: 1, error: { code: -32603, message: 'The run was aborted.' } })
   }).timeout(10_000)
 
-  describe('is aborted', () => {
+  describe('aborts the call', () => {
     const untilAborted = (name: string) => eventually(() => expect(actState().aborted).to.include(name))
 
-    it('when its client leaves, streamed or not', async () => {
+    it('when its client disconnects, streamed or not', async () => {
       const { listen } = await makeMcp()
       const url = await listen()
       const streamed = await open(url, called('hang streamed', { progressToken: 1 }))
@@ -149,7 +149,7 @@ describe('a call whose work is visible', () => {
       await untilAborted('plain')
     })
 
-    it('when its client cancels it, and no other one of the same id', async () => {
+    it('when its client cancels it, but not another one with the same id', async () => {
       const { listen, post } = await makeMcp()
       const url = await listen()
       const session = (name: string) => ({ ...ACCEPT, 'mcp-session-id': name })

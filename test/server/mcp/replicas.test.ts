@@ -26,7 +26,7 @@ for (const { name, isThere, startServer } of KINDS) {
     afterEach(closeServers)
     after(() => store?.remove())
 
-    it('a conversation goes on at the other', async () => {
+    it('a conversation continues on the other', async () => {
       const one = await makeMcp({ store: store.url })
       const other = await makeMcp({ store: store.url })
       const { result } = await one.call('guide', { message: 'say a' })
@@ -35,7 +35,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(JSON.parse(next.content[0].text)).to.deep.equal(['user: say a', 'assistant: a', 'user: history'])
     })
 
-    it('a call that waits at one is answered at the other, and executed once', async () => {
+    it('a call that waits on one is answered on the other, and executed once', async () => {
       const one = await makeMcp({ store: store.url }, SHOP)
       const other = await makeMcp({ store: store.url, projectDir: one.project.dir })
       const balancer = await Balancer.open([await one.listen(), await other.listen()])

@@ -38,7 +38,7 @@ describe('resources over MCP', () => {
   afterEach(closeServers)
 
   for (const version of ['2025-06-18', '2026-07-28']) {
-    it(`are memories and kept conversations of the agents that expose them, ${version}`, async () => {
+    it(`are memories and saved conversations of agents that expose them, ${version}`, async () => {
       const { client } = await connect(version, FILES)
       expect(client.getServerCapabilities()).to.have.property('resources')
       await client.callTool({ name: 'guide', arguments: { message: 'say hello there' } })
@@ -81,7 +81,7 @@ describe('resources over MCP', () => {
       await client.close()
     })
 
-    it(`are nothing that is not exposed, ${version}`, async () => {
+    it(`include nothing that is not exposed, ${version}`, async () => {
       const { client } = await connect(version, FILES)
       for (const uri of [
         'agent-host://private/memory/notes',
@@ -96,21 +96,21 @@ describe('resources over MCP', () => {
       await client.close()
     })
 
-    it(`are no part of the protocol where no agent exposes anything, ${version}`, async () => {
+    it(`are absent from the protocol if no agent exposes anything, ${version}`, async () => {
       const { client } = await connect(version)
       expect(client.getServerCapabilities()).to.not.have.property('resources')
       await client.close()
     })
   }
 
-  it('leave capabilities as they were where no agent exposes anything', async () => {
+  it('do not change capabilities if no agent exposes anything', async () => {
     const { ask } = await makeMcp()
     const params = { protocolVersion: '2024-11-05', clientInfo: { name: 'test', version: '1' }, capabilities: {} }
     expect((await ask({ id: 1, method: 'initialize', params })).result.capabilities).to.deep.equal({ tools: {} })
     expect((await ask({ id: 2, method: 'resources/list' })).error).to.include({ code: -32601 })
   })
 
-  it('hold no secrets of the environment', async () => {
+  it('contain no secrets of the environment', async () => {
     process.env.NOTES_SECRET = 'hunter2-secret'
     try {
       const { client } = await connect('2025-06-18', FILES)

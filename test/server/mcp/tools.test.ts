@@ -6,7 +6,7 @@ import { closeServers } from '../../support/server.ts'
 describe('agents as tools', () => {
   afterEach(closeServers)
 
-  describe('that declare what they take and give', () => {
+  describe('that declare input and output', () => {
     const isUnfit = /^The agent did not answer as its output schema says: /
 
     it('are listed with their schemas, title and hints', async () => {
@@ -25,7 +25,7 @@ describe('agents as tools', () => {
       })
     })
 
-    it('are given the arguments as a value and as text, and answer with a value and its text', async () => {
+    it('get the arguments as a value and as text, and return a value and its text', async () => {
       const { call } = await makeMcp()
       const text = '{"sum":3,"text":"{\\"a\\":1,\\"b\\":2}"}'
       expect((await call('sum', { a: 1, b: 2 })).result).to.deep.equal({
@@ -35,7 +35,7 @@ describe('agents as tools', () => {
       expect((await call('sum', { a: 15 })).result.structuredContent.sum).to.equal(15)
     })
 
-    it('refuse what does not fit, and say which field', async () => {
+    it('reject invalid arguments, and name the field', async () => {
       const { call } = await makeMcp()
       const refusal = async (args: unknown) => (await call('sum', args)).error
       expect(await refusal({})).to.deep.equal({ code: -32602, message: 'Invalid params: arguments: a is missing.' })
@@ -43,7 +43,7 @@ describe('agents as tools', () => {
       expect((await refusal({ a: 1, b: -1 })).message).to.match(/arguments: b must be >= 0/)
     })
 
-    it('tell the model when the answer does not fit', async () => {
+    it('report an answer that does not match to the model', async () => {
       const { call } = await makeMcp()
       for (const a of [13, 14]) {
         const { result } = await call('sum', { a })
@@ -57,7 +57,7 @@ describe('agents as tools', () => {
   describe('that hold conversations', () => {
     const idIn = (result: Json) => /^conversation_id: ([0-9a-f-]{36})$/.exec(result.content.at(-1).text)?.[1]
 
-    it('continue the one that is named, and begin one otherwise', async () => {
+    it('continue the named one, and start one otherwise', async () => {
       const { call, ask } = await makeMcp()
       const { tools } = (await ask({ id: 1, method: 'tools/list' })).result
       const { inputSchema } = tools.find(({ name }: Json) => name === 'guide')
@@ -73,7 +73,7 @@ describe('agents as tools', () => {
       expect(idIn(other)).to.not.equal(conversation_id)
     })
 
-    it('know only their own', async () => {
+    it('see only their own', async () => {
       const more = { 'agents/other.yml': 'id: other\nconversation: true\nmodules: [{ id: main, module: act }]' }
       const { call } = await makeMcp({}, more)
       const conversation_id = idIn((await call('guide', { message: 'say secret' })).result)
@@ -90,7 +90,7 @@ describe('agents as tools', () => {
       expect((await call('guide', { message: 'x', conversation_id: 7 })).error.message).to.match(/must be a string/)
     })
 
-    it('are bounded in bytes', async () => {
+    it('are limited in size', async () => {
       const { call } = await makeMcp({ maxHistoryMb: 1 })
       const long = 'x'.repeat(300_000)
       const conversation_id = idIn((await call('guide', { message: `say ${long}` })).result)
@@ -101,14 +101,14 @@ describe('agents as tools', () => {
       })
     })
 
-    it('are off unless the agent says so', async () => {
+    it('are off by default', async () => {
       const { call } = await makeMcp()
       const { result } = await call('act', { message: 'say x', conversation_id: 'any' })
       expect(result.content).to.deep.equal([{ type: 'text', text: 'x' }])
     })
   })
 
-  it('give pictures, sounds and files as content that the client knows', async () => {
+  it('return images, audio and files in a form that the client knows', async () => {
     const { call } = await makeMcp()
     const contentFor = async (version?: string) => {
       const headers: Record<string, string> = version ? { 'mcp-protocol-version': version } : {}

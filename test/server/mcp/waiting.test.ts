@@ -124,7 +124,7 @@ for (const [title, version, connect] of CLIENTS) {
       return { asked, result }
     }
 
-    it('asks the user of the client, and executes the approved call once', async () => {
+    it("asks the client's user, and executes the approved call once", async () => {
       const { asked, result } = await callWith({ action: 'accept', content: {} }, 'shop')
       expect(asked).to.have.lengthOf(1)
       expect(asked[0]).to.deep.include({ message: 'May I call pay({"amount":40})?' })
@@ -132,7 +132,7 @@ for (const [title, version, connect] of CLIENTS) {
       expect(paid()).to.deep.equal([40])
     })
 
-    it('tells the agent of a rejection, and ends with an error when the user cancels', async () => {
+    it('reports a rejection to the agent, and ends with an error if the user cancels', async () => {
       const { result } = await callWith({ action: 'decline' }, 'shop')
       expect(result).to.deep.include({ content: [{ type: 'text', text: 'Done.' }] })
       const { result: cancelled } = await callWith({ action: 'cancel' }, 'shop')
@@ -140,7 +140,7 @@ for (const [title, version, connect] of CLIENTS) {
       expect(paid()).to.deep.equal([])
     })
 
-    it('asks the question of a tool with a form', async () => {
+    it("asks a tool's question with a form", async () => {
       const { asked, result } = await callWith({ action: 'accept', content: { answer: 42 } }, 'clerk')
       expect(asked[0]).to.deep.include({
         message: 'Which size?',
@@ -150,7 +150,7 @@ for (const [title, version, connect] of CLIENTS) {
       expect(paid()).to.deep.equal([42])
     })
 
-    it('is an error that says what to do where the user cannot be asked, or the key may not decide', async () => {
+    it('is an error with the next step if the user cannot be asked, or the key may not decide', async () => {
       const { result } = await callWith(undefined, 'shop')
       expect(JSON.stringify(result)).to.contain('needs a person to decide about pay')
       const headers = { authorization: 'Bearer key-of-ci' }
@@ -162,7 +162,7 @@ for (const [title, version, connect] of CLIENTS) {
       expect(paid()).to.deep.equal([40])
     })
 
-    it('is an error with a link where the user cannot be asked, and goes on when somebody else decides', async () => {
+    it('is an error with a link if the user cannot be asked, and continues when somebody else decides', async () => {
       const adapters = ['McpApiAdapter', 'ResponsesCompatApiAdapter']
       const { listen } = await makeMcp({ adapters }, FILES)
       const url = await listen()
@@ -184,7 +184,7 @@ for (const [title, version, connect] of CLIENTS) {
       expect(paid()).to.deep.equal([40])
     })
 
-    it('is not executed when the client leaves before its user has answered', async () => {
+    it('is not executed if the client disconnects before its user answers', async () => {
       const { listen } = await makeMcp({}, FILES)
       const leaving = new AbortController()
       const client = await connect(new URL('/mcp', await listen()), async () => {
@@ -203,7 +203,7 @@ for (const [title, version, connect] of CLIENTS) {
 describe('a question to a client of MCP 2025-11-25', () => {
   afterEach(closeServers)
 
-  it('is answered by its session alone', async () => {
+  it('can be answered only by its session', async () => {
     const { listen } = await makeMcp({}, FILES)
     const url = `${await listen()}/mcp`
     const post = (body: object, headers = {}) =>

@@ -52,7 +52,7 @@ describe('approvals', () => {
     return { request, create, inbox, decide, paid, ended, listen, stream }
   }
 
-  it('stand in the inbox and in the output, and are carried out once when they are approved', async () => {
+  it('appear in the inbox and the output, and execute once when approved', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()
     const waiting = await create('shop')
     expect(waiting.status).to.equal('completed')
@@ -79,7 +79,7 @@ describe('approvals', () => {
     expect(await inbox()).to.deep.equal([])
   })
 
-  it('are decided once: of two at the same moment one gets 200, the other 409', async () => {
+  it('are decided once: of two concurrent decisions one gets 200, the other 409', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()
     await create('shop')
     const [{ id }] = await inbox()
@@ -90,7 +90,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal(winner.status === 'approved' ? 'pay 40\n' : '')
   })
 
-  it('are rejected with a reason, changed with arguments that fit, and answered', async () => {
+  it('can be rejected with a reason, edited with valid arguments, and answered', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()
     await create('shop')
     const rejected = await decide((await inbox())[0].id, { decision: 'reject', reason: 'too much' })
@@ -108,7 +108,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 4\nsize 42\n')
   })
 
-  it('hold the answer that a guard asks about, also for a client that streams', async () => {
+  it('hold an answer that a guard questions, even in a stream', async () => {
     const { request, create, inbox, decide, ended, stream } = await makeShop()
     const events = await stream({ model: 'guarded', input: 'money?' })
     expect(events).to.not.contain('response.output_text.delta')
@@ -125,7 +125,7 @@ describe('approvals', () => {
     expect((await request('GET', '/approvals')).body.data).to.have.lengthOf(1)
   })
 
-  it('go on when everything is decided, whoever decides', async () => {
+  it('continue when everything is decided, whoever decides', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()
     await create('both')
     const [first, second] = await inbox()
@@ -136,7 +136,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 1\nrefund 2\n')
   })
 
-  it('are decided by input items, expire, and are superseded by a message', async () => {
+  it('can be decided by input items, expire, and be superseded by a message', async () => {
     const { request, create, inbox, paid } = await makeShop()
     const waiting = await create('shop')
     const [{ id }] = await inbox()
@@ -157,7 +157,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
-  it('are not for pages of other sites', async () => {
+  it('are hidden from pages of other sites', async () => {
     const { create, request, inbox, paid } = await makeShop()
     await create('shop')
     const [open] = await inbox()
@@ -183,7 +183,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
-  it('work with the hosted MCP approvals of @openai/agents, which tell the whole history', async () => {
+  it('work with the hosted MCP approvals of @openai/agents, which send the whole history', async () => {
     const { listen, paid } = await makeShop()
     const client = new OpenAI({ baseURL: `${await listen()}/v1`, apiKey: 'none' })
     setTracingDisabled(true)
@@ -197,7 +197,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
-  it('work with the tool approvals of the AI SDK, also once they are history', async () => {
+  it('work with the tool approvals of the AI SDK, even as history', async () => {
     const { listen, paid } = await makeShop()
     const openai = createOpenAI({ baseURL: `${await listen()}/v1`, apiKey: 'none' })
     const options = { serverLabel: 'pay', serverUrl: 'http://pay.test', requireApproval: 'always' } as const
@@ -219,7 +219,7 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
-  it('are carried out once when the server is killed at any moment', async () => {
+  it('execute at most once when the server is killed at any moment', async () => {
     const project = await makeProject(FILES)
     const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
     const main = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))

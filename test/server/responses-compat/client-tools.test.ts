@@ -74,7 +74,7 @@ describe('responses with the tools of a client', () => {
   const make = () => makeResponses({}, PROJECT)
   const helper = (input: unknown, more: object = {}) => ({ model: 'helper', input, tools: [WEATHER], ...more })
 
-  it('are completed with function_call items, and go on with their outputs by previous_response_id', async () => {
+  it('complete with function_call items, and continue with outputs by previous_response_id', async () => {
     const { create, get } = await make()
     const waiting = await create([USER], helper([USER]))
     expect(waiting.status).to.equal('completed')
@@ -99,7 +99,7 @@ describe('responses with the tools of a client', () => {
     expect(textOf(fork)).to.equal('I know w1=sun')
   })
 
-  it('go on with the whole history, stored or not', async () => {
+  it('continue with the whole history, stored or not', async () => {
     const { create } = await make()
     for (const store of [true, false]) {
       const waiting = await create('', helper([USER], { store }))
@@ -108,7 +108,7 @@ describe('responses with the tools of a client', () => {
     }
   })
 
-  it('tell of calls in events, the same when they are joined', async () => {
+  it('stream calls as events, identically when joined', async () => {
     const { stream, join } = await make()
     const events = await stream('', helper([USER]))
     const call = events.filter(({ output_index }) => output_index === 1)
@@ -151,7 +151,7 @@ describe('responses with the tools of a client', () => {
     expect(noted()).to.equal(before + 1)
   })
 
-  it('are refused before a stream begins when one has the name of an own tool', async () => {
+  it('are rejected before a stream starts if a name is taken by the agent', async () => {
     const { inject } = await make()
     const tools = [{ ...WEATHER, name: 'note' }]
     for (const model of ['helper', 'late']) {
@@ -163,7 +163,7 @@ describe('responses with the tools of a client', () => {
     }
   })
 
-  it('go on waiting for what has no output yet', async () => {
+  it('keep waiting for calls without an output', async () => {
     const { create } = await make()
     const waiting = await create('', helper([{ ...USER, content: 'both' }]))
     const half = await create('', helper([output('w2', 'sun')], { previous_response_id: waiting.id }))
@@ -172,7 +172,7 @@ describe('responses with the tools of a client', () => {
     expect(textOf(ended)).to.equal('I know w2=sun w1=rain')
   })
 
-  it('refuse outputs that nobody waits for, and messages over open calls', async () => {
+  it('reject outputs of unknown calls, and messages while calls are open', async () => {
     const { create, inject } = await make()
     const { id } = await create('', helper([USER]))
     const refusal = async (body: object) => {
@@ -196,7 +196,7 @@ describe('responses with the tools of a client', () => {
     expect(textOf(both)).to.equal('I know w1=rain')
   })
 
-  it('go on after kill -9 between the halves, 20 of 20', async () => {
+  it('continue after kill -9 between the rounds, 20 of 20', async () => {
     const { dir } = await makeProject(PROJECT)
     const start = async () => {
       const server = startCli(['serve', '--adapter', 'ResponsesCompatApiAdapter', '--port', '0'], { cwd: dir })
@@ -218,11 +218,11 @@ describe('responses with the tools of a client', () => {
   }).timeout(60_000)
 })
 
-describe('what else a request asks of the agent', () => {
+describe('other options of a request', () => {
   afterEach(closeServers)
   const make = () => makeResponses({}, PROJECT)
 
-  it('hands on the options that it sets, and none that it leaves out', async () => {
+  it('pass on the options that the client set, and no others', async () => {
     const { create } = await make()
     const options = async (more: object) =>
       JSON.parse(textOf(await create('options', { model: 'thinker', ...more }))) as object
@@ -238,7 +238,7 @@ describe('what else a request asks of the agent', () => {
     })
   })
 
-  it('never gets prose where it asked for data', async () => {
+  it('never answer with prose if the client requested data', async () => {
     const { inject } = await make()
     const format = { type: 'json_schema', name: 'a', schema: { type: 'object', required: ['b'] } }
     const reply = await inject('POST', '', { model: 'helper', input: 'hi', text: { format } })
@@ -248,7 +248,7 @@ describe('what else a request asks of the agent', () => {
     ])
   })
 
-  it('shows reasoning to those who ask for it', async () => {
+  it('show reasoning on request', async () => {
     const { create, stream } = await make()
     expect((await create('hi', { model: 'thinker' })).output).to.have.length(1)
     const events = await stream('hi', { model: 'thinker', reasoning: { summary: 'auto' } })
@@ -267,7 +267,7 @@ describe('what else a request asks of the agent', () => {
     ])
   })
 
-  it('gives images to agents that take them, and gets theirs', async () => {
+  it('send images to agents that accept them, and receive theirs', async () => {
     const { create, get, inject } = await make()
     const image = (image_url: string) => [{ role: 'user', content: [{ type: 'input_image', image_url }] }]
     const seen = async (url: string) => textOf(await create(image(url), { model: 'thinker' }))

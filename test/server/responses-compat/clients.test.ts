@@ -10,7 +10,7 @@ import { closeServers } from '../../support/server.ts'
 
 const KEY = 'key-1234'
 
-describe('the responses API with clients of others', () => {
+describe('the responses API with other clients', () => {
   let baseURL: string
   beforeEach(async () => {
     const server = await makeResponses({ responsesApiKey: KEY })
@@ -37,7 +37,7 @@ describe('the responses API with clients of others', () => {
       expect(await failure(responses.retrieve(first.id))).to.be.instanceOf(OpenAI.NotFoundError)
     })
 
-    it('streams, through its helper too', async () => {
+    it('streams, with and without its helper', async () => {
       const { responses } = client()
       let text = ''
       for await (const event of await responses.create({ model: 'talk', input: 'count 3', stream: true })) {
@@ -52,7 +52,7 @@ describe('the responses API with clients of others', () => {
       expect([final.status, final.output_text]).to.deep.equal(['completed', 'one two '])
     })
 
-    it('polls for what runs in the background, and cancels it', async () => {
+    it('polls a background response, and cancels it', async () => {
       const { responses } = client()
       let response = await responses.create({ model: 'talk', input: 'count 5', background: true })
       expect(response.status).to.equal('in_progress')
@@ -62,7 +62,7 @@ describe('the responses API with clients of others', () => {
       expect((await responses.cancel(id)).status).to.equal('cancelled')
     })
 
-    it('goes on with a stream where it was cut off', async () => {
+    it('resumes a stream where it broke off', async () => {
       const { responses } = client()
       const begun = await responses.create({ model: 'talk', input: 'count 10', background: true, stream: true })
       let [id, last, text] = ['', 0, '']
@@ -92,7 +92,7 @@ describe('the responses API with clients of others', () => {
       expect(texts).to.deep.equal(input.map(({ content }) => content))
     })
 
-    it('gets its typed errors, and does not repeat a failed agent', async () => {
+    it('throws its typed errors, and does not retry a failed agent', async () => {
       const { responses } = client()
       const create = (model: string, input: string) => failure(responses.create({ model, input }))
       expect(await create('nobody', 'x')).to.be.instanceOf(OpenAI.BadRequestError)

@@ -30,7 +30,7 @@ describe('POST /responses/compact', () => {
   afterEach(closeServers)
   const make = () => makeResponses({}, PROJECT)
 
-  it('answers with the messages of the user and a summary, which are input again', async () => {
+  it("returns the user's messages and a summary, usable as input", async () => {
     const server = await make()
     const client = new OpenAI({ baseURL: `${await server.listen()}/v1`, apiKey: 'none', maxRetries: 0 })
     const compacted = await client.responses.compact({ model: 'scribe', input: INPUT as never })
@@ -57,14 +57,14 @@ describe('POST /responses/compact', () => {
     expect((await server.inject('GET', `/${compacted.id}`)).statusCode).to.equal(404)
   })
 
-  it('takes a stored conversation, and is served under /compat too', async () => {
+  it('accepts a stored conversation, and is also served under /compat', async () => {
     const { create, inject } = await make()
     const first = await create('', { model: 'scribe', input: 'hi' })
     const reply = await inject('POST', '/compact', { model: 'scribe', previous_response_id: first.id })
     expect(summaryOf(reply.json().output.at(-1))).to.equal(`<user: hi\n\nassistant: ${textOf(first)}>`)
   })
 
-  it('refuses what it cannot summarize', async () => {
+  it('rejects requests that it cannot summarize', async () => {
     const { inject } = await make()
     const refused = async (body: object) => {
       const reply = await inject('POST', '/compact', body)

@@ -8,7 +8,7 @@ import { closeServers } from '../../support/server.ts'
 describe('a conversation of responses', () => {
   afterEach(closeServers)
 
-  it('holds all that was said, in its order, and branches', async () => {
+  it('contains all messages in order, and branches', async () => {
     const { create } = await makeResponses()
     const after = (id: string) => ({ previous_response_id: id })
     const first = await create('say a')
@@ -39,7 +39,7 @@ describe('a conversation of responses', () => {
     ])
   })
 
-  it('goes on through streamed, background, failed and cancelled responses', async () => {
+  it('continues streamed, background, failed and cancelled responses', async () => {
     const { create, stream, whenEnded, inject } = await makeResponses()
     const events = await stream('say a')
     const first = events.at(-2).response
@@ -64,7 +64,7 @@ describe('a conversation of responses', () => {
     ])
   })
 
-  it('carries instructions neither into the history nor on to the next response', async () => {
+  it('keeps instructions out of the history and the next response', async () => {
     const { create } = await makeResponses()
     const first = await create('say a', { instructions: 'Be brief.' })
     const facts = await create('facts', { previous_response_id: first.id })
@@ -73,7 +73,7 @@ describe('a conversation of responses', () => {
     expect(textOf(await create('history', { previous_response_id: first.id }))).to.not.include('brief')
   })
 
-  it('refuses to continue what is unknown, or still running', async () => {
+  it('refuses to continue an unknown or running response', async () => {
     const { create, inject } = await makeResponses()
     const next = (id: string) => inject('POST', '', { model: 'talk', input: 'say a', previous_response_id: id })
     for (const id of ['resp_none', '', 'resp_01a1fc54-7b45-7000-983b-7fab21600000']) {
@@ -102,7 +102,7 @@ describe('a conversation of responses', () => {
     expect(size()).to.be.lessThan(150 * 8000)
   }).timeout(20_000)
 
-  it('keeps what a deleted response said only as the history of others', async () => {
+  it('keeps the text of a deleted response only in the history of others', async () => {
     const { create, inject, close, options } = await makeResponses()
     const after = (id: string) => ({ previous_response_id: id })
     const first = await create('say canary-one')
@@ -125,7 +125,7 @@ describe('a conversation of responses', () => {
     expect(textsIn(options.responsesDir)).to.not.include('canary')
   })
 
-  it('survives that what it continues is deleted while the agent thinks', async () => {
+  it('survives the deletion of the previous response during a run', async () => {
     const { create, inject, listen, whenEnded } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const first = await create('say a')
@@ -140,7 +140,7 @@ describe('a conversation of responses', () => {
     expect(seen.slice(0, 3)).to.deep.equal(['user: say a', 'assistant: a ', 'user: count 10'])
   })
 
-  it('resolves messages that a client names instead of sending them again', async () => {
+  it('resolves item references to stored messages', async () => {
     const { create, get } = await makeResponses()
     const first = await create('say a')
     const { first_id } = await get(`${first.id}/input_items`)

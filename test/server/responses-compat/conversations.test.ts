@@ -83,7 +83,7 @@ describe('conversations', () => {
     }
   })
 
-  it('are one line with previous_response_id: a fork leaves them alone', async () => {
+  it('share a line with previous_response_id: a fork does not change them', async () => {
     const { begin, create, items } = await makeConversations()
     const conversation = await begin()
     const first = await create('say a', { conversation })
@@ -93,7 +93,7 @@ describe('conversations', () => {
     expect(textsOf(await items(conversation))).to.deep.equal(['say a', 'a ', 'say b', 'b '])
   })
 
-  it('are listed newest first by default, from a cursor, and a page says if there is more', async () => {
+  it('are listed newest first by default, from a cursor, with has_more', async () => {
     const { begin, create, items } = await makeConversations()
     const conversation = await begin()
     for (const word of ['a', 'b', 'c']) await create(`say ${word}`, { conversation })
@@ -114,7 +114,7 @@ describe('conversations', () => {
     })
   })
 
-  it('are listed in pages of bounded size, which end early and lose nothing', async () => {
+  it('are listed in pages of limited size, which end early and lose nothing', async () => {
     const { ask, begin, items } = await makeConversations()
     const conversation = await begin()
     const long = (letter: string) => ask('POST', `/${conversation}/items`, { items: [user(letter.repeat(6_000_000))] })
@@ -132,7 +132,7 @@ describe('conversations', () => {
     expect([seen.join(''), sizes]).to.deep.equal(['abde', [1, 3]])
   }).timeout(30_000)
 
-  it('take part in one turn at a time: the other is refused, and nothing is lost', async () => {
+  it('take one turn at a time: a concurrent one is rejected, and nothing is lost', async () => {
     const { begin, create, inject, items, whenEnded } = await makeConversations()
     const conversation = await begin()
     const running = await create('count 5', { conversation, background: true })
@@ -161,7 +161,7 @@ describe('conversations', () => {
     expect(textsOf(await items(conversation)).sort()).to.deep.equal(texts)
   })
 
-  it('keep what was broken off, and lose what left nothing', async () => {
+  it('keep interrupted turns with output, and drop those without', async () => {
     const { begin, create, inject, items, listen } = await makeConversations()
     const url = `${await listen()}/compat/responses`
     const conversation = await begin()
@@ -185,7 +185,7 @@ describe('conversations', () => {
     expect(textsOf(await items(conversation))).to.deep.equal([...said, 'say b', 'b '])
   })
 
-  it('answer calls of the client, in a response or by items', async () => {
+  it('accept outputs of client tools in a response or as items', async () => {
     const { ask, begin, inject, items } = await makeConversations()
     const conversation = await begin({
       items: [
@@ -215,7 +215,7 @@ describe('conversations', () => {
     expect(JSON.parse(textOf(without)).slice(0, 2)).to.deep.equal(['user: What is 1 + 2?', 'user: history'])
   })
 
-  it('refuse what contradicts itself, is not there, or is too much', async () => {
+  it('reject contradictory, unknown and oversized requests', async () => {
     const { ask, begin, create, inject } = await makeConversations({ maxHistoryItems: 4 })
     const conversation = await begin()
     const first = await create('say a', { conversation })
@@ -250,7 +250,7 @@ describe('conversations', () => {
     }
   })
 
-  it('survive a restart, and lose a last response that is deleted', async () => {
+  it('survive a restart, and lose a deleted last response', async () => {
     const responsesDir = mkdtempSync(join(tmpdir(), 'agent-host-test-conversations-'))
     const before = await makeConversations({ responsesDir })
     const conversation = await before.begin({ items: [user('I am Alice.')], metadata: { a: 'b' } })
@@ -275,7 +275,7 @@ describe('conversations', () => {
 describe('truncation', () => {
   afterEach(closeServers)
 
-  it('auto leaves out the oldest messages that do not fit, and disabled refuses', async () => {
+  it('auto drops the oldest messages that do not fit, disabled rejects', async () => {
     const { begin, create, inject } = await makeConversations({ maxHistoryItems: 4 })
     const conversation = await begin()
     for (const word of ['a', 'b']) await create(`say ${word}`, { conversation })
@@ -292,7 +292,7 @@ describe('truncation', () => {
     expect(cut.truncation).to.equal('auto')
   })
 
-  it('auto leaves out turns, and never splits a call from its result', async () => {
+  it('auto drops turns, and never separates a call from its result', async () => {
     const { create } = await makeConversations({ maxHistoryItems: 3, maxHistoryTurns: 2 })
     const input = [
       user('old'),
@@ -312,7 +312,7 @@ describe('truncation', () => {
     expect(JSON.parse(textOf(last))).to.deep.equal(['user: say c', 'assistant: c ', 'user: history'])
   })
 
-  it('auto refuses what has to be kept and is too much', async () => {
+  it('auto rejects a conversation whose required part is too long', async () => {
     const { inject } = await makeConversations({ maxHistoryItems: 2 })
     const input = [user('say a'), { role: 'assistant', content: 'x' }, { role: 'assistant', content: 'y' }]
     const reply = await inject('POST', '', { model: 'talk', input, truncation: 'auto' })

@@ -11,7 +11,7 @@ const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/.sou
 describe('POST /compat/responses', () => {
   afterEach(closeServers)
 
-  it('answers with the complete record, every field and default', async () => {
+  it('returns the complete record with every field and default', async () => {
     const { inject } = await makeResponses()
     const reply = await inject('POST', '', { model: 'talk', input: 'say a b' })
     expect([reply.statusCode, reply.headers['content-type']]).to.deep.equal([200, 'application/json; charset=utf-8'])
@@ -67,7 +67,7 @@ describe('POST /compat/responses', () => {
     })
   })
 
-  it('repeats the fields of the request', async () => {
+  it('returns the fields of the request', async () => {
     const { create } = await makeResponses()
     const asked = {
       instructions: 'Be brief.',
@@ -101,7 +101,7 @@ describe('POST /compat/responses', () => {
     })
   })
 
-  it('counts null as absent, and empty lists and objects as what they are', async () => {
+  it('treats null as absent, but not empty lists and objects', async () => {
     const { create } = await makeResponses()
     const names = ['instructions', 'metadata', 'reasoning', 'store', 'stream', 'text', 'tools', 'previous_response_id']
     const more = ['background', 'include', 'temperature', 'tool_choice', 'user', 'conversation', 'max_output_tokens']
@@ -115,20 +115,20 @@ describe('POST /compat/responses', () => {
     expect(empty).to.deep.include({ status: 'completed', tools: [], text: { format: { type: 'text' } } })
   })
 
-  it('hands the facts of the request to the run, which has the id of the response', async () => {
+  it('passes request data to the run, which has the id of the response', async () => {
     const { create } = await makeResponses()
     const record = await create('facts', { instructions: 'Be brief.', user: 'u1', metadata: { topic: 'x' } })
     expect(JSON.parse(textOf(record))).to.deep.equal([record.id.slice(5), 'Be brief.', 'u1', { topic: 'x' }])
   })
 
-  it('asks an entry point', async () => {
+  it('calls an entry point', async () => {
     const { create } = await makeResponses()
     expect(textOf(await create('hi', { model: 'desk/sales' }))).to.equal('sales hi')
     const plain = await create('hi', { model: 'desk' })
     expect([plain.model, textOf(plain)]).to.deep.equal(['desk', 'support hi'])
   })
 
-  it('refuses what does not fit, and says what it must be', async () => {
+  it('rejects invalid fields, and says what is valid', async () => {
     const { inject } = await makeResponses()
     const cases: [Json, string][] = [
       [{}, 'input and model are required'],
@@ -181,7 +181,7 @@ describe('POST /compat/responses', () => {
     }
   })
 
-  it('shows the agent every message in its role and order, and leaves pictures in earlier ones out', async () => {
+  it('shows the agent every message in role and order, without images of earlier ones', async () => {
     const { create } = await makeResponses()
     const record = await create([
       { role: 'developer', content: 'rules' },
@@ -215,7 +215,7 @@ describe('POST /compat/responses', () => {
     ])
   })
 
-  it('keeps nothing with store: false', async () => {
+  it('stores nothing with store: false', async () => {
     const { create, inject, stream } = await makeResponses()
     const record = await create('say a', { store: false })
     expect(record).to.deep.include({ status: 'completed', store: false })
@@ -227,7 +227,7 @@ describe('POST /compat/responses', () => {
     }
   })
 
-  it('stores a failure, and tells it without what the agent threw', async () => {
+  it("stores a failure, and reports it without the agent's error", async () => {
     const { inject, get } = await makeResponses()
     const reply = await inject('POST', '', { model: 'talk', input: 'fail' })
     expect([reply.statusCode, reply.json()]).to.deep.equal([500, { detail: 'Agent execution failed' }])
@@ -245,7 +245,7 @@ describe('POST /compat/responses', () => {
     expect([unstored.statusCode, unstored.headers['x-response-id']]).to.deep.equal([500, undefined])
   })
 
-  it('says in debug mode what the agent threw', async () => {
+  it("shows the agent's error in debug mode", async () => {
     const { inject, get } = await makeResponses({ debug: true })
     const reply = await inject('POST', '', { model: 'talk', input: 'fail' })
     expect(reply.json()).to.deep.equal({ detail: 'Agent execution failed: secret detail' })
@@ -253,14 +253,14 @@ describe('POST /compat/responses', () => {
     expect(error.message).to.equal('Agent execution failed: secret detail')
   })
 
-  it('tells for which limit of its own the agent stopped', async () => {
+  it('reports the limit at which the agent stopped', async () => {
     const { create, get } = await makeResponses()
     const record = await create('limit')
     expect(record).to.deep.include({ status: 'completed', incomplete_details: { reason: 'max_steps' } })
     expect(await get(record.id)).to.deep.equal(record)
   })
 
-  it('answers without text as well', async () => {
+  it('returns an answer without text', async () => {
     const { create } = await makeResponses()
     expect((await create('nothing')).output[0].content).to.deep.equal([
       { type: 'output_text', text: '', annotations: [] },
@@ -280,7 +280,7 @@ describe('POST /compat/responses', () => {
     expect(new Set(output.map(({ id }: Json) => id)).size).to.equal(3)
   })
 
-  it('gives back any text byte for byte', async () => {
+  it('preserves any text byte for byte', async () => {
     const { create, get } = await makeResponses()
     for (const text of [
       '\n\n',
@@ -297,7 +297,7 @@ describe('POST /compat/responses', () => {
     }
   })
 
-  it('answers any request with a record of the documented shape, or with an error that says why', async () => {
+  it('answers any request with a documented record or an error with a reason', async () => {
     const { inject, get } = await makeResponses()
     const validator = Compile(ResponseRecord)
     const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.string())

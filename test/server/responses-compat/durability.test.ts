@@ -11,14 +11,14 @@ import { killRunning } from '../../support/run-cli.ts'
 import { closeServers } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
-describe('what responses survive', () => {
+describe('durability of responses', () => {
   afterEach(killRunning)
   afterEach(closeServers)
 
-  it('kill -9 under load: all that was acknowledged is there, whole, and nothing is left in progress', () =>
+  it('kill -9 under load: everything acknowledged is whole, and nothing stays in progress', () =>
     proveKills(2)).timeout(60_000)
 
-  it('a disk that is full: no false answer, what is there can be read, chat goes on, and it recovers', async function () {
+  it('a full disk: no false answers, stored responses readable, chat unaffected, recovery', async function () {
     if (!hasLimits()) this.skip() // prlimit is of Linux.
     const { dir } = await makeProject(RESPONSES_PROJECT)
     const { ask, pid, url } = await startResponses(dir)
@@ -51,7 +51,7 @@ describe('what responses survive', () => {
     for (const record of [...stored, after.json]) expect((await ask(`/${record.id}`)).json).to.deep.equal(record)
   }).timeout(60_000)
 
-  it('a folder that is deleted while the server runs: 503 with the reason, and no answer that a restart would lose', async () => {
+  it('a folder deleted while the server runs: 503 with the reason, and no answer that a restart would lose', async () => {
     const { create, inject, project } = await makeResponses()
     const first = await create('say a')
     rmSync(join(project.dir, 'responses'), { recursive: true })
@@ -66,7 +66,7 @@ describe('what responses survive', () => {
     expect((await create('say d', { store: false })).status).to.equal('completed')
   })
 
-  it('a locked database: 503, what is there can be read, what ran has failed, and it recovers', async () => {
+  it('a locked database: 503, stored responses readable, running ones failed, recovery', async () => {
     const { create, inject, get, listen, project } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const first = await create('say a')
@@ -94,7 +94,7 @@ describe('what responses survive', () => {
     })
   }).timeout(30_000)
 
-  it('deletion does not: nothing of the text is in any file', async () => {
+  it('deletion: no file has any of the text', async () => {
     const { create, stream, inject, project } = await makeResponses()
     const canary = 'canary-4711'
     const ids = [
@@ -112,7 +112,7 @@ describe('what responses survive', () => {
     await eventually(() => expect(holds()).to.equal(false))
   })
 
-  it('time does not, when there is a retention', async () => {
+  it('retention: old responses are deleted', async () => {
     const { create, close, project } = await makeResponses()
     const old = await create('say old')
     await close()
@@ -126,7 +126,7 @@ describe('what responses survive', () => {
     expect(await last.get(young.id)).to.deep.equal(young)
   })
 
-  it('a retention removes conversations by their last use, with what was said in them', async () => {
+  it('retention: conversations are deleted by their last use, with their messages', async () => {
     const { app, create, close, project } = await makeResponses()
     const { id: conversation } = (
       await app.inject({ method: 'POST', url: '/compat/conversations', payload: {} })

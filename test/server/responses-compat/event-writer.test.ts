@@ -51,7 +51,7 @@ function write(of: readonly Step[], after = 0): Json[] {
 }
 
 describe('the events of a response', () => {
-  it('are the same, however the steps come', () => {
+  it('are the same, however the steps arrive', () => {
     fc.assert(
       fc.property(whole, fc.array(fc.integer({ min: 1, max: 5 })), (all, sizes) => {
         const writer = new EventWriter(begun)
@@ -67,7 +67,7 @@ describe('the events of a response', () => {
     )
   })
 
-  it('go on after any of them', () => {
+  it('continue after any of them', () => {
     fc.assert(
       fc.property(whole, (all) => {
         const events = write(all)
@@ -79,7 +79,7 @@ describe('the events of a response', () => {
     )
   })
 
-  it('are the same from what a finished response keeps', () => {
+  it('are the same when written from a finished response', () => {
     fc.assert(
       fc.property(whole, (all) => {
         expect(unpackSteps(JSON.parse(JSON.stringify(packSteps(all))))).to.deep.equal(all)
@@ -87,7 +87,7 @@ describe('the events of a response', () => {
     )
   })
 
-  it('end with the record, and make up its output', () => {
+  it('end with the record, and add up to its output', () => {
     fc.assert(
       fc.property(whole, (all) => {
         const events = write(all)

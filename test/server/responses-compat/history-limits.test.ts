@@ -21,7 +21,7 @@ async function longestPause(work: () => Promise<unknown>): Promise<number> {
 describe('the history of a response', () => {
   afterEach(closeServers)
 
-  it('is bounded in bytes: 5,000 references to one large item hold up nobody', async () => {
+  it('is limited in bytes: 5,000 references to one large item delay nobody', async () => {
     const { create, get, inject } = await makeResponses()
     const first = await create(`say ${'x'.repeat(2_000_000)}`)
     const { first_id } = await get(`${first.id}/input_items`)
@@ -39,7 +39,7 @@ describe('the history of a response', () => {
     expect(textOf(await create('say c'))).to.equal('c ')
   }).timeout(60_000)
 
-  it('is bounded in messages and turns, and the limit is named', async () => {
+  it('is limited in messages and turns, and errors name the limit', async () => {
     const { create, inject } = await makeResponses({ maxHistoryItems: 6, maxHistoryTurns: 2 })
     const many = Array.from({ length: 7 }, () => ({ role: 'user', content: 'say a' }))
     expect((await inject('POST', '', { model: 'talk', input: many })).json()).to.deep.equal({
@@ -56,7 +56,7 @@ describe('the history of a response', () => {
     ])
   })
 
-  it('is bounded in the bytes of all turns together', async () => {
+  it('is limited in the total size of all turns', async () => {
     const { create, inject } = await makeResponses({ maxHistoryMb: 1 })
     const first = await create(`bye ${'x'.repeat(600_000)}`)
     const second = await create(`bye ${'x'.repeat(600_000)}`, { previous_response_id: first.id })
@@ -67,7 +67,7 @@ describe('the history of a response', () => {
     ])
   })
 
-  it('is read once for each response that it refers to, and for few of them', async () => {
+  it('reads each referenced response once, up to a maximum', async () => {
     const { create, inject } = await makeResponses()
     const ids: string[] = []
     for (let n = 0; n < 101; n++) ids.push((await create('say a')).output[0].id)
@@ -81,7 +81,7 @@ describe('the history of a response', () => {
     expect((await asked(ids)).json()).to.deep.equal({ detail: 'input refers to items of more than 100 responses' })
   }).timeout(30_000)
 
-  it('leaves slots for those who wait when background responses fill theirs', async () => {
+  it('leaves slots for other requests when background responses fill theirs', async () => {
     const { create, get } = await makeResponses({ maxConcurrentRuns: 1, maxBackgroundRuns: 1, runTimeout: 2 })
     const endless = await create('hang', { background: true })
     await eventually(async () => expect(textOf(await get(endless.id))).to.equal('begun '))
@@ -94,7 +94,7 @@ describe('the history of a response', () => {
     expect([ended.status, ended.error.message]).to.deep.equal(['failed', 'The run took longer than 2 s.'])
   })
 
-  it('refuses background responses when too many of them wait', async () => {
+  it('rejects background responses when too many are queued', async () => {
     const { app, create, inject } = await makeResponses({ maxQueuedRuns: 2, noWorker: true, metrics: true })
     const waiting = [await create('say a', { background: true }), await create('say b', { background: true })]
     const refused = await inject('POST', '', { model: 'talk', input: 'say c', background: true })

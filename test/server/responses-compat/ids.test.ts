@@ -9,7 +9,7 @@ import {
 } from '../../../src/server/adapters/responses-compat/ids.ts'
 
 describe('ids of items', () => {
-  it('lead to their response, with their place', () => {
+  it('contain their response and position', () => {
     const id = new RunIds('resp_').next()
     const index = fc.integer({ min: 0, max: MAX_INPUT_ITEMS - 1 })
     fc.assert(

@@ -6,7 +6,7 @@ import { closeServers } from '../../support/server.ts'
 describe('GET /compat/responses/{id}/input_items', () => {
   afterEach(closeServers)
 
-  it('lists a text as one message of the user', async () => {
+  it('lists a text as a single user message', async () => {
     const { create, get } = await makeResponses()
     const { id, created_at } = await create('say a')
     const { data, ...rest } = await get(`${id}/input_items`)
@@ -17,7 +17,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
     expect(rest).to.deep.equal({ object: 'list', first_id: data[0].id, last_id: data[0].id, has_more: false })
   })
 
-  it('gives every item an id of its own, and keeps what else the client sent', async () => {
+  it("gives every item an id of its own, and keeps the client's other fields", async () => {
     const { create, get } = await makeResponses()
     const call = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }
     const input = [
@@ -44,7 +44,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
     expect(new Set(data.map((item: Json) => item.id)).size).to.equal(5)
   })
 
-  it('holds the own input of a response, not that of earlier turns', async () => {
+  it("lists only the response's own input, not that of earlier turns", async () => {
     const { create, get } = await makeResponses()
     const first = await create('say a')
     const second = await create('say b', { previous_response_id: first.id })
@@ -102,7 +102,7 @@ describe('GET /compat/responses/{id}/input_items', () => {
     )
   }).timeout(30_000)
 
-  it('refuses what is out of range, and cursors that are not of this list', async () => {
+  it('rejects values out of range, and foreign cursors', async () => {
     const { create, inject } = await makeResponses()
     const { id, output } = await create(messages(3))
     const other = await create('say b')

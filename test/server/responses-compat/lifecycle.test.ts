@@ -9,7 +9,7 @@ describe('the life of a response', () => {
   afterEach(closeServers)
 
   describe('in the background', () => {
-    it('begins at once, runs on, and is there when it has ended', async () => {
+    it('starts at once, keeps running, and can be fetched when it has ended', async () => {
       const { create, whenEnded } = await makeResponses()
       const begun = await create('count 3', { background: true })
       expect(begun).to.deep.include({ status: 'in_progress', background: true, output: [], completed_at: null })
@@ -20,7 +20,7 @@ describe('the life of a response', () => {
       )
     })
 
-    it('streams, and runs on when its client has left', async () => {
+    it('streams, and keeps running when its client disconnects', async () => {
       const { listen, whenEnded } = await makeResponses()
       const url = `${await listen()}${RESPONSES}`
       const stream = await openStream(url, { model: 'talk', input: 'count 10', stream: true, background: true })
@@ -37,7 +37,7 @@ describe('the life of a response', () => {
       expect(record.error).to.deep.equal({ code: 'server_error', message: 'Agent execution failed' })
     })
 
-    it('is cancelled for real, and keeps what it had said', async () => {
+    it('stops when cancelled, and keeps its text so far', async () => {
       const { create, get, inject, join } = await makeResponses()
       const aborted = talkState().aborted
       const { id } = await create('hang', { background: true })
@@ -57,7 +57,7 @@ describe('the life of a response', () => {
       expect((await inject('POST', `/${id}/cancel`)).json()).to.deep.equal(reply.json())
     })
 
-    it('becomes cancelled after its end as well, and keeps its output', async () => {
+    it('can be cancelled after its end, and keeps its output', async () => {
       const { create, whenEnded, inject, get, join } = await makeResponses()
       const { id } = await create('say a', { background: true })
       const completed = await whenEnded(id)
@@ -71,7 +71,7 @@ describe('the life of a response', () => {
       ])
     })
 
-    it('is never completed once it was said to be cancelled, whoever is quicker', async () => {
+    it('is never completed once reported as cancelled, even in a race', async () => {
       const { create, inject, get } = await makeResponses({ logLevel: 'silent' })
       const race = async (n: number) => {
         const { id } = await create(n % 2 ? 'say a b c' : 'count 1', { background: true })
@@ -90,7 +90,7 @@ describe('the life of a response', () => {
     }).timeout(30_000)
   })
 
-  it('refuses to cancel what does not run in the background, or is unknown', async () => {
+  it('refuses to cancel a foreground or unknown response', async () => {
     const { create, inject } = await makeResponses()
     const { id } = await create('say a')
     const reply = await inject('POST', `/${id}/cancel`)
@@ -102,7 +102,7 @@ describe('the life of a response', () => {
     expect([unknown.statusCode, unknown.json()]).to.deep.equal([404, { detail: 'Response not found' }])
   })
 
-  it('is deleted with everything that belongs to it, with an empty body typed as JSON too', async () => {
+  it('is deleted with all its data, even if the empty body is typed as JSON', async () => {
     const { create, app, inject } = await makeResponses()
     const { id } = await create('say a')
     const headers = { 'content-type': 'application/json' }
@@ -120,7 +120,7 @@ describe('the life of a response', () => {
     }
   })
 
-  it('is aborted when it is deleted while it runs', async () => {
+  it('is aborted if deleted while running', async () => {
     const { listen, inject } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const aborted = talkState().aborted
@@ -139,7 +139,7 @@ describe('the life of a response', () => {
     expect((await inject('GET', `/${id}`)).statusCode).to.equal(404)
   })
 
-  it('ends as failed when the server stops before it, in the stream and in the store', async () => {
+  it('ends as failed if the server stops first, in the stream and in the store', async () => {
     const { listen, close, get, project } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const stream = await openStream(url, { model: 'talk', input: 'hang', stream: true })
@@ -164,7 +164,7 @@ describe('the life of a response', () => {
     }
   })
 
-  it('is finished when the server gives it the time', async () => {
+  it('finishes if the server gives it time', async () => {
     const { create, get, close, project } = await makeResponses({ drainTimeout: 5 })
     const { id } = await create('count 20', { background: true })
     await eventually(async () => expect(textOf(await get(id))).to.not.equal(''))
@@ -173,7 +173,7 @@ describe('the life of a response', () => {
     expect((await again.get(id)).status).to.equal('completed')
   })
 
-  it('leaves nothing when the client of a plain request leaves', async () => {
+  it('stores nothing if the client of a plain request disconnects', async () => {
     const { listen, inject } = await makeResponses({ responsesApiKey: 'k' })
     const url = `${await listen()}${RESPONSES}`
     const aborted = talkState().aborted
@@ -189,7 +189,7 @@ describe('the life of a response', () => {
   })
 
   describe('with two servers on one store', () => {
-    it('is seen, joined, continued, cancelled and deleted through either', async () => {
+    it('can be fetched, joined, continued, cancelled and deleted through either', async () => {
       const one = await makeResponses()
       const other = await makeResponses({ projectDir: one.project.dir })
       const { id } = await one.create('count 40', { background: true })
@@ -218,7 +218,7 @@ describe('the life of a response', () => {
     }).timeout(20_000)
   })
 
-  it('ends a joined stream with an error event when the response cannot be read any more', async () => {
+  it('ends a joined stream with an error event if the response becomes unreadable', async () => {
     const one = await makeResponses()
     const other = await makeResponses({ projectDir: one.project.dir })
     const { id } = await one.create('hang', { background: true })
@@ -266,7 +266,7 @@ describe('the life of a response', () => {
       expect(talkState().runs).to.equal(runs + 1)
     })
 
-    it('refuses another body', async () => {
+    it('rejects another body', async () => {
       const { inject } = await makeResponses()
       await inject('POST', '', { model: 'talk', input: 'say a' }, key('k'))
       const reply = await inject('POST', '', { model: 'talk', input: 'say b' }, key('k'))
@@ -287,7 +287,7 @@ describe('the life of a response', () => {
       ])
     })
 
-    it('runs again when it was deleted, or never stored', async () => {
+    it('runs again if it was deleted, or never stored', async () => {
       const { inject } = await makeResponses()
       const ask = (input: string) => inject('POST', '', { model: 'talk', input }, key('k'))
       expect((await ask('')).statusCode).to.equal(400)
@@ -297,7 +297,7 @@ describe('the life of a response', () => {
       expect([next.status, next.id === first.id]).to.deep.equal(['completed', false])
     })
 
-    it('refuses a key that is none, and one for what is not stored', async () => {
+    it('rejects an invalid key, and a key with store: false', async () => {
       const { inject } = await makeResponses()
       const body = { model: 'talk', input: 'say a' }
       expect((await inject('POST', '', body, key(''))).statusCode).to.equal(400)
@@ -307,7 +307,7 @@ describe('the life of a response', () => {
   })
 
   describe('with a key of the adapter', () => {
-    it('asks for it', async () => {
+    it('requires it', async () => {
       const { inject } = await makeResponses({ responsesApiKey: 'secret-key' })
       const body = { model: 'talk', input: 'say a' }
       const missing = await inject('POST', '', body)

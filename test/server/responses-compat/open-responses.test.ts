@@ -61,7 +61,7 @@ describe('Open Responses', () => {
     })
   }
 
-  it('would find a field that is missing', async () => {
+  it('detects a missing field', async () => {
     const { create, stream } = await makeResponses()
     const { completed_at: _, ...record } = await create('say a')
     expect(problems(ResponseResource, record)).to.not.deep.equal([])

@@ -8,7 +8,7 @@ import { closeServers } from '../../support/server.ts'
 describe('a streamed response', () => {
   afterEach(closeServers)
 
-  it('sends the events of the specification, in their order, each with the fields that clients read', async () => {
+  it('sends the events of the specification in order, with the fields that clients read', async () => {
     const { stream, get } = await makeResponses()
     const events = await stream('say one two')
     const { response } = events[0]
@@ -63,7 +63,7 @@ describe('a streamed response', () => {
     expect(lines.every((line) => /^data: (\{.*\}|\[DONE\])$/.test(line))).to.equal(true)
   })
 
-  it('tells of an answer without text', async () => {
+  it('streams an answer without text', async () => {
     const { stream } = await makeResponses()
     const types = (await stream('nothing')).map((event) => event.type)
     expect(types).to.deep.equal([
@@ -79,7 +79,7 @@ describe('a streamed response', () => {
     ])
   })
 
-  it('shows tool calls on request, one item after the other', async () => {
+  it('includes tool calls on request, one item after the other', async () => {
     const { stream } = await makeResponses()
     const events = await stream('1 + 2?', { model: 'tools', include: ['agent.tool_calls'] })
     const told = events.map(
@@ -109,7 +109,7 @@ describe('a streamed response', () => {
     }
   })
 
-  it('fails at once when the agent does, and keeps what was said', async () => {
+  it('fails at once with the agent, and keeps its text so far', async () => {
     const { stream, get } = await makeResponses()
     const events = await stream('fail-after')
     expect(events.map(({ type }) => type)).to.deep.equal([
@@ -127,7 +127,7 @@ describe('a streamed response', () => {
     expect([response.output[0].status, textOf(response)]).to.deep.equal(['incomplete', 'part'])
   })
 
-  it('gives back 500 random texts', async () => {
+  it('preserves 500 random texts', async () => {
     const { stream } = await makeResponses()
     for (const text of fc.sample(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), {
       numRuns: 500,
@@ -139,7 +139,7 @@ describe('a streamed response', () => {
     }
   }).timeout(20_000)
 
-  it('can be joined after every event, while it runs and when it has ended', async () => {
+  it('can be joined after every event, while running and after its end', async () => {
     const { listen, join } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const first = await openStream(url, { model: 'talk', input: 'count 12', stream: true })
@@ -162,7 +162,7 @@ describe('a streamed response', () => {
     }
   })
 
-  it('can be joined again and again, each time where it was left', async () => {
+  it('can be left and resumed repeatedly', async () => {
     const { listen } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const [created] = await readSome(`${url}`, 1, { model: 'talk', input: 'count 20', stream: true, background: true })
@@ -176,7 +176,7 @@ describe('a streamed response', () => {
     expect(seen).to.deep.equal(whole.events())
   })
 
-  it('is fetched while it runs, with what was said so far', async () => {
+  it('can be fetched while running, with its text so far', async () => {
     const { listen, get } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const stream = await openStream(url, { model: 'talk', input: 'hang', stream: true })
@@ -191,7 +191,7 @@ describe('a streamed response', () => {
     stream.leave()
   })
 
-  it('is cancelled when its client leaves, and keeps what was said', async () => {
+  it('is cancelled when its client disconnects, and keeps its text so far', async () => {
     const { listen, whenEnded } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const aborted = talkState().aborted
@@ -203,7 +203,7 @@ describe('a streamed response', () => {
     await eventually(() => expect(talkState().aborted).to.equal(aborted + 1))
   })
 
-  it('runs on without its client when the request says so', async () => {
+  it('keeps running without its client if the request says so', async () => {
     const { listen, whenEnded } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const body = { model: 'talk', input: 'count 10', stream: true, metadata: { on_disconnect: 'continue' } }
@@ -212,7 +212,7 @@ describe('a streamed response', () => {
     expect([record.status, textOf(record)]).to.deep.equal(['completed', 'w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 '])
   })
 
-  it('gets a comment when nothing comes for a while', async () => {
+  it('gets a keep-alive comment while idle', async () => {
     const { listen } = await makeResponses({ streamingTimeout: 1 })
     const reply = await fetch(`${await listen()}${RESPONSES}`, {
       method: 'POST',
@@ -223,7 +223,7 @@ describe('a streamed response', () => {
     await eventually(() => expect(text()).to.match(/"delta":"begun "\}\n\n: keep-alive\n\n$/))
   })
 
-  it('holds its agent back while the client does not read', async () => {
+  it('slows its agent down while the client does not read', async () => {
     const { listen, get } = await makeResponses()
     const url = `${await listen()}${RESPONSES}`
     const leaving = new AbortController()
@@ -248,7 +248,7 @@ describe('a streamed response', () => {
     leaving.abort()
   }).timeout(20_000)
 
-  it('refuses a place that is none', async () => {
+  it('rejects an invalid position', async () => {
     const { create, inject } = await makeResponses()
     const { id } = await create('say a')
     for (const query of [

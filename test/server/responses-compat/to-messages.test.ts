@@ -12,7 +12,7 @@ describe('readInput', () => {
   const at = { id: 'msg_1', created_at: 0 }
   const user = (content: object[]) => ({ ...at, type: 'message', role: 'user', content: content as { type: string }[] })
 
-  it('takes a time that grows with the number of calls in a row, not with its square', () => {
+  it('takes time linear in the number of consecutive calls', () => {
     const call = (n: number) => ({ ...at, type: 'function_call', call_id: `c${n}`, name: 'f', arguments: '{}' })
     const calls = Array.from({ length: 100_000 }, (_, n) => call(n))
     expect(timeOf(() => readInput([...calls, user([])]))).to.be.below(2000)
@@ -20,7 +20,7 @@ describe('readInput', () => {
     expect(first).to.have.property('toolCalls').with.lengthOf(3)
   })
 
-  it('takes little time for parts that cannot be read, in messages that are not to be handled', () => {
+  it('skips unreadable parts of earlier messages quickly', () => {
     const odd = Array.from({ length: 500_000 }, () => ({ type: 'odd' }))
     const limit = Error.stackTraceLimit
     const handled = user([{ type: 'input_text', text: 'hi' }])

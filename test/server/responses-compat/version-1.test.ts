@@ -10,7 +10,7 @@ const FIXTURES = new URL('../../fixtures/responses-v1/', import.meta.url)
 /** Answers of the version that wrote `responses.db` beside it. */
 const expected: Json = JSON.parse(readFileSync(new URL('expected.json', FIXTURES), 'utf8'))
 
-describe('a store that the first version wrote', () => {
+describe('a store written by the first version', () => {
   afterEach(closeServers)
 
   async function open(change?: (db: Database.Database) => void) {
@@ -26,7 +26,7 @@ describe('a store that the first version wrote', () => {
     return makeResponses({ projectDir: dir })
   }
 
-  it('gives the same records, events and input items', async () => {
+  it('returns the same records, events and input items', async () => {
     const { get, inject } = await open()
     for (const [id, record] of Object.entries(expected.records)) expect(await get(id)).to.deep.equal(record)
     for (const [id, events] of Object.entries(expected.events)) {
@@ -37,7 +37,7 @@ describe('a store that the first version wrote', () => {
     }
   })
 
-  it('goes on: conversations, requests that come again, cancelling and deleting', async () => {
+  it('keeps working: conversations, repeated requests, cancelling and deleting', async () => {
     const { create, get, inject } = await open()
     for (const [id, history] of Object.entries(expected.histories)) {
       expect(JSON.parse(textOf(await create('history', { previous_response_id: id })))).to.deep.equal(history)
@@ -51,7 +51,7 @@ describe('a store that the first version wrote', () => {
     expect([status, error.message]).to.deep.equal(['failed', 'The server restarted before the response was complete'])
   })
 
-  it('may have a row that is damaged, or of a newer version: only that response is missing', async () => {
+  it('may have a damaged or newer row: only that response is missing', async () => {
     const { chain, running, items } = expected
     const { create, get, inject } = await open((db) => {
       const damage = db.prepare('UPDATE keyv SET value = ? WHERE key = ?')

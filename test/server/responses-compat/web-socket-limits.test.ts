@@ -35,7 +35,7 @@ function countOf({ server }: { server: Server }): Promise<number> {
 describe('a hostile client of the WebSocket', () => {
   afterEach(closeServers)
 
-  it('is closed for what breaks the protocol or is too much, with the code that says so', async () => {
+  it('is closed with the right code on protocol violations and excess', async () => {
     const server = await makeResponses({ bodyLimit: 2000 })
     const url = await server.listen()
     const codeFor = async (...frames: Buffer[]) => {
@@ -64,7 +64,7 @@ describe('a hostile client of the WebSocket', () => {
     expect((await openRawWebSocket(url, offer)).received().toLowerCase()).to.not.include('permessage-deflate')
   })
 
-  it('is cut off when a message does not arrive in time, and pings do not prolong it', async () => {
+  it('is disconnected if a message does not arrive in time, despite pings', async () => {
     const http = createServer()
     const sockets = new WebSocketServer({ server: http })
     sockets.on('connection', (socket, request) => limitMessageTime(socket, request.socket, 150))
@@ -95,7 +95,7 @@ describe('a hostile client of the WebSocket', () => {
     }
   })
 
-  it('cannot have answers pile up: neither to pings nor to what is refused', async () => {
+  it('cannot pile up answers to pings or rejected messages', async () => {
     const server = await makeResponses()
     const url = await server.listen()
     const sockets: Socket[] = []
@@ -116,7 +116,7 @@ describe('a hostile client of the WebSocket', () => {
     expect((await ask(talk('say a'))).at(-1).type).to.equal('response.completed')
   })
 
-  it('gets a large answer and the next one, as fast as it reads them', async () => {
+  it('gets a large answer and the next one as fast as it reads them', async () => {
     const { send, next } = await openSocket(await (await makeResponses()).listen())
     send(talk('flood 2000', { store: false }))
     send(talk('say a', { store: false }))
@@ -128,7 +128,7 @@ describe('a hostile client of the WebSocket', () => {
     expect(ends.map(({ type }) => type)).to.deep.equal(['response.completed', 'response.completed'])
   })
 
-  it('may have messages wait of the size of one request together', async () => {
+  it('may queue messages up to the size of one request', async () => {
     const { send, next } = await openSocket(await (await makeResponses({ bodyLimit: 4000 })).listen())
     const before = talkState().runs
     send(talk('hang'))
@@ -142,7 +142,7 @@ describe('a hostile client of the WebSocket', () => {
     ])
   })
 
-  it('has what is not stored forgotten, oldest first, when all connections hold too much, and with its own', async () => {
+  it('drops unstored responses, oldest first, when all connections hold too much, and on close', async () => {
     const memory = openUnstoredMemory({ maxItems: 100, maxBytes: 20_000 })
     const run = (id: string): Json => ({ id, outcome: { messages: [], pending: [] }, settled: Promise.resolve([]) })
     const draft = (text: string): Json => ({
@@ -166,7 +166,7 @@ describe('a hostile client of the WebSocket', () => {
     expect([...memory].map(([id]) => id)).to.deep.equal([])
   })
 
-  it('cannot upgrade over an answer that is still to come: the connection is closed, and nothing else', async () => {
+  it('cannot upgrade during a pending answer: only its connection is closed', async () => {
     const server = await makeResponses()
     const url = await server.listen()
     const failures: unknown[] = []
@@ -188,7 +188,7 @@ describe('a hostile client of the WebSocket', () => {
     expect((await server.create('say a')).status).to.equal('completed')
   })
 
-  it('is cut off when it asks for an upgrade, gets a plain answer, and does not read it', async () => {
+  it('is disconnected if it does not read a plain answer to an upgrade', async () => {
     const server = await makeResponses({ writeTimeout: 1 })
     const url = await server.listen()
     const { id } = await server.create('flood 9000')

@@ -20,7 +20,7 @@ function normalised(events: Json[]): string {
 describe('responses over a WebSocket', () => {
   afterEach(closeServers)
 
-  it('come with the events of a stream, one in a frame', async () => {
+  it('send the events of a stream, one per frame', async () => {
     const server = await makeResponses()
     const { ask } = await openSocket(await server.listen())
     const events = await ask(talk('say one two'))
@@ -36,7 +36,7 @@ describe('responses over a WebSocket', () => {
     expect((await server.get(response.id)).output).to.deep.equal(response.output)
   })
 
-  it('reach the official client, one after the other', async () => {
+  it('work with the official client, one after the other', async () => {
     const server = await makeResponses({ responsesApiKey: 'key-1234' })
     const client = new OpenAI({ baseURL: `${await server.listen()}/v1`, apiKey: 'key-1234' })
     const socket = new ResponsesWS(client)
@@ -56,7 +56,7 @@ describe('responses over a WebSocket', () => {
     ])
   })
 
-  it('are continued within the socket when they are not stored, and nowhere else', async () => {
+  it('can be continued on the same socket without being stored, and nowhere else', async () => {
     const server = await makeResponses()
     const url = await server.listen()
     const one = await openSocket(url)
@@ -83,7 +83,7 @@ describe('responses over a WebSocket', () => {
     expect(endOf(await other.ask(talk('say c'))).type).to.equal('response.completed')
   })
 
-  it('are forgotten when what continues them fails', async () => {
+  it('are dropped if their continuation fails', async () => {
     const { ask } = await openSocket(await (await makeResponses()).listen())
     const first = endOf(await ask(talk('say a', { store: false }))).response
     const output = [{ type: 'function_call_output', call_id: 'none', output: 'x' }]
@@ -93,7 +93,7 @@ describe('responses over a WebSocket', () => {
     expect(lost.error.code).to.equal('previous_response_not_found')
   })
 
-  it('run one after the other, and what waits is bounded', async () => {
+  it('run one after the other, with a limited queue', async () => {
     const { send, next } = await openSocket(await (await makeResponses()).listen())
     for (let n = 0; n < 20; n++) send({ type: 'response.create', ...talk(`count ${n === 0 ? 3 : 1}`) })
     const completed: number[] = []
@@ -115,7 +115,7 @@ describe('responses over a WebSocket', () => {
     expect([completed.length, refusals]).to.deep.equal([17, 3])
   })
 
-  it('tell what is wrong with a message, and go on', async () => {
+  it('report an invalid message, and continue', async () => {
     const { ask, next, send, socket } = await openSocket(await (await makeResponses()).listen())
     const errorOf = async (message: object | string) => {
       send(message)
@@ -140,7 +140,7 @@ describe('responses over a WebSocket', () => {
     expect(endOf(await ask(talk('say a'))).type).to.equal('response.completed')
   })
 
-  it('need the key, a host that is served and an origin that is allowed, before the 101', async () => {
+  it('need the key, an allowed host and an allowed origin before the upgrade', async () => {
     const server = await makeResponses({ responsesApiKey: 'key-1234', corsOrigins: ['https://app.example'] })
     const url = await server.listen()
     const authorization = 'Bearer key-1234'
@@ -165,7 +165,7 @@ describe('responses over a WebSocket', () => {
     expect((await fetch(`${open}/v1/responses`)).status).to.equal(426)
   })
 
-  it('are cancelled when the client leaves', async () => {
+  it('are cancelled when the client disconnects', async () => {
     const server = await makeResponses()
     const { send, next, socket } = await openSocket(await server.listen())
     const before = talkState().aborted
@@ -177,7 +177,7 @@ describe('responses over a WebSocket', () => {
     expect((await server.whenEnded(id)).status).to.equal('cancelled')
   })
 
-  it('get their last frame when the server stops, and 1001', async () => {
+  it('end with a last frame and 1001 when the server stops', async () => {
     const server = await makeResponses({ drainTimeout: 1 })
     const url = await server.listen()
     const [idle, busy, endless] = [await openSocket(url), await openSocket(url), await openSocket(url)]
@@ -191,7 +191,7 @@ describe('responses over a WebSocket', () => {
     expect(await Promise.all([idle.closed, busy.closed, endless.closed])).to.deep.equal([1001, 1001, 1001])
   })
 
-  it('are bounded in the size of a message, and in what a client does not read', async () => {
+  it('limit the size of a message, and unread data', async () => {
     const server = await makeResponses({ bodyLimit: 2000 })
     const url = await server.listen()
     const { closed, send } = await openSocket(url)
@@ -212,7 +212,7 @@ describe('responses over a WebSocket', () => {
     expect(last.type).to.equal('response.completed')
   })
 
-  it('leave other upgrades alone: the request is served over HTTP/1.1, its body included', async () => {
+  it('ignore other upgrades: the request is served over HTTP/1.1, with its body', async () => {
     const server = await makeResponses()
     const { hostname, port } = new URL(await server.listen())
     const body = JSON.stringify(talk('say a'))

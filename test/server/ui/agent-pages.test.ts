@@ -8,7 +8,7 @@ describe('agents in the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  it('looks into a memory, and into a conversation by its user', async () => {
+  it('shows a memory, and a conversation by its user', async () => {
     await askKeeper(ui)
     const page = await ui.open('#/agents/keeper')
     await page.getByRole('tab', { name: 'Memory' }).click()
@@ -26,7 +26,7 @@ describe('agents in the debug UI', function () {
     await conversation.getByText('conversation_id').waitFor()
   })
 
-  it('clears the traces of an agent, after it has asked', async () => {
+  it('clears the traces of an agent after a confirmation', async () => {
     await ui.complete('echo', 'soon gone')
     await ui.complete('desk', 'stays')
     const page = await ui.open('#/agents/echo')
@@ -39,7 +39,7 @@ describe('agents in the debug UI', function () {
     expect(await ask(ui.server, '{ runs { runs { input } } }')).deep.equal({ runs: { runs: [{ input: 'stays' }] } })
   })
 
-  it('shows what an agent costs, with which model, and when it ran', async () => {
+  it('shows cost, models and latest run of an agent', async () => {
     await askKeeper(ui)
     const page = await ui.open('#/')
     const card = page.locator('.card', { hasText: 'keeper' })
@@ -63,7 +63,7 @@ describe('agents in the debug UI', function () {
     await see(page, 'hello')
   })
 
-  it('opens files of the project in the editor, and colours the definition', async () => {
+  it('opens project files in the editor, and highlights the definition', async () => {
     const page = await ui.open('#/agents/echo?view=definition')
     const link = page.getByRole('link', { name: 'Open in editor' })
     expect(await link.getAttribute('href')).equal(`vscode://file${ui.project.dir}/agents/echo.yml`)

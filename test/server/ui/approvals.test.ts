@@ -25,7 +25,7 @@ describe('the inbox of the debug UI', function () {
 
   const countOf = (page: Page) => page.locator('.nav-count').textContent()
 
-  it('decides by keyboard alone: approved, edited, answered, and followed to the run that goes on', async () => {
+  it('decides by keyboard: approves, edits, answers, and follows the run that continues', async () => {
     const waiting = (await askAgent('shop')).replace('resp_', '')
     const page = await ui.open('#/approvals')
     await see(page, 'May shop call pay?')
@@ -53,7 +53,7 @@ describe('the inbox of the debug UI', function () {
     expect(page.url()).not.to.contain(waiting)
   })
 
-  it('rejects with a reason, answers questions, and tells of what another page has decided', async () => {
+  it('rejects with a reason, answers questions, and shows decisions of another page', async () => {
     await askAgent('clerk')
     await askAgent('shop')
     const page = await ui.open('#/approvals', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
@@ -79,7 +79,7 @@ describe('the inbox of the debug UI', function () {
     expect(await findBarriers(page)).to.deep.equal([])
   })
 
-  it('tells the slower of two tabs that another was quicker', async () => {
+  it('tells the slower of two tabs that somebody else decided', async () => {
     ui.expected.push(/409 \(Conflict\)/)
     await askAgent('clerk')
     const tabs = [await ui.open('#/approvals'), await ui.open('#/approvals')]
@@ -94,7 +94,7 @@ describe('the inbox of the debug UI', function () {
     expect(statuses.sort()).to.deep.equal([200, 409])
   })
 
-  it('is led to by the page of a run that waits', async () => {
+  it('is linked from the page of a waiting run', async () => {
     const waiting = (await askAgent('clerk')).replace('resp_', '')
     const page = await ui.open(`#/runs/${waiting}`)
     await see(page, 'Waits for a person')
@@ -102,7 +102,7 @@ describe('the inbox of the debug UI', function () {
     await see(page, 'size of clerk asks')
   })
 
-  it('counts no error of a run that waits, and shows none', async () => {
+  it('counts and shows no errors for a waiting run', async () => {
     await askAgent('shop')
     const page = await ui.open('#/runs')
     const row = page.getByRole('list', { name: 'Runs' }).getByRole('listitem').first()
@@ -117,7 +117,7 @@ describe('the inbox of the debug UI', function () {
     })
   })
 
-  it('decides in the playground, where the answer goes on', async () => {
+  it('decides in the playground, where the answer continues', async () => {
     const page = await ui.open('#/play/shop')
     const message = page.getByLabel('Message to shop')
     await message.fill('please')

@@ -8,11 +8,11 @@ modules:
 ${MODULES}
 exchange: [{ module: __entry__, protocol: TextMessageHandler, provider: [${Array.from({ length: 9 }, (_, n) => `step${n}`)}] }]`
 
-describe('the debug UI, where it once misled', function () {
+describe('regressions of the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  it('calls an agent whose runs all fail failing, not healthy', async () => {
+  it('marks an agent whose runs all fail as failing', async () => {
     const page = await ui.open()
     const card = page.locator('.card', { hasText: 'finder' })
     await card.getByText('ready').waitFor()
@@ -22,7 +22,7 @@ describe('the debug UI, where it once misled', function () {
     expect(await card.getByText('healthy').count()).equal(0)
   })
 
-  it('shows a run that was stopped without red', async () => {
+  it('does not show a stopped run in red', async () => {
     const page = await ui.open('#/play/finder')
     await page.getByLabel('Message to finder').fill('slow keys')
     await page.getByRole('button', { name: 'Send' }).click()
@@ -35,7 +35,7 @@ describe('the debug UI, where it once misled', function () {
     expect(await row.locator('.bad-text').count()).equal(0)
   })
 
-  it('opens a failed run at the call for which it failed', async () => {
+  it('opens a failed run at the call that failed', async () => {
     await ui.project.write(
       'modules/breaks.ts',
       `import { defineModule, TextMessageHandler, ToolProvider } from 'agent-host'
@@ -77,7 +77,7 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     await eventually(async () => expect(await handle.count()).equal(0))
   })
 
-  it('draws a wiring of ten modules legibly, on a phone too', async () => {
+  it('draws a wiring of ten modules legibly, even on a phone', async () => {
     await ui.project.write('agents/many.yml', MANY)
     await eventually(() => expect(ui.server.host.get('many')?.id).equal('many'))
     for (const width of [1280, 390]) {
@@ -90,7 +90,7 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     }
   })
 
-  it('goes everywhere by keys', async () => {
+  it('works with the keyboard alone', async () => {
     await ui.complete('echo', 'find me')
     const page = await ui.open('#/runs')
     await see(page, 'find me')
@@ -129,7 +129,7 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     await first.getByText('quick').first().waitFor()
   })
 
-  it('calls one tool alone, by a form from its schema', async () => {
+  it('calls a single tool with a form made from its schema', async () => {
     await ui.complete('finder', 'keys')
     const page = await ui.open('#/agents/finder')
     await page.getByRole('tab', { name: 'Tools' }).click()

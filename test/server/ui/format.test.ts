@@ -4,7 +4,7 @@ import { excerpt, formatDuration, formatTick } from '../../../ui/src/format.ts'
 const at = (hours: number, minutes = 0, seconds = 0) => new Date(2026, 10, 22, hours, minutes, seconds).getTime() / 1000
 
 describe('texts of the debug UI', () => {
-  it('mark axes by a 24-hour clock, with seconds where they differ, and the day at midnight', () => {
+  it('label axes by a 24-hour clock, with seconds if they differ, and the day at midnight', () => {
     expect(formatTick(at(14, 3), 600)).match(/^14[:.]03$/)
     expect(formatTick(at(0, 30), 600)).match(/^00[:.]30$/)
     expect(formatTick(at(14, 3, 15), 15)).match(/^14[:.]03[:.]15$/)

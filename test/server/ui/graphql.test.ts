@@ -43,7 +43,7 @@ describe('GraphQL of the debug UI', () => {
   })
   afterEach(closeServers)
 
-  it('has the types of the specification, with at least their fields', () => {
+  it('has at least the types and fields of the specification', () => {
     const schema = readSchema()
     const fieldsOf = (name: string) => {
       const type = schema.getType(name)
@@ -79,7 +79,7 @@ describe('GraphQL of the debug UI', () => {
     expect(schema.getType('Trace')).equal(undefined)
   })
 
-  it('answers every field of its schema', async () => {
+  it('resolves every field of its schema', async () => {
     const server = await makeServer({ debug: true }, TOOLS)
     await complete(server, 'tools')
     const introspection = await ask(server, getIntrospectionQuery())
@@ -105,7 +105,7 @@ describe('GraphQL of the debug UI', () => {
     expect(Object.keys(data)).deep.equal(['list_agents', 'debug_log', 'runs', 'metrics', 'problems', 'server'])
   })
 
-  it('lists agents, and tells how one is put together', async () => {
+  it('lists agents, and shows how one is wired', async () => {
     const server = await makeServer({ debug: true }, TOOLS)
     expect(await ask(server, '{ list_agents { id } }')).deep.equal({
       list_agents: ['desk', 'echo', 'model', 'probe', 'tools'].map((id) => ({ id })),
@@ -164,7 +164,7 @@ describe('GraphQL of the debug UI', () => {
     ])
   })
 
-  it("calls the project's copy of a library module ejected", async () => {
+  it("marks the project's copy of a library module as ejected", async () => {
     const copy = `export { default } from '../modules-of-the-project/echo.ts'`
     const server = await makeServer(
       { debug: true },
@@ -177,7 +177,7 @@ describe('GraphQL of the debug UI', () => {
     expect(agent_config).deep.equal({ modules: [{ source: 'ejected' }] })
   })
 
-  it('tells what was traced: runs, their events, tools and tokens', async () => {
+  it('returns traces: runs, their events, tools and tokens', async () => {
     const server = await makeServer({ debug: true }, TOOLS)
     const { id } = (await complete(server, 'tools', 'what is 1 + 2?')).json()
     const runId = id.replace('chatcmpl-', '')
@@ -210,7 +210,7 @@ describe('GraphQL of the debug UI', () => {
     expect(await ask(server, '{ run(run_id: "nothing") { status } }')).deep.equal({ run: null })
   })
 
-  it('gives the log of an agent, by limit, run, type and module', async () => {
+  it('returns the log of an agent, by limit, run, type and module', async () => {
     const server = await makeServer({ debug: true })
     await complete(server, 'echo', 'one')
     const { id } = (await complete(server, 'echo', 'two')).json()
@@ -252,7 +252,7 @@ describe('GraphQL of the debug UI', () => {
     expect(seen).deep.equal(['turn 4', 'turn 3', 'turn 1', 'turn 0'])
   })
 
-  it('tells what is wrong with the files, and what became of them', async () => {
+  it('reports invalid files, and their latest state', async () => {
     const server = await makeServer(
       { debug: true, logLevel: 'silent' },
       { 'agents/bad.yml': 'id: bad\nmodules: [{ id: a, module: nope }]' },
@@ -276,7 +276,7 @@ describe('GraphQL of the debug UI', () => {
     expect(agent_config.definition).contain('module: echo')
   })
 
-  it('shows no secret: not in config, definition, traces or errors', async () => {
+  it('shows no secrets in config, definition, traces or errors', async () => {
     const server = await makeServer({ debug: true }, SECRETIVE)
     await complete(server, 'secretive', `mine is ${CANARY}`)
     const query = `{ agent_config(agent_id: "secretive") { definition modules { config } }
@@ -293,7 +293,7 @@ describe('GraphQL of the debug UI', () => {
     expect(JSON.stringify(data)).contain('the key is [redacted]').contain('Error: [redacted] broke')
   })
 
-  it('shows no field that a schema marks as secret', async () => {
+  it('shows no fields that a schema marks as secret', async () => {
     const servers = `- name: files
           command: no-such-program
           args: &args [--root, arg-canary]
@@ -326,7 +326,7 @@ modules:
     expect(data.agent_config.definition).contain('args: &args [[redacted], [redacted]]')
   })
 
-  it('shows no key that was given by flag', async () => {
+  it('shows no keys from flags', async () => {
     const server = await makeServer({ debug: true, mcpApiKey: 'canary-flag-0123' })
     await complete(server, 'echo', 'the key is canary-flag-0123')
     const data = await ask(
@@ -336,7 +336,7 @@ modules:
     expect(JSON.stringify(data)).contain('the key is [redacted]').not.contain('canary')
   })
 
-  it('tells a page of another site that something happened, not what was said', async () => {
+  it('tells pages of other sites that something happened, without content', async () => {
     const server = await makeServer({ debug: true }, SECRETIVE)
     await complete(server, 'echo', 'private words')
     const query = `{ runs { runs { agent_id input output events { events { method_name arguments result exception } } } }
@@ -351,7 +351,7 @@ modules:
     expect(JSON.stringify(own)).contain('private words')
   })
 
-  it('refuses what costs too much before it is parsed', async () => {
+  it('rejects expensive queries before parsing them', async () => {
     const server = await makeServer({ debug: true })
     const fail = async (query: string) => (await askRaw(server, { query })).errors?.[0]?.message
     const aliases = (count: number) => Array.from({ length: count }, (_, n) => `a${n}: server { version }`).join(' ')
@@ -368,7 +368,7 @@ modules:
     expect([large.status, large.detail]).deep.equal([413, 'The body is too large'])
   })
 
-  it('takes one query by POST, and nothing else', async () => {
+  it('accepts a single query by POST, and nothing else', async () => {
     const server = await makeServer({ debug: true })
     const url = '/api/ui/graphql'
     const batch = await askRaw(server, [{ query: '{ server { version } }' }])
@@ -402,7 +402,7 @@ modules:
     expect(failed.filter((name) => !/ MAY .* GETs? /.test(name) && !/ MAY accept /.test(name))).deep.equal([])
   }).timeout(30_000)
 
-  it('serves agents without debug mode too, and says that nothing is traced', async () => {
+  it('serves agents without debug mode, and says that nothing is traced', async () => {
     const server = await makeServer({ adapters: ['UiApiAdapter', 'ChatCompatApiAdapter'] })
     await complete(server, 'echo')
     const query =
@@ -419,7 +419,7 @@ modules:
     expect(server.project.exists('debug')).equal(false)
   })
 
-  it('is added by debug mode, once, and only then', async () => {
+  it('is added by debug mode only, once', async () => {
     const names = async (options: object) => {
       const server = await makeServer(options)
       const { statusCode } = await server.app.inject({
@@ -434,7 +434,7 @@ modules:
     expect(await names({ debug: false })).equal(404)
   })
 
-  it('tells live what happens to runs and agents', async () => {
+  it('streams changes of runs and agents', async () => {
     const server = await makeServer({ debug: true })
     const url = await server.listen()
     const leave = new AbortController()

@@ -6,7 +6,7 @@ describe('the metrics of the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  it('lead from a point to its runs', async () => {
+  it('link each point to its runs', async () => {
     await ui.complete('echo', 'counted')
     const page = await ui.open('#/metrics?range=15m&agent=echo')
     await see(page, 'Runs and errors')
@@ -35,7 +35,7 @@ describe('the metrics of the debug UI', function () {
     await see(page, 'The lamp is red')
   })
 
-  it('count the calls and errors of each tool, and lead to their runs', async () => {
+  it('count calls and errors of each tool, and link to their runs', async () => {
     await ui.complete('finder', 'keys')
     await ui.complete('echo', 'no tool')
     const page = await ui.open('#/metrics')
@@ -49,7 +49,7 @@ describe('the metrics of the debug UI', function () {
     expect(await page.locator('.chips').innerText()).contain('look_far')
   })
 
-  it('compare the versions of an agent, and lead to the runs of each', async () => {
+  it('compare the versions of an agent, and link to the runs of each', async () => {
     await ui.complete('echo', 'to the old one')
     await ui.project.write(
       'agents/echo.yml',

@@ -34,11 +34,11 @@ const OTHERS = [
   'clear_log(agent_id: "shop")',
 ]
 
-describe('what the debug UI does', () => {
+describe('mutations of the debug UI', () => {
   afterEach(closeServers)
   const serve = () => makeServer({ debug: true, development: true, logLevel: 'silent' }, FILES)
 
-  it('calls one tool alone, as a run that is traced', async () => {
+  it('calls a single tool as a traced run', async () => {
     const server = await serve()
     const { call_tool } = await ask<{ call_tool: { run_id: string; result: unknown; error: unknown } }>(
       server,
@@ -66,7 +66,7 @@ describe('what the debug UI does', () => {
     expect(failed.call_tool).include({ result: null, error: 'There is no order 13' })
   })
 
-  it('acts only in development, and only for its own page', async () => {
+  it('allows mutations only in development, and only from its own page', async () => {
     const server = await serve()
     const refuse = async (target: typeof server, headers: Record<string, string>) => {
       const { errors } = await askRaw(target, { query: CALL, variables: { args: {} } }, headers)
@@ -88,7 +88,7 @@ describe('what the debug UI does', () => {
     expect(await ask(served, '{ server { development } }')).deep.equal({ server: { development: false } })
   })
 
-  it('looks into a memory: the latest, or what is nearest', async () => {
+  it('shows the latest or the nearest entries of a memory', async () => {
     const server = await serve()
     for (const text of ['The lamp is red', 'The cable is long']) {
       await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat('shop', text) })
@@ -108,7 +108,7 @@ describe('what the debug UI does', () => {
     expect(errors?.[0]?.message).equal("Agent 'shop' has no module 'orders' that provides Memory.")
   })
 
-  it('reads a conversation as a request of its user finds it', async () => {
+  it("shows a conversation as its user's next request would see it", async () => {
     const agent = `id: keeper
 modules:
   - { id: history, module: conversation/persistent }
@@ -132,7 +132,7 @@ modules:
     expect(await read({})).deep.equal([])
   })
 
-  it('stops a run, which is then cancelled and counts no error', async () => {
+  it('stops a run, which then counts as cancelled, not as an error', async () => {
     const server = await serve()
     const asked = server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat('shop', 'wait') })
     const running = '{ runs(filter: { status: "running" }) { runs { run_id } } }'
@@ -153,7 +153,7 @@ modules:
     expect(await ask(server, stop, undefined, OWN)).deep.equal({ stop_run: false })
   })
 
-  it('clears the traces of one agent', async () => {
+  it('clears the traces of an agent', async () => {
     const server = await serve()
     for (const model of ['shop', 'echo']) {
       await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat(model, 'hi') })

@@ -11,7 +11,7 @@ describe('the debug UI in a browser', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  it('shows every screen with the data of real runs, without barriers, in light and dark, wide and narrow', async () => {
+  it('shows every screen with real runs, accessibly, in light and dark, wide and narrow', async () => {
     const run = await ui.complete('finder', 'keys')
     await ui.complete('finder', 'fail')
     await ui.complete('echo', 'hello')
@@ -52,7 +52,7 @@ describe('the debug UI in a browser', function () {
     }
   }).timeout(180_000)
 
-  it('has no barriers where something is open: dialogs, forms, panels and conversations', async () => {
+  it('stays accessible with open dialogs, forms, panels and conversations', async () => {
     const run = await ui.complete('finder', 'keys')
     const opened: Record<string, (page: Page) => Promise<unknown>> = {
       '#/': async (page) => {
@@ -86,7 +86,7 @@ describe('the debug UI in a browser', function () {
     }
   })
 
-  it('shows what agents, users and tools say as text, whatever it looks like', async () => {
+  it('shows output of agents, users and tools as plain text, even if it looks like HTML', async () => {
     const run = await ui.complete('finder', HOSTILE)
     const page = await ui.open()
     const events = await ask<{ run: { events: { events: { call_id: string }[] } } }>(
@@ -122,7 +122,7 @@ describe('the debug UI in a browser', function () {
     expect(await page.locator('main img, main script').count()).equal(0)
   })
 
-  it('follows edits of agents: an invalid file shows its error with its line, and then is fine again', async () => {
+  it('picks up edits of agents: an invalid file shows its error with its line until it is fixed', async () => {
     const page = await ui.open('#/agents/echo')
     await see(page, 'Says it again')
     await ui.project.write(
@@ -162,7 +162,7 @@ describe('the debug UI in a browser', function () {
     }
   })
 
-  it('says so when the server is gone, and goes on when it is back', async () => {
+  it('reports a lost server, and continues once it is back', async () => {
     const page = await ui.open('#/runs')
     await see(page, 'No run yet')
     await page.getByText('Live', { exact: true }).waitFor()
@@ -179,7 +179,7 @@ describe('the debug UI in a browser', function () {
     ui.forgive()
   })
 
-  it('keeps the colours that were chosen', async () => {
+  it('remembers the theme', async () => {
     const page = await ui.open('', { colorScheme: 'light' })
     const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
     const light = await background()

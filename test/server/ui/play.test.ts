@@ -7,7 +7,7 @@ describe('the playground of the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  it('keeps a run going when its reader leaves, and shows the thread again by its address', async () => {
+  it('keeps a run going when the page is left, and restores the thread by its address', async () => {
     const page = await ui.open('#/play/finder')
     await page.getByLabel('Message to finder').fill('slow keys')
     await page.getByRole('button', { name: 'Send' }).click()
@@ -27,7 +27,7 @@ describe('the playground of the debug UI', function () {
     )
   })
 
-  it('shows tools with arguments, result and time, and goes on with the conversation', async () => {
+  it('shows tool calls with arguments, result and time, and continues the conversation', async () => {
     const page = await ui.open('#/play/finder')
     const message = page.getByLabel('Message to finder')
     await message.fill('keys')
@@ -74,7 +74,7 @@ describe('the playground of the debug UI', function () {
     await see(page, 'Ask echo')
   })
 
-  it('sends files to an agent that takes them, and refuses others', async () => {
+  it('sends files to an agent that accepts them, and rejects others', async () => {
     await ui.project.write(
       'modules/viewer.ts',
       `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
@@ -109,7 +109,7 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
     expect(await field.count()).equal(0)
   })
 
-  it('proposes questions at first, made from the tools that the agent has listed', async () => {
+  it("suggests questions based on the agent's tools", async () => {
     const page = await ui.open('#/play/finder')
     await page.getByRole('button', { name: 'What can you do with near?' }).waitFor()
     await ui.complete('finder', 'keys')

@@ -8,7 +8,7 @@ describe('runs in the debug UI', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
-  it('opens a call by its address, and shows what was said and what went wrong', async () => {
+  it('opens a call by its address, and shows messages and errors', async () => {
     const run = await ui.complete('finder', 'keys')
     const page = await ui.open(`#/runs/${run}`)
     await page.getByRole('tab', { name: 'Sequence' }).click()
@@ -27,7 +27,7 @@ describe('runs in the debug UI', function () {
     await eventually(async () => expect(await other.locator('[data-selected="true"]').count()).equal(0))
   })
 
-  it('reads further runs while the list is scrolled, one page after the other', async () => {
+  it('loads more runs while scrolling, page by page', async () => {
     await Promise.all(Array.from({ length: 230 }, (_, n) => ui.complete('echo', `question ${n}`)))
     const page = await ui.open('#/runs')
     await page.getByText('230 runs').waitFor()
@@ -69,7 +69,7 @@ describe('runs in the debug UI', function () {
     await see(page, 'No matching runs')
   })
 
-  it('holds new runs back, so that rows do not move, and updates those on the page', async () => {
+  it('holds new runs back so that rows do not move, and updates visible ones', async () => {
     for (let run = 0; run < 30; run++) await ui.complete('echo', `old ${run}`)
     const page = await ui.open('#/runs')
     await see(page, 'old 29')
@@ -92,7 +92,7 @@ describe('runs in the debug UI', function () {
     await page.locator('[data-selected="true"]').getByText('new 1').first().waitFor()
   })
 
-  it('talks to an agent, stops it, and leads to the run, which is seen while it goes on', async () => {
+  it('chats with an agent, stops it, and links to the live run', async () => {
     const page = await ui.open('#/play/finder')
     const message = page.getByLabel('Message to finder')
     await message.fill('keys')
@@ -120,7 +120,7 @@ describe('runs in the debug UI', function () {
     await see(page, 'billing hello')
   })
 
-  it('draws only what can be seen of a run of 5,000 calls, and reaches its end', async () => {
+  it('draws only the visible part of a run of 5,000 calls, and scrolls to its end', async () => {
     const run = await ui.complete('finder', '5000 calls')
     const page = await ui.open(`#/runs/${run}`)
     await page.getByText('5,003 calls').first().waitFor({ timeout: 20_000 })
@@ -138,7 +138,7 @@ describe('runs in the debug UI', function () {
     }
   })
 
-  it('folds what repeats, and unfolds it when asked', async () => {
+  it('folds repetitions, and unfolds them on request', async () => {
     await ui.project.write(
       'modules/repeats.ts',
       `import { defineModule, Response, TextMessageHandler } from 'agent-host'
@@ -155,7 +155,7 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
     await eventually(async () => expect(await page.locator('[data-call]').count()).greaterThan(12))
   })
 
-  it('gives a run away: as a file, and as a Mermaid text', async () => {
+  it('exports a run as a file and as Mermaid', async () => {
     const run = await ui.complete('echo', 'hello')
     const page = await ui.open(`#/runs/${run}`, {
       acceptDownloads: true,

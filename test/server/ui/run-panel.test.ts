@@ -45,7 +45,7 @@ describe('the page of a run', function () {
     expect(await message.inputValue()).equal('Where is my pen?')
   })
 
-  it('filters the tree, folds repetitions and branches, and moves by keys', async () => {
+  it('filters the tree, folds repetitions and branches, and navigates by keyboard', async () => {
     const run = await ui.complete('finder', '30 calls')
     const page = await ui.open(`#/runs/${run}`)
     const rows = page.getByRole('treeitem')
@@ -65,7 +65,7 @@ describe('the page of a run', function () {
     await see(page, 'No matching calls.')
   })
 
-  it('leads to the runs before and after, and is copied as a report for an issue', async () => {
+  it('links to the previous and next run, and copies itself as an issue report', async () => {
     const first = await ui.complete('finder', 'keys')
     await ui.complete('echo', 'in between')
     await ui.complete('finder', 'fail')
