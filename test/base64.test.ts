@@ -13,13 +13,13 @@ describe('decodeBase64', () => {
     })
   }
 
-  it('reads text with line breaks, as mail has it', () => {
+  it('reads text with line breaks, as in mail', () => {
     const bytes = randomBytes(2 * SLICE_BYTES)
     const lines = encodeBase64(bytes).replace(/.{76}/g, '$&\r\n')
     expect(bytes.equals(decodeBase64(lines))).equal(true)
   })
 
-  it('reads the alphabet for URLs, and no padding', () => {
+  it('reads the URL alphabet, without padding', () => {
     const bytes = randomBytes(SLICE_BYTES + 5)
     expect(bytes.equals(decodeBase64(bytes.toString('base64url')))).equal(true)
   })

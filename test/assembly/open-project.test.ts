@@ -28,7 +28,7 @@ describe('openProject', () => {
     lines.length = 0
   })
 
-  it('registers the agents, and takes them out of service when it is closed', async () => {
+  it('registers the agents, and unregisters them when closed', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const project = await open({ projectDir: dir, debug: true })
     expect((await project.host.run('echo', 'hi')).text).to.equal('hi')
@@ -38,7 +38,7 @@ describe('openProject', () => {
     await project.close()
   })
 
-  it('logs what becomes of the files, also of one that was never in service', async () => {
+  it('logs changes of the files, even of one that never loaded', async () => {
     const files = await makeProject({ 'agents/echo.yml': ECHO, 'agents/x.yml': 'id: [' })
     const project = await open({ projectDir: files.dir })
     try {
@@ -54,7 +54,7 @@ describe('openProject', () => {
   })
 })
 
-describe('a server that fails half way', () => {
+describe('a server that fails during its start', () => {
   const build = (projectDir: string, options: Partial<ServerOptions> = {}) =>
     buildServer({ projectDir, debug: true, port: 0, logLevel: 'silent', drainTimeout: 0, ...options })
   const failure = (work: Promise<unknown>) =>

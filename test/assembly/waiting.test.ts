@@ -39,7 +39,7 @@ describe('runs of an opened project that wait', () => {
     )
   const approve = (callId = ''): PendingAnswer[] => [{ callId, kind: 'approval', decision: 'approve' }]
 
-  it('are stored, told to listeners, and resumed by their id, also by another process', async () => {
+  it('are stored, reported to listeners, and resumed by id, even by another process', async () => {
     const first = await open()
     const heard: unknown[] = []
     first.onWaiting((waiting) => void heard.push(waiting))
@@ -54,7 +54,7 @@ describe('runs of an opened project that wait', () => {
     expect((await second.listWaiting()).map(({ runId: id }) => id)).to.deep.equal([ended.runId])
   })
 
-  it('are resumed once: of two, one is refused', async () => {
+  it('are resumed once: the second attempt fails', async () => {
     const project = await open()
     const { runId, pending } = await project.run('shop', 'pay')
     const answers = approve(pending[0]?.callId)
@@ -64,7 +64,7 @@ describe('runs of an opened project that wait', () => {
     expect(paid()).to.deep.equal([5])
   })
 
-  it('take rejections and edits; an answer that does not fit leaves them waiting', async () => {
+  it('accept rejections and edits; an invalid answer leaves them waiting', async () => {
     const project = await open()
     const { runId, pending } = await project.run('shop', 'pay')
     const callId = pending[0]?.callId ?? ''

@@ -42,7 +42,7 @@ async function serve(dir: string): Promise<string> {
 describe('chat', () => {
   afterEach(killRunning)
 
-  it('--once prints the answer alone', async () => {
+  it('--once prints only the answer', async () => {
     const { dir } = await makeProject(FILES)
     expect(await runCli(['chat', 'helper', '--once', 'What is the sum of 2 and 3?'], { cwd: dir })).deep.equal({
       exitCode: 0,
@@ -82,7 +82,7 @@ describe('chat', () => {
     expect(calls).deep.equal([{ name: 'sum', arguments: { a: 2, b: 3 }, result: '5' }])
   })
 
-  it('says what to do when the server is not there, the agent unknown, or not named', async () => {
+  it('explains an unreachable server, an unknown agent, and a missing name', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
     const fail = async (...args: string[]) => (await runCli(['chat', '--once', 'x', ...args], { cwd: dir })).stderr
     expect(await fail('--url', 'http://127.0.0.1:1')).match(
@@ -94,7 +94,7 @@ describe('chat', () => {
     expect(await fail()).equal('Error: Name the agent: there are several.\n  Agents: echo, helper\n')
   })
 
-  it('ends with 1 when the agent fails', async () => {
+  it('exits with 1 if the agent fails', async () => {
     const broken =
       'id: broken\nmodules:\n  - { id: llm, module: llm/mock, config: { replies: [{ error: no luck }] } }\n  - { id: loop, module: orchestrator/tool-loop }\n'
     const { dir } = await makeProject({ 'agents/broken.yml': broken })
@@ -179,7 +179,7 @@ describe('chat on a terminal', () => {
     expect(await terminal.ended).equal(0)
   }).timeout(60_000)
 
-  it('lets pick one of several agents; Ctrl-C there ends with 130', async () => {
+  it('prompts for one of several agents; Ctrl-C exits with 130', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
     const terminal = openTerminal(['chat'], { cwd: dir })
     await terminal.shows(/Agent:/)

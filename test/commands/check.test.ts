@@ -12,7 +12,7 @@ describe('check', function () {
 
   afterEach(killRunning)
 
-  it('names every agent that is fine, and where its modules come from', async () => {
+  it('lists every valid agent, and the origin of its modules', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD })
     expect(await runCli(['check'], { cwd: dir })).to.deep.equal({
       exitCode: 0,
@@ -21,7 +21,7 @@ describe('check', function () {
     })
   })
 
-  it("calls the project's own copy of a library module ejected, as text and as JSON", async () => {
+  it("marks the project's copy of a library module as ejected, in text and JSON", async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD })
     await runCli(['eject', '-m', 'echo'], { cwd: dir })
     expect((await runCli(['check'], { cwd: dir })).stdout).to.contain('  echo: echo (ejected)\n')
@@ -29,7 +29,7 @@ describe('check', function () {
     expect(agents[0].modules).to.deep.equal([{ id: 'echo', module: 'echo', source: 'ejected', scope: 'instance' }])
   })
 
-  it('ends with 1 and lists the problems of every file, with their places', async () => {
+  it('exits with 1 and lists the problems of every file with line and column', async () => {
     const { dir } = await makeProject({
       'agents/good.yml': GOOD,
       'agents/bad.yml': BAD,
@@ -43,7 +43,7 @@ describe('check', function () {
     expect(stderr).to.contain("Did you mean 'prefix'?")
   })
 
-  it('checks the files that are named, from where it is called', async () => {
+  it('checks the named files, relative to the current folder', async () => {
     const { path } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD, 'package.json': '{}' })
     const { exitCode, stdout } = await runCli(['check', 'good.yml'], { cwd: path('agents') })
     expect([exitCode, stdout.split('\n').at(-2)]).to.deep.equal([0, '1 agent, 0 problems'])
@@ -69,7 +69,7 @@ describe('check', function () {
     running.signal('SIGINT')
   }).timeout(60_000)
 
-  it('--json prints agents and problems for programs', async () => {
+  it('--json prints agents and problems', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD })
     const { exitCode, stdout, stderr } = await runCli(['check', '--json'], { cwd: dir })
     const { agents, problems } = JSON.parse(stdout)
@@ -80,7 +80,7 @@ describe('check', function () {
     expect(problems[0]).to.have.all.keys('file', 'line', 'column', 'message', 'suggestions')
   })
 
-  it('looks into the folder of --agent-dir', async () => {
+  it('checks the folder of --agent-dir', async () => {
     const { dir } = await makeProject({ 'more/good.yml': GOOD })
     const { exitCode, stdout } = await runCli(['check', '--agent-dir', 'more'], { cwd: dir })
     expect({ exitCode, first: stdout.split('\n')[0] }).to.deep.equal({
@@ -89,7 +89,7 @@ describe('check', function () {
     })
   })
 
-  it('says outside a project that there is none, as JSON too, and leaves nothing behind', async () => {
+  it('reports a missing project, also as JSON, and leaves nothing behind', async () => {
     const { dir } = await makeProject()
     const message = `No project found: neither ${dir} nor a folder above it holds agents/.`
     const suggestion = 'Create a project: agent-host init <name>'
@@ -103,7 +103,7 @@ describe('check', function () {
     expect(await readdir(dir)).to.deep.equal([])
   })
 
-  it('names an agent folder that is missing', async () => {
+  it('names a missing agent folder', async () => {
     const { dir } = await makeProject()
     const { exitCode, stderr } = await runCli(['check', '--agent-dir', 'none'], { cwd: dir })
     expect(`${exitCode} ${stderr}`).to.match(/^1 The agent folder .*none is not there\./)

@@ -11,14 +11,14 @@ async function offered(...words: string[]): Promise<string[]> {
 }
 
 describe('completion', () => {
-  it('bash completes commands, the commands below one, and flags', async () => {
+  it('bash completes commands, subcommands and flags', async () => {
     expect(await offered('ch')).deep.equal(['chat', 'check'])
     expect(await offered('runs', 's')).deep.equal(['show'])
     expect(await offered('init', '--pa')).deep.equal(['--package-manager'])
     expect(await offered('runs', 'show', '--m')).deep.equal(['--mermaid'])
   })
 
-  it('zsh and fish have scripts as well; another shell is an error', async () => {
+  it('zsh and fish have scripts, too; another shell is an error', async () => {
     expect((await runCli(['completion', 'zsh'])).stdout).match(/^autoload -U \+X bashcompinit && bashcompinit\n/)
     expect((await runCli(['completion', 'fish'])).stdout).contain(
       "complete -c agent-host -f -n '__fish_use_subcommand' -a chat -d ",

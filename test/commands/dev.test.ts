@@ -20,7 +20,7 @@ async function ask(url: string): Promise<string> {
 describe('dev', () => {
   afterEach(killRunning)
 
-  it('says where it is, which agents there are, what is followed, and how to ask one', async () => {
+  it('prints its address, the agents, the watched folders and a request to try', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
@@ -42,7 +42,7 @@ describe('dev', () => {
     expect(await server.stop('SIGINT')).to.equal(0)
   })
 
-  it('prints no character that a terminal would act on, whoever wrote it', async function () {
+  it('prints no control characters, whatever their source', async function () {
     needsTerminal(this)
     const { dir } = await makeProject({
       'agents/echo.yml': agent('echo', '').replace('Says', '"\\e[2Jbanner').replace('again', 'again"'),
@@ -55,14 +55,14 @@ describe('dev', () => {
     await terminal.ended
   })
 
-  it('names the modules that are ejected', async () => {
+  it('lists ejected modules', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     await runCli(['eject', '-m', 'echo'], { cwd: dir })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     await server.printed(/\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
   })
 
-  it('never prints a key, and has the curl take it from the environment', async () => {
+  it('never prints a key; the curl command reads it from the environment', async () => {
     const { dir } = await makeProject({
       'agents/echo.yml': agent('echo', ''),
       '.env': 'CUSTOM_COMPAT_API_KEY=k-secret-1\n',
@@ -74,7 +74,7 @@ describe('dev', () => {
       .and.not.to.contain('k-secret-1')
   })
 
-  it('does not take a variable with several keys for a key', async () => {
+  it('does not use a variable with named keys as a single key', async () => {
     const { dir } = await makeProject({
       'agents/echo.yml': agent('echo', ''),
       '.env': 'CUSTOM_COMPAT_API_KEY=alice:run:k-secret-1,bob:run:k-secret-2\n',
@@ -84,7 +84,7 @@ describe('dev', () => {
     expect(server.output()).to.contain('-H "Authorization: Bearer <your key>"').and.not.to.contain('k-secret')
   })
 
-  it('serves every built-in adapter on one address, unless told otherwise', async () => {
+  it('serves every built-in adapter on one address by default', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
@@ -101,7 +101,7 @@ describe('dev', () => {
     expect(one.output()).to.contain('/mcp').and.not.to.contain('/chat/completions')
   })
 
-  it('says how long running work has when it stops', async () => {
+  it('says how long it waits for running work when it stops', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     await server.printed(/Ctrl-C stops/)
@@ -109,7 +109,7 @@ describe('dev', () => {
     expect(server.output()).to.contain('Stopping: running work has 1 s to finish. A second signal stops at once.')
   })
 
-  it('logs a tool that throws with its place, and once that the offline model answers', async () => {
+  it('logs where a tool throws, and once that the offline model answers', async () => {
     const tool = `import { defineTool, Type } from 'agent-host'
 export const lookup = defineTool({ description: 'Looks up.', parameters: Type.Object({}), execute() {
   throw new Error('no luck')
@@ -137,7 +137,7 @@ modules:
     expect(server.output().match(/offline model answers/g)).to.have.length(1)
   })
 
-  it('logs what agents do: not what its page asks, refusals as warnings with their reason, failures as errors', async () => {
+  it('logs tool calls, rejected requests as warnings and failures as errors, but no requests of its page', async () => {
     const faulty = `import { defineModule, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], create: () => ({
   handleText() { throw new Error('broken') },
@@ -176,7 +176,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     ])
   })
 
-  it('tells that .env has changed', async () => {
+  it('reports a change of .env', async () => {
     const project = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'A=1\n' })
     const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
     await server.printed(/Ctrl-C stops/)
@@ -184,7 +184,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await server.printed(/"level":40.*\.env changed\. Restart to apply it\./)
   })
 
-  it('serves an edit', async () => {
+  it('picks up an edit', async () => {
     const project = await makeProject({ 'agents/echo.yml': agent('echo', 'one ') })
     const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
@@ -193,7 +193,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await eventually(async () => expect(await ask(url)).to.equal('two hello'))
   })
 
-  it('lists the first twenty of many agents, and tells of those that are not served', async () => {
+  it('lists the first twenty of many agents, and those that failed to load', async () => {
     const names = Array.from({ length: 22 }, (_, index) => `agent-${String(index).padStart(2, '0')}`)
     const files = names.map((name) => [`agents/${name}.yml`, agent(name, '')])
     const { dir } = await makeProject({ ...Object.fromEntries(files), 'agents/bad.yml': 'id: [' })
@@ -211,7 +211,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     ])
   })
 
-  it('listens on 9001 unless told otherwise', async () => {
+  it('listens on 9001 by default', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev'], { cwd: dir })
     // Taken or not: either message names the port.
@@ -228,7 +228,7 @@ describe('dev on a terminal', () => {
   })
   afterEach(closeTerminals)
 
-  it('r restarts with what .env says now, on the same port', async () => {
+  it('r restarts with the new .env, on the same port', async () => {
     const project = await makeProject(GREETING)
     const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
     const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string
@@ -243,7 +243,7 @@ describe('dev on a terminal', () => {
     expect(await terminal.ended).to.equal(0)
   })
 
-  it('r leaves the server as it is when the options of .env do not fit', async () => {
+  it('r keeps the server running if the options in .env are invalid', async () => {
     const project = await makeProject(GREETING)
     const terminal = openTerminal(['dev', '--port', '0'], { cwd: project.dir })
     const url = (await terminal.shows(/ready at (http:\S+)\n/))[1] as string

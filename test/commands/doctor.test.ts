@@ -21,7 +21,7 @@ const of = (findings: readonly Finding[], subject: string) => findings.filter((e
 describe('doctor', function () {
   this.timeout(60_000)
 
-  it('says that all is well, and what is missing with the next step', async () => {
+  it('reports success, and missing things with the next step', async () => {
     const { dir } = await makeProject({ 'agents/none.txt': '' })
     const { exitCode, stdout, stderr } = await runCli(['doctor', '--port', '47113'], { cwd: dir })
     expect([exitCode, stderr]).deep.equal([0, ''])
@@ -35,7 +35,7 @@ describe('doctor', function () {
       .contain('✓ Stores     debug/ and responses/ can be written.\n')
   })
 
-  it('finds a provider that cannot be reached, and ends with 1; no key is shown', async () => {
+  it('reports an unreachable provider without showing the key, and exits with 1', async () => {
     const env = 'OLLAMA_BASE_URL=http://127.0.0.1:47199\nOTHER_API_KEY=sk-hidden\n'
     const { dir } = await makeProject({ 'agents/none.txt': '', '.env': env })
     const { exitCode, findings } = await findingsOf(dir)
@@ -51,7 +51,7 @@ describe('doctor', function () {
     expect(JSON.stringify(findings)).not.contain('sk-hidden')
   })
 
-  it('finds a port that is in use', async () => {
+  it('reports a port that is in use', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => other.once('listening', resolve))
     const { port } = other.address() as { port: number }
@@ -62,7 +62,7 @@ describe('doctor', function () {
     expect(of(findings, 'Project')[0]?.state).equal('warning')
   })
 
-  it('finds ejected modules that agent-host has newer', async () => {
+  it('reports outdated ejected modules', async () => {
     const project = await makeEjected('echo')
     expect(of((await findingsOf(project.dir)).findings, 'Ejected')[0]?.message).equal('1, all up to date.')
     await edit(project, '.agent-host/ejected/echo.ts', 'Echo', 'Older')

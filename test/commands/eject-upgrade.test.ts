@@ -27,7 +27,7 @@ const diff = ({ dir }: TempProject, args: string[] = [], options: CliOptions = {
   runCli(['eject', 'diff', ...args], { cwd: dir, ...options })
 
 describe('eject diff', () => {
-  it('says of unchanged files that they are, without git', async () => {
+  it('reports unchanged files without git', async () => {
     expect(await diff(await makeEjected('echo'), [], { env: WITHOUT_GIT })).to.deep.equal({
       exitCode: 0,
       stdout: `modules/echo.ts: ejected from ${version}; unchanged here, the same in agent-host ${version}\n`,
@@ -35,7 +35,7 @@ describe('eject diff', () => {
     })
   })
 
-  it('shows what was changed here and what in agent-host since', async () => {
+  it('shows your changes and those of agent-host', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, REPLY, MY_REPLY)
     const { exitCode, stdout } = await diff(project)
@@ -54,7 +54,7 @@ describe('eject diff', () => {
     ])
   })
 
-  it('shows and overwrites nothing that a link in the place of a base leads to', async () => {
+  it('neither shows nor overwrites the target of a link in place of a base', async () => {
     const project = await makeOldEcho()
     await project.write('elsewhere.txt', 'canary')
     await rm(project.path(BASE))
@@ -69,7 +69,7 @@ describe('eject diff', () => {
     expect(await project.read('elsewhere.txt')).to.equal('canary')
   })
 
-  it('takes the names of modules and packages that are ejected, and refuses others', async () => {
+  it('accepts names of ejected modules and packages, and rejects others', async () => {
     const project = await makeEjected('echo', 'llm/mock')
     expect((await diff(project, ['llm'])).stdout).to.match(/^modules\/llm\/mock\.ts: .*\n$/)
     expect(await diff(project, ['llm/auto', 'echo'])).to.deep.equal({
@@ -81,14 +81,14 @@ describe('eject diff', () => {
     })
   })
 
-  it('says so when nothing is ejected, and passes over what was written here', async () => {
+  it("says that nothing is ejected, and skips the project's own files", async () => {
     expect((await diff(await makeProject())).stdout).to.equal('Nothing is ejected.\n')
     const own = await makeProject({ [COPY]: 'export default 1' })
     expect((await diff(own)).stdout).to.equal('Nothing is ejected.\n')
     expect((await diff(own, ['echo'])).stdout).to.match(/what was copied is not in \.agent-host\/ejected/)
   })
 
-  it('says when git is needed and missing', async () => {
+  it('reports that git is needed but missing', async () => {
     expect(await diff(await makeOldEcho(), [], { env: WITHOUT_GIT })).to.deep.equal({
       exitCode: 1,
       stdout: '',
@@ -100,7 +100,7 @@ describe('eject diff', () => {
 })
 
 describe('eject upgrade', () => {
-  it('leaves what agent-host has nothing new for, byte for byte', async () => {
+  it('leaves files without a new version untouched', async () => {
     const project = await makeEjected('llm', 'tools')
     await edit(project, 'modules/llm/mock.ts', 'export default', '// mine\nexport default')
     const before = await readTree(project.dir)
@@ -109,7 +109,7 @@ describe('eject upgrade', () => {
     expect(await readTree(project.dir)).to.deep.equal(before)
   })
 
-  it('takes the new text where nothing was changed here, without git', async () => {
+  it('updates unchanged copies without git', async () => {
     const project = await makeOldEcho()
     expect(await upgrade(project, [], { env: WITHOUT_GIT })).to.deep.equal({
       exitCode: 0,
@@ -120,7 +120,7 @@ describe('eject upgrade', () => {
     expect(await project.read(BASE)).to.equal(LIBRARY_ECHO)
   })
 
-  it('merges what was changed here with what is new, and has nothing to do after that', async () => {
+  it('merges your changes with the new version, and has nothing to do afterwards', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, REPLY, MY_REPLY)
     await chmod(project.path(COPY), 0o600)
@@ -135,7 +135,7 @@ describe('eject upgrade', () => {
     expect((await upgrade(project)).stdout).to.equal('current  modules/echo.ts\n')
   })
 
-  it('changes only the version where the text stayed the same', async () => {
+  it('changes only the version line if the text is the same', async () => {
     const project = await makeEjected('echo')
     const text = (await project.read(COPY)).replace(`agent-host ${version}`, 'agent-host 0.0.1')
     await project.write(COPY, text.replace(REPLY, MY_REPLY))
@@ -145,7 +145,7 @@ describe('eject upgrade', () => {
     )
   })
 
-  it('marks conflicts, names the files, ends with 1, and touches them no more until they are resolved', async () => {
+  it('marks conflicts, lists the files, exits with 1, and leaves them until they are resolved', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, "name: 'OldEcho'", "name: 'MyEcho'")
     const first = await upgrade(project)
@@ -169,7 +169,7 @@ describe('eject upgrade', () => {
     expect(await upgrade(project)).to.include({ exitCode: 0, stdout: 'current  modules/echo.ts\n' })
   })
 
-  it('--dry-run tells the same, and writes nothing', async () => {
+  it('--dry-run prints the same, and writes nothing', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, "name: 'OldEcho'", "name: 'MyEcho'")
     const before = await readTree(project.dir)
@@ -179,7 +179,7 @@ describe('eject upgrade', () => {
     expect(dry).to.deep.equal({ exitCode, stdout: `${stdout}Nothing was written.\n`, stderr })
   })
 
-  it('keeps line ends and a missing final newline', async () => {
+  it('keeps line endings and a missing final newline', async () => {
     for (const change of [
       (text: string) => text.replaceAll('\n', '\r\n'),
       (text: string) => text.trimEnd(),
@@ -198,7 +198,7 @@ describe('eject upgrade', () => {
     }
   })
 
-  it('touches no file whose base is missing, and says so', async () => {
+  it('leaves a file whose base is missing, and says so', async () => {
     const project = await makeOldEcho()
     await project.remove(BASE)
     const before = await readTree(project.dir)
@@ -212,7 +212,7 @@ describe('eject upgrade', () => {
     expect(await readTree(project.dir)).to.deep.equal(before)
   })
 
-  it('leaves what agent-host has no more, and tells', async () => {
+  it('leaves files that agent-host no longer has, and says so', async () => {
     const project = await makeProject({
       'modules/old/thing.ts': '// ejected from agent-host 0.0.1: old/thing.ts\nexport {}\n',
       '.agent-host/ejected/old/thing.ts': 'export {}\n',
@@ -226,7 +226,7 @@ describe('eject upgrade', () => {
     expect(await readTree(project.dir)).to.deep.equal(before)
   })
 
-  it('brings the files that a new version imports, and not those that were removed here', async () => {
+  it('adds the imports of a new version, but not files that you removed', async () => {
     const project = await makeEjected('llm/offline')
     for (const file of ['offline-choice', 'offline-arguments']) await project.remove(`modules/llm/lib/${file}.ts`)
     await project.remove('.agent-host/ejected/llm/lib/offline-choice.ts')
@@ -242,7 +242,7 @@ describe('eject upgrade', () => {
     ])
   })
 
-  it('writes nothing at all when git is needed for one file and missing', async () => {
+  it('writes nothing if git is missing but needed for one file', async () => {
     const project = await makeOldEcho()
     await runCli(['eject', '-m', 'llm/mock'], { cwd: project.dir })
     await makeOlder(project, 'llm/mock.ts', 'Replies with a script', 'Replied with a script')

@@ -15,7 +15,7 @@ const MARKER = '// A project file with the same path overrides the library modul
 const OFFLINE = ['llm/lib/offline-arguments.ts', 'llm/lib/offline-choice.ts', 'llm/offline.ts']
 
 describe('eject', () => {
-  it('copies a module, what it imports, and package markers; what it copied is kept beside', async () => {
+  it('copies a module, its imports and package markers, and keeps the originals', async () => {
     const { dir } = await makeProject()
     expect(await runCli(['eject', '-m', 'llm/offline'], { cwd: dir })).to.deep.equal({
       exitCode: 0,
@@ -44,7 +44,7 @@ Check the project: agent-host check
     })
   })
 
-  it('says which agents use the copies, and when one changes nothing', async () => {
+  it('lists the agents that use the copies, and copies that no agent uses', async () => {
     const example =
       'id: example\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: loop, module: orchestrator/tool-loop }\n'
     const { dir } = await makeProject({ 'agents/example.yml': example })
@@ -60,7 +60,7 @@ Check the project: agent-host check
     expect(again.stdout).to.equal('')
   })
 
-  it('takes names in every form: after one another, repeated, with a dot, an item, a package', async () => {
+  it('accepts names in every form: several, repeated, with a dot, an item, a package', async () => {
     const { dir } = await makeProject()
     await runCli(['eject', '-m', 'llm.mock', 'history', '-m', 'response', '--module', 'echo'], { cwd: dir })
     const files = Object.keys(await readTree(dir)).filter((file) => /^modules\/.*(?<!index)\.ts$/.test(file))
@@ -73,14 +73,14 @@ Check the project: agent-host check
     ])
   })
 
-  it('copies what is read at run time too, with the comment of its language', async () => {
+  it('copies files that a module reads at run time, with a comment in their language', async () => {
     const { read } = await makeEjected('tools/local')
     const lines = (await read('modules/tools/lib/python-worker.py')).split('\n')
     expect(lines[0]).to.equal(`# ejected from agent-host ${version}: tools/lib/python-worker.py`)
     expect(lines[1]).to.match(/^"""/)
   })
 
-  it('writes into the folder of --dest, which it makes', async () => {
+  it('writes to the folder of --dest, and creates it', async () => {
     const { dir, path } = await makeProject()
     expect((await runCli(['eject', '-m', 'echo', '-d', 'deep/er'], { cwd: dir })).exitCode).to.equal(0)
     expect(Object.keys(await readTree(dir))).to.deep.equal([
@@ -92,7 +92,7 @@ Check the project: agent-host check
     expect(stdout).to.match(/^ {2}echo .* \[ejected from /m)
   })
 
-  it('changes no byte of what is there: it warns, and ends with 0', async () => {
+  it('never overwrites existing files: it warns, and exits with 0', async () => {
     const files = {
       'modules/index.ts': '// mine\r\n',
       'modules/llm/index.ts': '',
@@ -113,7 +113,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     expect(await readTree(dir)).to.deep.equal({ ...files, 'modules/llm/lib/index.ts': MARKER })
   })
 
-  it('changes nothing when it runs again after an edit', async () => {
+  it('changes nothing if run again after an edit', async () => {
     const project = await makeEjected('tools')
     await edit(project, 'modules/tools/mcp.ts', 'McpTools', 'MyTools')
     const before = await readTree(project.dir)
@@ -121,7 +121,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     expect(await readTree(project.dir)).to.deep.equal(before)
   })
 
-  it('does not take the place of a module of the same name in another extension', async () => {
+  it('skips a module whose name exists with another extension', async () => {
     const { dir, exists } = await makeProject({ 'modules/echo.mjs': 'export default 1' })
     const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
     expect({ exitCode, stderr, written: exists('modules/echo.ts') }).to.deep.equal({
@@ -131,7 +131,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     })
   })
 
-  it('keeps what a new copy was made from when the old one is gone', async () => {
+  it('keeps the original of a new copy if the old copy is gone', async () => {
     const project = await makeEjected('echo')
     await project.write('.agent-host/ejected/echo.ts', 'of an older version')
     await project.remove('modules/echo.ts')
@@ -139,7 +139,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     expect(await project.read('.agent-host/ejected/echo.ts')).to.equal(read('modules/echo.ts'))
   })
 
-  it('writes nothing when one of several names is unknown, and suggests', async () => {
+  it('writes nothing if one of several names is unknown, and suggests another', async () => {
     const { dir } = await makeProject()
     expect(await runCli(['eject', '-m', 'echo', 'llm/atuo'], { cwd: dir })).to.deep.equal({
       exitCode: 1,
@@ -152,7 +152,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     expect(await readTree(dir)).to.deep.equal({})
   })
 
-  it('--dry-run tells what it would write, and writes nothing', async () => {
+  it('--dry-run lists the files, and writes nothing', async () => {
     const { dir } = await makeProject({ 'modules/echo.ts': 'mine' })
     expect(await runCli(['eject', '-m', 'echo', 'mock', '--dry-run'], { cwd: dir })).to.deep.equal({
       exitCode: 0,
@@ -166,7 +166,7 @@ would save the originals of 1 file in .agent-host/ejected, for eject diff and up
     expect(await readTree(dir)).to.deep.equal({ 'modules/echo.ts': 'mine' })
   })
 
-  it('says when it cannot write', async () => {
+  it('reports a folder that it cannot write to', async () => {
     const { dir } = await makeProject({ modules: 'a file' })
     const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
     expect(exitCode).to.equal(1)
@@ -180,7 +180,7 @@ would save the originals of 1 file in .agent-host/ejected, for eject diff and up
     expect((await runCli(['eject', '-m', 'echo'], { cwd: dir })).exitCode).to.equal(0)
   })
 
-  it('tells which packages the types need where agent-host is linked', async () => {
+  it('lists the packages that the types need if agent-host is linked', async () => {
     const { dir } = await makeProject({ 'node_modules/agent-host/package.json': '{}' })
     const { stdout } = await runCli(['eject', '-m', 'llm/openai-compatible'], { cwd: dir })
     const { dependencies } = JSON.parse(read('package.json'))
@@ -223,7 +223,7 @@ describe('eject list', () => {
     ])
   })
 
-  it('--json tells programs what was ejected and whether it was changed since', async () => {
+  it('--json lists ejected modules and whether they changed', async () => {
     const project = await makeEjected('llm/offline', 'llm/mock', 'echo', 'conversation')
     await edit(project, 'modules/llm/lib/offline-choice.ts', 'export', '/* mine */ export')
     await edit(project, 'modules/echo.ts', '// ejected', '// was ejected')
@@ -269,21 +269,21 @@ describe('eject list', () => {
     })
   })
 
-  it('says that it cannot tell where what was copied is not known', async () => {
+  it('shows unknown if the originals are missing', async () => {
     const { dir } = await makeProject({ 'modules/echo.ts': 'export default 1' })
     const { stdout } = await runCli(['eject', 'list'], { cwd: dir })
     expect(stdout).to.contain('  Repeats the message. [ejected, unknown whether changed]\n')
   })
 })
 
-describe('choosing what to eject', () => {
+describe('choosing modules to eject', () => {
   const offers: Offer[] = [
     { reference: 'echo', description: 'Says it again.', ejected: false },
     { reference: 'llm/auto', description: 'Any model.', ejected: true },
     { reference: 'llm/mock', description: 'A script.', ejected: false },
   ]
 
-  it('shows packages, then the modules of the chosen ones with what they are', async () => {
+  it('lists packages, then the modules of the chosen ones with their descriptions', async () => {
     const asked: [string, readonly Choice[]][] = []
     const answers = [['llm'], ['llm/mock']]
     const chosen = await chooseItems(offers, async (message, choices) => {
@@ -309,7 +309,7 @@ describe('choosing what to eject', () => {
     ])
   })
 
-  it('asks no more when no package is chosen', async () => {
+  it('prompts no further if no package is chosen', async () => {
     let asked = 0
     const chosen = await chooseItems(offers, async () => {
       asked++
@@ -322,7 +322,7 @@ describe('choosing what to eject', () => {
 describe('an ejected module', () => {
   afterEach(closeServers)
 
-  it('is used at once, and so is every edit of it, while no agent file changes', async () => {
+  it('is used at once, as is every edit, without a change of the agent file', async () => {
     const server = await makeServer()
     await server.listen()
     const answer = async () => {
@@ -341,7 +341,7 @@ describe('an ejected module', () => {
     await eventually(async () => expect(await answer()).to.equal('HELLO'))
   })
 
-  it('reads the file beside it that it needs when it runs', async () => {
+  it('reads its neighbouring file at run time', async () => {
     const project = await makeEjected('tools/local', 'llm/offline', 'tool-loop')
     const tool = 'def fruit(name: str) -> str:\n    """Tells the colour of a fruit."""\n    return f"{name} is red"\n'
     await edit(project, 'modules/tools/lib/python-worker.py', 'def main(', 'def main_of_mine(')

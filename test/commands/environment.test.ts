@@ -13,25 +13,25 @@ async function usedLevel(from: { flag?: string; environment?: string; file?: str
   return /, not '(.*)'/.exec(stderr)?.[1]
 }
 
-describe('where an option comes from', () => {
-  it('is the flag first', async () => {
+describe('sources of an option', () => {
+  it('the flag comes first', async () => {
     expect(await usedLevel({ flag: 'of-flag', environment: 'of-environment', file: 'of-file' })).to.equal('of-flag')
   })
 
-  it('is the environment next', async () => {
+  it('the environment comes next', async () => {
     expect(await usedLevel({ environment: 'of-environment', file: 'of-file' })).to.equal('of-environment')
   })
 
-  it("is the project's .env next", async () => {
+  it("then the project's .env", async () => {
     expect(await usedLevel({ file: 'of-file' })).to.equal('of-file')
   })
 
-  it('is the default when the variable is empty, also where .env has a value', async () => {
+  it('the default applies if the variable is empty, even if .env has a value', async () => {
     expect(await usedLevel({ environment: '' })).to.equal(undefined)
     expect(await usedLevel({ environment: '', file: 'of-file' })).to.equal(undefined)
   })
 
-  it('an unreadable .env is an error, with exit code 1', async () => {
+  it('an unreadable .env is an error with exit code 1', async () => {
     const { dir } = await makeProject({ '.env/file': '' })
     const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
     expect(exitCode).to.equal(1)

@@ -43,7 +43,7 @@ describe('help and version', () => {
   for (const id of Object.keys(COMMANDS)) {
     const words = id.split(':')
     const name = words.join(' ')
-    it(`'${name} --help', '${name} -h' and 'help ${name}' are one text`, async () => {
+    it(`'${name} --help', '${name} -h' and 'help ${name}' print the same text`, async () => {
       const { exitCode, stdout } = await runCli([...words, '--help'])
       expect(exitCode).to.equal(0)
       expect(stdout).to.contain(`USAGE\n  $ agent-host ${name}`).and.not.to.contain('[object Object]')
@@ -61,12 +61,12 @@ describe('help and version', () => {
     ])
   })
 
-  it('tells the defaults of its command: a worker takes any free port', async () => {
+  it('shows the defaults of each command: a worker takes any free port', async () => {
     const { stdout } = await runCli(['worker', '--help'])
     expect(plain(stdout)).to.match(/Port;0takesafreeone\[default:0\]/)
   })
 
-  it('is the text that the source of the commands gives', async () => {
+  it('matches the source of the commands', async () => {
     const fromSource = await runNode([...SOURCE_CLI, 'serve', '--help'])
     expect(fromSource.stderr).to.equal('')
     expect(plain((await runCli(['serve', '--help'])).stdout)).to.equal(plain(fromSource.stdout))
@@ -78,7 +78,7 @@ describe('help and version', () => {
     })
   }
 
-  it('costs at most twice what an empty program costs', async () => {
+  it('takes at most twice as long as an empty program', async () => {
     const timeOf = async (act: () => Promise<unknown>) => {
       const start = performance.now()
       await act()

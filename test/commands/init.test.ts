@@ -34,7 +34,7 @@ async function filesBelow(folder: string): Promise<string[]> {
 }
 
 describe('init', () => {
-  it('creates a project and says what comes next', async () => {
+  it('creates a project and prints the next steps', async () => {
     const { dir, path } = await makeProject()
     expect(await runCli(['init', 'myproj'], { cwd: dir })).to.deep.equal({
       exitCode: 0,
@@ -45,7 +45,7 @@ describe('init', () => {
     expect(await readdir(dir)).to.deep.equal(['myproj'])
   })
 
-  it('keeps .env to its owner, every provider in it commented, the chosen one first', async () => {
+  it('writes .env for its owner only, with every provider commented out, the chosen one first', async () => {
     const { dir, path, read } = await makeProject()
     const { stdout } = await runCli(['init', 'myproj', '--llm', 'mistral'], { cwd: dir })
     expect(stdout).to.contain('Set MISTRAL_API_KEY in myproj/.env; until then the offline model answers.')
@@ -63,7 +63,7 @@ describe('init', () => {
     ])
   })
 
-  it('keeps the version of --python, and warns when there is no such interpreter', async () => {
+  it('saves the version of --python, and warns about a missing interpreter', async () => {
     const { dir, read } = await makeProject()
     const { exitCode, stderr } = await runCli(['init', 'myproj', '--python', '3.999'], { cwd: dir })
     expect(exitCode).to.equal(0)
@@ -71,7 +71,7 @@ describe('init', () => {
     expect(stderr).to.contain('There is no python3.999 on this machine')
   })
 
-  it('takes an empty folder as it is, also the one it runs in', async () => {
+  it('accepts an empty folder, even the current one', async () => {
     const { path, write, remove } = await makeProject()
     await write('here/file', '')
     await remove('here/file')
@@ -81,7 +81,7 @@ describe('init', () => {
     expect((await stat(path('here'))).ino).to.equal(ino)
   })
 
-  it('refuses a folder that holds something, and changes nothing', async () => {
+  it('rejects a folder with files, and changes nothing', async () => {
     const { dir, path } = await makeProject({ 'myproj/notes.txt': 'mine' })
     const { exitCode, stdout, stderr } = await runCli(['init', 'myproj', '--yes'], { cwd: dir })
     expect({ exitCode, stdout, stderr }).to.deep.equal({
@@ -94,7 +94,7 @@ describe('init', () => {
     expect(await filesBelow(dir)).to.deep.equal(['myproj/notes.txt'])
   })
 
-  it('refuses a file in the place of the folder', async () => {
+  it('rejects a file in place of the folder', async () => {
     const { dir, read } = await makeProject({ myproj: 'a file' })
     const { exitCode, stderr } = await runCli(['init', 'myproj'], { cwd: dir })
     expect(exitCode).to.equal(1)
@@ -102,7 +102,7 @@ describe('init', () => {
     expect(await read('myproj')).to.equal('a file')
   })
 
-  it('counts a folder with what a repository and editors begin with as empty, and keeps all of it', async () => {
+  it('treats a folder with only repository and editor files as empty, and keeps them', async () => {
     const files = {
       '.git/HEAD': 'ref: refs/heads/main\n',
       '.gitignore': 'node_modules\n',
@@ -126,7 +126,7 @@ describe('init', () => {
   })
 
   for (const [template, { question }] of Object.entries(TEMPLATES)) {
-    it(`the template ${template} has agents and tests that are in order, without key or network`, async () => {
+    it(`the template ${template} has agents and tests that pass without key or network`, async () => {
       const { dir, path, read } = await makeProject()
       await runCli(['init', 'myproj', '--template', template], { cwd: dir })
       const checked = await runCli(['check'], { cwd: path('myproj') })
@@ -138,7 +138,7 @@ describe('init', () => {
     }).timeout(60_000)
   }
 
-  it('saves the key in .env, readable for its owner alone, and shows it nowhere', async () => {
+  it('saves the key in .env, readable only by its owner, and shows it nowhere', async () => {
     const { dir, path, read } = await makeProject()
     const args = ['init', 'myproj', '--llm', 'anthropic', '--api-key', "sk-ant-it's #1"]
     const { stdout, stderr } = await runCli(args, { cwd: dir })
@@ -149,7 +149,7 @@ describe('init', () => {
     expect(parseEnv(await read('myproj/.env')).ANTHROPIC_API_KEY).to.equal("sk-ant-it's #1")
   })
 
-  it('refuses a key that no provider was named for', async () => {
+  it('rejects a key without a provider', async () => {
     const { dir } = await makeProject()
     const { exitCode, stderr } = await runCli(['init', 'myproj', '--api-key', 'sk-1'], { cwd: dir })
     expect([exitCode, stderr]).to.deep.equal([
@@ -158,7 +158,7 @@ describe('init', () => {
     ])
   })
 
-  it('depends on agent-host, and has for Yarn the settings that it needs', async () => {
+  it('depends on agent-host, and has the settings that Yarn needs', async () => {
     const { dir, path, read } = await makeProject()
     await runCli(['init', 'myproj', '--agent-host', 'file:../x.tgz'], {
       cwd: dir,
@@ -173,14 +173,14 @@ describe('init', () => {
     expect(await read('third/pnpm-workspace.yaml')).to.equal('allowBuilds:\n  esbuild: false\n')
   })
 
-  it('says which commands come next in the words of the package manager that called it', async () => {
+  it('prints the next steps for the package manager that called it', async () => {
     const { dir } = await makeProject()
     const env = { npm_config_user_agent: 'pnpm/10.2.0 npm/? node/v20' }
     const { stdout } = await runCli(['init', 'myproj'], { cwd: dir, env })
     expect(stdout).to.equal('Created project myproj.\n  cd myproj\n  pnpm install\n  pnpm run dev\n')
   })
 
-  it('warns when the installation fails, and ends with 0', async () => {
+  it('warns if the installation fails, and exits with 0', async () => {
     const { dir, write, path } = await makeProject()
     await write('bin/pnpm', '#!/bin/sh\necho "no such package" >&2\nexit 3\n')
     await chmod(path('bin/pnpm'), 0o755)
@@ -198,13 +198,13 @@ describe('init', () => {
       .and.to.match(/pnpm install failed with exit code 3\./)
   })
 
-  it('initialises a git repository when asked to', async () => {
+  it('initialises a git repository with --git', async () => {
     const { dir, exists } = await makeProject()
     await runCli(['init', 'myproj', '--git'], { cwd: dir })
     expect(exists('myproj/.git/HEAD')).to.equal(true)
   })
 
-  it('does not read the .env of the folder around', async () => {
+  it('does not read the .env of the parent folder', async () => {
     const { dir } = await makeProject({ '.env/file': '' })
     expect((await runCli(['init', 'myproj'], { cwd: dir })).exitCode).to.equal(0)
   })
@@ -216,7 +216,7 @@ describe('init on a terminal', () => {
   })
   afterEach(closeTerminals)
 
-  it('asks for everything that is left out; the key is never shown', async () => {
+  it('prompts for every missing option, and never shows the key', async () => {
     const { dir, read, path, exists } = await makeProject()
     const terminal = openTerminal(['init'], { cwd: dir })
     await terminal.shows(/Name of the project:/)
@@ -264,7 +264,7 @@ describe('init on a terminal', () => {
     ['--yes', ['--yes'], {}],
     ['CI', [], { CI: 'true' }],
   ] as const) {
-    it(`asks nothing with ${what}`, async () => {
+    it(`prompts for nothing with ${what}`, async () => {
       const { dir, exists } = await makeProject()
       const terminal = openTerminal(['init', 'shop', ...args], { cwd: dir, env })
       expect(await terminal.ended).to.equal(0)
@@ -273,7 +273,7 @@ describe('init on a terminal', () => {
     })
   }
 
-  it('refuses a folder that is in use before it asks anything else', async () => {
+  it('rejects a folder with files before any prompt', async () => {
     const { dir } = await makeProject({ 'shop/notes.txt': '' })
     const terminal = openTerminal(['init', 'shop'], { cwd: dir })
     expect(await terminal.ended).to.equal(1)

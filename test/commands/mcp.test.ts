@@ -33,7 +33,7 @@ function isAlive(pid: number): boolean {
 }
 
 describe('mcp --stdio', () => {
-  it('serves the project to clients that start it, in either era, whatever agents print', async () => {
+  it('serves clients of any protocol version, whatever agents print', async () => {
     const { dir } = await makeProject(FILES)
     for (const [mode, version] of [
       [undefined, '2025-11-25'],
@@ -59,7 +59,7 @@ describe('mcp --stdio', () => {
     }
   }).timeout(30_000)
 
-  it('traces what its client asks for, in debug mode', async () => {
+  it('traces requests in debug mode', async () => {
     const project = await makeProject(FILES)
     const client = new Client(INFO)
     const { args, ...rest } = parameters(project.dir)
@@ -72,7 +72,7 @@ describe('mcp --stdio', () => {
     expect(runs[0]).to.include({ agent_id: 'noisy', status: 'completed', input: 'hello', output: 'hello' })
   })
 
-  it('follows edits, and says so', async () => {
+  it('picks up edits, and says so', async () => {
     const { dir, write } = await makeProject(FILES)
     const client = new FirstClient(INFO)
     const transport = new FirstTransport(parameters(dir))
@@ -89,7 +89,7 @@ describe('mcp --stdio', () => {
     await client.close()
   }).timeout(30_000)
 
-  it('says what is missing without --stdio', async () => {
+  it('explains that --stdio is missing', async () => {
     const { exitCode, stderr } = await runCli(['mcp'])
     expect(exitCode).to.equal(2)
     expect(stderr).to.match(/--stdio is missing/)

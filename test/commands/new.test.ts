@@ -11,7 +11,7 @@ describe('new', () => {
     return stdout.split('\n')
   }
 
-  it('makes an agent, a tool and a module that work as they are', async () => {
+  it('scaffolds a working agent, tool and module', async () => {
     const project = await makeProject({ 'agents/none.txt': '' })
     expect((await make(project, 'agent', 'helper'))[0]).equal('Created agents/helper.yml.')
     expect((await make(project, 'tool', 'word-count'))[1]).contain('- tools/word-count.ts')
@@ -45,7 +45,7 @@ describe('new', () => {
     await server.close()
   })
 
-  it('changes nothing that is there', async () => {
+  it('changes no existing file', async () => {
     const project = await makeProject({
       'agents/none.txt': '',
       'tools/mine.ts': 'export {}',
@@ -58,7 +58,7 @@ describe('new', () => {
     expect(await project.read('modules/index.ts')).equal('// mine')
   })
 
-  it('makes agents for editors that check them', async () => {
+  it('scaffolds agents with a schema for editors', async () => {
     const project = await makeProject({ 'agents/none.txt': '' })
     await make(project, 'agent', 'helper')
     expect(await project.read('agents/helper.yml')).match(

@@ -15,7 +15,7 @@ async function checkedFiles(dir: string, args: readonly string[] = []): Promise<
 describe('the project of a command', () => {
   afterEach(killRunning)
 
-  it('is the current folder where it has agents/', async () => {
+  it('is the current folder if it has agents/', async () => {
     const { path } = await makeProject({
       'agents/outer.yml': AGENT,
       'package.json': MANIFEST,
@@ -30,7 +30,7 @@ describe('the project of a command', () => {
     expect(await checkedFiles(path('tools/deep'))).deep.equal(['agents/outer.yml'])
   })
 
-  it('is no parent without package.json', async () => {
+  it('is not a parent without package.json', async () => {
     const { path } = await makeProject({ 'agents/outer.yml': AGENT, 'tools/x.ts': '' })
     expect(await checkedFiles(path('tools'))).deep.equal([])
   })
@@ -44,7 +44,7 @@ describe('the project of a command', () => {
     expect(await checkedFiles(path('inner'), ['--agent-dir', 'mine'])).deep.equal(['mine/inner.yml'])
   })
 
-  it('has the .env that is read, wherever in it the command is called', async () => {
+  it('its .env is read, wherever in it you run the command', async () => {
     const { path } = await makeProject({
       'agents/a.yml': AGENT,
       'package.json': MANIFEST,
@@ -64,7 +64,7 @@ describe('the project of a command', () => {
     ['new', 'agent', 'x'],
     ['schema'],
   ]) {
-    it(`'${command.join(' ')}' outside a project says so, ends with 1 and leaves nothing behind`, async () => {
+    it(`'${command.join(' ')}' outside a project says so, exits with 1 and leaves nothing behind`, async () => {
       const { dir } = await makeProject()
       const { exitCode, stdout, stderr } = await runCli(command, { cwd: dir })
       expect({ exitCode, stdout, stderr }).deep.equal({
@@ -78,7 +78,7 @@ describe('the project of a command', () => {
     })
   }
 
-  it('leaves nothing behind either when --agent-dir names no folder', async () => {
+  it('leaves nothing behind if the folder of --agent-dir is missing', async () => {
     const { dir } = await makeProject()
     const { exitCode, stderr } = await runCli(['dev', '--port', '0', '--agent-dir', 'nope'], { cwd: dir })
     expect(exitCode).equal(1)

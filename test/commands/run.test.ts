@@ -25,13 +25,13 @@ describe('run', () => {
     expect(await runCli(['run', 'ask.ts', 'you', '--json'], { cwd: path('scripts') })).deep.equal(outcome)
   })
 
-  it('names the place of what goes wrong, and ends with 1', async () => {
+  it('names the place of an error, and exits with 1', async () => {
     const { dir } = await makeProject({ 'a.ts': 'const n: number = 1\n\nthrow new Error(`boom ${n}`)\n' })
     const { exitCode, stderr } = await runCli(['run', 'a.ts'], { cwd: dir })
     expect([exitCode, stderr]).deep.equal([1, 'Error: a.ts:3:7: boom 1\n'])
   })
 
-  it('says so when there is no such file, or none is named', async () => {
+  it('explains a missing file or argument', async () => {
     const { dir, path } = await makeProject()
     const missing = await runCli(['run', 'x.ts'], { cwd: dir })
     expect([missing.exitCode, missing.stderr]).deep.equal([1, `Error: There is no file ${path('x.ts')}.\n`])
@@ -40,7 +40,7 @@ describe('run', () => {
     expect(stderr).contain('Missing 1 required arg')
   })
 
-  it('keeps the exit code that the file sets', async () => {
+  it('exits with the code that the file sets', async () => {
     const { dir } = await makeProject({ 'a.js': 'process.exitCode = 7\n' })
     expect((await runCli(['run', 'a.js'], { cwd: dir })).exitCode).equal(7)
   })

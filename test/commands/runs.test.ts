@@ -42,7 +42,7 @@ aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms        
     })
   })
 
-  it('filters them, and gives them to programs', async () => {
+  it('filters them, and prints JSON', async () => {
     const { dir } = await makeTracedProject()
     const { stdout } = await runCli(['runs', '--agent', 'other', '--status', 'failed', '--json'], { cwd: dir })
     const { runs } = JSON.parse(stdout)
@@ -53,7 +53,7 @@ aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms        
     expect(latest).match(/\ncccc-3 /)
   })
 
-  it('shows a run as a tree of its calls, found by the beginning of its id', async () => {
+  it('shows a run as a tree of its calls, by the beginning of its id', async () => {
     const { dir } = await makeTracedProject()
     expect(await runCli(['runs', 'show', 'aaa'], { cwd: dir })).deep.equal({
       exitCode: 0,
@@ -74,7 +74,7 @@ main.handleText("first question")  500 ms
       .contain('1 call, 1 error\n')
   })
 
-  it('shows an answer in many pieces as one line, and what tools answered beside their calls', async () => {
+  it('shows a streamed answer as one line, and results of tools next to their calls', async () => {
     const project = await makeProject(NO_AGENTS)
     const traces = await openTraces(project)
     const step = (id: string, method: string, args: unknown[], result: unknown, exception: string | null = null) => {
@@ -100,7 +100,7 @@ main.handleText("first question")  500 ms
 `)
   })
 
-  it('shows a run with all its events to programs, or as a diagram', async () => {
+  it('prints a run with all its events as JSON, or as a diagram', async () => {
     const { dir } = await makeTracedProject()
     const { run, events } = JSON.parse((await runCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
     const written = echoRun('aaaa-1', 'first question').map(({ protocol, ...event }) => event)
@@ -109,7 +109,7 @@ main.handleText("first question")  500 ms
     expect(stdout).match(/^sequenceDiagram\n {2}participant p0 as agent echo\n/)
   })
 
-  it('says what to do when there is no such run, several, or no traces at all', async () => {
+  it('explains an unknown run, an ambiguous id, and missing traces', async () => {
     const { dir } = await makeTracedProject()
     const fail = async (args: string[], cwd = dir) => {
       const { exitCode, stdout, stderr } = await runCli(args, { cwd })
@@ -132,7 +132,7 @@ main.handleText("first question")  500 ms
     expect(empty.exists('debug')).equal(false)
   })
 
-  it('follows what a server does: a line for each run that begins, and one when it has ended', async () => {
+  it('follows a server: a line when a run starts, and one when it ends', async () => {
     const project = await makeTracedProject()
     const server = await openTraces(project)
     const tail = startCli(['runs', 'tail', '--agent', 'echo'], { cwd: project.dir })

@@ -30,7 +30,7 @@ describe('schema', () => {
   }
   const agent = (module: string, config: string) => `id: a\nmodules: [{ id: m, module: ${module}, config: ${config} }]`
 
-  it('accepts the agents of a new project, and what the library needs no config for', async () => {
+  it('accepts the agents of a new project, and library modules without config', async () => {
     const { dir } = await makeProject()
     await runCli(['init', 'fresh', '--yes'], { cwd: dir })
     const { stdout } = await runCli(['schema'], { cwd: `${dir}/fresh` })
@@ -45,7 +45,7 @@ describe('schema', () => {
     expect(await read('.gitignore')).contain('.agent-host/agent.schema.json')
   })
 
-  it('knows the config of every module, of the library and of the project', async () => {
+  it('describes the config of every module of the library and the project', async () => {
     const project = await makeProject({ 'modules/own.ts': OWN, 'modules/broken.ts': 'export default nothing' })
     const schema = await readSchema(project)
     expect(problemsOf(schema, agent('own', '{ size: 1, name: x }'))).deep.equal([])
@@ -66,7 +66,7 @@ describe('schema', () => {
     expect(names).include.members(['own', 'echo', 'llm/auto', 'orchestrator/tool-loop'])
   })
 
-  it('takes a variable of the environment where a number or a switch belongs', async () => {
+  it('accepts an environment variable for a number or a boolean', async () => {
     const project = await makeProject({ 'modules/own.ts': OWN })
     const schema = await readSchema(project)
     const config = '{ size: "${SIZE:-3}", name: "${NAME}", deep: { on: "${ON}" } }'
@@ -74,7 +74,7 @@ describe('schema', () => {
     expect(problemsOf(schema, agent('own', '{ size: three, name: x }'))).not.deep.equal([])
   })
 
-  it('refuses keys that an agent file does not have', async () => {
+  it('rejects unknown keys of an agent file', async () => {
     const schema = await readSchema(await makeProject())
     const wrong = 'id: a b\nmodels: []\nmodules: [{ id: m, module: echo, scpe: agent }]\nexchange: [{ modul: m }]'
     expect(problemsOf(schema, wrong)).include.members([
@@ -86,7 +86,7 @@ describe('schema', () => {
     ])
   })
 
-  it('is kept in step by dev', async () => {
+  it('is kept up to date by dev', async () => {
     const project = await makeProject({
       'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]',
       'modules/index.ts': 'export {}',

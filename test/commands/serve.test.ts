@@ -35,7 +35,7 @@ async function ask(url: string, model: string): Promise<{ status: number; conten
 describe('serve', () => {
   afterEach(killRunning)
 
-  it('serves the agents over the named adapter, and ends with 0 on SIGTERM and SIGINT', async () => {
+  it('serves the agents over the named adapter, and exits with 0 on SIGTERM and SIGINT', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const server = startCli(['serve', ...CHAT], { cwd: dir })
@@ -44,7 +44,7 @@ describe('serve', () => {
     }
   })
 
-  it('takes its options from the environment', async () => {
+  it('reads its options from the environment', async () => {
     const { dir } = await makeProject({ 'more/echo.yml': ECHO })
     const env = {
       AGENT_HOST_ADAPTER: 'ChatCompatApiAdapter,',
@@ -59,21 +59,21 @@ describe('serve', () => {
     expect(data.map(({ id }) => id)).to.deep.equal(['echo'])
   })
 
-  it('without an adapter it starts, and warns which there are', async () => {
+  it('starts without an adapter, with a warning that lists them', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const server = startCli(['serve', '--port', '0'], { cwd: dir })
     await addressOf(server)
     await server.printed(/"level":40.*No adapter is selected.*agent-host serve --adapter ChatCompatApiAdapter /)
   })
 
-  it('an adapter that is not there ends it with 1 and a suggestion', async () => {
+  it('exits with 1 and a suggestion for an unknown adapter', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const { exitCode, stderr } = await runCli(['serve', '--adapter', 'x.ChatCompatApiAdaptr'], { cwd: dir })
     expect(exitCode).to.equal(1)
     expect(stderr).to.match(/^Error: The adapter 'x\.ChatCompatApiAdaptr' was not found\.\n {2}Did you mean/)
   })
 
-  it('a port that is taken ends it with 1', async () => {
+  it('exits with 1 if the port is in use', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const other = createServer().listen(0, '127.0.0.1')
     try {
@@ -89,7 +89,7 @@ describe('serve', () => {
     }
   })
 
-  it('tells how to close a server without a key that other machines reach, and --require-auth refuses it', async () => {
+  it('warns about a public server without a key, which --require-auth rejects', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const { exitCode, stderr } = await runCli(['serve', ...CHAT, '--host', '0.0.0.0', '--require-auth'], { cwd: dir })
     expect(exitCode).to.equal(2)
@@ -99,7 +99,7 @@ describe('serve', () => {
     await open.stop()
   })
 
-  it("survives what an agent's code floats and throws late", async () => {
+  it("survives floating rejections and late exceptions in an agent's code", async () => {
     const { dir } = await makeProject({
       'agents/echo.yml': ECHO,
       ...handler(`
@@ -116,7 +116,7 @@ describe('serve', () => {
     expect(await server.stop()).to.equal(0)
   })
 
-  it('survives what a module floats while it is loaded', async () => {
+  it('survives a floating rejection while a module loads', async () => {
     const own = handler(`await response.respondText('fine')`)
     const { dir } = await makeProject({
       ...own,
@@ -128,7 +128,7 @@ describe('serve', () => {
     expect(await server.stop()).to.equal(0)
   })
 
-  it('the first signal lets a running answer end', async () => {
+  it('lets a running answer finish on the first signal', async () => {
     const { dir } = await makeProject(
       handler(`
         console.log('handling')
@@ -144,7 +144,7 @@ describe('serve', () => {
     }
   })
 
-  it('a second signal ends it at once, with 1', async () => {
+  it('exits at once with 1 on a second signal', async () => {
     const { dir } = await makeProject(handler(`console.log('handling'); await new Promise(() => {})`))
     const server = startCli(['serve', ...CHAT, '--drain-timeout', '60'], { cwd: dir })
     const answer = ask(await addressOf(server), 'own').catch(() => 'cut off')

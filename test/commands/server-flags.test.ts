@@ -31,7 +31,7 @@ describe('server flags', () => {
     })
   }
 
-  it('what is given goes before what the command prefers', () => {
+  it("given flags take precedence over the command's defaults", () => {
     const preferred = { port: 9001, debug: true, adapters: ['ChatCompatApiAdapter'] }
     expect(readServerFlags({ port: '9100', 'debug-ui': 'false' }, preferred)).to.include({ port: 9100, debug: false })
     expect(readServerFlags({}, preferred)).to.deep.include(preferred)

@@ -28,7 +28,7 @@ describe('agent-host store', function () {
     return entries.sort(([one], [other]) => (one < other ? -1 : 1))
   }
 
-  it('backup and restore give back every byte, and never replace what they were not told to', async () => {
+  it('backup and restore preserve every byte, and replace nothing without --force', async () => {
     const entries = await fill()
     const server = await open()
     expect(await cli('backup', 'copy.db')).to.deep.include({
@@ -57,7 +57,7 @@ describe('agent-host store', function () {
     await store.close()
   })
 
-  it('check counts what is stored, and finds a damaged record and a damaged file', async () => {
+  it('check counts records, and finds a damaged record and a damaged file', async () => {
     expect((await cli('check')).stderr).to.include('does not exist: nothing is stored yet.')
     await fill(100)
     const whole = await cli('check')
@@ -78,7 +78,7 @@ describe('agent-host store', function () {
     expect((await cli('check')).exitCode).to.equal(1)
   })
 
-  it('migrate tells what is missing, does it, and then nothing more', async () => {
+  it('migrate lists the missing steps, runs them, and then has nothing to do', async () => {
     const dry = await cli('migrate', '--dry-run')
     expect(dry.stdout).to.equal('Missing: table of records\nMissing: table of servers\n')
     expect(project.exists('responses/responses.db')).to.equal(false)
@@ -86,7 +86,7 @@ describe('agent-host store', function () {
     expect((await cli('migrate')).stdout).to.equal('The layout of the store is up to date.\n')
   })
 
-  it('copy moves a project to PostgreSQL with every byte, and fills only an empty store', async function () {
+  it('copy copies a project to PostgreSQL byte for byte, into an empty store only', async function () {
     if (!hasPostgres()) this.skip()
     const entries = await fill()
     const server = await startPostgres()

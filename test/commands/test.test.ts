@@ -12,7 +12,7 @@ describe('test', function () {
 
   afterEach(killRunning)
 
-  it('runs every test file below tests/ as it is', async () => {
+  it('runs every test file below tests/ without a build', async () => {
     const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/deep/b.test.js': JS_TEST })
     const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
     expect(exitCode).to.equal(0)
@@ -22,7 +22,7 @@ describe('test', function () {
       .and.to.match(/pass 2\n/)
   })
 
-  it('runs one file when it is named', async () => {
+  it('runs a named file', async () => {
     const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/b.test.ts': passing('second') })
     const { stdout } = await runCli(['test', 'tests/b.test.ts'], { cwd: dir })
     expect(stdout)
@@ -30,7 +30,7 @@ describe('test', function () {
       .and.to.match(/pass 1\n/)
   })
 
-  it('runs several files, and all of a folder, named from where it is called', async () => {
+  it('runs several files, and all of a folder, relative to the current folder', async () => {
     const { path } = await makeProject({
       'agents/none.txt': '',
       'package.json': '{}',
@@ -44,14 +44,14 @@ describe('test', function () {
     expect([exitCode, stderr]).to.deep.equal([1, `Error: There is no file ${path('tests/none')}.\n`])
   })
 
-  it('--name runs only tests of that name, with the exit code of the tests', async () => {
+  it('--name runs only matching tests, with their exit code', async () => {
     const failing = "import { test } from 'node:test'\ntest('breaks', () => { throw new Error('boom') })\n"
     const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/b.test.ts': failing })
     expect((await runCli(['test', '--name', 'first'], { cwd: dir })).exitCode).to.equal(0)
     expect((await runCli(['test', '--name', 'breaks'], { cwd: dir })).exitCode).to.equal(1)
   })
 
-  it('--watch runs them again after an edit', async () => {
+  it('--watch runs tests again after an edit', async () => {
     const { dir, write } = await makeProject({ 'tests/a.test.ts': passing('first') })
     const running = startCli(['test', '--watch'], { cwd: dir })
     await running.printed(/first[\s\S]*Waiting for changes\. Ctrl-C stops\./)
@@ -60,7 +60,7 @@ describe('test', function () {
     running.signal('SIGINT')
   }).timeout(60_000)
 
-  it('--coverage reports the lines of the project that the tests run', async () => {
+  it('--coverage reports the covered lines of the project', async () => {
     const tool = 'export function sign(n: number) {\n  if (n < 0) {\n    return -1\n  }\n  return 1\n}\n'
     const test =
       "import { test } from 'node:test'\nimport { sign } from '../tools/sign.ts'\ntest('sign', () => void sign(2))\n"
@@ -77,7 +77,7 @@ describe('test', function () {
     expect(measured.stdout).to.match(/pass 1\n[\s\S]*sign\.ts +\| +66\.66 .*\| 3-4/)
   })
 
-  it('ends with 1 when a test fails, and points at its line', async () => {
+  it('exits with 1 if a test fails, and shows its line', async () => {
     const failing = "import { test } from 'node:test'\n\ntest('breaks', () => {\n  throw new Error('boom')\n})\n"
     const { dir } = await makeProject({ 'tests/a.test.ts': failing })
     const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
@@ -85,7 +85,7 @@ describe('test', function () {
     expect(stdout).to.contain('boom').and.to.contain('tests/a.test.ts:4:')
   })
 
-  it('ends with 1 when a file cannot be loaded, or there is none', async () => {
+  it('exits with 1 if a file fails to load, or there is none', async () => {
     const { dir } = await makeProject({ 'tests/a.test.ts': "import './nothing.ts'\n" })
     const broken = await runCli(['test'], { cwd: dir })
     expect(broken.exitCode).to.equal(1)

@@ -23,7 +23,7 @@ const MEMORY = `  - { id: embedder, module: embedder/local }
 const FILES = { 'tools/sum.ts': TOOLS, 'agents/one.yml': agent('one', MEMORY) }
 
 describe('tool', () => {
-  it('calls one tool, without a model', async () => {
+  it('calls a single tool without a model', async () => {
     const { dir } = await makeProject(FILES)
     expect(await runCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })).deep.equal({
       exitCode: 0,
@@ -34,7 +34,7 @@ describe('tool', () => {
     expect(JSON.parse(stdout)).deep.equal({ name: 'sum', agent: 'one', arguments: { a: 1, b: 2 }, result: { sum: 3 } })
   })
 
-  it('takes along what the tool needs of its agent', async () => {
+  it('creates the modules that the tool needs', async () => {
     const { dir } = await makeProject(FILES)
     const { stdout } = await runCli(['tool', 'memory_store', '{"text": "costs 5 ${DOLLARS}"}'], { cwd: dir })
     expect(stdout).match(/^Remembered as /)
@@ -47,14 +47,14 @@ describe('tool', () => {
     expect(stdout.split('\n')).length(7)
   })
 
-  it('shows what a tool throws with its place in the project, and ends with 1', async () => {
+  it('shows where in the project a tool throws, and exits with 1', async () => {
     const { dir } = await makeProject(FILES)
     const { exitCode, stdout, stderr } = await runCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })
     expect([exitCode, stdout]).deep.equal([1, ''])
     expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
   })
 
-  it('does not execute what needs an approval', async () => {
+  it('does not execute a tool that needs an approval', async () => {
     const refund = TOOLS.replace('execute(', 'needsApproval: true, execute(')
     const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': refund })
     const { exitCode, stdout, stderr } = await runCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })
@@ -62,14 +62,14 @@ describe('tool', () => {
     expect(stderr).equal("Error: The tool 'sum' needs an approval or an answer: call it through its agent.\n")
   })
 
-  it('checks the arguments as it does for a model', async () => {
+  it('checks arguments as for a model', async () => {
     const { dir } = await makeProject(FILES)
     const { exitCode, stderr } = await runCli(['tool', 'sum', '{"a": "x", "b": 2}'], { cwd: dir })
     expect(exitCode).equal(1)
     expect(stderr).match(/\ba\b.*number/)
   })
 
-  it('says what to do with a wrong call', async () => {
+  it('explains a wrong call', async () => {
     const { dir, write } = await makeProject(FILES)
     const fail = async (...args: string[]) => {
       const { exitCode, stderr } = await runCli(['tool', ...args], { cwd: dir })

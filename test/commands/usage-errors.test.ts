@@ -105,7 +105,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
 
 describe('usage errors', () => {
   for (const [args, lines] of MISTAKES) {
-    it(`'${args.join(' ')}' ends with 2 and says what to do`, async () => {
+    it(`'${args.join(' ')}' exits with 2 and the next step`, async () => {
       const { dir } = await makeProject()
       const { exitCode, stdout, stderr } = await runCli(args, { cwd: dir })
       const said = stderr.trimEnd().split('\n')

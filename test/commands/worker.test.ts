@@ -12,7 +12,7 @@ describe('worker', function () {
   this.timeout(60_000)
   afterEach(killRunning)
 
-  it('carries out what servers without workers accept, serves probes alone, and ends with 0 on SIGTERM', async () => {
+  it('runs responses of servers without workers, serves only probes, and exits with 0 on SIGTERM', async () => {
     const { dir } = await makeProject(RESPONSES_PROJECT)
     const front = await startResponses(dir, ['--no-worker'])
     const { json: begun } = await front.ask('', { model: 'talk', input: 'count 3', background: true })
@@ -25,7 +25,7 @@ describe('worker', function () {
     expect(worker.output()).to.not.include('without a key')
   })
 
-  it('hands back what it has not begun when it is stopped, and another takes it', async () => {
+  it('returns unstarted runs to the queue when stopped, and another worker takes them', async () => {
     const { dir } = await makeProject({ ...RESPONSES_PROJECT, ...SILENT })
     const front = await startResponses(dir, ['--no-worker'])
     const worker = startCli(['worker', '--drain-timeout', '0'], { cwd: dir })
@@ -38,13 +38,13 @@ describe('worker', function () {
     await next.printed(/silent begun/)
   })
 
-  it('is killed, and each run that it had ends once: those that said nothing begin again elsewhere', async () => {
+  it('when killed, each of its runs ends once: those without output restart elsewhere', async () => {
     const outcomes = await proveWorkerKills({ store: 'sqlite', kills: 1, runs: 30 })
     expect(outcomes).to.include({ 'quiet completed': 24 })
     expect(outcomes['begun again']).to.be.greaterThan(0)
   })
 
-  it('refuses a store for one server', async () => {
+  it('rejects a store for a single server', async () => {
     const { dir } = await makeProject(RESPONSES_PROJECT)
     for (const args of [['worker'], ['serve', '--processes', '2', '--port', '0']]) {
       const { exitCode, stderr } = await runCli([...args, '--store', 'keyv-sqlite:a.db'], { cwd: dir })
@@ -58,7 +58,7 @@ describe('serve --processes', function () {
   this.timeout(60_000)
   afterEach(killRunning)
 
-  it('serves one port from several processes, replaces one that dies, and ends all of them on SIGTERM', async () => {
+  it('serves one port from several processes, replaces one that dies, and stops all on SIGTERM', async () => {
     const { dir } = await makeProject({ ...RESPONSES_PROJECT, ...WHERE })
     const server = await startResponses(dir, ['--processes', '2'])
     const seen = new Set<string>()
@@ -76,7 +76,7 @@ describe('serve --processes', function () {
     for (const pid of seen) expect(() => process.kill(Number(pid), 0)).to.throw('ESRCH')
   })
 
-  it('ends with 1 when its port is taken', async () => {
+  it('exits with 1 if its port is in use', async () => {
     const { dir } = await makeProject(RESPONSES_PROJECT)
     const first = await startResponses(dir)
     const port = new URL(first.url).port

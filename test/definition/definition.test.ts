@@ -17,7 +17,7 @@ function problemsOf(source: unknown): string[] {
 }
 
 describe('readDefinition', () => {
-  it('fills in what a file leaves out', () => {
+  it('fills in defaults', () => {
     expect(readDefinition(MINIMAL).definition).to.deep.equal({
       id: 'a',
       description: '',
@@ -28,7 +28,7 @@ describe('readDefinition', () => {
     })
   })
 
-  it('reads what an agent tells of itself as a tool, hints in both spellings', () => {
+  it("reads an agent's description as a tool, with hints in both spellings", () => {
     const input = {
       type: 'object',
       properties: { city: { type: 'string', enum: ['Lima'] } },
@@ -83,7 +83,7 @@ describe('readDefinition', () => {
     })
   })
 
-  it('is frozen all the way down, and apart from the object that it was read from', () => {
+  it('is deeply frozen, and a copy of the object that it was read from', () => {
     const source = { id: 'a', modules: [{ id: 'm', module: 'echo', config: { deep: { n: 1 } } }] }
     const { definition } = readDefinition(source)
     const [module] = source.modules
@@ -135,24 +135,24 @@ describe('readDefinition', () => {
     ],
   ]
   for (const [title, text, problems] of broken) {
-    it(`refuses ${title}, naming the place`, () => {
+    it(`rejects ${title}, naming the place`, () => {
       expect(problemsOf(text)).to.deep.equal(problems)
     })
   }
 
-  it('refuses a file of more than 256 KiB', () => {
+  it('rejects a file larger than 256 KiB', () => {
     expect(problemsOf(`${MINIMAL}#${'x'.repeat(256 * 1024)}`)).to.deep.equal([
       'agents/a.yml:1:1: The file has 262187 bytes; an agent definition may have 262144. | Move long texts into files that a module reads.',
     ])
   })
 
-  it('refuses tags that it does not know, instead of taking their values for texts', () => {
+  it('rejects unknown tags instead of reading their values as texts', () => {
     expect(problemsOf(`${MINIMAL}description: !env SECRET\n`)).to.deep.equal([
       'agents/a.yml:5:14: The YAML cannot be read: Unresolved tag: !env',
     ])
   })
 
-  it('refuses aliases that multiply', () => {
+  it('rejects exponential aliases', () => {
     const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]']
     for (let n = 1; n < 9; n++) lines.push(`a${n}: &a${n} [${`*a${n - 1}, `.repeat(9)}]`)
     expect(problemsOf(lines.join('\n'))).to.deep.equal([
@@ -160,7 +160,7 @@ describe('readDefinition', () => {
     ])
   })
 
-  it('reads 20,000 keys in a time that does not grow with their square', () => {
+  it('reads 20,000 keys in linear time', () => {
     const keys = Array.from({ length: 20_000 }, (_, n) => `k${n}: 1`).join('\n')
     const startedMs = Date.now()
     expect(problemsOf(keys).at(-1)).to.equal('agents/a.yml: There are 19982 more problems.')

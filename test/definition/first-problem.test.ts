@@ -46,10 +46,10 @@ describe('findFirstProblem', () => {
     ['the value itself', [], 'It must be object.'],
   ]
   for (const [title, value, message] of cases) {
-    it(`tells of ${title}`, () => expect(findFirstProblem(schema, value)?.message).to.equal(message))
+    it(`reports ${title}`, () => expect(findFirstProblem(schema, value)?.message).to.equal(message))
   }
 
-  it('is quick for bodies of any size', () => {
+  it('is fast for bodies of any size', () => {
     const many = (last: object) => [...Array.from({ length: 250_000 }, () => ({ role: 'user', content: 'x' })), last]
     const parts = [...Array.from({ length: 250_000 }, () => ({ type: 'text', text: 'x' })), { type: 'text' }]
     const values = [

@@ -18,7 +18,7 @@ function fill(config: object): unknown {
 }
 
 describe('interpolate', () => {
-  it('fills variables into texts, with and without a default', () => {
+  it('replaces variables in texts, with and without a default', () => {
     expect(fill({ text: '${NAME} and ${NOBODY:-nobody}, ${EMPTY:-empty}${EMPTY}' })).to.deep.equal({
       text: 'Ada and nobody, empty',
     })
@@ -28,7 +28,7 @@ describe('interpolate', () => {
     expect(fill({ text: 'a $${NAME} b' })).to.deep.equal({ text: 'a ${NAME} b' })
   })
 
-  it('converts a single reference to what the schema asks for at its place', () => {
+  it('converts a single reference to the type in the schema', () => {
     expect(
       fill({ text: '${COUNT}', count: '${COUNT}', on: '${ON}', either: '${COUNT}', list: ['${COUNT}'] }),
     ).to.deep.equal({
@@ -40,13 +40,13 @@ describe('interpolate', () => {
     })
   })
 
-  it('leaves the value that it was given as it was', () => {
+  it('does not change its input', () => {
     const config = { text: '${NAME}' }
     fill(config)
     expect(config).to.deep.equal({ text: '${NAME}' })
   })
 
-  it('reports a variable that is not there, and a reference that is misspelt', () => {
+  it('reports a missing variable, and a misspelt reference', () => {
     const { problems } = interpolate({ text: '${NOBODY}', list: ['${no body}'] }, schema, environment)
     expect(problems).to.deep.equal([
       {

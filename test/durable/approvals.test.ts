@@ -64,7 +64,7 @@ describe('approvals', () => {
     return { ids: found.map(({ id }) => id), hasMore }
   }
 
-  it('list the calls that a person decides, with their messages', async () => {
+  it('list the calls to decide, with their messages', async () => {
     const runId = await open([{ ...PAY, kind: 'client_tool' }, PAY, ASK])
     const found = await approvals.ofRun(runId)
     expect(found.map(({ id, pending }) => [id, pending.name])).to.deep.equal([
@@ -85,7 +85,7 @@ describe('approvals', () => {
     })
   })
 
-  it('are decided once, whoever is quicker', async () => {
+  it('are decided once, even in a race', async () => {
     const id = approvalId(await open([PAY]), 0)
     const tries = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
@@ -106,7 +106,7 @@ describe('approvals', () => {
     ])
   })
 
-  it('take changed arguments that fit, reasons, and answers together with the earlier ones', async () => {
+  it('accept valid edits, reasons, and answers together with earlier ones', async () => {
     const runId = await open([PAY, ASK])
     const edit = { kind: 'approval', decision: 'edit', arguments: { amount: 'much' } } as const
     const problem = 'amount must be number.'
@@ -123,7 +123,7 @@ describe('approvals', () => {
     expect(await status(other)).to.equal('rejected')
   })
 
-  it('are listed by page, those that are open or all', async () => {
+  it('are listed page by page, open ones or all', async () => {
     const runs = [await open([PAY]), await open([PAY]), await open([PAY])]
     const [first, second, third] = runs.map((runId) => approvalId(runId, 0)) as [string, string, string]
     expect(await listOpen()).to.deep.equal({ ids: [first, second], hasMore: true })
@@ -133,7 +133,7 @@ describe('approvals', () => {
     expect((await listOpen({ onlyOpen: false, limit: 9 })).ids).to.deep.equal([first, second, third])
   })
 
-  it('expire, are given up and removed, and can then no longer be decided', async () => {
+  it('expire, are superseded or deleted, and can then no longer be decided', async () => {
     const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
     const open1 = await open([PAY], { ttl: 60 })
     const id = approvalId(late, 0)
@@ -150,7 +150,7 @@ describe('approvals', () => {
     expect((await listOpen()).ids).to.deep.equal([])
   })
 
-  it('cost nothing while they wait: those that do not expire yet are never read', async () => {
+  it('cost nothing while they wait: only expiring ones are read', async () => {
     const read: string[] = []
     const watched = new Proxy(records, {
       get: (target, name: keyof RecordStore) => {
@@ -172,7 +172,7 @@ describe('approvals', () => {
     expect(await status(late)).to.equal('expired')
   })
 
-  it('start one run, however often that is tried', async () => {
+  it('start one run, however often it is attempted', async () => {
     const runId = await open([PAY])
     await approvals.decide(approvalId(runId, 0), APPROVE, 'me')
     const decided = await approvals.ofRun(runId)

@@ -66,7 +66,7 @@ describe('durable runs', () => {
 
   const openMap = async (map = new Map<string, unknown>()) => new CheckedStore(await KeyvStore.open(map))
 
-  it('are whole when their own end is seen in the store before the write has answered', async () => {
+  it('stay whole if their end is seen in the store before the write returns', async () => {
     const store = await openMap()
     let answer = () => {}
     const answered = new Promise<void>((resolve) => {
@@ -93,7 +93,7 @@ describe('durable runs', () => {
     expect((steps.at(-1) as EndStep).end).to.equal('completed')
   })
 
-  it('end as failed when their first write arrives after it was given up', async () => {
+  it('end as failed if their first write arrives after its timeout', async () => {
     const store = await openMap()
     let isLate = false
     const { runs, start } = await openRuns(
@@ -114,7 +114,7 @@ describe('durable runs', () => {
     }, 15_000)
   }).timeout(20_000)
 
-  it('are ended after a crash, whatever else cannot be read', async () => {
+  it('end after a crash, whatever else is unreadable', async () => {
     const map = new Map<string, unknown>()
     const store = await openMap(map)
     const { start } = await openRuns(store)
@@ -132,7 +132,7 @@ describe('durable runs', () => {
     expect(lines.filter((line) => line.includes('damaged'))).to.have.length(1)
   })
 
-  it('end elsewhere together with all steps that were acknowledged', async () => {
+  it('end on another server with all acknowledged steps', async () => {
     const map = new Map<string, unknown>()
     const store = await openMap(map)
     let beforeFinish = async () => {}
@@ -157,7 +157,7 @@ describe('durable runs', () => {
     expect(ended?.steps.slice(0, -1)).to.deep.equal(['one ', 'two '])
   })
 
-  it('are whole or absent at whatever write a store without transactions dies', async () => {
+  it('are whole or absent, at whichever write a store without transactions fails', async () => {
     for (let writes = 0, isThrough = false; !isThrough; writes++) {
       const map = new DyingMap(writes)
       isThrough = await live(map).then(

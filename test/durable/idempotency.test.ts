@@ -32,7 +32,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(await ask('old')).to.equal('ran resp_old')
   })
 
-  it('are removed after that, and only then', async () => {
+  it('are removed after that, and not before', async () => {
     const { requests, ask, list } = await makeRequests()
     for (let n = 0; n < 3; n++) await ask(`young${n}`, { hoursAgo: n })
     for (let n = 0; n < 3; n++) await ask(`old${n}`, { hoursAgo: 24.1 + n })
@@ -41,7 +41,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(await ask('young0')).to.equal('replayed resp_young0')
   })
 
-  it('wait for the one that was first, and take its place when it came to nothing', async () => {
+  it('wait for the first one, and replace it if it failed to store', async () => {
     const { requests } = await makeRequests()
     let fail = (_error: Error) => {}
     const failing = new Promise<string>((_resolve, reject) => {
@@ -63,7 +63,7 @@ describe('requests with an Idempotency-Key', () => {
     expect([await first, answer]).to.deep.equal(['no agent', 'ran'])
   })
 
-  it('run again when nothing is left of the first, or it was stored by half', async () => {
+  it('run again if the first one is gone or half stored', async () => {
     const { store, ask } = await makeRequests()
     await ask('gone', { runId: 'resp_1' })
     expect(await ask('gone', { isGone: true, runId: 'resp_2' })).to.equal('ran resp_2')
@@ -76,7 +76,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(await ask('gone', { runId: 'resp_4' })).to.equal('ran resp_4')
   })
 
-  it('keep the row of a newer one when an older one of the same key expires', async () => {
+  it('keep a newer row when an older one with the same key expires', async () => {
     const { store, requests, ask, list } = await makeRequests()
     await ask('k', { hoursAgo: 24.1, runId: 'resp_1' })
     const old = await list('expires:')

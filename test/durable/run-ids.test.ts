@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { RunIds } from '../../src/durable/run-ids.ts'
 
 describe('ids of runs', () => {
-  it('are UUIDs of version 7 behind their prefix, with the time in front', () => {
+  it('are a prefix and a UUID of version 7, which starts with the time', () => {
     const ids = new RunIds('resp_')
     const id = ids.next(0x0190_a0b0_c0d0)
     expect(id).to.match(/^resp_0190a0b0-c0d0-7000-[89ab][0-9a-f]{3}-[0-9a-f]{7}00000$/)
@@ -12,7 +12,7 @@ describe('ids of runs', () => {
     expect(ids.uuidOf(id)).to.equal(id.slice(5))
   })
 
-  it('grow, even within one millisecond and when the clock goes back', () => {
+  it('increase, even within one millisecond and when the clock goes back', () => {
     const ids = new RunIds('resp_')
     const now = Date.now()
     const created = Array.from({ length: 10_000 }, (_, n) => ids.next(n < 5000 ? now : now - 1000))
@@ -21,7 +21,7 @@ describe('ids of runs', () => {
     expect(created.every((id) => ids.isId(id))).to.equal(true)
   })
 
-  it('come after the first one of their time, and before the first one of a later time', () => {
+  it('sort after the first id of their time, and before the first of a later one', () => {
     const ids = new RunIds('resp_')
     const id = ids.next(1_800_000_000_000)
     expect(id > ids.firstAt(1_800_000_000_000)).to.equal(true)

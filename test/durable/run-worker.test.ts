@@ -83,7 +83,7 @@ describe('a worker of the queue', () => {
 
   const stepsOf = async ({ runs }: Server, id: string) => (await runs.store.get(id))?.steps
 
-  it('carries runs out in their order, as many at once as there are slots', async () => {
+  it('runs in order, as many at once as it has slots', async () => {
     const server = await openServer(new Map(), { slots: 2 })
     const queued = [await enqueue(server, 'one'), await enqueue(server, 'two'), await enqueue(server, 'three')]
     expect((await server.runs.store.get(queued[0] as string))?.isQueued).to.equal(true)
@@ -95,7 +95,7 @@ describe('a worker of the queue', () => {
     await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['one', 'two', 'three']))
   })
 
-  it('leaves nothing of the queue behind when a run has ended, or is cancelled or deleted while it waits', async () => {
+  it('removes a run from the queue when it ends, or is cancelled or deleted while queued', async () => {
     const map = new Map<string, unknown>()
     const server = await openServer(map)
     const [done, cancelled, deleted] = [
@@ -117,7 +117,7 @@ describe('a worker of the queue', () => {
     expect(server.begun).to.have.length(1)
   })
 
-  it('begins a run again whose server died before it had said anything, three times', async () => {
+  it('restarts a run whose server died before any output, up to three times', async () => {
     const { map, id } = await beginOne()
     for (let retry = 0; retry < 3; retry++) {
       const next = await openServer(map)
@@ -130,7 +130,7 @@ describe('a worker of the queue', () => {
     expect((await stepsOf(last, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
   })
 
-  it('does not begin a run again that had said something', async () => {
+  it('does not restart a run with output', async () => {
     const { map, first, id } = await beginOne()
     first.begun[0]?.say('part')
     await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
@@ -138,7 +138,7 @@ describe('a worker of the queue', () => {
     expect((await stepsOf(next, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
   })
 
-  it('does not begin a run again that had called a tool, though nobody is shown the call', async () => {
+  it('does not restart a run that called a tool, even a hidden one', async () => {
     const { map, first, id } = await beginOne()
     // Only then may the tool be executed.
     await first.begun[0]?.call()
@@ -147,7 +147,7 @@ describe('a worker of the queue', () => {
     expect((await stepsOf(next, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
   })
 
-  it('begins a run again that may, and answers with what the last attempt said', async () => {
+  it('restarts a run marked safe, and returns the text of the last attempt', async () => {
     const { map, first, id } = await beginOne({ isRestartSafe: true })
     first.begun[0]?.say('part')
     await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
@@ -162,7 +162,7 @@ describe('a worker of the queue', () => {
     expect(said).to.deep.equal(['hi', 'whole'])
   })
 
-  it('writes nothing of a run that was given to another, and stops it', async () => {
+  it('stops a run that was reassigned, and writes nothing of it', async () => {
     const { map, first, id } = await beginOne()
     const next = await openServer(map)
     next.worker.start()
@@ -177,7 +177,7 @@ describe('a worker of the queue', () => {
     expect((await stepsOf(next, id))?.slice(0, 1)).to.deep.equal(['in time'])
   })
 
-  it('is read to the end by whoever reads it while it changes hands', async () => {
+  it('keeps readers of a run connected while it moves to another server', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'agent-host-test-')), 'store.db')
     const first = await openServer(await SqliteStore.open(file))
     first.worker.start()
@@ -196,7 +196,7 @@ describe('a worker of the queue', () => {
     expect(await reading).to.deep.equal(['in time'])
   })
 
-  it('hands back what the server had no time for, which counts as no attempt', async () => {
+  it('returns unfinished runs without output to the queue, without counting an attempt', async () => {
     const { first, id } = await beginOne()
     await first.worker.stop()
     first.begun[0]?.fail(SHUTDOWN)
@@ -204,7 +204,7 @@ describe('a worker of the queue', () => {
     expect((await first.runs.queue.waiting(1))[0]).to.include({ id, attempts: 0 })
   })
 
-  it('fails what had begun when the server stops', async () => {
+  it('fails runs with output when the server stops', async () => {
     const { first, id } = await beginOne()
     await first.worker.stop()
     first.begun[0]?.say('part')
@@ -214,7 +214,7 @@ describe('a worker of the queue', () => {
     await eventually(async () => expect((await stepsOf(first, id))?.at(-1)).to.include({ end: 'failed', error }))
   })
 
-  it('leaves runs to others whose agent it does not have', async () => {
+  it('skips runs of agents that it does not have', async () => {
     const map = new Map<string, unknown>()
     const server = await openServer(map, { slots: 1, agents: ['agent'] })
     for (let n = 0; n < 30; n++) await enqueue(server, 'not here', { agent: 'other' })
@@ -223,7 +223,7 @@ describe('a worker of the queue', () => {
     await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['here']))
   })
 
-  it('leaves runs of a newer version alone, and reports them once', async () => {
+  it('skips runs of a newer version, and reports them once', async () => {
     const server = await openServer(new Map())
     const id = await enqueue(server, 'newer')
     await server.records.commit([[`job:${id}`, JSON.stringify({ version: 99 })]])
@@ -235,14 +235,14 @@ describe('a worker of the queue', () => {
     expect(server.lines.filter((line) => line.includes('newer version'))).to.have.length(1)
   })
 
-  it('refuses runs above the limit', async () => {
+  it('rejects runs above the limit', async () => {
     const server = await openServer(new Map())
     for (let n = 0; n < 100; n++) await enqueue(server, 'x')
     const failure = await enqueue(server, 'x').catch((error: HostError) => error)
     expect(failure).to.include({ code: 'OVERLOADED', message: '100 background runs wait already, which is the limit.' })
   })
 
-  it('keeps each run, wherever a store without transactions is interrupted', async () => {
+  it('loses no run, wherever a store without transactions is interrupted', async () => {
     for (let writes = 0, isThrough = false; !isThrough; writes++) {
       const map = new DyingMap(writes)
       let id: string | undefined

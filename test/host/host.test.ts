@@ -66,7 +66,7 @@ describe('AgentHost', () => {
     hosts = []
   })
 
-  it('tells once how each run ended', async () => {
+  it('reports the end of each run once', async () => {
     const host = await makeHost()
     for (const [id, module] of [['say'], ['fail', 'fail'], ['slow', 'slow']])
       await host.register(agent(id ?? '', module))
@@ -122,7 +122,7 @@ describe('AgentHost', () => {
     expect((await failure(host.run('a', 'hi'))).code).to.equal('AGENT_NOT_FOUND')
   })
 
-  it('tells of changes, also when another listener throws', async () => {
+  it('reports changes, even if another listener throws', async () => {
     const errors: string[] = []
     const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) }
     const host = await makeHost({ log })
@@ -141,7 +141,7 @@ describe('AgentHost', () => {
     expect(changes).to.equal(3)
   })
 
-  it('hands out the answer as it comes, in order', async () => {
+  it('streams the answer in order', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'slow'))
     const events: RunEvent[] = []
@@ -153,7 +153,7 @@ describe('AgentHost', () => {
     ])
   })
 
-  it('refuses a taken id, and a definition that does not fit, with all that is wrong', async () => {
+  it('rejects a duplicate id, and an invalid definition with all its problems', async () => {
     const host = await makeHost()
     await host.register(agent('a'), { file: 'agents/a.yml' })
     const duplicate = await failure(host.register(agent('a')))
@@ -168,7 +168,7 @@ describe('AgentHost', () => {
     ])
   })
 
-  it('tells what the agent threw, and that it was the agent', async () => {
+  it("reports an agent's error as the cause of AGENT_FAILED", async () => {
     const host = await makeHost()
     await host.register(agent('a', 'fail'))
     const error = await failure(host.run('a', 'hi'))
@@ -183,7 +183,7 @@ describe('AgentHost', () => {
     )
   })
 
-  it('makes instance-scoped modules for each run and agent-scoped ones once, and disposes each at its end', async () => {
+  it('creates instance-scoped modules per run and agent-scoped ones once, and disposes each at its end', async () => {
     const host = await makeHost()
     const modules = [
       { id: 'owner', module: 'owner' },
@@ -202,7 +202,7 @@ describe('AgentHost', () => {
     await eventually(() => expect(globals.hostTestLog).to.deep.equal(['dispose two']))
   })
 
-  it('takes instances that a run brings along, without touching the agent', async () => {
+  it('accepts overrides for one run, without changing the agent', async () => {
     const host = await makeHost()
     const modules = [
       { id: 'owner', module: 'owner' },
@@ -216,7 +216,7 @@ describe('AgentHost', () => {
     expect(error.message).to.equal("Agent 'a' has no module 'ona' to override.")
   })
 
-  it('replaces an agent without a gap: a run under way ends on the version that it began with', async () => {
+  it('replaces an agent without a gap: a run in progress finishes on its version', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'slow'))
     const old = host.run('a', '80')
@@ -230,7 +230,7 @@ describe('AgentHost', () => {
     expect(host.list().map(({ id }) => id)).to.deep.equal(['b'])
   })
 
-  it('takes modules as objects, and says when a definition is not plain data', async () => {
+  it('accepts modules as objects, and reports a definition that is not plain data', async () => {
     const host = await makeHost()
     const module = defineModule({
       name: 'Shout',
@@ -247,7 +247,7 @@ describe('AgentHost', () => {
     expect((await failure(host.register(code))).message).to.match(/^The definition must be plain data: .*cloned/)
   })
 
-  it('understands <agent>/<entry point>; an exact id wins over a composed name', async () => {
+  it('accepts <agent>/<entry point>; an exact id takes precedence', async () => {
     const host = await makeHost()
     const entry = { module: '__entry__', protocol: 'TextMessageHandler', provider: ['x', 'y'] }
     const modules = ['x', 'y'].map((id) => ({ id, module: 'say', config: { text: id } }))
@@ -264,7 +264,7 @@ describe('AgentHost', () => {
     expect(() => host.resolve('a.b/z')).to.throw("There is no agent 'a.b/z'.")
   })
 
-  it('aborts a run through its signal, and does not wait for an agent that does not listen', async () => {
+  it('aborts a run through its signal, without waiting for an agent that ignores it', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'slow'))
     const controller = new AbortController()
@@ -278,7 +278,7 @@ describe('AgentHost', () => {
     expect(globals.hostTestLog).to.deep.equal(['aborted'])
   })
 
-  it('runs no code of an agent when the signal was aborted before', async () => {
+  it('runs no code of an agent if the signal is already aborted', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'owner'))
     const error = await failure(host.run('a', 'x', { signal: AbortSignal.abort(new Error('too late')) }))
@@ -287,7 +287,7 @@ describe('AgentHost', () => {
     expect(globals.hostTestLog).to.deep.equal([])
   })
 
-  it('outlives a failed run whose result nobody awaits', async () => {
+  it('survives a failed run whose result nobody awaits', async () => {
     const host = await makeHost()
     await host.register(agent('a', 'fail'))
     const rejections: unknown[] = []
@@ -312,7 +312,7 @@ describe('AgentHost', () => {
     await host.run('a', '1')
   })
 
-  it('starts on the version that is registered at that moment', async () => {
+  it('starts on the version that is currently registered', async () => {
     const host = await makeHost()
     const v1 = {
       modules: [
@@ -330,7 +330,7 @@ describe('AgentHost', () => {
     expect(() => host.start('gone', { messages: [] })).to.throw("There is no agent 'gone'.")
   })
 
-  it('lets one of two registrations of an id at once win, and disposes what the other made', async () => {
+  it("accepts one of two concurrent registrations of an id, and disposes the other's instances", async () => {
     const host = await makeHost()
     const owned = (name: string) => ({
       id: 'a',
@@ -349,7 +349,7 @@ describe('AgentHost', () => {
     expect(globals.hostTestLog).to.include(`dispose ${loser}`).and.not.include(`dispose ${winner}`)
   })
 
-  it('limits the runs at once', async () => {
+  it('limits concurrent runs', async () => {
     const host = await makeHost({ maxConcurrentRuns: 1 })
     await host.register(agent('a', 'slow'))
     const first = host.run('a', '30')
@@ -358,7 +358,7 @@ describe('AgentHost', () => {
     expect((await host.run('a', '1')).text).to.equal('begun ended')
   })
 
-  it('closes after the runs under way, and aborts them at the deadline', async () => {
+  it('closes after the runs in progress, and aborts them at the deadline', async () => {
     const patient = await makeHost()
     await patient.register(agent('a', 'slow'))
     const ends = patient.run('a', '50')
@@ -381,7 +381,7 @@ describe('AgentHost', () => {
     expect(answers.map(({ text }) => text)).to.deep.equal(tokens.map((token) => `v1:${token}`))
   })
 
-  it('refuses a response after the end, and one that is no text', async () => {
+  it('rejects a response after the end, and one that is not text', async () => {
     const project = await makeProject({
       'modules/late.ts': `${HEAD}export default defineModule({ name: 'Late', provides: [TextMessageHandler], uses: { response: Response },
         create: ({ response }) => ({ handleText(text) {

@@ -34,7 +34,7 @@ describe('limits of runs', () => {
     return { host, start }
   }
 
-  it('end a run that takes too long, and no other', async () => {
+  it('abort only runs that take too long', async () => {
     const { start } = await open({ runTimeoutMs: 300 })
     const startedMs = performance.now()
     const error = (await start('wait')) as HostError
@@ -47,7 +47,7 @@ describe('limits of runs', () => {
     expect(await start('go')).to.equal('ended')
   })
 
-  it('reach the client', async () => {
+  it('are reported to the client', async () => {
     const { app } = await makeServer({ runTimeout: 1 })
     const response = await app.inject({
       method: 'POST',
@@ -58,7 +58,7 @@ describe('limits of runs', () => {
     expect(response.headers['x-should-retry']).to.equal('false')
   })
 
-  it('are others for background runs, so that these lock nobody out', async () => {
+  it('are separate for background runs, so that these block nobody', async () => {
     const { host, start } = await open({ maxConcurrentRuns: 1, maxBackgroundRuns: 2 })
     void start('wait', true)
     void start('wait', true)

@@ -5,7 +5,7 @@ import { makeProject } from '../support/temp-project.ts'
 
 const FILES = { ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 5 } }') }
 
-describe('runs of a host that wait', () => {
+describe('waiting runs of a host', () => {
   let host: AgentHost
   let heard: ResumableRun[]
 
@@ -24,7 +24,7 @@ describe('runs of a host that wait', () => {
     decision,
   })
 
-  it('reach listeners as values, which go on with answers', async () => {
+  it('are passed to listeners as values, which can be resumed with answers', async () => {
     const { runId, pending } = await host.run('shop', 'please', { user: 'ann', metadata: { order: 7 } })
     const [waiting] = heard as [ResumableRun]
     expect([waiting.runId, waiting.agent, waiting.pending]).to.deep.equal([runId, 'shop', pending])
@@ -34,7 +34,7 @@ describe('runs of a host that wait', () => {
     expect(heard).to.have.lengthOf(1)
   })
 
-  it('are bound to the version of the agent that asked: another asks again', async () => {
+  it('are bound to the version of the agent: another version asks again', async () => {
     await host.run('shop', 'please')
     const [waiting] = heard as [ResumableRun]
     const changed = shopAgent('shop', '{ name: pay, arguments: { amount: 5 } }', 'description: Another shop')
@@ -45,7 +45,7 @@ describe('runs of a host that wait', () => {
     expect(text).to.equal('Results: pay 5')
   })
 
-  it('refuse answers that do not fit, and none', async () => {
+  it('reject invalid and missing answers', async () => {
     await host.run('shop', 'please')
     const [waiting] = heard as [ResumableRun]
     for (const answers of [[], [answer('other', 'approve')]]) {

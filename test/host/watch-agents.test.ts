@@ -66,7 +66,7 @@ describe('a watched agent folder', () => {
 
   const gone = (id: string) => `There is no agent '${id}'.`
 
-  it('serves what is added, changed and removed, in folders of any depth', async () => {
+  it('picks up added, changed and removed files, in folders of any depth', async () => {
     const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
     await answers('a', 'x')
     await project.write('agents/deep/er/b.yaml', agent('b', '1'))
@@ -78,7 +78,7 @@ describe('a watched agent folder', () => {
     await answers('a', 'x')
   })
 
-  it('reports a broken file with its place, and keeps the last good version', async () => {
+  it('reports an invalid file with its place, and keeps the last good version', async () => {
     const { project, folder, lines, ask, answers } = await serve({ 'agents/a.yml': agent('a', '1') })
     await project.write('agents/a.yml', 'id: a\nmodules:\n  - { id: main, module: ecko }\n')
     await eventually(() => expect(folder.problems()).to.have.lengthOf(1))
@@ -92,7 +92,7 @@ describe('a watched agent folder', () => {
     expect(folder.problems()).to.deep.equal([])
   })
 
-  it('refuses a second file of an id, and lets it take over when the first goes', async () => {
+  it('rejects a second file with the same id until the first is removed', async () => {
     const { project, folder, ask, answers } = await serve({
       'agents/a.yml': agent('a', '1'),
       'agents/b.yml': agent('a', '2'),
@@ -125,7 +125,7 @@ describe('a watched agent folder', () => {
     await answers('a', '2x')
   })
 
-  it('never drops an agent whose file is written anew, renamed, or replaced', async () => {
+  it('never drops an agent whose file is rewritten, renamed or replaced', async () => {
     const { project, host, ask, answers } = await serve({ 'agents/a.yml': agent('a', '0') })
     const seen = new Set<string>()
     let watching = true
@@ -151,7 +151,7 @@ describe('a watched agent folder', () => {
     expect([...seen]).to.deep.equal(['nx'])
   })
 
-  it('follows project code, also outside of modules/, and a module that is taken over', async () => {
+  it('follows project code, also outside of modules/, and an ejected module', async () => {
     const { project, answers } = await serve({
       'modules/speaker.ts': speaker('one'),
       'lib/suffix.ts': "export const suffix = '!'",
@@ -172,7 +172,7 @@ describe('a watched agent folder', () => {
     await answers('e', 'mine?')
   })
 
-  it('mends an agent when the code that it lacks appears', async () => {
+  it('loads an agent once its missing code appears', async () => {
     const { project, folder, answers } = await serve({
       'agents/a.yml': 'id: a\nmodules: [{ id: main, module: ./lib/speaker.ts }]',
     })
@@ -185,14 +185,14 @@ describe('a watched agent folder', () => {
     await answers('a', 'again')
   })
 
-  it('sees modules/ when it is created later', async () => {
+  it('watches modules/ if it is created later', async () => {
     const { project, answers } = await serve({ 'agents/e.yml': 'id: e\nmodules: [{ id: main, module: echo }]' })
     await project.write('lib/suffix.ts', "export const suffix = ''")
     await project.write('modules/echo.ts', speaker('mine'))
     await answers('e', 'mine')
   })
 
-  it('sees a folder again that was removed and recreated', async () => {
+  it('watches a folder again that was removed and recreated', async () => {
     const { project, answers } = await serve({ 'agents/a.yml': agent('a') })
     await project.remove('agents')
     await answers('a', gone('a'))
@@ -202,7 +202,7 @@ describe('a watched agent folder', () => {
     await answers('b', '2x')
   })
 
-  it('disturbs no other agent: 200 random edits, and every call of the others is answered', async () => {
+  it('does not disturb other agents: 200 random edits, and every call of the others is answered', async () => {
     const { project, host, answers } = await serve({ 'agents/still.yml': agent('still', 's') })
     let running = true
     let calls = 0
@@ -226,7 +226,7 @@ describe('a watched agent folder', () => {
     expect(calls).to.be.above(100)
   })
 
-  it('goes on with other files when one fails unexpectedly', async () => {
+  it('continues with other files if one fails unexpectedly', async () => {
     const { project, host, folder, answers, lines } = await serve({
       'agents/a.yml': agent('a'),
       'agents/b.yml': agent('b'),
@@ -247,7 +247,7 @@ describe('a watched agent folder', () => {
     expect(lines.join('\n')).to.include('TypeError: out of the blue')
   })
 
-  it('serves a changed file again whose agent a program has unregistered', async () => {
+  it('registers a changed file again after a program unregistered its agent', async () => {
     const { project, host, answers } = await serve({ 'agents/a.yml': agent('a'), 'agents/b.yml': agent('b') })
     host.unregister('a')
     await Promise.all([project.write('agents/a.yml', agent('a', '2')), project.write('agents/b.yml', agent('b', '2'))])
@@ -275,7 +275,7 @@ describe('a watched agent folder', () => {
     expect(Date.now() - startMs).to.be.below(8000)
   })
 
-  it('tells of an agent that was slow to load when it is in service', async () => {
+  it('reports an agent that was slow to load once it is registered', async () => {
     const { project, answers, changes } = await serve({})
     await project.write('modules/slow.ts', `await new Promise((resolve) => setTimeout(resolve, 1500))\n${own('slow')}`)
     await project.write('agents/slow.yml', 'id: slow\nmodules: [{ id: main, module: slow }]')
@@ -285,7 +285,7 @@ describe('a watched agent folder', () => {
     await answers('slow', 'fast')
   })
 
-  it('follows project code after a cleaner removed temporary files', async () => {
+  it('follows project code after a cleanup of temporary files', async () => {
     const { project, answers } = await serve({
       'tmp/.keep': '',
       'agents/own.yml': 'id: own\nmodules: [{ id: main, module: own }]',
@@ -305,7 +305,7 @@ describe('a watched agent folder', () => {
     }
   })
 
-  it('refuses a named pipe in the place of a file', async function () {
+  it('rejects a named pipe in place of a file', async function () {
     if (process.platform === 'win32') this.skip()
     const { project, folder, answers } = await serve({ 'agents/a.yml': agent('a') })
     execFileSync('mkfifo', [project.path('agents/pipe.yml')])
@@ -332,7 +332,7 @@ describe('a watched agent folder', () => {
     await answers('a', '2x')
   })
 
-  it('tells a folder that is not there', async () => {
+  it('reports a missing folder', async () => {
     const project = await makeProject()
     const host = new AgentHost({ projectDir: project.dir })
     const folder = new AgentFolder(host, project.path('agents'), { debug() {}, info() {}, warn() {}, error() {} })

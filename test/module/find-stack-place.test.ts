@@ -19,7 +19,7 @@ describe('findStackPlace', () => {
     expect(findStackPlace(text, '/home/you', 'linux')).to.equal(undefined)
   })
 
-  it('understands the paths of Windows', () => {
+  it('understands Windows paths', () => {
     const place = { file: 'lib/main.ts', line: '3', column: '7' }
     for (const frame of [
       'new Thing (C:\\work\\proj\\lib\\main.ts:3:7)',

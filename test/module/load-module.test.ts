@@ -27,7 +27,7 @@ async function makeLoader(files: Record<string, string>) {
 }
 
 describe('ModuleLoader', () => {
-  it("looks into the project's modules before the library", async () => {
+  it("prefers the project's modules to the library", async () => {
     const { project, loader, name } = await makeLoader({})
     expect(await name('echo')).to.equal('library Echo')
     await project.write('modules/echo.ts', moduleNamed('OwnEcho'))
@@ -119,7 +119,7 @@ describe('ModuleLoader', () => {
     ])
   })
 
-  it('refuses what was written for a later version of the interface', async () => {
+  it('rejects a package for a later version of the interface', async () => {
     const { refusal } = await makeLoader({
       'node_modules/future/package.json':
         '{ "name": "future", "type": "module", "exports": "./index.js", "agent-host": { "modules": ".", "api": 2 } }',
@@ -133,7 +133,7 @@ export default { ...module, [Symbol.for('agent-host.module')]: 2 }`,
     expect(await refusal('later')).to.deep.equal(['MODULE_INVALID', `The module 'later' ${was}`, advice])
   })
 
-  it('says what it looked for, and what was probably meant', async () => {
+  it('names the places it searched, and suggests the nearest name', async () => {
     const { refusal } = await makeLoader({
       'modules/weather.ts': moduleNamed('Weather'),
       'modules/plain.ts': 'export default 1',

@@ -27,7 +27,7 @@ async function failure(
 }
 
 describe('ProjectCode', () => {
-  it('runs TypeScript as it is, with what it imports, and names the files', async () => {
+  it('runs TypeScript with its imports, and lists the files', async () => {
     const { project, loaded } = await load({
       'lib/main.ts':
         "import { half } from './half.js'\nimport data from './data.json'\nexport const value: number = half(data.n)",
@@ -60,7 +60,7 @@ describe('ProjectCode', () => {
     expect((globalThis as { loads?: number }).loads).to.equal(1)
   })
 
-  it('keeps import.meta of the file that it stands in', async () => {
+  it('preserves import.meta of each file', async () => {
     const { project, loaded } = await load({
       'lib/main.ts': "export { where } from './deep/file.ts'",
       'lib/deep/file.ts': 'export const where = [import.meta.url, import.meta.filename, import.meta.dirname]',
@@ -69,7 +69,7 @@ describe('ProjectCode', () => {
     expect(loaded.exports.where).to.deep.equal([`file://${file}`, file, project.path('lib/deep')])
   })
 
-  it('points at file and line of what cannot be built or run', async () => {
+  it('reports file and line of build and runtime errors', async () => {
     expect((await failure({ 'lib/main.ts': 'const a = 1\nconst b = = 2' })).message).to.equal(
       'lib/main.ts:2:11: Unexpected "="',
     )
@@ -85,7 +85,7 @@ describe('ProjectCode', () => {
     )
   })
 
-  it('points later errors at the user’s file and line', async () => {
+  it("maps later errors to the user's file and line", async () => {
     const { project, loaded } = await load({
       'lib/main.ts': "import { fail } from './fail.ts'\nexport const go = () => fail()",
       'lib/fail.ts': '// a comment\n\nexport function fail(): never {\n  throw new Error("late")\n}',
@@ -97,7 +97,7 @@ describe('ProjectCode', () => {
       .that.includes(`${project.path('lib/fail.ts')}:4:9`)
   })
 
-  it('loads anew what has changed, and only that', async () => {
+  it('reloads only changed files', async () => {
     const { project, code, loaded } = await load({
       'lib/main.ts': "import { n } from './n.ts'\nexport const value = n",
       'lib/n.ts': 'export const n = 1',
@@ -111,7 +111,7 @@ describe('ProjectCode', () => {
     expect((await code.load('lib/main.ts')).exports.value).to.equal(2)
   })
 
-  it('tries again what has failed', async () => {
+  it('retries a failed file', async () => {
     const project = await makeProject({ 'a.ts': 'export const = 1' })
     const code = new ProjectCode(project.dir)
     await code.load('a.ts').catch(() => {})
@@ -119,7 +119,7 @@ describe('ProjectCode', () => {
     expect((await code.load('a.ts')).exports.ok).to.equal(1)
   })
 
-  it('leaves no folder behind; those of processes that were killed go with the next start, those of others stay', async () => {
+  it('leaves no folder behind, and removes those of killed processes at the next start', async () => {
     const { dir, path } = await makeProject({
       'lib/main.ts': 'export default 1',
       'lib/hangs.ts': 'await new Promise(() => {})',

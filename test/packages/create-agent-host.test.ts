@@ -37,14 +37,14 @@ describe('create-agent-host', () => {
     expect(exists('shop/documents/returns.md')).to.equal(true)
   })
 
-  it('takes the flags of init', async () => {
+  it('accepts the flags of init', async () => {
     const { dir, script } = await makeFetched()
     const { stdout } = await runNode([script, 'shop', '--yes', '--no-install'], { cwd: dir })
     expect(stdout).to.equal('Created project shop.\n  cd shop\n  agent-host dev\n')
     expect((await runNode([script, '--help'], { cwd: dir })).stdout).to.contain('$ agent-host init')
   })
 
-  it('goes with this version of agent-host', () => {
+  it('matches this version of agent-host', () => {
     const { version, dependencies } = JSON.parse(readFileSync(`${SOURCE}/package.json`, 'utf8'))
     expect({ version, dependencies }).to.deep.equal({ version: VERSION, dependencies: { 'agent-host': `^${VERSION}` } })
   })

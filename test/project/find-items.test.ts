@@ -26,7 +26,7 @@ describe('findItems', () => {
     })
   }
 
-  it('finds each once, in the order of the names', () => {
+  it('finds each item once, in the order of the names', () => {
     expect(findItems(['mcp', 'llm.auto', 'tools'], KNOWN, '')).to.deep.equal(['tools/mcp', 'llm/auto', 'tools/local'])
   })
 
@@ -57,7 +57,7 @@ describe('findItems', () => {
     })
   }
 
-  it('names every unknown one, also where others are known', () => {
+  it('lists every unknown name', () => {
     expect(refusal('llm/atuo', 'echo', 'llm/', '')).to.deep.equal([
       'MODULE_NOT_FOUND',
       "There are no modules 'llm/atuo', 'llm/' and '' in the library.",

@@ -17,20 +17,20 @@ async function failureOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('makeProject', () => {
-  it('makes the folders above as well', async () => {
+  it('creates parent folders', async () => {
     const { path, read } = await makeFolder()
     await makeAgentProject(path('a/b/demo'), CHOICES)
     expect(JSON.parse(await read('a/b/demo/package.json')).name).to.equal('demo')
   })
 
-  it('leaves nothing behind when it fails', async () => {
+  it('leaves nothing behind if it fails', async () => {
     const { dir, path, read } = await makeFolder({ parent: 'a file where a folder is needed' })
     expect(await failureOf(makeAgentProject(path('parent/demo'), CHOICES))).to.match(/^PROJECT_INVALID: /)
     expect(await readdir(dir)).to.deep.equal(['parent'])
     expect(await read('parent')).to.equal('a file where a folder is needed')
   })
 
-  it('of two at once in one folder, the second to arrive changes nothing', async () => {
+  it('two at once in one folder: the second changes nothing', async () => {
     const { dir, path } = await makeFolder()
     await makeAgentProject(path('demo'), { ...CHOICES, python: '3.12' })
     expect(await failureOf(makeAgentProject(path('demo'), CHOICES))).to.match(/PROJECT_INVALID: .* is not empty/)

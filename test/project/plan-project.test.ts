@@ -14,7 +14,7 @@ describe('planProject', () => {
     ['日本', 'my-agents'],
   ]
   for (const [name, packageName] of NAMES) {
-    it(`calls the package of '${name}' '${packageName}'`, async () => {
+    it(`names the package of '${name}' '${packageName}'`, async () => {
       expect(JSON.parse((await textOf('package.json', { name })) ?? '').name).to.equal(packageName)
     })
   }
@@ -24,12 +24,12 @@ describe('planProject', () => {
     expect(plan.filter(({ content }) => content.toString().includes('PROJECT_NAME'))).to.deep.equal([])
   })
 
-  it('keeps the Python version in a file, when there is one', async () => {
+  it('writes the Python version to a file if one is given', async () => {
     expect(await textOf('.python-version', { python: '3.12' })).to.equal('3.12\n')
     expect(await textOf('.python-version', {})).to.equal(undefined)
   })
 
-  it('has git ignore what is secret or made', async () => {
+  it('makes git ignore secret and generated files', async () => {
     expect((await textOf('.gitignore', {}))?.trim().split('\n')).to.include.members([
       '.env',
       'debug/',

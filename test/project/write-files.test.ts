@@ -4,7 +4,7 @@ import { writeFiles } from '../../src/project/write-files.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 describe('writeFiles', () => {
-  it('makes files and their folders, with their modes, and reports each in the order of the plan', async () => {
+  it('creates files and their folders with their modes, and reports each in the order of the plan', async () => {
     const { dir, path, read } = await makeProject()
     const written = await writeFiles(dir, [
       { path: 'b/c.txt', content: 'text' },
@@ -19,7 +19,7 @@ describe('writeFiles', () => {
     expect((await readdir(dir)).sort()).to.deep.equal(['a.key', 'b'])
   })
 
-  it('skips what exists, whatever it holds', async () => {
+  it('skips existing files, whatever their content', async () => {
     const { dir, read } = await makeProject({ 'a.txt': 'mine' })
     expect(await writeFiles(dir, [{ path: 'a.txt', content: 'theirs' }])).to.deep.equal([
       { path: 'a.txt', outcome: 'skipped' },
@@ -27,7 +27,7 @@ describe('writeFiles', () => {
     expect(await read('a.txt')).to.equal('mine')
   })
 
-  it('replaces what a plan says, keeping its mode, and through a link', async () => {
+  it('replaces planned files, keeping their mode, and through a link', async () => {
     const { dir, path, read, write } = await makeProject()
     await write('real.txt', 'old')
     await chmod(path('real.txt'), 0o640)
@@ -42,7 +42,7 @@ describe('writeFiles', () => {
     expect((await readdir(dir)).sort()).to.deep.equal(['link.txt', 'other.txt', 'real.txt'])
   })
 
-  it('follows no link on the way of a file of its own, and then writes nothing', async () => {
+  it('writes nothing if a link is in the path of its own files', async () => {
     const { dir, path, read, exists } = await makeProject({ 'elsewhere/a.txt': 'theirs' })
     await symlink('elsewhere', path('own'))
     for (const name of ['own/a.txt', 'own/new.txt']) {
@@ -60,7 +60,7 @@ describe('writeFiles', () => {
     ])
   })
 
-  it('only tells what would become of each file in a dry run', async () => {
+  it('only reports in a dry run', async () => {
     const { dir, read } = await makeProject({ 'a.txt': 'mine', 'b.txt': 'mine' })
     const plan = [
       { path: 'a.txt', content: 'theirs' },
@@ -72,7 +72,7 @@ describe('writeFiles', () => {
     expect([await read('b.txt'), (await readdir(dir)).sort()]).to.deep.equal(['mine', ['a.txt', 'b.txt']])
   })
 
-  it('of two writers at once one makes the file, whole, and the other skips it', async () => {
+  it('two concurrent writers: one creates the whole file, the other skips it', async () => {
     const { dir, read } = await makeProject()
     const content = 'x'.repeat(1_000_000)
     const plan = [{ path: 'a.txt', content }]

@@ -84,7 +84,7 @@ describe('SharedRuns', () => {
     }
   }
 
-  it('a run is listed by another server with the name of its own, and its events are read from there', async () => {
+  it('lists a run of another server with its name, and reads its events from there', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.run('run-1', 'hello')
     await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
@@ -97,7 +97,7 @@ describe('SharedRuns', () => {
     expect(await other.read('run-1', 3)).to.deep.include({ events: own.events.slice(0, 3), hasMore: true })
   })
 
-  it('whoever watches hears of the runs of others, and a filter finds them', async () => {
+  it('notifies watchers of runs on other servers, and filters find them', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     const heard: string[] = []
     const stop = other.traces.watch((runs) => heard.push(...runs.map(({ run_id, server }) => `${server} ${run_id}`)))
@@ -109,7 +109,7 @@ describe('SharedRuns', () => {
     expect(runs.map(({ run_id }) => run_id)).to.deep.equal(['run-2'])
   })
 
-  it('a run that goes on is listed, and is interrupted when its server is gone', async () => {
+  it('lists a run in progress, and marks it interrupted when its server dies', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.record(echoRun('run-1', 'hello').slice(0, 2))
     const statuses = async () => (await other.runs()).map(({ status }) => status)
@@ -120,7 +120,7 @@ describe('SharedRuns', () => {
     expect([events, elsewhere]).to.deep.equal([[], `Server 'web-1' has ended. The events are in its folder ./debug.`])
   })
 
-  it('says so when a server has the events of a run no longer', async () => {
+  it('says so if a server no longer has the events of a run', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.run('run-1', 'hello')
     await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
@@ -128,7 +128,7 @@ describe('SharedRuns', () => {
     expect((await other.read('run-1')).elsewhere).to.equal(`Server 'web-1' has the events of this run no longer.`)
   })
 
-  it('processes that share a folder tell of each run once, with its events', async () => {
+  it('lists each run of processes that share a folder once, with its events', async () => {
     const [one, other] = [await openServer('web-1', 'debug'), await openServer('web-2', 'debug')]
     one.run('run-1', 'hello')
     const third = await openServer('web-3')
@@ -137,7 +137,7 @@ describe('SharedRuns', () => {
     expect((await other.read('run-1')).events).to.have.length(4)
   })
 
-  it('an entry that is damaged, or of a newer version, holds up no other', async () => {
+  it('skips a damaged or newer entry', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.run('run-1', 'hello')
     await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
@@ -155,7 +155,7 @@ describe('SharedRuns', () => {
     expect([found, skipped]).to.deep.equal([['run-1', 'run-2'], [['web-1', 2]]])
   })
 
-  it('the last runs of a server are known after it has ended, and for a week', async () => {
+  it('keeps the last runs of a stopped server for a week', async () => {
     const one = await openServer('web-1')
     one.run('run-1', 'hello')
     await one.stop()

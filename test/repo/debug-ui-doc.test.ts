@@ -10,7 +10,7 @@ const text = readFileSync(new URL('../../docs/debug-ui.md', import.meta.url), 'u
 describe('docs/debug-ui.md', () => {
   afterEach(closeServers)
 
-  it('shows a query that is answered', async () => {
+  it('shows a query that works', async () => {
     const query = /```graphql\n(.*?)```/s.exec(text)?.[1] ?? ''
     expect(validate(readSchema(), parse(query))).deep.equal([])
     const server = await makeServer(
@@ -20,7 +20,7 @@ describe('docs/debug-ui.md', () => {
     expect(await ask(server, query)).include.keys('list_agents', 'agent_config', 'debug_log', 'runs')
   })
 
-  it('names every field of a line of a trace', async () => {
+  it('lists every field of a trace line', async () => {
     const server = await makeServer({ debug: true })
     await server.host.run('echo', 'hello')
     await ask(server, '{ runs { total } }')

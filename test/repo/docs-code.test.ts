@@ -24,7 +24,7 @@ async function makeDocumented(files: Record<string, string>) {
 }
 
 describe('the code of the docs', () => {
-  it('reference.md: is what the modules of the library say', async () => {
+  it('reference.md: matches the modules of the library', async () => {
     const script = fileURLToPath(new URL('../../scripts/write-reference.js', import.meta.url))
     expect(await runNode([script, '--check'])).deep.equal({ exitCode: 0, stdout: '', stderr: '' })
   })

@@ -38,7 +38,7 @@ function isBroken(file: string, link: string): boolean {
 }
 
 describe('the pages of the docs', () => {
-  it('link to what is there, headings included', () => {
+  it('have no broken links or anchors', () => {
     const broken = texts.flatMap((file) =>
       linksOf(file)
         .filter((link) => isBroken(file, link))
@@ -52,7 +52,7 @@ describe('the pages of the docs', () => {
     expect(listed.sort()).to.deep.equal(pages.filter((file) => file !== 'docs/index.md').sort())
   })
 
-  it('are all in llms.txt, those for users with a sentence', () => {
+  it('are all in llms.txt, those for users with a description', () => {
     const lines = llmsText()
       .split('\n')
       .filter((line) => line.startsWith('- '))

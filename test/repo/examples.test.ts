@@ -9,7 +9,7 @@ import { makeProject } from '../support/temp-project.ts'
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url))
 
 describe('examples/waiting-runs', () => {
-  it('has a program that asks and ends, and another that decides', async () => {
+  it('has a program that asks and exits, and another that decides', async () => {
     const { dir } = await makeProject()
     const run = (...args: string[]) =>
       runNode(args.with(0, `${EXAMPLES}waiting-runs/${args[0]}`), { env: { RESPONSES_DIR: dir } })
@@ -25,7 +25,7 @@ describe('examples/waiting-runs', () => {
 })
 
 describe('examples/agents-calling-agents', () => {
-  it('has an agent that asks the agent of another server', async () => {
+  it('has an agent that calls the agent of another server', async () => {
     const library = await buildServer({
       projectDir: `${EXAMPLES}agents-calling-agents/library`,
       adapters: ['McpApiAdapter'],

@@ -17,7 +17,7 @@ describe('the package', () => {
 
   after(() => installed[Symbol.asyncDispose]())
 
-  it('holds what users need, and nothing else', () => {
+  it('contains what users need, and nothing else', () => {
     const { files } = installed
     const kinds = files.map((file) => file.replace(/^(dist|modules|templates)\/.*/, '$1'))
     expect([...new Set(kinds)].sort()).to.deep.equal([
@@ -44,13 +44,13 @@ describe('the package', () => {
     expect(files.filter((file) => /\.tgz$|tsconfig\.build|__pycache__/.test(file))).to.deep.equal([])
   })
 
-  it('resolves in every way that its package.json says: publint finds nothing', async () => {
+  it('resolves in every way that its package.json declares: publint finds nothing', async () => {
     const { buffer } = new Uint8Array(await readFile(installed.tarball))
     const { messages } = await publint({ pack: { tarball: buffer } })
     expect(messages).to.deep.equal([])
   })
 
-  it('has every module in a form that can be ejected: type-checked and loaded from the project, all at once', async function () {
+  it('has modules that can be ejected, type-checked and loaded from the project, all at once', async function () {
     this.timeout(120_000)
     const references = listLibrary()
     expect(Object.keys(AGENTS).sort()).to.deep.equal(references)
@@ -68,7 +68,7 @@ describe('the package', () => {
     expect(agents.flatMap(({ modules }) => modules).filter(({ source }) => source !== 'ejected')).to.deep.equal([])
   })
 
-  it('does its main job from an empty folder: makes a project, tests it, checks its types, and answers', async function () {
+  it('works from an empty folder: creates a project, tests it, checks its types, and answers', async function () {
     this.timeout(180_000)
     const { dir, command } = installed
     await execa(command, ['init', 'myproj', '--yes'], { cwd: dir })

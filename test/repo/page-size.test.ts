@@ -14,7 +14,7 @@ describe('the page of the debug UI', () => {
     expect(total).within(50_000, 200_000)
   })
 
-  it('paints first with less than 40 KB', () => {
+  it('needs less than 40 KB for its first paint', () => {
     const html = readFileSync(join(folder, 'index.html'), 'utf8')
     const first = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+\.(?:js|css))"/g)].map(([, file]) => `${file}.gz`)
     expect(first.length).greaterThan(1)

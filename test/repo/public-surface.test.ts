@@ -16,17 +16,17 @@ const KINDS: Readonly<Record<string, string>> = {
 describe('the public surface', () => {
   const listed = readFileSync(LIST, 'utf8').trimEnd().split('\n')
 
-  it('is the list in test/repo/public-surface.txt: a change of it is a change for everybody who imports agent-host', () => {
+  it('matches test/repo/public-surface.txt', () => {
     expect(listExports(INDEX)).to.deep.equal(listed)
   })
 
-  it('is whole: no exported declaration names a type that cannot be imported', () => {
+  it('is complete: exported declarations name only importable types', () => {
     const exported = new Set(listed.map((line) => line.split(':')[0] ?? ''))
     const hidden = [...exportsByFile(INDEX)].flatMap(([file, names]) => hiddenIn(file, names, exported))
     expect(hidden).to.deep.equal([])
   })
 
-  it('is at run time the values of that list', async () => {
+  it('has the values of that list at run time', async () => {
     const values = listed.filter((line) => VALUE.test(line) && !line.includes(': type of '))
     const exported = await import(new URL('index.js', INDEX).href)
     expect(Object.keys(exported).sort()).to.deep.equal(values.map((line) => line.split(':')[0]).sort())

@@ -55,14 +55,14 @@ async function record(text: string, observed: boolean) {
 }
 
 for (const observed of [false, true]) {
-  describe(`a run that is handed on${observed ? ', observed' : ''}`, () => {
-    it('keeps the overrides of every view', async () => {
+  describe(`a derived run${observed ? ', observed' : ''}`, () => {
+    it('keeps overrides in every view', async () => {
       const { result } = await record('derived', observed)
       expect(JSON.parse(result.text)).to.deep.equal([[true, 'brief', 'c1'], [{ inputTokens: 5 }], false])
       expect(result.usage.inputTokens).to.equal(0)
     })
 
-    it('gives streams in the shape that they were made in', async () => {
+    it('returns streams in their original shape', async () => {
       const { result } = await record('shapes', observed)
       expect(JSON.parse(result.text)).to.deep.equal(['ab', true, 'ab', 2, '2', 'ab', 'ab'])
     })
@@ -70,7 +70,7 @@ for (const observed of [false, true]) {
 }
 
 describe('observed streams', () => {
-  it('are closed with the run when nobody reads them, and when their reader leaves', async () => {
+  it('are closed with the run if nobody reads them, and when their reader stops', async () => {
     const { ends: unread } = await record('unread', true)
     expect(unread.map(({ event_type, result }) => [event_type, result])).to.deep.equal([['result', []]])
     const { ends: left } = await record('left', true)

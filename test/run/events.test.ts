@@ -51,7 +51,7 @@ async function record(text: string, prefix = '') {
 }
 
 describe('events', () => {
-  it('tell a call and its end, with every field', async () => {
+  it('report a call and its end, with every field', async () => {
     const { events, result } = await record('fail')
     const { runId } = result
     const [call, exception] = events.filter(({ module_id }) => module_id === 'tools')
@@ -88,7 +88,7 @@ describe('events', () => {
     expect(events.at(-1)).to.include({ event_name: 'loop.Loop.handleText.result', result: null })
   })
 
-  it('find the parent of each call, also of calls side by side and between agent-scoped modules', async () => {
+  it('find the parent of each call, even of parallel calls and between agent-scoped modules', async () => {
     const { tree } = await record('parallel')
     expect(tree.filter((line) => line.endsWith('.call'))).to.have.members([
       'null > run.1 loop.Loop.handleText.call',
@@ -99,7 +99,7 @@ describe('events', () => {
     ])
   })
 
-  it('end a stream once, with what it gave, also when it is left early', async () => {
+  it('end a stream once with its parts, even if it is left early', async () => {
     const { events } = await record('leave')
     const ofModel = events.filter(({ module_id }) => module_id === 'model')
     expect(ofModel.map(({ event_type, result }) => [event_type, result])).to.deep.equal([
@@ -108,22 +108,22 @@ describe('events', () => {
     ])
   })
 
-  it('come to whoever asked for their prefix, and stop when that is taken back', async () => {
+  it('reach listeners of their prefix until they unsubscribe', async () => {
     const { tree } = await record('fail', 'tools.Tools')
     expect(tree).to.have.lengthOf(2)
   })
 
-  it('leave the run as it is: usage and signal are the same through a facade', async () => {
+  it('do not change the run: usage and signal are the same through a facade', async () => {
     const { result } = await record('usage')
     expect([result.text, result.usage.inputTokens]).to.deep.equal(['false', 2])
   })
 
-  it('leave the reason why a run ended early as it is: the first one counts', async () => {
+  it('do not change the reason why a run ended early: the first one counts', async () => {
     const { result } = await record('limit')
     expect(result.incompleteReason).to.equal('max_steps')
   })
 
-  it('tell of a module that could not be made', async () => {
+  it('report a module that failed to be created', async () => {
     const project = await makeProject({
       'modules/unmade.ts': `import { defineModule, TextMessageHandler, Type } from 'agent-host'
 export default defineModule({ name: 'Unmade', provides: [TextMessageHandler], config: Type.Object({ late: Type.Boolean() }),
@@ -148,7 +148,7 @@ export default defineModule({ name: 'Unmade', provides: [TextMessageHandler], co
     ])
   })
 
-  it('go on when a listener throws', async () => {
+  it('continue if a listener throws', async () => {
     const project = await makeProject(MODULES)
     const errors: string[] = []
     const log = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) }

@@ -64,7 +64,7 @@ const executed = (): string[] => {
 type Decide = (pending: PendingCall) => PendingAnswer
 const approve: Decide = ({ callId }) => ({ callId, kind: 'approval', decision: 'approve' })
 
-describe('approvals of calls that the code of a tool makes', () => {
+describe('approvals of nested tool calls', () => {
   let host: AgentHost
 
   beforeEach(async () => {
@@ -106,7 +106,7 @@ describe('approvals of calls that the code of a tool makes', () => {
 
   const waitsFor = ({ pending }: RunResult) => pending.map(({ kind, name, arguments: args }) => [kind, name, args])
 
-  it('reach the call they are about, and what was executed is not executed again', async () => {
+  it('reach their call, and executed calls are not repeated', async () => {
     const first = await ask('both')
     expect(waitsFor(first)).to.deep.equal([['approval', 'pay', { amount: 1 }]])
     const second = await decide(first, approve)
@@ -116,7 +116,7 @@ describe('approvals of calls that the code of a tool makes', () => {
     expect(executed()).to.deep.equal(['pay 1', 'pay 2'])
   })
 
-  it('come one after the other where the calls are made together', async () => {
+  it('come one after the other for parallel calls', async () => {
     const second = await decide(await ask('together'), approve)
     expect([waitsFor(second), executed()]).to.deep.equal([[['approval', 'pay', { amount: 2 }]], ['pay 1']])
     const reject: Decide = ({ callId }) => ({ callId, kind: 'approval', decision: 'reject' })
@@ -125,20 +125,20 @@ describe('approvals of calls that the code of a tool makes', () => {
     expect(executed()).to.deep.equal(['pay 1'])
   })
 
-  it('are two where equal calls are made twice', async () => {
+  it('are needed twice for two equal calls', async () => {
     const second = await decide(await ask('twice'), approve)
     expect([second.status, executed()]).to.deep.equal(['waiting', ['pay 5']])
     const { text } = await decide(second, approve)
     expect([text, executed()]).to.deep.equal(['paid 5, paid 5', ['pay 5', 'pay 5']])
   })
 
-  it('are needed though a question of the same tool was answered', async () => {
+  it('are needed even if a question of the same tool was answered', async () => {
     const asked = await ask('careful')
     const second = await decide(asked, ({ callId }) => ({ callId, kind: 'question', answers: ['red'] }))
     expect([waitsFor(second), executed()]).to.deep.equal([[['approval', 'pay', { amount: 3 }]], []])
   })
 
-  it('take the approval of the tool itself along', async () => {
+  it('include the approval of the tool itself', async () => {
     const outer = await ask('guarded')
     expect(waitsFor(outer)).to.deep.equal([['approval', 'guarded', {}]])
     const inner = await decide(outer, approve)
@@ -147,7 +147,7 @@ describe('approvals of calls that the code of a tool makes', () => {
     expect([text, executed()]).to.deep.equal(['paid 7', ['pay 7']])
   })
 
-  it('keep questions apart: those of a call that is not repeated are not asked again', async () => {
+  it('keep questions apart: a call that is not repeated asks nothing again', async () => {
     const code = await decide(await ask('asking'), approve)
     expect(code.pending[0]?.message).to.equal('Code?')
     const color = await decide(code, ({ callId }) => ({ callId, kind: 'question', answers: [4] }))
@@ -156,13 +156,13 @@ describe('approvals of calls that the code of a tool makes', () => {
     expect([text, executed()]).to.deep.equal(['paid 99 red', ['pay 994']])
   })
 
-  it('repeat the failure of a call, and not the call', async () => {
+  it('replay the failure of a call instead of the call', async () => {
     const second = await decide(await ask('failing'), approve)
     const { text } = await decide(second, approve)
     expect([text, executed()]).to.deep.equal(['no funds, paid 1', ['pay 13', 'pay 1']])
   })
 
-  it('need the digest of the call: a decision without one is about the call of the conversation', async () => {
+  it('need the digest of the call: a decision without one applies to the call in the conversation', async () => {
     const { trail, pending } = await ask('both')
     const again = await host.run('teller', trail, { answers: pending.map(approve) })
     expect([again.status, executed()]).to.deep.equal(['waiting', []])

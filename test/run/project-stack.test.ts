@@ -15,7 +15,7 @@ second line
     )
   })
 
-  it('keeps a stack without such frames as it is', () => {
+  it('does not change a stack without such frames', () => {
     const stack = 'Error: x\n    at node:internal/a:1:1'
     expect(projectStack(stack, '/p')).equal(stack)
     expect(projectStack('plain', '/p')).equal('plain')

@@ -54,7 +54,7 @@ const WEATHER = { name: 'weather', description: 'Of a city', parameters: { type:
 const HI: Message = { role: 'user', content: 'hi' }
 
 for (const observed of [false, true]) {
-  describe(`a run that waits${observed ? ', observed' : ''}`, () => {
+  describe(`a waiting run${observed ? ', observed' : ''}`, () => {
     let host: AgentHost
     let asked: (readonly Message[])[]
 
@@ -97,14 +97,14 @@ for (const observed of [false, true]) {
     const answer = (trail: readonly Message[], answers: PendingAnswer[], ...replies: LLMPart[][]) =>
       host.run('a', trail, { answers, overrides: model(...replies) })
 
-    it('uses a decision once, though the model repeats the id of the call', async () => {
+    it('uses a decision once, even if the model repeats the id of the call', async () => {
       const waiting = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
       const approve = { callId: 'c1', kind: 'approval', decision: 'approve' } as const
       const again = await answer(waiting.trail, [approve], calls(PAY), says('Paid.'))
       expect([again.status, executed()]).to.deep.equal(['waiting', ['pay{"amount":40}']])
     })
 
-    it('waits for the tool of a client, and goes on with its output', async () => {
+    it('waits for a client tool, and continues with its output', async () => {
       const events: RunEvent[] = []
       const weather = call('w1', 'weather', { city: 'Lima' })
       const waiting = await host.run('a', 'hi', {
@@ -128,7 +128,7 @@ for (const observed of [false, true]) {
       expect(asked.at(-1)).to.deep.equal([...waiting.trail, result])
     })
 
-    it('executes its own calls of a step that also calls a client, and keeps them', async () => {
+    it("executes and keeps the agent's own calls of a step that also calls a client", async () => {
       const note = call('n1', 'note', { amount: 7 })
       const options = { clientTools: [WEATHER], overrides: model(calls(call('w1', 'weather'), note)) }
       const { pending, trail } = await host.run('a', 'hi', options)
@@ -137,7 +137,7 @@ for (const observed of [false, true]) {
       expect(trail.at(-1)).to.deep.equal({ role: 'tool', content: 'note 7', toolCallId: 'n1' })
     })
 
-    it('hands out the client calls alone where nobody keeps the trail', async () => {
+    it('returns only the client calls if the trail is lost', async () => {
       const note = call('n1', 'note', { amount: 7 })
       const weather = call('w1', 'weather')
       const options = { clientTools: [WEATHER], isTrailLost: true, overrides: model(calls(note, weather)) }
@@ -165,7 +165,7 @@ for (const observed of [false, true]) {
       expect(asked[1]?.at(-1)).to.deep.equal({ role: 'tool', content: 'pay 40', toolCallId: 'c1' })
     })
 
-    it('tells the model of a rejection, and of changed arguments', async () => {
+    it('reports a rejection and changed arguments to the model', async () => {
       const { trail } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
       await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'reject', reason: 'too much' }])
       expect(executed()).to.deep.equal([])
@@ -180,14 +180,14 @@ for (const observed of [false, true]) {
       expect(asked[2]?.at(-1)?.content).to.equal('(A person changed the arguments to {"amount":4}.)\npay 4')
     })
 
-    it('asks again when the decision was about another call', async () => {
+    it('asks again if the decision was about another call', async () => {
       const { trail } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
       const again = await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'approve', digest: 'other' }])
       expect(again.pending.map(({ callId, kind }) => [callId, kind])).to.deep.equal([['c1', 'approval']])
       expect(executed()).to.deep.equal([])
     })
 
-    it('goes on waiting for what has no answer yet, and executes what was decided', async () => {
+    it('keeps waiting for undecided calls, and executes decided ones', async () => {
       const second = call('c2', 'pay', { amount: 2 })
       const waiting = await host.run('a', 'hi', { overrides: model(calls(PAY, second)) })
       expect(waiting.pending).to.have.lengthOf(2)
@@ -202,13 +202,13 @@ for (const observed of [false, true]) {
       expect(executed()).to.deep.equal(['pay{"amount":2}', 'pay{"amount":40}'])
     })
 
-    it('lets no orchestrator get around an approval', async () => {
+    it('lets no orchestrator bypass an approval', async () => {
       const { status, text, pending } = await host.run('stubborn', 'hi')
       expect([status, text, pending.map(({ name }) => name)]).to.deep.equal(['waiting', '', ['pay']])
       expect(executed()).to.deep.equal([])
     })
 
-    it('asks one question after the other, and runs the tool again from its start', async () => {
+    it('asks one question after the other, and reruns the tool from its start', async () => {
       const first = await host.run('a', 'hi', { overrides: model(calls(call('q1', 'choose'))) })
       const [color] = first.pending
       expect(color).to.deep.include({ callId: 'q1', kind: 'question', message: 'Which color?', earlierAnswers: [] })
@@ -224,12 +224,12 @@ for (const observed of [false, true]) {
       expect(asked.at(-1)?.at(-1)).to.deep.equal({ role: 'tool', content: 'red3', toolCallId: 'q1' })
     })
 
-    it('waits for a question also when the tool catches what ends it', async () => {
+    it('waits for a question even if the tool catches the interruption', async () => {
       const { status, pending } = await host.run('a', 'hi', { overrides: model(calls(call('q1', 'careless'))) })
       expect([status, pending[0]?.message]).to.deep.equal(['waiting', 'Sure?'])
     })
 
-    it('refuses answers to unknown calls, answers that do not fit, and tools with a taken name', async () => {
+    it('rejects answers to unknown calls, invalid answers, and duplicate tool names', async () => {
       const { trail, pending } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
       const failing = (options: object) =>
         host.run('a', trail, { overrides: model(), ...options }).then(

@@ -6,7 +6,7 @@ import { runNode } from '../support/run-cli.ts'
 const DEMO = fileURLToPath(new URL('../../scripts/demo.js', import.meta.url))
 
 describe('the demo', () => {
-  it('--once shows a question, the call of a tool and an answer, and ends with 0', async () => {
+  it('--once shows a question, a tool call and an answer, and exits with 0', async () => {
     const { exitCode, stdout, stderr } = await runNode([DEMO, '--once', '--port', '0'])
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     expect(stdout).to.match(/^Created a project in \S+myproj, for as long as the demo runs\.\n\nQuestion: /)
@@ -15,7 +15,7 @@ describe('the demo', () => {
     expect(stdout).to.match(/^Answer: .*\d\d:\d\d:\d\d GMT\+9$/m)
   })
 
-  it('says so when the port is taken, and ends with 1', async () => {
+  it('reports a port that is in use, and exits with 1', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     try {
       await new Promise((resolve) => other.once('listening', resolve))

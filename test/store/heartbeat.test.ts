@@ -23,7 +23,7 @@ describe('Heartbeat', () => {
     return made
   }
 
-  it('judges a server by its last sign of life', async () => {
+  it('judges a server by its last heartbeat', async () => {
     const { isAlive } = bound(await heartbeat())
     nowMs = 10_000
     expect(isAlive({ process: ELSEWHERE, ageMs: 9999 })).to.equal(true)
@@ -31,7 +31,7 @@ describe('Heartbeat', () => {
     expect(isAlive(undefined)).to.equal(false)
   })
 
-  it('gives all others the time of a lease after it was started, and after the store was down', async () => {
+  it('gives all others a full lease after its start, and after an outage of the store', async () => {
     const { isAlive, beat } = bound(await heartbeat())
     const old = { process: ELSEWHERE, ageMs: 60_000 }
     nowMs = 9999
@@ -51,7 +51,7 @@ describe('Heartbeat', () => {
     expect(isAlive(old)).to.equal(false)
   })
 
-  it('knows at once that a process of this machine has ended', async () => {
+  it('notices the end of a process on this machine at once', async () => {
     const { isAlive } = bound(await heartbeat())
     expect(isAlive({ process: describeProcess(), ageMs: 0 })).to.equal(true)
     const [machine, pid] = describeProcess().split(' ')

@@ -46,7 +46,7 @@ describe('KeyvStore', () => {
     )
   })
 
-  it('names a failure of the backend, also one that Keyv would hide', async () => {
+  it('reports failures of the backend, even those that Keyv would hide', async () => {
     const broken = { ...failing('the disk is full'), set: async () => false } as unknown as KeyvStoreAdapter
     const failure = await open(broken).then(
       (store) => store.commit([['a', '1']]),
@@ -58,7 +58,7 @@ describe('KeyvStore', () => {
     })
   })
 
-  it('gives up on a backend that does not answer', async () => {
+  it('times out on a backend that does not answer', async () => {
     const silent = { ...failing(''), get: () => new Promise(() => {}) } as unknown as KeyvStoreAdapter
     const failure = await open(silent).catch((error: Error) => error.message)
     expect(failure).to.equal('The store of responses failed: no answer within 5 s')

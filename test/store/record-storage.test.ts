@@ -75,7 +75,7 @@ for (const { name, isThere, startServer } of KINDS) {
     describe('memory/exact-index', () => {
       describeVectorIndex(() => openSharedIndex(openSources()[0]))
 
-      it('keeps up with what another server adds, replaces and removes', async () => {
+      it('picks up texts that another server adds, replaces and deletes', async () => {
         const [source, otherSource] = openSources()
         const [one, other] = [await openSharedIndex(source), await openSharedIndex(otherSource)]
         const found = async (index: typeof one) =>
@@ -122,7 +122,7 @@ for (const { name, isThere, startServer } of KINDS) {
         return persistent.create({ history, response, storage: openSources()[0].storageOf(context) }, config, context)
       })
 
-      it('goes on on another server with what a user said on this one, and forgets it there', async () => {
+      it("continues a user's conversation on another server, and clears it there", async () => {
         const sources = openSources()
         const ann = makeRun({ user: 'ann' })
         const turn = async (source: StorageSource, text: string, act: 'answer' | 'clear' = 'answer') => {
@@ -167,7 +167,7 @@ export default defineModule({ name: 'Teller', provides: [TextMessageHandler], us
     ],
   }
 
-  it('gets that of the host, and its calls are events of the run', async () => {
+  it("gets the host's storage, and its calls are events of the run", async () => {
     const { dir } = await makeProject(FILES)
     const storage = memoryStorage({ isShared: true })
     const events: string[] = []
@@ -184,7 +184,7 @@ export default defineModule({ name: 'Teller', provides: [TextMessageHandler], us
     expect(events).to.deep.equal([1, 2].flatMap((n) => ofOne.map((name) => `${n} __storage__.Storage.${name} true`)))
   })
 
-  it('gets an error with the next step where the host has none', async () => {
+  it('gets an error with the next step if the host has no storage', async () => {
     const { dir } = await makeProject(FILES)
     const host = new AgentHost({ projectDir: dir })
     await host.register(AGENT)
@@ -193,7 +193,7 @@ export default defineModule({ name: 'Teller', provides: [TextMessageHandler], us
     await host.close()
   })
 
-  it('has the store of the project where the project is opened', async () => {
+  it('uses the store of an opened project', async () => {
     const { dir } = await makeProject({ ...FILES, 'agents/counting.yml': JSON.stringify(AGENT) })
     const answers: string[] = []
     for (let n = 0; n < 2; n++) {

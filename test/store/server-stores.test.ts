@@ -41,7 +41,7 @@ for (const { name, isThere, startServer, option } of KINDS) {
       await Promise.all([one.close(), other.close()])
     })
 
-    it('makes many commits of all sorts at once, as they came', async () => {
+    it('applies many concurrent commits of all kinds in order', async () => {
       const store = await open()
       const keys = Array.from({ length: 20 }, (_, n) => `k${n}`)
       const model = new Map<string, string>()
@@ -59,7 +59,7 @@ for (const { name, isThere, startServer, option } of KINDS) {
       await store.close()
     })
 
-    it('fails in time while its server is down, and works again after that, also for those who watch', async () => {
+    it('fails in time while its server is down, and recovers, watchers included', async () => {
       const [store, other] = [await open(), await open()]
       await store.commit([['a', '1']])
       let heard = 0
@@ -78,7 +78,7 @@ for (const { name, isThere, startServer, option } of KINDS) {
       await Promise.all([store.close(), other.close()])
     })
 
-    it('gives up on a server that does not answer', async () => {
+    it('times out on a server that does not answer', async () => {
       const store = await open()
       await store.commit([['a', '1']])
       server.freeze(true)
@@ -91,7 +91,7 @@ for (const { name, isThere, startServer, option } of KINDS) {
       await store.close()
     })
 
-    it('says which server cannot be reached, without its password', async () => {
+    it('names an unreachable server, without its password', async () => {
       url = `${new URL(server.url).protocol}//me:secret-4711@127.0.0.1:1/db`
       const failure = await open().catch((error: Error) => error)
       expect(failure).to.include({ code: 'STORE_UNAVAILABLE' })
@@ -113,7 +113,7 @@ describe('the PostgreSQL store, its layout', function () {
 
   after(() => server?.remove())
 
-  it('is created once by servers that start together, and left alone if a later version wrote it', async () => {
+  it('is created once by servers that start together, and unchanged if a later version wrote it', async () => {
     const stores = await Promise.all(Array.from({ length: 5 }, open))
     await stores[0]?.commit([['a', '1']])
     expect(await stores[4]?.get(['a'])).to.deep.equal(['1'])
@@ -128,7 +128,7 @@ describe('the PostgreSQL store, its layout', function () {
     await Promise.all([store.close(), client.end()])
   })
 
-  it('refuses the name of a schema that would need quoting', async () => {
+  it('rejects a schema name that would need quoting', async () => {
     const store = `${server.url}?schema=a"b`
     const failure = await failureOf(openStore({ store, dir: '/', projectDir: process.cwd() }))
     expect(failure).to.include({ code: 'OPTION_INVALID' })
@@ -142,7 +142,7 @@ describe('the Redis store, its server', function () {
     if (!hasRedis()) this.skip()
   })
 
-  it('must not throw records away, and should write an append-only file', async () => {
+  it('must not evict records, and should write an append-only file', async () => {
     const server = await startRedis(['--maxmemory-policy', 'allkeys-lru'])
     const warnings: string[] = []
     const warn = (message: string) => warnings.push(message)

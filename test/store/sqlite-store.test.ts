@@ -22,7 +22,7 @@ describe('the SQLite store', () => {
 
   describeRecordStore(open, open)
 
-  it('is readable by its owner alone', async () => {
+  it('is readable only by its owner', async () => {
     const store = await open()
     await store.commit([['a', '1']])
     const modes = readdirSync(dir).map((name) => [name, (statSync(join(dir, name)).mode & 0o777).toString(8)])
@@ -46,7 +46,7 @@ describe('the SQLite store', () => {
     db.close()
   })
 
-  it('loses nothing that it acknowledged, and keeps no half, when the process is killed', async () => {
+  it('keeps everything acknowledged, and nothing by half, when the process is killed', async () => {
     let acknowledged: string[] = []
     for (let round = 0; round < 3; round++) {
       const { child, lines } = await startProcess('write')
@@ -68,7 +68,7 @@ describe('the SQLite store', () => {
     await store.close()
   }).timeout(60_000)
 
-  it('knows which of the servers that share it are alive, and at once that a process of this machine has ended', async () => {
+  it('knows which servers are alive, and notices the end of a process on this machine at once', async () => {
     const store = await open()
     const { child, lines } = await startProcess('wait')
     await eventually(() => expect(lines()[0]).to.match(/^server /), 20_000)
@@ -79,7 +79,7 @@ describe('the SQLite store', () => {
     await store.close()
   }).timeout(30_000)
 
-  it('goes on with a file of an earlier version, and with one of a later one', async () => {
+  it('works with a file of an earlier or later version', async () => {
     mkdirSync(dir, { recursive: true })
     const file = join(dir, 'responses.db')
     const earlier = new Database(file)
@@ -100,7 +100,7 @@ describe('the SQLite store', () => {
     db.close()
   })
 
-  it('shows what one server commits to another', async () => {
+  it('shows commits of one server to another', async () => {
     const [one, other] = [await open(), await open()]
     await one.commit([['a', '1']])
     expect(await other.get(['a'])).to.deep.equal(['1'])
@@ -127,7 +127,7 @@ describe('the SQLite store', () => {
     await store.close()
   }).timeout(20_000)
 
-  it('makes the other commits of a batch when one of them fails', async () => {
+  it('applies the other commits of a batch if one fails', async () => {
     const store = await open()
     const db = new Database(join(dir, 'responses.db'))
     db.exec(
@@ -147,7 +147,7 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
-  it('leaves nothing of what was removed in any file', async () => {
+  it('erases deleted records from every file', async () => {
     const store = await open()
     for (let n = 0; n < 50; n++) {
       await store.commit([[`a${n}`, JSON.stringify(`canary-${'c'.repeat(n * 100)}`)]])
@@ -169,7 +169,7 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
-  it('leaves nothing of what was removed while another process was reading', async () => {
+  it('erases records deleted while another process was reading', async () => {
     const store = await open()
     await store.commit([['a', '"canary"']])
     const other = new Database(join(dir, 'responses.db'))
@@ -184,7 +184,7 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
-  it('does not run what nobody waits for any longer', async () => {
+  it('skips requests that nobody waits for any more', async () => {
     const store = await SqliteStore.open(join(dir, 'responses.db'), 300)
     const other = new Database(join(dir, 'responses.db'))
     other.exec('BEGIN IMMEDIATE')
@@ -200,7 +200,7 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
-  it('answers nothing more once its folder was removed, until it is back', async () => {
+  it('refuses requests once its folder is removed, until it is back', async () => {
     const store = await open()
     await store.commit([['a', '1']])
     renameSync(dir, `${dir}-moved`)
@@ -220,7 +220,7 @@ describe('the SQLite store', () => {
     await store.close()
   })
 
-  it('tells of a damaged file when it is opened', async () => {
+  it('reports a damaged file when opening it', async () => {
     const store = await open()
     await store.commit(
       Array.from({ length: 200 }, (_, n): [string, string] => [`a${n}`, JSON.stringify('x'.repeat(300))]),
@@ -238,7 +238,7 @@ describe('the SQLite store', () => {
     expect(warnings.join()).to.match(/responses\.db is damaged: .*agent-host store check/s)
   })
 
-  it('says what is wrong with a file that is no database', async () => {
+  it('explains a file that is not a database', async () => {
     const { write, path } = await makeProject()
     await write('responses/responses.db', 'This is no database, and longer than the head of one.'.repeat(100))
     dir = path('responses')
@@ -247,7 +247,7 @@ describe('the SQLite store', () => {
     expect((failure as Error).message).to.match(/responses\.db cannot be opened: .*not a database/)
   })
 
-  it('says which package is missing for another store', async () => {
+  it('names the missing package of another store', async () => {
     const failure = await openStore({ store: 'keyv-sqlite:x.db', dir, projectDir: '/' }).then(
       (store) => store.close(),
       (error: Error) => error.message,

@@ -35,7 +35,7 @@ describe('metrics', () => {
     await readMetrics(await makeServer({ metrics: true }))
   })
 
-  it('count runs by how they ended, and how long they took', async () => {
+  it('count runs by status and duration', async () => {
     const server = await makeServer({ metrics: true })
     await ask(server, 'echo', 'hi')
     await ask(server, 'echo', 'hi')
@@ -63,7 +63,7 @@ describe('metrics', () => {
     })
   })
 
-  it('show what is under way', async () => {
+  it('show work in progress', async () => {
     const server = await makeServer({ metrics: true })
     const url = await server.listen()
     const now = async () => about(await readMetrics(server), 'agent_host_')
@@ -86,7 +86,7 @@ describe('metrics', () => {
     await eventually(async () => expect(await now()).to.include({ ...idle }))
   })
 
-  it('forget an agent that is taken out of service', async () => {
+  it('drop an agent that is unregistered', async () => {
     const server = await makeServer({ metrics: true })
     await ask(server, 'echo', 'hi')
     await ask(server, 'model', 'hi')
@@ -95,7 +95,7 @@ describe('metrics', () => {
     expect(shown).to.contain('agent="echo"').and.not.to.contain('agent="model"')
   })
 
-  it('tell of the process, and how late its event loop is', async () => {
+  it('report the process and the lag of its event loop', async () => {
     const server = await makeServer({ metrics: true })
     await readMetrics(server)
     // The first tick after a look only begins the next measure.

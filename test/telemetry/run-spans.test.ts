@@ -52,7 +52,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
 }
 
 describe('run spans', () => {
-  it('hold a bounded number of open calls: the oldest run goes first', () => {
+  it('hold a limited number of open calls: the oldest run is dropped first', () => {
     const { spans, ended } = makeSpans(3)
     for (const run of ['1', '2', '3', '4', '5']) spans.add(makeEvent(run, { run_id: run }))
     expect(ended().map(({ attributes, status }) => [attributes['agent_host.run_id'], status.message])).to.deep.equal([
@@ -65,7 +65,7 @@ describe('run spans', () => {
     expect(ended()).to.have.length(5)
   })
 
-  it('hold a bounded number also within one run', () => {
+  it('hold a limited number within one run, too', () => {
     const { spans, ended } = makeSpans(3)
     spans.add(makeEvent('0'))
     for (let call = 1; call <= 5; call++) spans.add(makeEvent(`${call}`, { parent_call_id: '0', caller_id: 'm' }))
@@ -75,7 +75,7 @@ describe('run spans', () => {
     expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'm.work', 'invoke_agent a', 'invoke_agent a'])
   })
 
-  it('a call within one that has ended hangs on the run', () => {
+  it('a call within an ended one is attached to the run', () => {
     const { spans, ended } = makeSpans()
     spans.add(makeEvent('root'))
     spans.add(makeEvent('tool', { parent_call_id: 'root' }))
@@ -123,7 +123,7 @@ describe('exceptions in spans', () => {
     })
   }
 
-  it('are cut after the secrets are out', () => {
+  it('are truncated after redaction', () => {
     const exception = `Error: ${'x'.repeat(995)}secret`
     const { message } = describeException(exception, (text) => text.replace('secret', '[redacted]'))
     expect(message).to.equal(`${'x'.repeat(995)}[reda`)

@@ -41,7 +41,7 @@ async function loadedWith(env: Readonly<Record<string, string>>, options: object
 describe('telemetry of a process', () => {
   afterEach(killRunning)
 
-  it('loads nothing that was not asked for, and lets the process end', async () => {
+  it('loads nothing unless enabled, and lets the process exit', async () => {
     expect(await loadedWith({})).to.deep.equal([])
     expect(await loadedWith({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })).to.deep.equal([])
     expect(await loadedWith({}, { metrics: true })).to.include('prom-client')
@@ -49,7 +49,7 @@ describe('telemetry of a process', () => {
     expect(await loadedWith(unreachable)).to.deep.equal(['@opentelemetry'])
   })
 
-  it('packages that are missing are named, with exit code 2', async () => {
+  it('names missing packages, and exits with 2', async () => {
     const { dir, path } = await makeProject({
       ...ECHO,
       'without.cjs': `const { Module } = require('node:module')
@@ -71,7 +71,7 @@ describe('telemetry of a process', () => {
     })
   })
 
-  it("takes the project's own packages first", async () => {
+  it("prefers the project's own packages", async () => {
     const names = ['api', 'sdk-trace-node', 'sdk-trace-base', 'resources', 'exporter-trace-otlp-http']
     const own = names.map((name) => [`node_modules/@opentelemetry/${name}/index.js`, 'throw new Error("my own")'])
     const { dir } = await makeProject({ ...ECHO, ...Object.fromEntries(own) })
@@ -80,7 +80,7 @@ describe('telemetry of a process', () => {
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 1, stderr: 'Error: my own\n' })
   })
 
-  it('an unreachable collector is logged once and slows nothing down', async () => {
+  it('logs an unreachable collector once, without slowing down', async () => {
     const port = await freePort()
     const { dir } = await makeProject({
       ...ECHO,
@@ -107,7 +107,7 @@ describe('telemetry of a process', () => {
     expect(server.output().match(/Spans cannot/g)).to.have.length(1)
   })
 
-  it('a collector that hangs holds the end up for 2 s at most', async () => {
+  it('delays the exit for at most 2 s if the collector hangs', async () => {
     const silent = createServer(() => {}).listen(0, '127.0.0.1')
     try {
       await new Promise((resolve) => silent.once('listening', resolve))
@@ -129,7 +129,7 @@ describe('telemetry of a process', () => {
     }
   })
 
-  it('agents that are served over standard input and output send spans too', async () => {
+  it('sends spans of agents served over stdio', async () => {
     const collector = await startCollector()
     try {
       const { dir } = await makeProject(ECHO)

@@ -93,7 +93,7 @@ describe('spans', () => {
     await Promise.all(collectors.splice(0).map((collector) => collector.stop()))
   })
 
-  it('are a tree of what one run does, tools side by side', async () => {
+  it('form a tree of one run, with parallel tools', async () => {
     const { spans, collector, statusCode } = await trace('guide', 'What is the weather?')
     expect(statusCode).to.equal(200)
     expect([...collector.paths]).to.deep.equal(['/v1/traces'])
@@ -182,7 +182,7 @@ describe('spans', () => {
     expect([...new Set(spans.map(({ traceId }) => traceId))]).to.deep.equal([runId.replaceAll('-', '')])
   })
 
-  it('begin and end when the events say so', async () => {
+  it('start and end at the times of the events', async () => {
     const { spans, events } = await trace('guide', 'What is the weather?')
     const root = named(spans, 'invoke_agent guide')
     const [call, end] = events.filter(({ parent_call_id }) => parent_call_id === null)
@@ -195,7 +195,7 @@ describe('spans', () => {
     }
   })
 
-  it('tell a failure without the secrets in it', async () => {
+  it('report a failure without its secrets', async () => {
     const { spans, collector } = await trace('guide', 'What is the weather?', { CANARY_API_KEY: SECRET })
     const { status, attributes, events } = named(spans, 'execute_tool weather')
     expect(status).to.deep.equal({ code: 2, message: 'no weather with [redacted]' })
@@ -207,18 +207,18 @@ describe('spans', () => {
     expect(collector.text()).not.to.contain(SECRET)
   })
 
-  it('a failing agent is an error at the root', async () => {
+  it('mark a failing agent as an error at the root', async () => {
     const { spans, statusCode } = await trace('probe', 'fail now')
     expect(statusCode).to.equal(500)
     expect(named(spans, 'invoke_agent probe').status).to.deep.equal({ code: 2, message: 'secret detail' })
   })
 
-  it('have no content of questions, calls and answers', async () => {
+  it('have no content of questions, calls or answers', async () => {
     const { collector } = await trace('guide', 'What is the weather?')
     expect(collector.text()).not.to.match(/What is|Limatown|fine over there|stands still/)
   })
 
-  it('of a run that is aborted end with it', async () => {
+  it('of an aborted run end with it', async () => {
     const { collector, server } = await makeTracedServer()
     const abort = new AbortController()
     const run = server.host.run('probe', 'deaf', { signal: abort.signal }).catch(({ code }) => code)
@@ -233,7 +233,7 @@ describe('spans', () => {
     expect(endMs - startMs).to.be.within(40, 1000)
   })
 
-  it('end with the run also where its code goes on, and nothing begins afterwards', async () => {
+  it('end with the run even if its code continues, and none start afterwards', async () => {
     const { collector, server } = await makeTracedServer()
     await server.host.run('stray', 'go')
     await setTimeout(150)
@@ -258,7 +258,7 @@ describe('spans', () => {
     expect(other.resource()).to.include({ 'service.name': 'desk', 'deployment.environment.name': 'test' })
   })
 
-  it('are off when the specification of OpenTelemetry says so', async () => {
+  it('are off if the standard variables say so', async () => {
     for (const [name, value] of [
       ['OTEL_SDK_DISABLED', 'true'],
       ['OTEL_TRACES_EXPORTER', 'none'],
@@ -269,7 +269,7 @@ describe('spans', () => {
     }
   })
 
-  it('an endpoint that is no address is refused', async () => {
+  it('reject an endpoint that is not a URL', async () => {
     setVariables({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'localhost:4318' })
     const refusal = await makeServer().catch((error) => error)
     expect([refusal.code, refusal.message]).to.deep.equal([

@@ -35,7 +35,7 @@ const PARALLEL: readonly Step[] = [
 ]
 
 describe('CallTree', () => {
-  it('puts calls below who made them, with how they ended', () => {
+  it('nests calls below their callers, with their outcome', () => {
     const tree = treeOf(PARALLEL)
     const describeCall = ({ id, depth, status, children, index, endIndex }: Call) => [
       id,
@@ -54,7 +54,7 @@ describe('CallTree', () => {
     expect(Math.round(tree.get('c')?.durationMs ?? 0)).equal(2)
   })
 
-  it('passes over the end of a call whose beginning was lost', () => {
+  it('ignores the end of a call whose start was lost', () => {
     const tree = treeOf([
       ['result', 'x', 'main'],
       ['call', 'a', 'main', 'agent:a', 'gone'],
@@ -65,7 +65,7 @@ describe('CallTree', () => {
 })
 
 describe('toMermaid', () => {
-  it('writes calls and their ends in the order in which they happened', () => {
+  it('writes calls and their ends in order', () => {
     expect(toMermaid(treeOf(PARALLEL))).equal(`sequenceDiagram
   participant p0 as agent a
   participant p1 as main
@@ -93,7 +93,7 @@ describe('layoutSequence', () => {
     ]).flat(),
   ]
 
-  it('draws calls that overlap in one module beside each other', () => {
+  it('draws overlapping calls of a module side by side', () => {
     const { rows, bars, columns } = layoutSequence(treeOf(PARALLEL), NONE, '')
     expect(rows.map(nameRow)).deep.equal(['call a', 'call b', 'call c', 'return b', 'return c'])
     expect(bars.map(({ call, column, lane }) => [call.id, column, lane])).deep.equal([
@@ -106,7 +106,7 @@ describe('layoutSequence', () => {
     expect(ys).deep.equal([...ys].sort((a, b) => a - b))
   })
 
-  it('folds what repeats, after the first time', () => {
+  it('folds repetitions after the first one', () => {
     expect(rowsOf(treeOf(repeated(10)))).deep.equal(['call a', 'call c0', 'return c0', '9 more'])
     expect(rowsOf(treeOf(repeated(3)))).lengthOf(7)
   })
@@ -131,7 +131,7 @@ describe('layoutSequence', () => {
     ])
   })
 
-  it('never hides a failure, a call that runs, or the one that is selected', () => {
+  it('never hides a failed, running or selected call', () => {
     expect(rowsOf(treeOf(repeated(10, 5))))
       .include('call c5')
       .include('return c5')
@@ -144,7 +144,7 @@ describe('layoutSequence', () => {
     expect(rowsOf(treeOf(repeated(10)), new Set(['c1']))).lengthOf(21)
   })
 
-  it('lays out 5,000 different calls in no time that is felt', () => {
+  it('lays out 5,000 different calls quickly', () => {
     const steps: Step[] = [['call', 'a', 'main']]
     for (let index = 0; index < 5000; index++) {
       const module = `tool${(index * index + (index >> 3)) % 7}`

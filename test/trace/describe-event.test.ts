@@ -5,8 +5,8 @@ import { eventOf } from '../support/events.ts'
 const call = (method_name: string, ...args: unknown[]) =>
   eventOf({ event_type: 'call', call_id: 'a', method_name, arguments: { args } })
 
-describe('an event as readers see it', () => {
-  it('is named as a person says it', () => {
+describe('the description of an event', () => {
+  it('has a readable name', () => {
     expect(labelOf(call('executeTool', 'lookupOrder', { id: 42 }))).equal('lookupOrder(42)')
     expect(labelOf(call('executeTool', 'now', {}))).equal('now()')
     expect(labelOf(call('executeTool', 'find', { city: 'Lima\nPeru', tags: ['a', 'b'], much: 'x'.repeat(90) }))).equal(
@@ -16,7 +16,7 @@ describe('an event as readers see it', () => {
     expect(labelOf(call('generate', { messages: [] }))).equal(null)
   })
 
-  it('is of the kind that its method or protocol says', () => {
+  it('gets its kind from its method or protocol', () => {
     const within = { caller_id: 'loop', parent_call_id: 'a' }
     const kind = (facts: object) => kindOf(eventOf({ event_type: 'call', call_id: 'a', ...within, ...facts }))
     expect(kind({ method_name: 'generate' })).equal('model')
@@ -31,7 +31,7 @@ describe('an event as readers see it', () => {
     expect(kind({ method_name: 'search', protocol: 'Catalogue' })).equal('module')
   })
 
-  it('tells a call that was stopped from one that failed', () => {
+  it('distinguishes stopped from failed calls', () => {
     expect(isAborted("HostError: The run of agent 'a' was aborted.\n    at run")).equal(true)
     expect(isAborted("Error: no answer\n    at llm\nCaused by: HostError: The run of agent 'a' was aborted.")).equal(
       true,
@@ -41,7 +41,7 @@ describe('an event as readers see it', () => {
     expect(isAborted(null)).equal(false)
   })
 
-  it('counts the tokens of a model, and says nothing where none are counted', () => {
+  it('shows the tokens of a model if they are counted', () => {
     const usage = { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 }
     expect(
       usageOf([

@@ -11,7 +11,7 @@ describe('writePayload', () => {
     expect(copyOf(value)).deep.equal({ ...value, date: '1970-01-01T00:00:00.000Z' })
   })
 
-  it('tells what cannot be written', () => {
+  it('describes values that cannot be serialized', () => {
     const circle: Record<string, unknown> = { name: 'a' }
     circle.self = circle
     const value = {
@@ -43,7 +43,7 @@ describe('writePayload', () => {
     })
   })
 
-  it('takes out the texts below names that speak of a secret', () => {
+  it('redacts values of fields with secret names', () => {
     const value = { api_key: 'abc', credentials: { user: 'ada', list: ['x', 3] }, max_tokens: 5, note: 'stays' }
     expect(copyOf(value)).deep.equal({
       api_key: '[redacted]',
@@ -53,12 +53,12 @@ describe('writePayload', () => {
     })
   })
 
-  it('cuts long texts and tells their length', () => {
+  it('truncates long texts and states their length', () => {
     expect(copyOf('x'.repeat(12_000))).equal(`${'x'.repeat(10_000)}… [cut: 12000 characters]`)
     expect(copyOf(['y'.repeat(10_000)])).deep.equal(['y'.repeat(10_000)])
   })
 
-  it('leaves no half of a secret where it cuts', () => {
+  it('leaves no part of a secret where it truncates', () => {
     const redact = makeRedact({ MY_TOKEN: 'canary-0123456789' })
     const text = `${'x'.repeat(9_992)}canary-0123456789${'y'.repeat(9_000)}`
     const written = writePayload(text, redact)
@@ -78,7 +78,7 @@ describe('writePayload', () => {
     ])
   })
 
-  it('is bounded, whatever it is given', () => {
+  it('is limited in size for any value', () => {
     const wide = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`name${n}`, 'v'.repeat(50)]))
     let deep: unknown = 'end'
     for (let level = 0; level < 10_000; level++) deep = [deep]

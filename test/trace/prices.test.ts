@@ -12,7 +12,7 @@ const usage = (model: string | null, cached_input_tokens = 0) => ({
 })
 
 describe('prices', () => {
-  it('come from the package, by exact name, and an unknown one makes the whole unknown', async () => {
+  it('come from the package by exact name; an unknown one makes the total unknown', async () => {
     const project = await makeProject({})
     const prices = new Prices(project.dir, { warn: () => {} })
     expect(prices.costOf([usage('gpt-4.1')])).equal(6)
@@ -28,7 +28,7 @@ describe('prices', () => {
     expect(prices.date).match(/^\d{4}-\d\d-\d\d$/)
   })
 
-  it('come from prices.yml first, which is followed; one that is wrong is warned of', async () => {
+  it('come from prices.yml first, with live edits; an invalid one gives a warning', async () => {
     const project = await makeProject({
       'prices.yml': 'own: { input: 1, output: 4 }\ngpt-4.1: { input: 0, output: 0 }',
     })

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { isSecretName, makeRedact } from '../../src/trace/redact.ts'
 
 describe('makeRedact', () => {
-  it('takes out the values of variables whose names speak of a secret, plain and as JSON writes them', () => {
+  it('redacts values of variables with secret names, plain and JSON-encoded', () => {
     const redact = makeRedact({
       OPENAI_API_KEY: 'sk-12345678',
       DB_PASSWORD: 'pa"ss\\word',
@@ -14,7 +14,7 @@ describe('makeRedact', () => {
     )
   })
 
-  it('knows secrets by their form', () => {
+  it('recognizes secrets by their format', () => {
     const redact = makeRedact({})
     for (const [text, shown] of [
       ['postgres://ada:hunter2@db.example/app', 'postgres://[redacted]@db.example/app'],
@@ -32,14 +32,14 @@ describe('makeRedact', () => {
       expect(redact(text as string)).to.equal(shown)
   })
 
-  it('takes out the password of a URL of any variable, also where a driver names it alone', () => {
+  it('redacts the password of a URL in any variable, even on its own', () => {
     const redact = makeRedact({ DATABASE_URL: 'postgres://ada:hunter%2F2222@db/app', SITE: 'https://example.org' })
     expect(redact('wrong password hunter/2222 or hunter%2F2222 at https://example.org')).to.equal(
       'wrong password [redacted] or [redacted] at https://example.org',
     )
   })
 
-  it('takes a time that grows with the text, not with its square', () => {
+  it('takes linear time', () => {
     const redact = makeRedact({})
     const startedMs = performance.now()
     for (const piece of [

@@ -29,7 +29,7 @@ describe('Traces', () => {
     for (const traces of open.splice(0)) await traces.close()
   })
 
-  it('writes one line an event, in files for the owner alone', async () => {
+  it('writes one line per event, in files only the owner can read', async () => {
     const project = await makeProject()
     const traces = await openTraces(project)
     const events = [...echoRun('run-1', 'hi'), ...echoRun('run-2', 'ho', 1_700_000_001, 'Other.1')]
@@ -44,7 +44,7 @@ describe('Traces', () => {
     expect(traces.counts()).deep.equal({ written: 8, dropped: 0, problem: null })
   })
 
-  it('answers with what was recorded before, newest run first', async () => {
+  it('returns earlier runs, newest first', async () => {
     const traces = await openTraces(await makeProject())
     recordAll(traces, echoRun('run-1', 'first'))
     recordAll(traces, echoRun('run-2', 'second', 1_700_000_010))
@@ -73,7 +73,7 @@ describe('Traces', () => {
     })
   })
 
-  it('shows a run while it goes on, and how it ended', async () => {
+  it('shows a run while it runs, and its outcome', async () => {
     const traces = await openTraces(await makeProject())
     const [call, ...rest] = echoRun('run-1', 'hi') as [AgentEvent, ...AgentEvent[]]
     traces.record(call)
@@ -89,7 +89,7 @@ describe('Traces', () => {
     expect((await traces.query('run', 'run-1'))?.events).equal(4)
   })
 
-  it('keeps the events of runs that overlap apart, and pages through them', async () => {
+  it('keeps the events of overlapping runs apart, and pages through them', async () => {
     const traces = await openTraces(await makeProject())
     const one = echoRun('run-1', 'a')
     const two = echoRun('run-2', 'b')
@@ -148,7 +148,7 @@ describe('Traces', () => {
     expect(await traces.query('count', { agentId: 'echo' })).equal(2)
   })
 
-  it('gives the latest events of an agent, oldest first', async () => {
+  it('returns the latest events of an agent, oldest first', async () => {
     const traces = await openTraces(await makeProject())
     for (let run = 0; run < 300; run++) recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(500), 1_700_000_000 + run))
     const read = async (query: object) => {
@@ -167,7 +167,7 @@ describe('Traces', () => {
     expect(await read({ agentId: '../../etc/passwd' })).deep.equal([false])
   })
 
-  it('puts the index together again from the files', async () => {
+  it('rebuilds the index from the files', async () => {
     const project = await makeProject()
     const first = await openTraces(project)
     recordAll(first, echoRun('run-1', 'kept'))
@@ -184,7 +184,7 @@ describe('Traces', () => {
     expect((await third.query('run', 'run-1'))?.output).equal('kept')
   })
 
-  it('is not harmed by a last line that was cut off, and calls its run interrupted', async () => {
+  it('survives a truncated last line, and marks its run interrupted', async () => {
     const project = await makeProject()
     const first = await openTraces(project)
     const [call] = echoRun('run-1', 'cut off') as [AgentEvent]
@@ -199,7 +199,7 @@ describe('Traces', () => {
     expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun('run-2', 'after'))
   })
 
-  it('lets two processes write into one folder, and shows the runs of both', async () => {
+  it('lets two processes write to one folder, and shows the runs of both', async () => {
     const project = await makeProject()
     const one = await openTraces(project)
     const two = await openTraces(project)
@@ -223,7 +223,7 @@ describe('Traces', () => {
     await eventually(async () => expect((await two.query('run', 'two-last'))?.status).equal('completed'))
   })
 
-  it('lets the oldest go when an agent has more than it may', async () => {
+  it('deletes the oldest traces when an agent exceeds its limit', async () => {
     const project = await makeProject()
     const traces = await openTraces(project, { maxBytes: MIB })
     for (let run = 0; run < 1000; run++) {
@@ -248,7 +248,7 @@ describe('Traces', () => {
     expect((await traces.query('log', { agentId: 'echo', limit: 4 })).lines).lengthOf(4)
   })
 
-  it('counts what it must drop, warns once, and goes on', async () => {
+  it('counts dropped events, warns once, and continues', async () => {
     const warnings: string[] = []
     const log = { ...silentLog, warn: (message: string) => void warnings.push(message) }
     const traces = await openTraces(await makeProject(), { maxBytes: 1024 * MIB, log })
@@ -265,7 +265,7 @@ describe('Traces', () => {
     expect(traces.counts().written + dropped).equal(9_004)
   }).timeout(30_000)
 
-  it('tells watchers of runs that have changed, also of those of another process', async () => {
+  it('notifies watchers of changed runs, even of another process', async () => {
     const project = await makeProject()
     const one = await openTraces(project)
     const two = await openTraces(project)
@@ -280,7 +280,7 @@ describe('Traces', () => {
     expect(heard).deep.equal(['run-1 completed'])
   })
 
-  it('tells watchers of runs also after others were removed', async () => {
+  it('notifies watchers after other runs were deleted', async () => {
     const traces = await openTraces(await makeProject())
     const heard: string[] = []
     recordAll(traces, echoRun('run-1', 'x'))
@@ -292,7 +292,7 @@ describe('Traces', () => {
     await eventually(() => expect(heard).deep.equal(['run-3']))
   })
 
-  it('writes no secret of the environment, wherever it stands', async () => {
+  it('writes no secrets of the environment anywhere', async () => {
     const project = await makeProject()
     const traces = await openTraces(project, { redact: makeRedact({ MY_API_KEY: 'canary-0123456789' }) })
     const [call] = echoRun('run-1', 'the key is canary-0123456789') as [AgentEvent]
@@ -304,7 +304,7 @@ describe('Traces', () => {
     }
   })
 
-  it('adds up runs and the calls of modules, over time', async () => {
+  it('aggregates runs and calls of modules over time', async () => {
     const traces = await openTraces(await makeProject())
     recordAll(traces, echoRun('run-1', 'a', 1_700_000_000))
     recordAll(traces, echoRun('run-2', 'b', 1_700_000_065))
@@ -323,7 +323,7 @@ describe('Traces', () => {
     expect([own.total.count, Math.round(own.total.p95_ms ?? 0)]).deep.equal([2, 490])
   })
 
-  it('adds up tools by name: calls that ended, errors, and the models within them', async () => {
+  it('aggregates tools by name: ended calls, errors, and the models within them', async () => {
     const traces = await openTraces(await makeProject())
     const [begin, , , end] = echoRun('run-1', 'a') as [AgentEvent, AgentEvent, AgentEvent, AgentEvent]
     const usage = { type: 'usage', model: 'gpt-4.1', usage: { inputTokens: 7, outputTokens: 3 } }
@@ -353,7 +353,7 @@ describe('Traces', () => {
     expect([await found('find'), await found('fin'), await found('fi%')]).deep.equal([1, 0, 0])
   })
 
-  it('adds up the versions of an agent, the oldest first, also from the files alone', async () => {
+  it('aggregates the versions of an agent, oldest first, even from the files alone', async () => {
     const project = await makeProject()
     const versions = [
       ['run-1', 'old', 1_700_000_000],
@@ -380,7 +380,7 @@ describe('Traces', () => {
     expect((await again.query('runs', { ...ALL, filter })).runs.map(({ run_id }) => run_id)).deep.equal(['run-3'])
   })
 
-  it('keeps clear of the names that Windows reserves for devices', async () => {
+  it('avoids names that Windows reserves for devices', async () => {
     const { dir } = await makeProject()
     const windows = new TraceFiles(dir, 'win32')
     expect(['con', 'Aux.helper', 'com1', 'console', 'a.con'].map((id) => windows.nameOf(id))).to.deep.equal([
@@ -407,13 +407,13 @@ describe('Traces', () => {
     expect(await project.read('elsewhere.jsonl')).equal(`${line}\n`)
   })
 
-  it('knows nothing of agents whose ids no file can have', async () => {
+  it('has no traces for ids that cannot be file names', async () => {
     const traces = await openTraces(await makeProject())
     const query = { agentId: 'a'.repeat(10_000), limit: 10 }
     expect(await traces.query('log', query)).deep.equal({ lines: [], hasMore: false })
   })
 
-  it('says what is wrong when the folder cannot be used', async () => {
+  it('explains an unusable folder', async () => {
     const project = await makeProject({ debug: 'a file where the folder should be' })
     const failure = await openTraces(project).catch((error: unknown) => error as Error)
     expect(failure).property('code', 'STORE_UNAVAILABLE')

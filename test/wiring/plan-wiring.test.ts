@@ -63,7 +63,7 @@ function links(modules: Record<string, Described>, exchange: object[] = []): Rec
 }
 
 describe('planWiring', () => {
-  it('gives a dependency its only provider, and puts that one first', () => {
+  it('gives a dependency its only provider, created first', () => {
     const { modules, entryPoints } = planned({ planner, gpt: llm })
     expect(modules.map(({ id }) => id)).to.deep.equal(['gpt', 'planner'])
     expect(links({ planner, gpt: llm })).to.deep.equal({ 'planner.model': ['gpt'] })
@@ -72,14 +72,14 @@ describe('planWiring', () => {
     ])
   })
 
-  it('gives many() every provider and optional() none where there is none', () => {
+  it('gives many() every provider, and optional() none if there is none', () => {
     const all = { uses: { tools: many(ToolProvider), model: optional(LLM) }, provides: [TextMessageHandler] }
     const tools = { provides: [ToolProvider] }
     expect(links({ all, a: tools, b: tools })).to.deep.equal({ 'all.tools': ['a', 'b'], 'all.model': [] })
     expect(links({ all })).to.deep.equal({ 'all.tools': [], 'all.model': [] })
   })
 
-  it('says which line decides where two modules could be meant', () => {
+  it('shows the line to add if two modules could be meant', () => {
     expect(problems({ planner, gpt: llm, local: llm })).to.deep.equal([
       "3: Agent 'support': module 'planner' needs 'LLM' (field 'model'), and two modules provide it: 'gpt' and 'local'. | Add under exchange: { module: planner, protocol: LLM, provider: gpt }",
     ])
@@ -87,7 +87,7 @@ describe('planWiring', () => {
     expect(links({ planner, gpt: llm, local: llm }, choice)).to.deep.equal({ 'planner.model': ['local'] })
   })
 
-  it('names the field where a module has several dependencies of one protocol', () => {
+  it('names the field if a module has several dependencies on one protocol', () => {
     const judge = { provides: [TextMessageHandler], uses: { writer: LLM, critic: LLM } }
     expect(problems({ judge, gpt: llm, local: llm })[1]).to.equal(
       "3: Agent 'support': module 'judge' needs 'LLM' (field 'critic'), and two modules provide it: 'gpt' and 'local'. | Add under exchange: { module: judge, protocol: LLM, provider: gpt, fieldName: critic }",
@@ -102,7 +102,7 @@ describe('planWiring', () => {
     })
   })
 
-  it('says what is missing', () => {
+  it('reports a missing provider', () => {
     expect(problems({ planner })).to.deep.equal([
       "3: Agent 'support': module 'planner' needs 'LLM' (field 'model'), and no module provides it. | Add a module that provides 'LLM'.",
     ])
@@ -111,7 +111,7 @@ describe('planWiring', () => {
     ])
   })
 
-  it('gives what the run provides to whoever has no other provider, and to a filter', () => {
+  it("gives the run's own provider to dependencies without another, and to a filter", () => {
     const talker = { provides: [TextMessageHandler], uses: { response: Response, history: ConversationHistory } }
     const filter = { provides: [Response], uses: { response: Response } }
     expect(links({ talker })).to.deep.equal({
@@ -125,7 +125,7 @@ describe('planWiring', () => {
     })
   })
 
-  it('has an entry point for each provider that is named, the first one by default', () => {
+  it('has an entry point for each named provider, the first by default', () => {
     const entry = { module: '__entry__', protocol: 'TextMessageHandler', provider: ['support', 'sales'] }
     const { entryPoints } = planned({ support: handler, sales: handler }, [entry])
     expect([...entryPoints.values()]).to.deep.equal([
@@ -138,7 +138,7 @@ describe('planWiring', () => {
     ])
   })
 
-  it('lets provides and uses only narrow what a module declares', () => {
+  it("lets provides and uses only narrow the module's declaration", () => {
     const both = { provides: [TextMessageHandler, LLM], uses: { response: Response }, entry: { provides: ['LLM'] } }
     expect(links({ planner, both })).to.deep.equal({ 'both.response': ['__response__'], 'planner.model': ['both'] })
     expect(problems({ handler: { ...handler, entry: { provides: ['LLM'] } } })[0]).to.equal(
@@ -149,7 +149,7 @@ describe('planWiring', () => {
     ])
   })
 
-  it('refuses exchange entries that name what is not there', () => {
+  it('rejects exchange entries with unknown names', () => {
     const base = { planner, gpt: llm }
     const refused = (entry: object) => problems(base, [entry])[0]
     expect(refused({ module: 'planer', protocol: 'LLM', provider: 'gpt' })).to.equal(
@@ -175,7 +175,7 @@ describe('planWiring', () => {
     )
   })
 
-  it('refuses an agent-scoped module that uses what lives shorter', () => {
+  it('rejects an agent-scoped module that uses an instance-scoped one', () => {
     expect(problems({ planner: { ...planner, scope: 'agent' }, gpt: llm })).to.deep.equal([
       "3: Agent 'support': module 'planner' has the scope 'agent' and uses 'gpt', which is made for each run. | Give 'planner' the scope 'instance'. | Give 'gpt' the scope 'agent'.",
     ])
@@ -187,7 +187,7 @@ describe('planWiring', () => {
     expect(scoped.modules.map(({ scope }) => scope)).to.deep.equal(['agent', 'instance'])
   })
 
-  it('tells a circle as a path', () => {
+  it('reports a circle as a path', () => {
     const a = { provides: [TextMessageHandler, LLM], uses: { tools: ToolProvider } }
     const b = { provides: [ToolProvider], uses: { model: LLM } }
     expect(problems({ a, b })).to.deep.equal([
@@ -195,7 +195,7 @@ describe('planWiring', () => {
     ])
   })
 
-  it('orders any agent without circles so that each module comes after its providers', () => {
+  it('orders modules of any agent without circles after their providers', () => {
     const graph = fc.array(fc.array(fc.nat({ max: 11 }), { maxLength: 4 }), { minLength: 1, maxLength: 12 })
     fc.assert(
       fc.property(graph, fc.array(fc.nat()), (edges, shuffle) => {
