@@ -83,7 +83,8 @@ export class Traces {
   static async open(options: TracesOptions): Promise<Traces> {
     const { dir, maxBytes } = options
     const data: TraceThreadData = { service: SERVICE.href, dir, maxBytes }
-    const traces = new Traces(new Worker(THREAD, { workerData: data }), options)
+    // Without what the process preloads: relative paths in it may lead nowhere by now.
+    const traces = new Traces(new Worker(THREAD, { workerData: data, execArgv: [] }), options)
     try {
       await new Promise<void>((resolve, reject) => {
         traces.#onReady = { resolve, reject }

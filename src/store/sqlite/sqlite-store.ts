@@ -70,7 +70,7 @@ export class SqliteStore implements RecordStore {
     closeSync(openSync(file, 'a', 0o600))
     chmodSync(file, 0o600)
     const data: SqliteWorkerData = { file }
-    const store = new SqliteStore(new Worker(WORKER, { workerData: data }), deadlineMs)
+    const store = new SqliteStore(startThread(data), deadlineMs)
     await new Promise<unknown>((resolve, reject) => {
       store.#onReady = { resolve, reject }
     })
@@ -87,7 +87,7 @@ export class SqliteStore implements RecordStore {
   static async pendingMigrations(file: string): Promise<string[]> {
     // Opening would create it.
     const data: SqliteWorkerData = { file: existsSync(file) ? file : ':memory:', isDryRun: true }
-    const worker = new Worker(WORKER, { workerData: data })
+    const worker = startThread(data)
     return new Promise((resolve, reject) => {
       worker.once('message', ({ pending }: { pending: string[] }) => resolve(pending))
       worker.once('error', reject)
@@ -253,4 +253,9 @@ function toName(key: string): string {
 
 function toKey(name: string): string {
   return name.slice(KEY_PREFIX.length)
+}
+
+/** Without what the process preloads: the thread needs none of it, and relative paths in it may lead nowhere by now. */
+function startThread(data: SqliteWorkerData): Worker {
+  return new Worker(WORKER, { workerData: data, execArgv: [] })
 }
