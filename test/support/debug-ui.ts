@@ -159,5 +159,5 @@ export class DebugUi {
 }
 
 export function see(page: Page, text: string | RegExp): Promise<void> {
-  return page.getByText(text).first().waitFor({ timeout: 5000 })
+  return page.getByText(text).first().waitFor({ timeout: 10_000 })
 }

@@ -21,7 +21,7 @@ export default defineModule({ name: 'Act', provides: [TextMessageHandler], uses:
     const [command, argument] = text.split(' ')
     if (command === 'say') await response.respondText(text.slice(4))
     if (command === 'fail') throw new Error('secret detail')
-    if (command === 'count') for (let n = 0; n < Number(argument); n++) { await wait(20, run.signal); await response.respondText('w' + n + ' ') }
+    if (command === 'count') for (let n = 0; n < Number(argument); n++) { await wait(20, run.signal); if (n > 0) await state.gate; await response.respondText('w' + n + ' ') }
     if (command === 'report') { run.reportProgress('half of it'); await wait(20, run.signal); await response.respondText('all of it') }
     if (command === 'report-much') { for (let n = 0; n < Number(argument); n++) run.reportProgress('.'.repeat(1024)); await response.respondText('done') }
     if (command === 'hang') { try { await response.respondText('begun'); await wait(60_000, run.signal) } catch (error) { state.aborted.push(argument ?? ''); throw error } }
@@ -46,9 +46,16 @@ export default defineModule({ name: 'Sum', provides: [TextMessageHandler], uses:
   } }) })`,
 }
 
-/** What the agent `act` was aborted at, in this process. */
-export function actState(): { aborted: string[] } {
-  const globals = globalThis as { actState?: { aborted: string[] } }
+/** State of the agent `act` in this process. */
+export interface ActState {
+  /** Arguments of the calls that were aborted. */
+  readonly aborted: string[]
+  /** What `count` waits for after its first word. */
+  gate?: Promise<unknown> | undefined
+}
+
+export function actState(): ActState {
+  const globals = globalThis as { actState?: ActState }
   globals.actState ??= { aborted: [] }
   return globals.actState
 }

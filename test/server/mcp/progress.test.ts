@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { deferred } from '../../../src/async.ts'
 import { eventually } from '../../support/eventually.ts'
 import { actState, makeMcp } from '../../support/mcp.ts'
 import { readAsItComes } from '../../support/read-stream.ts'
@@ -46,11 +47,17 @@ async function open(url: string, body: object, headers: Readonly<Record<string, 
 
 describe('progress of a call', () => {
   afterEach(closeServers)
+  afterEach(() => {
+    actState().gate = undefined
+  })
 
   it('sends text as progress while the agent works, then the result', async () => {
     const { listen } = await makeMcp()
+    const gate = deferred()
+    actState().gate = gate.promise
     const call = await open(await listen(), called('count 3', { id: 'a', progressToken: 'token' }))
     await eventually(() => expect(call.messages()).to.have.length(1))
+    gate.resolve()
     await call.done
     expect(call.type).to.equal('text/event-stream; charset=utf-8')
     const progress = (n: number) => ({
