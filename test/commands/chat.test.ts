@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { execa } from 'execa'
 import { MarkdownStream } from '../../src/commands/chat/markdown-stream.ts'
+import { callCli } from '../support/call-cli.ts'
 import { killRunning, RUN, runCli, startCli } from '../support/run-cli.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -70,21 +71,21 @@ describe('chat', () => {
     const url = (await server.printed(/listening at (http:\S+)"/))[1] as string
     const { dir: elsewhere } = await makeProject()
     const chat = ['chat', '--url', url, '--once', 'hello']
-    expect((await runCli([...chat, '--api-key', 'k-1'], { cwd: elsewhere })).stdout).equal('You said: hello\n')
-    const { exitCode, stderr } = await runCli(chat, { cwd: elsewhere })
+    expect((await callCli([...chat, '--api-key', 'k-1'], { cwd: elsewhere })).stdout).equal('You said: hello\n')
+    const { exitCode, stderr } = await callCli(chat, { cwd: elsewhere })
     expect([exitCode, stderr]).deep.equal([1, `Error: ${url} answered 401: Missing Authorization header\n`])
   })
 
   it('shows the tool calls of a server with the responses adapter, and keeps the conversation there', async () => {
     const { dir } = await makeProject(FILES)
     const chat = ['chat', 'helper', '--url', await serve(dir), '--json', '--once', 'What is the sum of 2 and 3?']
-    const { tool_calls: calls } = JSON.parse((await runCli(chat, { cwd: dir })).stdout)
+    const { tool_calls: calls } = JSON.parse((await callCli(chat, { cwd: dir })).stdout)
     expect(calls).deep.equal([{ name: 'sum', arguments: { a: 2, b: 3 }, result: '5' }])
   })
 
   it('explains an unreachable server, an unknown agent, and a missing name', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO, ...FILES })
-    const fail = async (...args: string[]) => (await runCli(['chat', '--once', 'x', ...args], { cwd: dir })).stderr
+    const fail = async (...args: string[]) => (await callCli(['chat', '--once', 'x', ...args], { cwd: dir })).stderr
     expect(await fail('--url', 'http://127.0.0.1:1')).match(
       /^Error: Cannot reach http:\/\/127\.0\.0\.1:1: .*\n {2}Start the server: agent-host dev\n/,
     )
@@ -98,7 +99,7 @@ describe('chat', () => {
     const broken =
       'id: broken\nmodules:\n  - { id: llm, module: llm/mock, config: { replies: [{ error: no luck }] } }\n  - { id: loop, module: orchestrator/tool-loop }\n'
     const { dir } = await makeProject({ 'agents/broken.yml': broken })
-    const { exitCode, stderr } = await runCli(['chat', '--once', 'x'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['chat', '--once', 'x'], { cwd: dir })
     expect([exitCode, stderr]).deep.equal([1, "Error: Agent 'broken' failed: no luck\n"])
   })
 })

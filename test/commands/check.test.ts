@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -23,9 +24,9 @@ describe('check', function () {
 
   it("marks the project's copy of a library module as ejected, in text and JSON", async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD })
-    await runCli(['eject', '-m', 'echo'], { cwd: dir })
-    expect((await runCli(['check'], { cwd: dir })).stdout).to.contain('  echo: echo (ejected)\n')
-    const { agents } = JSON.parse((await runCli(['check', '--json'], { cwd: dir })).stdout)
+    await callCli(['eject', '-m', 'echo'], { cwd: dir })
+    expect((await callCli(['check'], { cwd: dir })).stdout).to.contain('  echo: echo (ejected)\n')
+    const { agents } = JSON.parse((await callCli(['check', '--json'], { cwd: dir })).stdout)
     expect(agents[0].modules).to.deep.equal([{ id: 'echo', module: 'echo', source: 'ejected', scope: 'instance' }])
   })
 
@@ -35,7 +36,7 @@ describe('check', function () {
       'agents/bad.yml': BAD,
       'agents/worse.yml': BAD_CONFIG,
     })
-    const { exitCode, stdout, stderr } = await runCli(['check'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['check'], { cwd: dir })
     expect(exitCode).to.equal(1)
     expect(stdout).to.match(/1 agent, 2 problems\n$/)
     expect(stderr).to.match(/^agents\/bad\.yml:4:5: .*'ecco'/m)
@@ -45,9 +46,9 @@ describe('check', function () {
 
   it('checks the named files, relative to the current folder', async () => {
     const { path } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD, 'package.json': '{}' })
-    const { exitCode, stdout } = await runCli(['check', 'good.yml'], { cwd: path('agents') })
+    const { exitCode, stdout } = await callCli(['check', 'good.yml'], { cwd: path('agents') })
     expect([exitCode, stdout.split('\n').at(-2)]).to.deep.equal([0, '1 agent, 0 problems'])
-    const other = await runCli(['check', '../package.json'], { cwd: path('agents') })
+    const other = await callCli(['check', '../package.json'], { cwd: path('agents') })
     expect([other.exitCode, other.stderr.split('\n')[0]]).to.deep.equal([
       1,
       'Error: ../package.json is no agent file of this project.',
@@ -56,7 +57,7 @@ describe('check', function () {
 
   it('writes the schema for editors', async () => {
     const { dir, read } = await makeProject({ 'agents/good.yml': GOOD })
-    await runCli(['check'], { cwd: dir })
+    await callCli(['check'], { cwd: dir })
     expect(JSON.parse(await read('.agent-host/agent.schema.json')).type).to.equal('object')
   })
 
@@ -71,7 +72,7 @@ describe('check', function () {
 
   it('--json prints agents and problems', async () => {
     const { dir } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD })
-    const { exitCode, stdout, stderr } = await runCli(['check', '--json'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['check', '--json'], { cwd: dir })
     const { agents, problems } = JSON.parse(stdout)
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 1, stderr: '' })
     expect(agents.map(({ id }: { id: string }) => id)).to.deep.equal(['good'])
@@ -82,7 +83,7 @@ describe('check', function () {
 
   it('checks the folder of --agent-dir', async () => {
     const { dir } = await makeProject({ 'more/good.yml': GOOD })
-    const { exitCode, stdout } = await runCli(['check', '--agent-dir', 'more'], { cwd: dir })
+    const { exitCode, stdout } = await callCli(['check', '--agent-dir', 'more'], { cwd: dir })
     expect({ exitCode, first: stdout.split('\n')[0] }).to.deep.equal({
       exitCode: 0,
       first: "more/good.yml: 'good' is fine",
@@ -93,9 +94,9 @@ describe('check', function () {
     const { dir } = await makeProject()
     const message = `No project found: neither ${dir} nor a folder above it holds agents/.`
     const suggestion = 'Create a project: agent-host init <name>'
-    const { exitCode, stderr } = await runCli(['check'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['check'], { cwd: dir })
     expect([exitCode, stderr]).to.deep.equal([1, `${message}\n  ${suggestion}\n`])
-    const asJson = await runCli(['check', '--json'], { cwd: dir })
+    const asJson = await callCli(['check', '--json'], { cwd: dir })
     expect([asJson.exitCode, JSON.parse(asJson.stdout)]).to.deep.equal([
       1,
       { agents: [], problems: [{ message, suggestions: [suggestion] }] },
@@ -105,7 +106,7 @@ describe('check', function () {
 
   it('names a missing agent folder', async () => {
     const { dir } = await makeProject()
-    const { exitCode, stderr } = await runCli(['check', '--agent-dir', 'none'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['check', '--agent-dir', 'none'], { cwd: dir })
     expect(`${exitCode} ${stderr}`).to.match(/^1 The agent folder .*none is not there\./)
   })
 })

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 
 /** What bash offers after these words. */
 async function offered(...words: string[]): Promise<string[]> {
-  const { stdout } = await runCli(['completion', 'bash'])
+  const { stdout } = await callCli(['completion', 'bash'])
   const quoted = ['agent-host', ...words].map((word) => `"${word}"`).join(' ')
   const script = `${stdout}\nCOMP_WORDS=(${quoted}); COMP_CWORD=${words.length}; _agent_host; printf '%s\\n' "\${COMPREPLY[@]}"`
   return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n')
@@ -19,11 +20,11 @@ describe('completion', () => {
   })
 
   it('zsh and fish have scripts, too; another shell is an error', async () => {
-    expect((await runCli(['completion', 'zsh'])).stdout).match(/^autoload -U \+X bashcompinit && bashcompinit\n/)
+    expect((await callCli(['completion', 'zsh'])).stdout).match(/^autoload -U \+X bashcompinit && bashcompinit\n/)
     expect((await runCli(['completion', 'fish'])).stdout).contain(
       "complete -c agent-host -f -n '__fish_use_subcommand' -a chat -d ",
     )
-    const { exitCode, stderr } = await runCli(['completion', 'tcsh'])
+    const { exitCode, stderr } = await callCli(['completion', 'tcsh'])
     expect(exitCode).equal(2)
     expect(stderr).contain('bash, zsh, fish')
   })

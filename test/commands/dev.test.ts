@@ -1,6 +1,7 @@
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
-import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
 
@@ -57,7 +58,7 @@ describe('dev', () => {
 
   it('lists ejected modules', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
-    await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    await callCli(['eject', '-m', 'echo'], { cwd: dir })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     await server.printed(/\n\n {2}echo {2}Says it again .*\n {2}Ejected into modules\/: echo\n/)
   })

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
 import { examineNode } from '../../src/commands/doctor/examine.ts'
+import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected } from '../support/eject.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -23,7 +24,7 @@ describe('doctor', function () {
 
   it('reports success, and missing things with the next step', async () => {
     const { dir } = await makeProject({ 'agents/none.txt': '' })
-    const { exitCode, stdout, stderr } = await runCli(['doctor', '--port', '47113'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['doctor', '--port', '47113'], { cwd: dir })
     expect([exitCode, stderr]).deep.equal([0, ''])
     expect(stdout)
       .contain(`✓ Node       ${process.versions.node}\n`)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { chmod, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected, makeOlder, readTree } from '../support/eject.ts'
 import { type CliOptions, runCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
@@ -22,13 +23,14 @@ async function makeOldEcho(): Promise<TempProject> {
 }
 
 const upgrade = ({ dir }: TempProject, args: string[] = [], options: CliOptions = {}) =>
-  runCli(['eject', 'upgrade', ...args], { cwd: dir, ...options })
+  callCli(['eject', 'upgrade', ...args], { cwd: dir, ...options })
 const diff = ({ dir }: TempProject, args: string[] = [], options: CliOptions = {}) =>
-  runCli(['eject', 'diff', ...args], { cwd: dir, ...options })
+  callCli(['eject', 'diff', ...args], { cwd: dir, ...options })
 
 describe('eject diff', () => {
   it('reports unchanged files without git', async () => {
-    expect(await diff(await makeEjected('echo'), [], { env: WITHOUT_GIT })).to.deep.equal({
+    const { dir } = await makeEjected('echo')
+    expect(await runCli(['eject', 'diff'], { cwd: dir, env: WITHOUT_GIT })).to.deep.equal({
       exitCode: 0,
       stdout: `modules/echo.ts: ejected from ${version}; unchanged here, the same in agent-host ${version}\n`,
       stderr: '',
@@ -61,7 +63,7 @@ describe('eject diff', () => {
     await symlink(project.path('elsewhere.txt'), project.path(BASE))
     expect((await diff(project)).stdout).to.not.contain('canary')
     await rm(project.path(COPY))
-    const again = await runCli(['eject', '-m', 'echo'], { cwd: project.dir })
+    const again = await callCli(['eject', '-m', 'echo'], { cwd: project.dir })
     expect([again.exitCode, again.stderr]).to.deep.equal([
       1,
       `Error: ${project.dir} cannot be written: ${BASE} is a link. Remove it.\n`,
@@ -124,7 +126,7 @@ describe('eject upgrade', () => {
     const project = await makeOldEcho()
     await edit(project, COPY, REPLY, MY_REPLY)
     await chmod(project.path(COPY), 0o600)
-    expect(await upgrade(project)).to.deep.equal({
+    expect(await runCli(['eject', 'upgrade'], { cwd: project.dir })).to.deep.equal({
       exitCode: 0,
       stdout: `merged   modules/echo.ts (0.0.1 -> ${version})\n`,
       stderr: '',
@@ -244,7 +246,7 @@ describe('eject upgrade', () => {
 
   it('writes nothing if git is missing but needed for one file', async () => {
     const project = await makeOldEcho()
-    await runCli(['eject', '-m', 'llm/mock'], { cwd: project.dir })
+    await callCli(['eject', '-m', 'llm/mock'], { cwd: project.dir })
     await makeOlder(project, 'llm/mock.ts', 'Replies with a script', 'Replied with a script')
     await edit(project, 'modules/llm/mock.ts', 'export default', '// mine\nexport default')
     const before = await readTree(project.dir)

@@ -3,6 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises'
 import { expect } from 'chai'
 import { type Choice, chooseItems, type Offer } from '../../src/commands/eject/choose-items.ts'
 import { listLibrary } from '../../src/module/load-module.ts'
+import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected, readTree } from '../support/eject.ts'
 import { eventually } from '../support/eventually.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -48,21 +49,21 @@ Check the project: agent-host check
     const example =
       'id: example\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: loop, module: orchestrator/tool-loop }\n'
     const { dir } = await makeProject({ 'agents/example.yml': example })
-    const loop = await runCli(['eject', '-m', 'tool-loop'], { cwd: dir })
+    const loop = await callCli(['eject', '-m', 'tool-loop'], { cwd: dir })
     expect(loop.stdout).to.match(
       /\n\norchestrator\/tool-loop is used by 'example'\. Edit modules\/orchestrator\/tool-loop\.ts\.\nCheck the project: agent-host check\n$/,
     )
-    const offline = await runCli(['eject', '-m', 'offline'], { cwd: dir })
+    const offline = await callCli(['eject', '-m', 'offline'], { cwd: dir })
     expect(offline.stdout).to.contain(
       '\nNo agent names llm/offline: llm/auto keeps its own. Eject llm/auto as well, or name llm/offline in the agent.\n',
     )
-    const again = await runCli(['eject', '-m', 'offline'], { cwd: dir })
+    const again = await callCli(['eject', '-m', 'offline'], { cwd: dir })
     expect(again.stdout).to.equal('')
   })
 
   it('accepts names in every form: several, repeated, with a dot, an item, a package', async () => {
     const { dir } = await makeProject()
-    await runCli(['eject', '-m', 'llm.mock', 'history', '-m', 'response', '--module', 'echo'], { cwd: dir })
+    await callCli(['eject', '-m', 'llm.mock', 'history', '-m', 'response', '--module', 'echo'], { cwd: dir })
     const files = Object.keys(await readTree(dir)).filter((file) => /^modules\/.*(?<!index)\.ts$/.test(file))
     expect(files).to.deep.equal([
       'modules/conversation/history.ts',
@@ -82,13 +83,13 @@ Check the project: agent-host check
 
   it('writes to the folder of --dest, and creates it', async () => {
     const { dir, path } = await makeProject()
-    expect((await runCli(['eject', '-m', 'echo', '-d', 'deep/er'], { cwd: dir })).exitCode).to.equal(0)
+    expect((await callCli(['eject', '-m', 'echo', '-d', 'deep/er'], { cwd: dir })).exitCode).to.equal(0)
     expect(Object.keys(await readTree(dir))).to.deep.equal([
       'deep/er/.agent-host/ejected/echo.ts',
       'deep/er/modules/echo.ts',
       'deep/er/modules/index.ts',
     ])
-    const { stdout } = await runCli(['eject', 'list', '--dest', path('deep/er')])
+    const { stdout } = await callCli(['eject', 'list', '--dest', path('deep/er')])
     expect(stdout).to.match(/^ {2}echo .* \[ejected from /m)
   })
 
@@ -101,7 +102,7 @@ Check the project: agent-host check
     }
     const { dir, path } = await makeProject(files)
     await symlink('nowhere', path('modules/llm/lib/offline-arguments.ts'))
-    const { exitCode, stdout, stderr } = await runCli(['eject', '-m', 'llm/offline'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['eject', '-m', 'llm/offline'], { cwd: dir })
     expect({ exitCode, stdout, stderr }).to.deep.equal({
       exitCode: 0,
       stdout: 'created modules/llm/lib/index.ts\n',
@@ -117,13 +118,13 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     const project = await makeEjected('tools')
     await edit(project, 'modules/tools/mcp.ts', 'McpTools', 'MyTools')
     const before = await readTree(project.dir)
-    expect((await runCli(['eject', '-m', 'tools'], { cwd: project.dir })).exitCode).to.equal(0)
+    expect((await callCli(['eject', '-m', 'tools'], { cwd: project.dir })).exitCode).to.equal(0)
     expect(await readTree(project.dir)).to.deep.equal(before)
   })
 
   it('skips a module whose name exists with another extension', async () => {
     const { dir, exists } = await makeProject({ 'modules/echo.mjs': 'export default 1' })
-    const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['eject', '-m', 'echo'], { cwd: dir })
     expect({ exitCode, stderr, written: exists('modules/echo.ts') }).to.deep.equal({
       exitCode: 0,
       stderr: 'Warning: modules/echo.ts is not written: modules/echo.mjs exists.\n',
@@ -135,13 +136,13 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
     const project = await makeEjected('echo')
     await project.write('.agent-host/ejected/echo.ts', 'of an older version')
     await project.remove('modules/echo.ts')
-    await runCli(['eject', '-m', 'echo'], { cwd: project.dir })
+    await callCli(['eject', '-m', 'echo'], { cwd: project.dir })
     expect(await project.read('.agent-host/ejected/echo.ts')).to.equal(read('modules/echo.ts'))
   })
 
   it('writes nothing if one of several names is unknown, and suggests another', async () => {
     const { dir } = await makeProject()
-    expect(await runCli(['eject', '-m', 'echo', 'llm/atuo'], { cwd: dir })).to.deep.equal({
+    expect(await callCli(['eject', '-m', 'echo', 'llm/atuo'], { cwd: dir })).to.deep.equal({
       exitCode: 1,
       stdout: '',
       stderr: `Error: There is no module 'llm/atuo' in the library.
@@ -154,7 +155,7 @@ Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
 
   it('--dry-run lists the files, and writes nothing', async () => {
     const { dir } = await makeProject({ 'modules/echo.ts': 'mine' })
-    expect(await runCli(['eject', '-m', 'echo', 'mock', '--dry-run'], { cwd: dir })).to.deep.equal({
+    expect(await callCli(['eject', '-m', 'echo', 'mock', '--dry-run'], { cwd: dir })).to.deep.equal({
       exitCode: 0,
       stdout: `would create modules/index.ts
 would create modules/llm/index.ts
@@ -168,7 +169,7 @@ would save the originals of 1 file in .agent-host/ejected, for eject diff and up
 
   it('reports a folder that it cannot write to', async () => {
     const { dir } = await makeProject({ modules: 'a file' })
-    const { exitCode, stderr } = await runCli(['eject', '-m', 'echo'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['eject', '-m', 'echo'], { cwd: dir })
     expect(exitCode).to.equal(1)
     expect(stderr).to.match(/^Error: .* cannot be written: /)
     expect(await readTree(dir)).to.deep.equal({ modules: 'a file' })
@@ -177,12 +178,12 @@ would save the originals of 1 file in .agent-host/ejected, for eject diff and up
   it('reads no .env', async () => {
     const { dir, path } = await makeProject()
     await mkdir(path('.env'))
-    expect((await runCli(['eject', '-m', 'echo'], { cwd: dir })).exitCode).to.equal(0)
+    expect((await callCli(['eject', '-m', 'echo'], { cwd: dir })).exitCode).to.equal(0)
   })
 
   it('lists the packages that the types need if agent-host is linked', async () => {
     const { dir } = await makeProject({ 'node_modules/agent-host/package.json': '{}' })
-    const { stdout } = await runCli(['eject', '-m', 'llm/openai-compatible'], { cwd: dir })
+    const { stdout } = await callCli(['eject', '-m', 'llm/openai-compatible'], { cwd: dir })
     const { dependencies } = JSON.parse(read('package.json'))
     const ranges = ['@ai-sdk/openai-compatible', '@ai-sdk/provider'].map((name) => `'${name}@${dependencies[name]}'`)
     expect(stdout).to.contain(`For the types of what they import:\n  npm install --save-dev ${ranges.join(' ')}\n`)
@@ -192,7 +193,7 @@ would save the originals of 1 file in .agent-host/ejected, for eject diff and up
 describe('eject list', () => {
   it('lists every package and module with its description', async () => {
     const { dir } = await makeProject()
-    const { exitCode, stdout, stderr } = await runCli(['eject', 'list'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['eject', 'list'], { cwd: dir })
     expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
     const lines = stdout.trimEnd().split('\n')
     const echo = lines.indexOf('echo')
@@ -212,12 +213,12 @@ describe('eject list', () => {
       'node_modules/@acme/kit/modules/rag.js': `import { defineModule, TextMessageHandler } from 'agent-host'
         export default defineModule({ name: 'Rag', description: 'Looks things up.', provides: [TextMessageHandler], create: () => ({ handleText() {} }) })`,
     })
-    const { stdout } = await runCli(['eject', 'list'], { cwd: dir })
+    const { stdout } = await callCli(['eject', 'list'], { cwd: dir })
     expect(stdout.trimEnd().split('\n').slice(-2)).to.deep.equal([
       '@acme/kit (npm package)',
       '  @acme/kit/rag  Looks things up.',
     ])
-    const json = await runCli(['eject', 'list', '--json'], { cwd: dir })
+    const json = await callCli(['eject', 'list', '--json'], { cwd: dir })
     expect((JSON.parse(json.stdout) as { installed: object[] }).installed).to.deep.equal([
       { name: '@acme/kit/rag', description: 'Looks things up.', package: '@acme/kit' },
     ])
@@ -229,7 +230,7 @@ describe('eject list', () => {
     await edit(project, 'modules/echo.ts', '// ejected', '// was ejected')
     await project.write('modules/llm/mock.ts', (await project.read('modules/llm/mock.ts')).replaceAll('\n', '\r\n'))
     await edit(project, '.agent-host/ejected/conversation/history.ts', 'export', '/* then */ export')
-    const { stdout } = await runCli(['eject', 'list', '--json'], { cwd: project.dir })
+    const { stdout } = await callCli(['eject', 'list', '--json'], { cwd: project.dir })
     const { packages } = JSON.parse(stdout) as { packages: { name: string; items: Record<string, unknown>[] }[] }
     expect(packages.map(({ name }) => name)).to.deep.equal([
       'chunker',
@@ -271,7 +272,7 @@ describe('eject list', () => {
 
   it('shows unknown if the originals are missing', async () => {
     const { dir } = await makeProject({ 'modules/echo.ts': 'export default 1' })
-    const { stdout } = await runCli(['eject', 'list'], { cwd: dir })
+    const { stdout } = await callCli(['eject', 'list'], { cwd: dir })
     expect(stdout).to.contain('  Repeats the message. [ejected, unknown whether changed]\n')
   })
 })
@@ -334,7 +335,7 @@ describe('an ejected module', () => {
       return response.json().choices?.[0].message.content
     }
     expect(await answer()).to.equal('hello')
-    await runCli(['eject', '-m', 'echo', '-d', server.project.dir])
+    await callCli(['eject', '-m', 'echo', '-d', server.project.dir])
     await eventually(() => expect(server.host.describe('echo')?.modules[0]?.source).to.equal('ejected'))
     expect(await answer()).to.equal('hello')
     await edit(server.project, 'modules/echo.ts', 'config.prefix + text', 'config.prefix + text.toUpperCase()')
@@ -355,9 +356,9 @@ modules:
   - { id: orchestrator, module: orchestrator/tool-loop }
 `,
     )
-    expect((await runCli(['check'], { cwd: project.dir })).exitCode).to.equal(1)
+    expect((await callCli(['check'], { cwd: project.dir })).exitCode).to.equal(1)
     await edit(project, 'modules/tools/lib/python-worker.py', 'def main_of_mine(', 'def main(')
-    const checked = await runCli(['check'], { cwd: project.dir })
+    const checked = await callCli(['check'], { cwd: project.dir })
     expect(checked.stderr).to.equal('')
     expect(checked.exitCode).to.equal(0)
   })

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -9,7 +10,7 @@ async function usedLevel(from: { flag?: string; environment?: string; file?: str
   const { dir } = await makeProject(from.file === undefined ? {} : { '.env': `${VARIABLE}=${from.file}\n` })
   const args = from.flag === undefined ? [] : ['--log-level', from.flag]
   const env: Record<string, string> = from.environment === undefined ? {} : { [VARIABLE]: from.environment }
-  const { stderr } = await runCli(['serve', ...args], { cwd: dir, env })
+  const { stderr } = await callCli(['serve', ...args], { cwd: dir, env })
   return /, not '(.*)'/.exec(stderr)?.[1]
 }
 

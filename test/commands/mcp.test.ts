@@ -4,9 +4,9 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { Client as FirstClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport as FirstTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { MCP_PROJECT } from '../support/mcp.ts'
-import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url))
@@ -66,7 +66,7 @@ describe('mcp --stdio', () => {
     await client.connect(new StdioClientTransport({ ...rest, args: [...args, '--debug-ui'] }))
     await client.callTool({ name: 'noisy', arguments: { message: 'hello' } })
     await client.close()
-    const { stdout } = await runCli(['runs', '--json'], { cwd: project.dir })
+    const { stdout } = await callCli(['runs', '--json'], { cwd: project.dir })
     const { runs } = JSON.parse(stdout)
     expect(runs).to.have.length(1)
     expect(runs[0]).to.include({ agent_id: 'noisy', status: 'completed', input: 'hello', output: 'hello' })
@@ -90,7 +90,7 @@ describe('mcp --stdio', () => {
   }).timeout(30_000)
 
   it('explains that --stdio is missing', async () => {
-    const { exitCode, stderr } = await runCli(['mcp'])
+    const { exitCode, stderr } = await callCli(['mcp'])
     expect(exitCode).to.equal(2)
     expect(stderr).to.match(/--stdio is missing/)
   })

@@ -1,12 +1,13 @@
 import { buildServer } from 'agent-host'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { chat } from '../support/server.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
 describe('new', () => {
   const make = async ({ dir }: TempProject, ...args: string[]) => {
-    const { exitCode, stdout, stderr } = await runCli(['new', ...args], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['new', ...args], { cwd: dir })
     expect({ exitCode, stderr }).deep.equal({ exitCode: 0, stderr: '' })
     return stdout.split('\n')
   }
@@ -25,7 +26,7 @@ describe('new', () => {
       .replace('id: helper', 'id: counting')
       .replace(/^ {2}# (?=[- ])(?!What|Who|The)/gm, '  ')
     await project.write('agents/counting.yml', counting)
-    const { stdout, stderr } = await runCli(['check'], { cwd: project.dir })
+    const { stdout, stderr } = await callCli(['check'], { cwd: project.dir })
     expect([stdout.split('\n').at(-2), stderr]).deep.equal(['3 agents, 0 problems', ''])
     const server = await buildServer({
       projectDir: project.dir,

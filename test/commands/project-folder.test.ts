@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
-import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { callCli } from '../support/call-cli.ts'
+import { killRunning, startCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const AGENT = 'id: echo\nmodules:\n  - { id: echo, module: echo }\n'
@@ -8,7 +9,7 @@ const MANIFEST = '{"name": "p"}'
 
 /** File names that `check` prints, relative to the project that it has found. */
 async function checkedFiles(dir: string, args: readonly string[] = []): Promise<string[]> {
-  const { stdout } = await runCli(['check', '--json', ...args], { cwd: dir })
+  const { stdout } = await callCli(['check', '--json', ...args], { cwd: dir })
   return JSON.parse(stdout).agents.map(({ file }: { file: string }) => file)
 }
 
@@ -66,7 +67,7 @@ describe('the project of a command', () => {
   ]) {
     it(`'${command.join(' ')}' outside a project says so, exits with 1 and leaves nothing behind`, async () => {
       const { dir } = await makeProject()
-      const { exitCode, stdout, stderr } = await runCli(command, { cwd: dir })
+      const { exitCode, stdout, stderr } = await callCli(command, { cwd: dir })
       expect({ exitCode, stdout, stderr }).deep.equal({
         exitCode: 1,
         stdout: '',
@@ -80,7 +81,7 @@ describe('the project of a command', () => {
 
   it('leaves nothing behind if the folder of --agent-dir is missing', async () => {
     const { dir } = await makeProject()
-    const { exitCode, stderr } = await runCli(['dev', '--port', '0', '--agent-dir', 'nope'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['dev', '--port', '0', '--agent-dir', 'nope'], { cwd: dir })
     expect(exitCode).equal(1)
     expect(stderr).match(/^Error: The agent folder .*nope is not there\./)
     expect(await readdir(dir)).deep.equal([])

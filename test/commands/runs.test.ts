@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { Traces } from '../../src/trace/traces.ts'
+import { callCli } from '../support/call-cli.ts'
 import { echoRun, eventOf } from '../support/events.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
@@ -44,18 +45,18 @@ aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms        
 
   it('filters them, and prints JSON', async () => {
     const { dir } = await makeTracedProject()
-    const { stdout } = await runCli(['runs', '--agent', 'other', '--status', 'failed', '--json'], { cwd: dir })
+    const { stdout } = await callCli(['runs', '--agent', 'other', '--status', 'failed', '--json'], { cwd: dir })
     const { runs } = JSON.parse(stdout)
     expect(runs).lengthOf(1)
     expect(runs[0]).include({ run_id: 'cccc-3', status: 'failed', input: 'third question', duration_ms: 1500 })
-    expect((await runCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No matching runs.\n')
-    const { stdout: latest } = await runCli(['runs', '--limit', '1'], { cwd: dir })
+    expect((await callCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No matching runs.\n')
+    const { stdout: latest } = await callCli(['runs', '--limit', '1'], { cwd: dir })
     expect(latest).match(/\ncccc-3 /)
   })
 
   it('shows a run as a tree of its calls, by the beginning of its id', async () => {
     const { dir } = await makeTracedProject()
-    expect(await runCli(['runs', 'show', 'aaa'], { cwd: dir })).deep.equal({
+    expect(await callCli(['runs', 'show', 'aaa'], { cwd: dir })).deep.equal({
       exitCode: 0,
       stderr: '',
       stdout: `echo  aaaa-1
@@ -67,7 +68,7 @@ main.handleText("first question")  500 ms
 └─ __response__.respondText("first question")  0.5 ms
 `,
     })
-    const { stdout } = await runCli(['runs', 'show', 'cccc-3'], { cwd: dir })
+    const { stdout } = await callCli(['runs', 'show', 'cccc-3'], { cwd: dir })
     expect(stdout)
       .contain('error   Error: no luck\n')
       .contain('✗ main.handleText("third question") → Error: no luck  1.50 s\n')
@@ -91,7 +92,7 @@ main.handleText("first question")  500 ms
       step(`r-1.${index + 4}`, 'respondText', [text], null)
     traces.record(eventOf({ run_id: 'r-1', call_id: 'r-1.0', event_type: 'result', duration_ms: 9 }))
     await traces.close()
-    const { stdout } = await runCli(['runs', 'show', 'r-1'], { cwd: project.dir })
+    const { stdout } = await callCli(['runs', 'show', 'r-1'], { cwd: project.dir })
     expect(stdout.split('\n\n')[1]).equal(`main.handleText("hi")  9.0 ms
 ├─ m.executeTool sum({"a":1}) → 3  1.0 ms
 ├─ m.executeTool sum({}) → failed: no a  1.0 ms
@@ -102,17 +103,17 @@ main.handleText("first question")  500 ms
 
   it('prints a run with all its events as JSON, or as a diagram', async () => {
     const { dir } = await makeTracedProject()
-    const { run, events } = JSON.parse((await runCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
+    const { run, events } = JSON.parse((await callCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
     const written = echoRun('aaaa-1', 'first question').map(({ protocol, ...event }) => event)
     expect([run.run_id, events]).deep.equal(['aaaa-1', written])
-    const { stdout } = await runCli(['runs', 'show', 'aaaa-1', '--mermaid'], { cwd: dir })
+    const { stdout } = await callCli(['runs', 'show', 'aaaa-1', '--mermaid'], { cwd: dir })
     expect(stdout).match(/^sequenceDiagram\n {2}participant p0 as agent echo\n/)
   })
 
   it('explains an unknown run, an ambiguous id, and missing traces', async () => {
     const { dir } = await makeTracedProject()
     const fail = async (args: string[], cwd = dir) => {
-      const { exitCode, stdout, stderr } = await runCli(args, { cwd })
+      const { exitCode, stdout, stderr } = await callCli(args, { cwd })
       expect([exitCode, stdout]).deep.equal([1, ''])
       return stderr.split('\n')
     }

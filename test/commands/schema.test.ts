@@ -1,6 +1,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
@@ -15,7 +16,7 @@ describe('schema', () => {
 
   const readSchema = async ({ dir, write }: TempProject) => {
     await write('agents/none.txt', '')
-    const { exitCode, stdout } = await runCli(['schema'], { cwd: dir })
+    const { exitCode, stdout } = await callCli(['schema'], { cwd: dir })
     expect(exitCode).equal(0)
     return JSON.parse(stdout)
   }
@@ -32,7 +33,7 @@ describe('schema', () => {
 
   it('accepts the agents of a new project, and library modules without config', async () => {
     const { dir } = await makeProject()
-    await runCli(['init', 'fresh', '--yes'], { cwd: dir })
+    await callCli(['init', 'fresh', '--yes'], { cwd: dir })
     const { stdout } = await runCli(['schema'], { cwd: `${dir}/fresh` })
     const { readFile } = await import('node:fs/promises')
     const read = (file: string) => readFile(`${dir}/fresh/${file}`, 'utf8')

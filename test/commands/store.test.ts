@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
 import { walkStore } from '../../src/store/walk-store.ts'
+import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { hasPostgres, startPostgres } from '../support/store-servers.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
@@ -10,7 +11,7 @@ import { makeProject, type TempProject } from '../support/temp-project.ts'
 describe('agent-host store', function () {
   this.timeout(60_000)
   let project: TempProject
-  const cli = (...args: string[]) => runCli(['store', ...args], { cwd: project.dir })
+  const cli = (...args: string[]) => callCli(['store', ...args], { cwd: project.dir })
   const open = (store = 'sqlite') => openStore({ store, dir: project.path('responses'), projectDir: project.dir })
 
   beforeEach(async () => {
@@ -60,7 +61,7 @@ describe('agent-host store', function () {
   it('check counts records, and finds a damaged record and a damaged file', async () => {
     expect((await cli('check')).stderr).to.include('does not exist: nothing is stored yet.')
     await fill(100)
-    const whole = await cli('check')
+    const whole = await runCli(['store', 'check'], { cwd: project.dir })
     expect([whole.exitCode, whole.stdout]).to.deep.equal([
       0,
       '      50  response\n      50  turn\nNothing is damaged.\n',

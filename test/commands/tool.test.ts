@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -30,26 +31,26 @@ describe('tool', () => {
       stdout: '{"sum":3}\n',
       stderr: '',
     })
-    const { stdout } = await runCli(['tool', 'sum', '{"a": 1, "b": 2}', '--json'], { cwd: dir })
+    const { stdout } = await callCli(['tool', 'sum', '{"a": 1, "b": 2}', '--json'], { cwd: dir })
     expect(JSON.parse(stdout)).deep.equal({ name: 'sum', agent: 'one', arguments: { a: 1, b: 2 }, result: { sum: 3 } })
   })
 
   it('creates the modules that the tool needs', async () => {
     const { dir } = await makeProject(FILES)
-    const { stdout } = await runCli(['tool', 'memory_store', '{"text": "costs 5 ${DOLLARS}"}'], { cwd: dir })
+    const { stdout } = await callCli(['tool', 'memory_store', '{"text": "costs 5 ${DOLLARS}"}'], { cwd: dir })
     expect(stdout).match(/^Remembered as /)
   })
 
   it('lists the tools of every agent', async () => {
     const { dir } = await makeProject(FILES)
-    const { stdout } = await runCli(['tool'], { cwd: dir })
+    const { stdout } = await callCli(['tool'], { cwd: dir })
     expect(stdout.split('\n')[0]).equal('sum            Adds two numbers.  [one]')
     expect(stdout.split('\n')).length(7)
   })
 
   it('shows where in the project a tool throws, and exits with 1', async () => {
     const { dir } = await makeProject(FILES)
-    const { exitCode, stdout, stderr } = await runCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })
     expect([exitCode, stdout]).deep.equal([1, ''])
     expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
   })
@@ -57,14 +58,14 @@ describe('tool', () => {
   it('does not execute a tool that needs an approval', async () => {
     const refund = TOOLS.replace('execute(', 'needsApproval: true, execute(')
     const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': refund })
-    const { exitCode, stdout, stderr } = await runCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })
+    const { exitCode, stdout, stderr } = await callCli(['tool', 'sum', '{"a": 1, "b": 2}'], { cwd: dir })
     expect([exitCode, stdout]).deep.equal([1, ''])
     expect(stderr).equal("Error: The tool 'sum' needs an approval or an answer: call it through its agent.\n")
   })
 
   it('checks arguments as for a model', async () => {
     const { dir } = await makeProject(FILES)
-    const { exitCode, stderr } = await runCli(['tool', 'sum', '{"a": "x", "b": 2}'], { cwd: dir })
+    const { exitCode, stderr } = await callCli(['tool', 'sum', '{"a": "x", "b": 2}'], { cwd: dir })
     expect(exitCode).equal(1)
     expect(stderr).match(/\ba\b.*number/)
   })
@@ -72,7 +73,7 @@ describe('tool', () => {
   it('explains a wrong call', async () => {
     const { dir, write } = await makeProject(FILES)
     const fail = async (...args: string[]) => {
-      const { exitCode, stderr } = await runCli(['tool', ...args], { cwd: dir })
+      const { exitCode, stderr } = await callCli(['tool', ...args], { cwd: dir })
       expect(exitCode).equal(2)
       return stderr
     }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -107,7 +108,7 @@ describe('usage errors', () => {
   for (const [args, lines] of MISTAKES) {
     it(`'${args.join(' ')}' exits with 2 and the next step`, async () => {
       const { dir } = await makeProject()
-      const { exitCode, stdout, stderr } = await runCli(args, { cwd: dir })
+      const { exitCode, stdout, stderr } = await callCli(args, { cwd: dir })
       const said = stderr.trimEnd().split('\n')
       expect({ exitCode, stdout, said: said.map((line) => line.trim()) }).to.deep.equal({
         exitCode: 2,

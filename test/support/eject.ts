@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { runCli } from './run-cli.ts'
+import { callCli } from './call-cli.ts'
 import { makeProject, type TempProject } from './temp-project.ts'
 
 /** The bytes of every file below a folder, by their paths in it. */
@@ -16,7 +16,7 @@ export async function readTree(folder: string): Promise<Record<string, string>> 
 /** A project into which modules were ejected. */
 export async function makeEjected(...names: string[]): Promise<TempProject> {
   const project = await makeProject()
-  const { exitCode, stderr } = await runCli(['eject', '-m', ...names], { cwd: project.dir })
+  const { exitCode, stderr } = await callCli(['eject', '-m', ...names], { cwd: project.dir })
   if (exitCode !== 0) throw new Error(stderr)
   return project
 }

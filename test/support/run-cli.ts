@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { eventually } from './eventually.ts'
 
-/** Where and with what a command runs. Nothing else of this process's environment reaches it. */
+/** Where and with what a command runs. */
 export interface CliOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
@@ -82,7 +82,12 @@ export function killRunning(): void {
 function spawnNode(args: readonly string[], { cwd, env }: CliOptions) {
   return spawn(process.execPath, args, {
     cwd,
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+    env: environmentOf(env),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+}
+
+/** The environment that a command gets: nothing else of this process's reaches it. */
+export function environmentOf(env: CliOptions['env']): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, HOME: process.env.HOME, ...env }
 }
