@@ -2,6 +2,7 @@
 // of a release; `BENCH_BEFORE=<checkout>` compares with the build of another checkout.
 import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
+import { benchApprovals } from './approvals.ts'
 import { benchChat } from './chat.ts'
 import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
@@ -18,6 +19,7 @@ import { benchStreams } from './streams.ts'
 
 const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   chat: benchChat,
+  approvals: benchApprovals,
   responses: benchResponses,
   sockets: benchSockets,
   stores: benchStores,

@@ -24,6 +24,8 @@ export function findFirstProblem(schema: TSchema, value: unknown): ValueProblem 
 /** @param value does not fit */
 function locate(node: SchemaNode, value: unknown, path: Path): ValueProblem {
   if (node.anyOf) return locateInUnion(node, value, path)
+  const broken = node.allOf?.find((rule) => !fits(rule, value))
+  if (broken) return locate(broken, value, path)
   const step = findStep(node, value)
   if (step) return locate(step.node, step.value, [...path, step.key])
   const [misfit] = Value.Errors(withoutParts(node) as TSchema, value)
@@ -49,7 +51,7 @@ function findStep(
 function locateInUnion(union: SchemaNode, value: unknown, path: Path): ValueProblem {
   const all = alternativesOf(union)
   const alike = all.filter(
-    ({ type }) => type === (Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined),
+    (node) => typeOf(node) === (Array.isArray(value) ? 'array' : isObject(value) ? 'object' : undefined),
   )
   const [only, other] = alike
   if (only && !other) return locate(only, value, path)
@@ -71,6 +73,10 @@ function locateByConstant(alike: readonly SchemaNode[], value: Record<string, un
 
 function constantsOf(properties: Readonly<Record<string, SchemaNode>>): [string, SchemaNode][] {
   return Object.entries(properties).filter(([, child]) => child.const !== undefined)
+}
+
+function typeOf({ type, allOf }: SchemaNode): string | undefined {
+  return type ?? allOf?.[0]?.type
 }
 
 function alternativesOf(node: SchemaNode): SchemaNode[] {

@@ -23,6 +23,7 @@ export interface SchemaNode {
   readonly minimum?: number
   readonly maximum?: number
   readonly anyOf?: readonly SchemaNode[]
+  readonly allOf?: readonly SchemaNode[]
   /** Marks a value that nobody is shown. */
   readonly secret?: boolean
 }

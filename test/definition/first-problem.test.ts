@@ -11,7 +11,12 @@ const Item = Type.Object({
   role: optional(Type.Union([Type.Union([Type.Literal('user'), Type.Literal('tool')]), Type.Null()])),
   content: optional(Type.Union([Type.Union([Type.String(), Type.Array(Part)]), Type.Null()])),
 })
+const Pairs = Type.Intersect([
+  Type.Object({}, { maxProperties: 2 }),
+  Type.Record(Type.String(), Type.String(), { propertyNames: { maxLength: 3 } }),
+])
 const schema = Type.Object({
+  pairs: optional(Type.Union([Pairs, Type.Null()])),
   input: Type.Union([Type.String(), Type.Array(Item)]),
   limit: optional(Type.Union([Type.Integer({ minimum: 1, maximum: 9 }), Type.Null()])),
 })
@@ -38,6 +43,17 @@ describe('findFirstProblem', () => {
       "input[0].content[0].type must be one of 'text' and 'image'.",
     ],
     ['a constant that is missing', { input: [{ content: [{}] }] }, 'input[0].content[0].type is missing.'],
+    [
+      'the first of several rules',
+      { input: '', pairs: { a: 1, b: 2, long: 3 } },
+      'pairs must not have more than 2 properties.',
+    ],
+    ['a part that a later rule forbids', { input: '', pairs: { a: 1 } }, 'pairs.a must be string.'],
+    [
+      'a key that a later rule forbids',
+      { input: '', pairs: { long: '' } },
+      'pairs.long must not have more than 3 characters.',
+    ],
     [
       'the first of many',
       { input: Array(50).fill({ role: 1 }) },

@@ -236,6 +236,10 @@ describe('conversations', () => {
     })
     const long = { metadata: { key: 'x'.repeat(513) } }
     expect((await ask('POST', `/${conversation}`, long)).json.detail).to.include('metadata.key')
+    const longKey = { metadata: { ['k'.repeat(65)]: 'x' } }
+    expect((await ask('POST', `/${conversation}`, longKey)).json.detail).to.include('more than 64 characters')
+    const pairs = { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`key ${n}`, ''])) }
+    expect((await ask('POST', `/${conversation}`, pairs)).json.detail).to.include('more than 16 properties')
     const other = await begin({ items: [user('mine')] })
     const [foreign] = (await ask('GET', `/${other}/items`)).json.data
     for (const [method, path] of [

@@ -1,0 +1,22 @@
+import { compare, type Load } from './compare.ts'
+import { startContestants } from './contestants.ts'
+import { makeProject } from './temp-project.ts'
+
+const request = (model: string) =>
+  JSON.stringify({ model, messages: [{ role: 'user', content: 'What is the time in Tokyo, and why?' }] })
+
+/** A run that calls a tool which needs no approval, where another tool of the agent needs one. */
+const LOAD: Load = {
+  title: 'a tool that needs no approval, beside one that does, against an agent without approvals',
+  cpuGoal: 1.05,
+  path: '/compat/chat/completions',
+  bodies: [request('careful')],
+  floorBodies: [request('clock')],
+}
+
+export async function benchApprovals(): Promise<void> {
+  console.log('\n## Approvals\n')
+  const { floor, own, stop } = await startContestants('agent-host', () => [makeProject()])
+  await compare(LOAD, 10, { floor, own, stop })
+  await stop()
+}
