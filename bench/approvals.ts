@@ -1,5 +1,5 @@
+import { ChildServer } from './child-server.ts'
 import { compare, type Load } from './compare.ts'
-import { startContestants } from './contestants.ts'
 import { makeProject } from './temp-project.ts'
 
 const request = (model: string) =>
@@ -14,9 +14,10 @@ const LOAD: Load = {
   floorBodies: [request('clock')],
 }
 
+/** Both agents are served by one process: those of two differ by more than what is measured. */
 export async function benchApprovals(): Promise<void> {
   console.log('\n## Approvals\n')
-  const { floor, own, stop } = await startContestants('agent-host', () => [makeProject()])
-  await compare(LOAD, 10, { floor, own, stop })
-  await stop()
+  const server = await ChildServer.start('agent-host', [makeProject()])
+  await compare(LOAD, 10, { floor: server, own: server })
+  await server.stop()
 }

@@ -30,22 +30,25 @@ interface Measured {
  * Compares this server with its floor, and with an earlier build where there is one. Each round asks the floor first and last;
  * ratios are those within a round, because whatever else the machine does hits all of it. Reported are medians of the rounds.
  */
-export async function compare(load: Load, connections: number, { floor, own, before }: Contestants): Promise<void> {
-  const servers = [floor, own, ...(before ? [before] : [])]
-  const loadOf = (server: ChildServer) => ({
-    ...load,
-    bodies: server === floor ? (load.floorBodies ?? load.bodies) : load.bodies,
-  })
+export async function compare(
+  load: Load,
+  connections: number,
+  { floor, own, before }: Omit<Contestants, 'stop'>,
+): Promise<void> {
+  const first: Side = [floor, { ...load, bodies: load.floorBodies ?? load.bodies }]
+  const sides: Side[] = [first, [own, load], ...(before ? [[before, load] as const] : [])]
   // Until the compiler of the engine has seen enough.
-  for (const server of servers) await fire(server, loadOf(server), connections, WARM_UP_SECONDS)
+  for (const side of sides) await fire(...side, connections, WARM_UP_SECONDS)
   const rounds: Round[] = []
   for (let round = 0; round < ROUNDS; round++) {
     const measured: Measured[] = []
-    for (const server of [...servers, floor]) measured.push(await measure(server, loadOf(server), connections))
+    for (const side of [...sides, first]) measured.push(await measure(...side, connections))
     rounds.push(toRound(measured, before !== undefined))
   }
   report(`${load.title}, ${connections} connection${connections > 1 ? 's' : ''}`, load, rounds)
 }
+
+type Side = readonly [server: ChildServer, load: Load]
 
 /** Figures of one round; those of the floor are the means of its first and its last. */
 interface Round {

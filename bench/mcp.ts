@@ -23,11 +23,7 @@ export async function benchMcp(): Promise<void> {
 /** The handler of the official SDK, which has a tool that echoes. */
 async function benchSdk(): Promise<void> {
   const [floor, own] = [await ChildServer.start('bare-mcp'), await ChildServer.start('sdk-mcp')]
-  const stop = () => Promise.all([floor.stop(), own.stop()])
-  await compare({ title: 'MCP tools/call of the official SDK', path: '/mcp', bodies: [call('echo')] }, 10, {
-    floor,
-    own,
-    stop,
-  })
-  await stop()
+  const load: Load = { title: 'MCP tools/call of the official SDK', path: '/mcp', bodies: [call('echo')] }
+  await compare(load, 10, { floor, own })
+  await Promise.all([floor.stop(), own.stop()])
 }

@@ -81,6 +81,9 @@ export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(IS_TOO_WIDE)
 }
 
+/** Permissions of a page whose clipboard is read. */
+export const CLIPBOARD = ['clipboard-read', 'clipboard-write']
+
 export function readClipboard(page: Page): Promise<string> {
   return page.evaluate<string>('navigator.clipboard.readText()')
 }

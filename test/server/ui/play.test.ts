@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
@@ -50,6 +51,19 @@ describe('the playground of the debug UI', function () {
     expect(await page.getByRole('article').count()).equal(2)
     await page.getByRole('button', { name: 'Remove the thread' }).click()
     await see(page, 'Ask finder')
+  })
+
+  it('copies the message as code for curl and both clients of OpenAI', async () => {
+    const page = await ui.open('#/play/finder', { permissions: CLIPBOARD })
+    await page.getByLabel('Message to finder').fill('Where is "it"?')
+    for (const [language, text] of [
+      ['curl', /^curl http[\s\S]*"content":"Where is \\"it\\"\?"/],
+      ['TypeScript', /^import OpenAI[\s\S]*model: "finder"[\s\S]*content: "Where is \\"it\\"\?"/],
+      ['Python', /^from openai import[\s\S]*model="finder"[\s\S]*"content": "Where is \\"it\\"\?"/],
+    ] as const) {
+      await page.getByRole('button', { name: `Copy as ${language}` }).click()
+      await eventually(async () => expect(await readClipboard(page)).match(text))
+    }
   })
 
   it('has two agents answer the same message side by side, and keeps the comparison', async () => {

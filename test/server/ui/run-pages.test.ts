@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { readClipboard } from '../../support/browser.ts'
+import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -159,7 +159,7 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
     const run = await ui.complete('echo', 'hello')
     const page = await ui.open(`#/runs/${run}`, {
       acceptDownloads: true,
-      permissions: ['clipboard-read', 'clipboard-write'],
+      permissions: CLIPBOARD,
     })
     const [download] = await Promise.all([
       page.waitForEvent('download'),

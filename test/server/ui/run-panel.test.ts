@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { readClipboard } from '../../support/browser.ts'
+import { CLIPBOARD, readClipboard } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 
@@ -21,8 +21,7 @@ describe('the page of a run', function () {
     await ui.project.write('agents/seer.yml', SEER)
     await ui.server.agents.scan()
     const run = await ui.complete('seer', 'Where is my pen?')
-    const permissions = ['clipboard-read', 'clipboard-write']
-    const page = await ui.open(`#/runs/${run}`, { permissions })
+    const page = await ui.open(`#/runs/${run}`, { permissions: CLIPBOARD })
     await page.getByRole('treeitem', { name: /^gpt-4.1/ }).click()
     const panel = page.getByRole('complementary', { name: 'Selected call' })
     await panel.getByText('1,000,000 → 7 tokens').waitFor()
@@ -69,7 +68,7 @@ describe('the page of a run', function () {
     const first = await ui.complete('finder', 'keys')
     await ui.complete('echo', 'in between')
     await ui.complete('finder', 'fail')
-    const page = await ui.open(`#/runs/${first}`, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const page = await ui.open(`#/runs/${first}`, { permissions: CLIPBOARD })
     await page.getByRole('button', { name: 'Next run' }).click()
     await see(page, 'The planner gave up')
     await page.getByRole('button', { name: 'Copy report' }).click()

@@ -2,14 +2,15 @@ import { useState } from 'preact/hooks'
 import { Code } from '../components/code.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { curlSnippet, mcpSnippet, openaiSnippet } from '../snippets/client-snippets.ts'
+import { curlSnippet, mcpSnippet, openaiSnippet, pythonSnippet } from '../snippets/client-snippets.ts'
 import type { ServerFacts } from '../types.ts'
 import type { AgentSummary } from './agents-query.ts'
 
-type Client = 'curl' | 'openai' | 'mcp'
+type Client = 'curl' | 'typescript' | 'python' | 'mcp'
 const CLIENTS = [
   { name: 'curl', title: 'curl', language: 'bash' },
-  { name: 'openai', title: 'openai client', language: 'typescript' },
+  { name: 'typescript', title: 'TypeScript', language: 'typescript' },
+  { name: 'python', title: 'Python', language: 'python' },
   { name: 'mcp', title: 'MCP client', language: 'json' },
 ] as const
 
@@ -50,6 +51,7 @@ function writeSnippet(client: Client, model: string, server: ServerFacts | undef
   const hasKey = (name: string) => server?.adapters_with_key.includes(name) ?? false
   const facts = { model, message: 'Hello', hasKey: hasKey('ChatCompatApiAdapter') }
   if (client === 'curl') return curlSnippet(facts)
-  if (client === 'openai') return openaiSnippet(facts)
+  if (client === 'typescript') return openaiSnippet(facts)
+  if (client === 'python') return pythonSnippet(facts)
   return mcpSnippet(server?.adapters.includes('McpApiAdapter') ?? false, hasKey('McpApiAdapter'))
 }

@@ -6,9 +6,11 @@ interface CopyButtonProps {
   /** Name of the copied text: `Copy as curl`. */
   readonly label: string
   readonly isQuiet?: boolean
+  /** Shown by a quiet button in place of its icon: `curl`. */
+  readonly name?: string
 }
 
-export function CopyButton({ text, label, isQuiet = false }: CopyButtonProps) {
+export function CopyButton({ text, label, isQuiet = false, name }: CopyButtonProps) {
   const [done, setDone] = useState(false)
   const copy = async () => {
     await copyText(typeof text === 'string' ? text : text())
@@ -17,7 +19,7 @@ export function CopyButton({ text, label, isQuiet = false }: CopyButtonProps) {
   }
   return (
     <button type="button" class={isQuiet ? 'icon-button' : 'button'} onClick={copy} title={label} aria-label={label}>
-      <Icon name={done ? 'check' : 'copy'} />
+      {name !== undefined && !done ? name : <Icon name={done ? 'check' : 'copy'} />}
       {!isQuiet && <span>{done ? 'Copied' : label}</span>}
       <span class="hidden" role="status">
         {done ? 'Copied' : ''}

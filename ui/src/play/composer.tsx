@@ -1,14 +1,14 @@
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
-import { curlSnippet } from '../snippets/client-snippets.ts'
+import { curlSnippet, openaiSnippet, pythonSnippet } from '../snippets/client-snippets.ts'
 import { AttachButton, UploadList, useUploads } from './attachments.tsx'
 import { KeyField } from './key-field.tsx'
 import type { Upload } from './uploads.ts'
 
 interface ComposerProps {
   readonly model: string
-  /** Model of the curl command. */
-  readonly curlModel: string
+  /** Model that is named in code to copy. */
+  readonly codeModel: string
   readonly draft: string
   readonly uploads: readonly Upload[]
   /** Media types that the agent takes; empty for text alone. */
@@ -61,21 +61,33 @@ export function Composer(props: ComposerProps) {
   )
 }
 
+const LANGUAGES = [
+  { name: 'curl', title: 'curl', write: curlSnippet },
+  { name: 'ts', title: 'TypeScript', write: openaiSnippet },
+  { name: 'py', title: 'Python', write: pythonSnippet },
+]
+
 interface ComposerButtonsProps extends ComposerProps {
   readonly canSend: boolean
   readonly onFiles: (files: Iterable<File>) => void
 }
 
 function ComposerButtons(props: ComposerButtonsProps) {
-  const { curlModel: model, draft, accepted, hasKey, isRunning, canSend, onFiles, onSend, onStop } = props
+  const { codeModel: model, draft, accepted, hasKey, isRunning, canSend, onFiles, onSend, onStop } = props
   return (
     <div class="composer-buttons">
       {accepted.length > 0 && <AttachButton accepted={accepted} onFiles={onFiles} />}
-      <CopyButton
-        isQuiet
-        text={() => curlSnippet({ model, message: draft.trim() || 'Hello', hasKey })}
-        label="Copy as curl"
-      />
+      <span class="copy-code">
+        {LANGUAGES.map(({ name, title, write }) => (
+          <CopyButton
+            key={name}
+            isQuiet
+            name={name}
+            text={() => write({ model, message: draft.trim() || 'Hello', hasKey })}
+            label={`Copy as ${title}`}
+          />
+        ))}
+      </span>
       {isRunning ? (
         <button type="button" class="button primary" onClick={onStop}>
           <Icon name="stop" />

@@ -57,7 +57,7 @@ export function Conversation({ agent, columns, hasKey, thread, draft: firstDraft
       </div>
       <Composer
         model={columns.map(columnTitle).join(' and ')}
-        curlModel={columns[0]?.model ?? ''}
+        codeModel={columns[0]?.model ?? ''}
         draft={draft}
         uploads={uploads}
         accepted={accepted}

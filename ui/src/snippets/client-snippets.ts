@@ -36,6 +36,21 @@ export function openaiSnippet({ model, message, hasKey }: SnippetFacts): string 
   ].join('\n')
 }
 
+export function pythonSnippet({ model, message, hasKey }: SnippetFacts): string {
+  const key = hasKey ? 'os.environ["CUSTOM_COMPAT_API_KEY"]' : '"none"'
+  return [
+    ...(hasKey ? ['import os', ''] : []),
+    'from openai import OpenAI',
+    '',
+    `client = OpenAI(base_url="${baseUrl()}/v1", api_key=${key})`,
+    'completion = client.chat.completions.create(',
+    `    model=${JSON.stringify(model)},`,
+    `    messages=[{"role": "user", "content": ${JSON.stringify(message)}}],`,
+    ')',
+    'print(completion.choices[0].message.content)',
+  ].join('\n')
+}
+
 /** @param isServed whether the server speaks MCP over HTTP; otherwise a client starts a server of its own */
 export function mcpSnippet(isServed: boolean, hasKey: boolean): string {
   const headers = hasKey ? { headers: { Authorization: 'Bearer $MCP_API_KEY' } } : {}
