@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ChildServer } from './child-server.ts'
@@ -6,6 +8,9 @@ import { makeProject } from './temp-project.ts'
 
 const PATH = '/compat/responses'
 const HEADERS = { 'content-type': 'application/json' }
+
+/** Time that the agent `ticking` said, in an event. */
+const SAID = /output_text\.delta".*"delta":"([\d.]+) "/g
 
 /** Two servers on one store: one runs background responses, the other does not. */
 export class ReplicaPair {
@@ -59,18 +64,17 @@ export class ReplicaPair {
    * @returns the time that each step took to arrive, in ms
    */
   async follow(server: ChildServer, id: string): Promise<number[]> {
-    const reply = await fetch(`${server.url}${PATH}/${id}?stream=true`)
+    const reply = await get(`${server.url}${PATH}/${id}?stream=true`)
     const delays: number[] = []
     let rest = ''
-    for await (const chunk of reply.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    reply.setEncoding('latin1').on('data', (chunk: string) => {
       const nowMs = performance.timeOrigin + performance.now()
-      const events = (rest + chunk).split('\n\n')
-      rest = events.pop() ?? ''
-      for (const event of events) {
-        const [, saidMs] = /output_text\.delta".*"delta":"([\d.]+) "/.exec(event) ?? []
-        if (saidMs !== undefined) delays.push(nowMs - Number(saidMs))
-      }
-    }
+      const text = rest + chunk
+      const end = Math.max(text.lastIndexOf('\n\n'), 0)
+      for (const [, saidMs] of text.slice(0, end).matchAll(SAID)) delays.push(nowMs - Number(saidMs))
+      rest = text.slice(end)
+    })
+    await once(reply, 'end')
     return delays
   }
 
@@ -85,4 +89,11 @@ export class ReplicaPair {
     const lines = readFileSync(join(this.#project, 'aborted.txt'), 'utf8').trimEnd().split('\n')
     return new Map(lines.map((line) => line.split(' ')).map(([asked = '', atMs]) => [asked, Number(atMs)]))
   }
+}
+
+/** As plain as it can be: the client shares the cores with the servers. */
+async function get(url: string): Promise<IncomingMessage> {
+  const asked = request(url, { agent: false }).end()
+  const [reply] = (await once(asked, 'response')) as [IncomingMessage]
+  return reply
 }

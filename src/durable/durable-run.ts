@@ -343,17 +343,17 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   async #saveUpTo(upTo: number): Promise<boolean> {
     const { store } = this.#options
     if (!store) return true
-    const steps = this.#steps.slice(0, upTo)
     if (!this.#persisted) {
       this.#isCreating = true
-      this.#persisted = await store.create(this.#draft, steps, this.#outcome)
-      this.#batches = steps.length > 0 ? 1 : 0
+      this.#persisted = await store.create(this.#draft, this.#steps.slice(0, upTo), this.#outcome)
+      this.#batches = upTo > 0 ? 1 : 0
       if (this.#persisted) this.#stored.resolve()
       return this.#persisted !== undefined
     }
-    if (isEnd(steps.at(-1)))
-      return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
-    return store.append(this.#persisted, this.#batches++, steps.slice(this.#visible))
+    if (!isEnd(this.#steps[upTo - 1]))
+      return store.append(this.#persisted, this.#batches++, this.#steps.slice(this.#visible, upTo))
+    const steps = this.#steps.slice(0, upTo)
+    return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
   }
 
   get #draft(): Draft<Facts, Item> {

@@ -8,12 +8,13 @@ import { DurableRun, type DurableRunOptions } from './durable-run.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import type { Job } from './job.ts'
 import { ResponseMaintenance } from './maintenance.ts'
-import { followRun, readRun, type StepLog } from './read-run.ts'
+import { followRun, readEnded, type StepLog } from './read-run.ts'
 import type { RunIds } from './run-ids.ts'
 import { RunQueue } from './run-queue.ts'
 import type { Draft } from './run-row.ts'
 import { RunStore, type RunStoreOptions, type StoredRun } from './run-store.ts'
-import { endUnstored, isEnd } from './steps.ts'
+import { StepFeed } from './step-feed.ts'
+import { endUnstored } from './steps.ts'
 
 export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, Item> {
   readonly records: RecordStore
@@ -35,6 +36,7 @@ export class DurableRuns<Facts, Item> {
   /** Runs that this process takes out of the queue at this moment: nobody else looks after them. */
   readonly claiming = new Set<string>()
   readonly #records: RecordStore
+  readonly #feed: StepFeed<Facts, Item>
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
   readonly #maintenance: ResponseMaintenance<Facts, Item>
 
@@ -46,6 +48,7 @@ export class DurableRuns<Facts, Item> {
     this.conversations = new ConversationStore(records)
     this.queue = new RunQueue(records, maxQueuedRuns)
     this.#records = records
+    this.#feed = new StepFeed(this.store)
     const { store, requests, approvals, conversations, queue } = this
     const own = { runs: this.#runs, claiming: this.claiming }
     const parts = { records, store, requests, approvals, conversations, queue, ...own }
@@ -117,11 +120,8 @@ export class DurableRuns<Facts, Item> {
 
   /** Returns the steps of a run, those that are still to come included. */
   read(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
-    const { id, facts } = stored
-    const here = () => this.#runs.get(id)
-    return isEnd(stored.steps.at(-1))
-      ? readRun(this.store, stored, signal)
-      : followRun({ id, facts }, here, () => readRun(this.store, stored, signal))
+    const here = () => this.#runs.get(stored.id)
+    return readEnded(stored) ?? followRun(stored, here, () => this.#feed.follow(stored, signal))
   }
 
   /** Cancels a run, wherever it runs; one that has ended keeps its steps. Undefined when there is none. */

@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import { appendLog, readLog, removeLog } from '../store/record-log.ts'
+import { appendLog, readLog, readLogs, removeLog } from '../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../store/record-store.ts'
 import {
   type Conversation,
@@ -57,6 +57,9 @@ export interface StoredRun<Facts, Item> {
   /** True while it waits for a worker. */
   readonly isQueued: boolean
 }
+
+/** All steps of a run that has ended, or how it is otherwise. */
+export type EndLook = readonly Step[] | 'running' | 'gone' | HostError
 
 /** Run of this server. */
 export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
@@ -222,14 +225,38 @@ export class RunStore<Facts, Item> {
     return row === undefined || endOf(row) !== undefined
   }
 
+  /** Reads the steps of a run in progress. */
+  async readSteps(id: string): Promise<{ steps: Step[]; batches: number }> {
+    const entries = await readLog(this.#records, stepsLog(id))
+    return { steps: entries.flatMap(parseBatch), batches: entries.length }
+  }
+
   /**
-   * Reads steps of a run in progress.
+   * Reads what is new of runs in progress, together.
    *
-   * @param from number of the first batch wanted
+   * @param runs with the number of batches that are known of each
+   * @returns for each run the further batches
    */
-  async readSteps(id: string, from = 0): Promise<{ steps: Step[]; batches: number }> {
-    const entries = await readLog(this.#records, stepsLog(id), from)
-    return { steps: entries.flatMap((entry) => JSON.parse(entry) as Step[]), batches: entries.length }
+  async readStepsOfEach(runs: readonly Pick<StoredRun<Facts, Item>, 'id' | 'batches'>[]): Promise<Step[][][]> {
+    const logs = runs.map(({ id, batches }) => ({ log: stepsLog(id), from: batches }))
+    const found = await readLogs(this.#records, logs)
+    return found.map((entries) => entries.map(parseBatch))
+  }
+
+  /** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */
+  async lookForEnds(ids: readonly string[]): Promise<EndLook[]> {
+    const texts = await this.#records.get(ids.map(rowKey))
+    return ids.map((id, index) => this.#lookForEnd(id, texts[index]))
+  }
+
+  #lookForEnd(id: string, text: string | undefined): EndLook {
+    try {
+      const row = this.#parse(id, text)
+      if (!row) return 'gone'
+      return endOf(row) ? unpackSteps(row) : 'running'
+    } catch (error) {
+      return error as HostError
+    }
   }
 
   /**
@@ -362,6 +389,10 @@ export class RunStore<Facts, Item> {
     const row = parseRow<RunRow<Facts, Item>>(id, text)
     return row.version === 1 ? this.#options.upgradeRow(row) : row
   }
+}
+
+function parseBatch(entry: string): Step[] {
+  return JSON.parse(entry) as Step[]
 }
 
 /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */

@@ -1,5 +1,5 @@
 import { HostError, messageOf } from '../errors.ts'
-import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from './record-store.ts'
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from './record-store.ts'
 
 /** A call that takes longer has failed: with its server down, a backend may never answer. */
 export const DEADLINE_MS = 5000
@@ -27,6 +27,10 @@ export class CheckedStore implements RecordStore {
 
   entries(range: KeyRange): Promise<Entry[]> {
     return inTime(this.#store.entries(range))
+  }
+
+  entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    return inTime(this.#store.entriesOfEach(ranges))
   }
 
   async commit(changes: readonly Change[], guards?: Guards, notify: readonly string[] = []): Promise<boolean> {
@@ -57,17 +61,16 @@ function checkKey(key: string): void {
 }
 
 /** @throws HostError `STORE_UNAVAILABLE` */
-export async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS)
+export function inTime<T>(work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const fail = (cause: unknown) => reject(toUnavailable(cause))
+    const timer = setTimeout(() => fail(new Error(`no answer within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS)
+    // By hand: most of what a server does goes through here.
+    work.then(resolve, fail).finally(() => clearTimeout(timer))
   })
-  try {
-    return await Promise.race([work, late])
-  } catch (cause) {
-    if (cause instanceof HostError) throw cause
-    throw new HostError('STORE_UNAVAILABLE', `The store of responses failed: ${messageOf(cause)}`, { cause })
-  } finally {
-    clearTimeout(timer)
-  }
+}
+
+function toUnavailable(cause: unknown): HostError {
+  if (cause instanceof HostError) return cause
+  return new HostError('STORE_UNAVAILABLE', `The store of responses failed: ${messageOf(cause)}`, { cause })
 }

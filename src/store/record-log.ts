@@ -1,4 +1,4 @@
-import type { Change, Entry, RecordStore } from './record-store.ts'
+import type { AscendingRange, Change, Entry, RecordStore } from './record-store.ts'
 
 /** Digits of a number: keys are compared as texts. */
 const DIGITS = 9
@@ -21,9 +21,17 @@ export function appendLog(log: string, number: number, entry: string): Change {
  * @param from number of the first entry wanted
  */
 export async function readLog(store: RecordStore, log: string, from = 0): Promise<string[]> {
-  const after = from === 0 ? {} : { after: entryKey(log, from - 1) }
-  const entries = await store.entries({ prefix: `${log}:`, limit: MAX_ENTRIES, ...after })
+  const entries = await store.entries(rangeOf(log, from))
   return entries.map(([, entry]) => entry)
+}
+
+/** Returns what {@link readLog} returns of several logs, read together. */
+export async function readLogs(
+  store: RecordStore,
+  logs: readonly { readonly log: string; readonly from: number }[],
+): Promise<string[][]> {
+  const found = await store.entriesOfEach(logs.map(({ log, from }) => rangeOf(log, from)))
+  return found.map((entries) => entries.map(([, entry]) => entry))
 }
 
 /**
@@ -47,6 +55,11 @@ export function removeLog(log: string, count: number): Change[] {
 /** Returns the change that removes one entry of a log. */
 export function removeFromLog(log: string, number: number): Change {
   return [entryKey(log, number), undefined]
+}
+
+function rangeOf(log: string, from: number): AscendingRange {
+  const after = from === 0 ? {} : { after: entryKey(log, from - 1) }
+  return { prefix: `${log}:`, limit: MAX_ENTRIES, ...after }
 }
 
 function entryKey(log: string, number: number): string {

@@ -32,6 +32,8 @@ export interface KeyRange {
   readonly limit: number
 }
 
+export type AscendingRange = Omit<KeyRange, 'order'>
+
 /** Properties in which the kinds of stores differ. */
 export interface StoreCapabilities {
   /** Several servers can write at once: guards hold against all of them. */
@@ -56,6 +58,8 @@ export interface RecordStore {
   list(range: KeyRange): Promise<string[]>
   /** Returns the keys of a range with their values. */
   entries(range: KeyRange): Promise<Entry[]>
+  /** Returns the entries of several ranges, ascending: one request to the backend reads them all. */
+  entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]>
   /**
    * Makes all changes or none, durably: what was committed survives the death of the process at any instant. A backend
    * without transactions makes them in their order: whoever writes puts what makes the rest visible last, and removes it

@@ -120,7 +120,7 @@ describe('the PostgreSQL store, its layout', function () {
     await Promise.all(stores.map((store) => store.close()))
     const client = new pg.Client(server.url)
     await client.connect()
-    expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 3 }])
+    expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 4 }])
     await client.query('UPDATE agent_host.layout SET steps = 99')
     const store = await open()
     expect(await store.get(['a'])).to.deep.equal(['1'])

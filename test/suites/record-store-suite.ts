@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { appendLog, readLog, removeLog } from '../../src/store/record-log.ts'
+import { appendLog, readLog, readLogs, removeLog } from '../../src/store/record-log.ts'
 import type { Change, RecordStore } from '../../src/store/record-store.ts'
 import { eventually } from '../support/eventually.ts'
 
@@ -91,6 +91,26 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       ])
     })
 
+    it('gives the entries of several ranges, each in its order', async () => {
+      await store.commit([text('a:1', 1), text('a:2', 'ü'), text('b:1', 3), text('b:2', 4)])
+      const ranges = [
+        { prefix: 'b:', limit: 1 },
+        { prefix: 'none', limit: 10 },
+        { prefix: 'a:', limit: 10 },
+      ]
+      const all = await store.entriesOfEach([...ranges, { prefix: 'b:', after: 'b:1', limit: 10 }])
+      expect(all).to.deep.equal([
+        [['b:1', '3']],
+        [],
+        [
+          ['a:1', '1'],
+          ['a:2', '"ü"'],
+        ],
+        [['b:2', '4']],
+      ])
+      expect(await store.entriesOfEach([])).to.deep.equal([])
+    })
+
     it('keeps a numbered log, read from any number on', async () => {
       const numbers = Array.from({ length: 12 }, (_, n) => n)
       for (const n of numbers) await store.commit([appendLog('log:a', n, String(n))])
@@ -98,6 +118,12 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       expect(await readLog(store, 'log:a')).to.deep.equal(numbers.map(String))
       expect(await readLog(store, 'log:a', 9)).to.deep.equal(['9', '10', '11'])
       expect(await readLog(store, 'log:a', 12)).to.deep.equal([])
+      const logs = [
+        { log: 'log:ab', from: 0 },
+        { log: 'log:a', from: 11 },
+        { log: 'log:a', from: 12 },
+      ]
+      expect(await readLogs(store, logs)).to.deep.equal([['"another"'], ['11'], []])
       await store.commit(removeLog('log:a', 12))
       expect([await readLog(store, 'log:a'), await readLog(store, 'log:ab')]).to.deep.equal([[], ['"another"']])
     })

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Keyv, type KeyvStoreAdapter } from 'keyv'
-import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import type {
+  AscendingRange,
+  Change,
+  Entry,
+  Guards,
+  KeyRange,
+  RecordStore,
+  StoreCapabilities,
+} from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { KeyDirectory } from './key-directory.ts'
 import { fromKeyvText, toKeyvText } from './keyv-text.ts'
@@ -47,6 +55,10 @@ export class KeyvStore implements RecordStore {
       const value = values[index]
       return value === undefined ? [] : [[key, value] as const]
     })
+  }
+
+  entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    return Promise.all(ranges.map((range) => this.entries(range)))
   }
 
   async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {

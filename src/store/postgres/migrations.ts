@@ -31,6 +31,7 @@ export function migrationsOf(names: StoreNames): readonly Migration[] {
     { title: 'tables of records and servers', sql: tables(names) },
     { title: 'functions that read', sql: reads(names) },
     { title: 'function that commits', sql: commit(names) },
+    { title: 'function that reads many ranges', sql: readMany(names) },
   ]
 }
 
@@ -59,6 +60,18 @@ const reads = ({ schema }: StoreNames) => `
       RETURN QUERY SELECT r.key, CASE WHEN has_values THEN r.value END FROM ${schema}.records r
         WHERE r.key >= low AND r.key < high ORDER BY r.key LIMIT size;
     END IF;
+  END $$;
+`
+
+// The entries of each range come together, in their order; ranges are numbered from 1.
+const readMany = ({ schema }: StoreNames) => `
+  CREATE FUNCTION ${schema}.ranges_1(lows text[], highs text[], sizes int[])
+  RETURNS TABLE (place int, key text, value text) LANGUAGE plpgsql STABLE ${BY_KEY} AS $$ BEGIN
+    RETURN QUERY SELECT a.place::int, e.key, e.value
+      FROM unnest(lows, highs, sizes) WITH ORDINALITY AS a(low, high, size, place)
+      CROSS JOIN LATERAL (
+        SELECT r.key, r.value FROM ${schema}.records r WHERE r.key >= a.low AND r.key < a.high ORDER BY r.key LIMIT a.size
+      ) e;
   END $$;
 `
 

@@ -5,7 +5,15 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat } from '../heartbeat.ts'
 import { boundsOf } from '../key-bounds.ts'
-import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import type {
+  AscendingRange,
+  Change,
+  Entry,
+  Guards,
+  KeyRange,
+  RecordStore,
+  StoreCapabilities,
+} from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { toArguments } from './commit-arguments.ts'
 import { selectIndependent } from './independent-commits.ts'
@@ -87,6 +95,15 @@ export class PostgresStore implements RecordStore {
 
   entries(range: KeyRange): Promise<Entry[]> {
     return this.#range(range, true)
+  }
+
+  async entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    const bounds = ranges.map((range) => boundsOf(range))
+    const columns = [bounds.map(({ from }) => from), bounds.map(({ to }) => to), bounds.map(({ limit }) => limit)]
+    const found = ranges.map((): Entry[] => [])
+    const rows = await this.#call<[number, string, string]>('ranges_1', columns)
+    for (const [place, key, value] of rows) found[place - 1]?.push([key, value])
+    return found
   }
 
   async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {

@@ -5,7 +5,15 @@ import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
-import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import type {
+  AscendingRange,
+  Change,
+  Entry,
+  Guards,
+  KeyRange,
+  RecordStore,
+  StoreCapabilities,
+} from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import { BEAT, COMMIT, ENTRIES, SIGHTING } from './scripts.ts'
 
@@ -20,7 +28,7 @@ export interface RedisLocation {
 /** The client with the scripts of this store as commands. */
 interface ScriptedRedis extends Redis {
   commitRecords(...args: (string | number)[]): Promise<number[]>
-  readEntries(...args: (string | number)[]): Promise<string[]>
+  readEntries(...args: (string | number)[]): Promise<string[][]>
   beatServer(...args: (string | number)[]): Promise<void>
   sightServer(...args: (string | number)[]): Promise<[number, string] | []>
 }
@@ -95,8 +103,16 @@ export class RedisStore implements RecordStore {
 
   async entries(range: KeyRange): Promise<Entry[]> {
     const { from, to, order, limit } = boundsOf(range)
-    const flat = await this.#redis.readEntries(...this.#keys.records, from, to, order, limit)
-    return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] as string, flat[2 * n + 1] as string])
+    const [flat = []] = await this.#redis.readEntries(...this.#keys.records, from, to, order, limit)
+    return inPairs(flat)
+  }
+
+  async entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    const args = ranges.flatMap((range) => {
+      const { from, to, order, limit } = boundsOf(range)
+      return [from, to, order, limit]
+    })
+    return (await this.#redis.readEntries(...this.#keys.records, ...args)).map(inPairs)
   }
 
   async commit(changes: readonly Change[], guards: Guards = {}, notify: readonly string[] = []): Promise<boolean> {
@@ -197,6 +213,10 @@ function toArguments({ changes, guards: { present = [], absent = [], equal = [] 
     ...[removals.length, ...removals],
     ...[notify.length, ...notify],
   ]
+}
+
+function inPairs(flat: readonly string[]): Entry[] {
+  return Array.from({ length: flat.length / 2 }, (_, n) => [flat[2 * n] as string, flat[2 * n + 1] as string])
 }
 
 function checkServer(info: string, warn: (message: string) => void): void {

@@ -53,21 +53,25 @@ return done
 `
 
 /**
- * Reads a range. ARGV: from (inclusive), to (exclusive), `asc` or `desc`, limit.
+ * Reads ranges. ARGV, of each: from (inclusive), to (exclusive), `asc` or `desc`, limit.
  *
- * @returns key, value, key, value
+ * @returns for each range: key, value, key, value
  */
 export const ENTRIES = `
-local from, to = '[' .. ARGV[1], '(' .. ARGV[2]
-local found
-if ARGV[3] == 'asc' then found = redis.call('ZRANGEBYLEX', KEYS[2], from, to, 'LIMIT', 0, ARGV[4])
-else found = redis.call('ZREVRANGEBYLEX', KEYS[2], to, from, 'LIMIT', 0, ARGV[4]) end
-local entries = {}
-for _, key in ipairs(found) do
-  entries[#entries + 1] = key
-  entries[#entries + 1] = redis.call('HGET', KEYS[1], key)
+local all = {}
+for place = 1, #ARGV, 4 do
+  local from, to = '[' .. ARGV[place], '(' .. ARGV[place + 1]
+  local found
+  if ARGV[place + 2] == 'asc' then found = redis.call('ZRANGEBYLEX', KEYS[2], from, to, 'LIMIT', 0, ARGV[place + 3])
+  else found = redis.call('ZREVRANGEBYLEX', KEYS[2], to, from, 'LIMIT', 0, ARGV[place + 3]) end
+  local entries = {}
+  for _, key in ipairs(found) do
+    entries[#entries + 1] = key
+    entries[#entries + 1] = redis.call('HGET', KEYS[1], key)
+  end
+  all[#all + 1] = entries
 end
-return entries
+return all
 `
 
 /** Writes a sign of life by the clock of Redis, and forgets old ones. KEYS[1]: servers. ARGV: server, process, ms to keep. */

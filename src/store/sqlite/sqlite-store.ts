@@ -7,7 +7,15 @@ import { DEADLINE_MS } from '../checked-store.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
 import { fromKeyvText, toKeyvText } from '../keyv/keyv-text.ts'
-import type { Change, Entry, Guards, KeyRange, RecordStore, StoreCapabilities } from '../record-store.ts'
+import type {
+  AscendingRange,
+  Change,
+  Entry,
+  Guards,
+  KeyRange,
+  RecordStore,
+  StoreCapabilities,
+} from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
 import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
 
@@ -111,6 +119,11 @@ export class SqliteStore implements RecordStore {
       dueMs: this.#dueMs(),
     })
     return rows.map(([name, text]) => [toKey(name), fromKeyvText(text)])
+  }
+
+  /** What is asked for in one turn of the event loop goes to the thread together. */
+  entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    return Promise.all(ranges.map((range) => this.entries(range)))
   }
 
   async commit(
