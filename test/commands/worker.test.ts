@@ -1,11 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
 import { eventually } from '../support/eventually.ts'
 import { proveWorkerKills } from '../support/kill-workers.ts'
 import { type Json, RESPONSES_PROJECT, textOf } from '../support/responses.ts'
 import { HEADERS, startResponses } from '../support/responses-process.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 describe('worker', function () {
@@ -76,6 +80,36 @@ describe('serve --processes', function () {
     for (const pid of seen) expect(() => process.kill(Number(pid), 0)).to.throw('ESRCH')
   })
 
+  it('MCP conversations, and calls that wait for a person, go on in any process', async () => {
+    const { dir } = await makeProject({ ...MCP_WHERE, ...SHOP_MODULES, 'agents/shop.yml': SHOP })
+    const server = startCli(['serve', '--adapter', 'McpApiAdapter', '--processes', '2', '--port', '0'], { cwd: dir })
+    const [, url] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
+    const ask = (args: object) =>
+      askAlone(`${url}/mcp`, {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'where', arguments: args },
+      })
+    const seen = new Set<string>()
+    let conversation_id: string | undefined
+    for (let turns = 1; seen.size < 2 || turns < 4; turns++) {
+      const { result } = await ask({ message: 'hi', ...(conversation_id && { conversation_id }) })
+      const [pid, messages] = result.content[0].text.split(' ')
+      expect(Number(messages)).to.equal(2 * turns - 1)
+      seen.add(pid)
+      conversation_id = /^conversation_id: (.*)$/.exec(result.content[1].text)?.[1]
+    }
+    const clients = await Promise.all(Array.from({ length: 4 }, () => connect(`${url}/mcp`)))
+    for (const client of clients) {
+      const { content } = await client.callTool({ name: 'shop', arguments: { message: 'pay' } })
+      expect(content).to.deep.equal([{ type: 'text', text: 'Results: pay 40' }])
+      await client.close()
+    }
+    expect(readFileSync(join(dir, 'paid.txt'), 'utf8')).to.equal('pay 40\n'.repeat(4))
+    expect(await server.stop()).to.equal(0)
+  })
+
   it('exits with 1 if its port is in use', async () => {
     const { dir } = await makeProject(RESPONSES_PROJECT)
     const first = await startResponses(dir)
@@ -97,6 +131,16 @@ function askAlone(url: string, body: object): Promise<Json> {
   })
 }
 
+/** A client whose user approves everything. Each of its requests has a connection of its own, and so goes to the next process. */
+async function connect(url: string): Promise<Client> {
+  const capabilities = { elicitation: { form: {} } }
+  const client = new Client({ name: 'test', version: '1.0.0' }, { capabilities, versionNegotiation: { mode: 'auto' } })
+  client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }) as never)
+  const requestInit = { headers: { connection: 'close' } }
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }))
+  return client
+}
+
 const AGENT = (name: string) => ({ [`agents/${name}.yml`]: `id: ${name}\nmodules: [{ id: main, module: ${name} }]` })
 
 const SILENT = {
@@ -104,6 +148,17 @@ const SILENT = {
   'modules/silent.ts': `import { defineModule, TextMessageHandler } from 'agent-host'
 export default defineModule({ name: 'Silent', provides: [TextMessageHandler],
   create: () => ({ async handleText() { console.log('silent begun'); await new Promise(() => {}) } }) })`,
+}
+
+const SHOP = shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }')
+
+const MCP_WHERE = {
+  'agents/where.yml': 'id: where\nconversation: true\nmodules: [{ id: main, module: where }]',
+  'modules/where.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Where', provides: [TextMessageHandler], uses: { response: Response, history: ConversationHistory },
+  create: ({ response, history }) => ({ async handleText() {
+    await response.respondText(process.pid + ' ' + (await history.getHistory()).length)
+  } }) })`,
 }
 
 const WHERE = {
