@@ -5,7 +5,11 @@ import { CheckedStore, inTime } from '../../src/store/checked-store.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
+import { describeWith } from '../support/describe-with.ts'
 import { makeProject } from '../support/temp-project.ts'
+
+/** Folder that has the package: it is no dependency of development, because it compiles for a minute. */
+const KEYV_SQLITE = process.env.AGENT_HOST_TEST_KEYV_SQLITE
 
 describe('KeyvStore', () => {
   describe('over a backend without transactions', () => {
@@ -19,23 +23,10 @@ describe('KeyvStore', () => {
     )
   })
 
-  describe('over @keyv/sqlite', () => {
+  describeWith('@keyv/sqlite', KEYV_SQLITE !== undefined, 'over @keyv/sqlite', () => {
     let dir: string
-
-    /** The package is no dependency of development, because it compiles for a minute: a folder may have it. */
-    const open = (folder: string) => {
-      const projectDir = process.env.AGENT_HOST_TEST_KEYV_SQLITE ?? folder
-      return openStore({ store: `keyv-sqlite:${join(folder, 'records.db')}`, dir: folder, projectDir })
-    }
-
-    before(async function () {
-      const failure = await open((await makeProject()).dir).then(
-        (store) => store.close().then(() => ''),
-        (error: Error) => error.message,
-      )
-      if (/not installed/.test(failure)) this.skip()
-      else expect(failure).to.equal('')
-    })
+    const open = (folder: string) =>
+      openStore({ store: `keyv-sqlite:${join(folder, 'records.db')}`, dir: folder, projectDir: KEYV_SQLITE ?? '' })
 
     describeRecordStore(
       async () => {
