@@ -85,9 +85,12 @@ export class RunBuilder {
   readonly #steps: Set<string>
   /** Calls within which a model was counted: what passes on its answer counts it no second time. */
   readonly #counted = new Set<string>()
+  /** Time of the latest call of the agent itself. */
+  #enteredAt: number
 
   private constructor(summary: RunSummary, { modules, tools, steps, places }: Omit<RunRecord, 'summary'>) {
     this.summary = summary
+    this.#enteredAt = summary.started_at
     this.places = new EventLocations(places)
     this.#tools = new ToolTally(tools)
     this.#steps = new Set(steps)
@@ -170,11 +173,18 @@ export class RunBuilder {
     this.#tools.begin(event)
     this.#steps.add(`${event.module_id}.${event.method_name}`)
     const [first] = event.arguments?.args ?? []
-    if (isEntry(event)) {
-      summary.started_at = Math.min(summary.started_at, event.time)
-      if (typeof first === 'string') summary.input = shorten(first)
-    }
+    if (isEntry(event)) this.#enter(event, first)
     if (event.method_name === 'respondText' && event.module_id === '__response__') this.#respond(first, event.time)
+  }
+
+  /** The handler is not always the only call of the agent itself: guards and approved calls run before or after it. */
+  #enter({ method_name, time }: AgentEvent, input: unknown): void {
+    const { summary } = this
+    summary.started_at = Math.min(summary.started_at, time)
+    this.#enteredAt = time
+    const isQuestion = method_name === 'handleText' || summary.input === ''
+    if (isQuestion && typeof input === 'string') summary.input = shorten(input)
+    if (summary.status !== 'cancelled') Object.assign(summary, { status: 'running', duration_ms: null })
   }
 
   #respond(text: unknown, time: number): void {
@@ -188,7 +198,8 @@ export class RunBuilder {
     if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
     this.#tools.finish(event, this.#count(event))
     if (!isEntry(event) || this.summary.duration_ms !== null) return
-    this.summary.duration_ms = event.duration_ms
+    const before = (this.#enteredAt - this.summary.started_at) * 1000
+    this.summary.duration_ms = before + (event.duration_ms ?? 0)
     this.summary.status = statusOf(event)
   }
 
@@ -230,7 +241,7 @@ export function isBeginning(event: AgentEvent): boolean {
   return event.event_type === 'call' && isEntry(event)
 }
 
-/** Returns true for the call of the entry module by the agent itself. */
+/** Returns true for a call by the agent itself: of the entry module, of a guard, or of an approved tool. */
 function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
   return parent_call_id === null && caller_id.startsWith('agent:')
 }

@@ -89,6 +89,29 @@ describe('Traces', () => {
     expect((await traces.query('run', 'run-1'))?.events).equal(4)
   })
 
+  it('spans approved tools, handler and guards of a run, and shows the question of the handler', async () => {
+    const traces = await openTraces(await makeProject())
+    const call = (method_name: string, from: number, to: number, args: unknown[]): AgentEvent[] => {
+      const own = { call_id: `run-1.${from}`, method_name }
+      const time = (seconds: number) => 1_700_000_000 + seconds
+      return [
+        eventOf({ ...own, event_type: 'call', time: time(from), arguments: { args } }),
+        eventOf({ ...own, event_type: 'result', time: time(to), duration_ms: (to - from) * 1000 }),
+      ]
+    }
+    recordAll(traces, call('executeTool', 0, 1, ['refund']))
+    recordAll(traces, call('handleText', 1, 2, ['Refund it.']))
+    const [check, end] = call('checkOutput', 2, 4, ['Refunded.']) as [AgentEvent, AgentEvent]
+    traces.record(check)
+    const shown = async () => {
+      const run = await traces.query('run', 'run-1')
+      return [run?.status, run?.duration_ms, run?.input]
+    }
+    expect(await shown()).deep.equal(['running', null, 'Refund it.'])
+    traces.record(end)
+    expect(await shown()).deep.equal(['completed', 4000, 'Refund it.'])
+  })
+
   it('keeps the events of overlapping runs apart, and pages through them', async () => {
     const traces = await openTraces(await makeProject())
     const one = echoRun('run-1', 'a')
