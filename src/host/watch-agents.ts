@@ -196,7 +196,7 @@ class AgentWatcher implements Watching {
   async #report(changes: FileChange[]): Promise<void> {
     if (changes.length === 0 || this.#closed) return
     await this.#watchFilesElsewhere()
-    this.#onChange(changes)
+    this.#onChange(mergeChanges(changes))
   }
 
   async #update(changed: ReadonlySet<string>): Promise<FileChange[]> {
@@ -278,6 +278,17 @@ class AgentWatcher implements Watching {
         : ''
     this.#log.error(`Files cannot be watched: ${messageOf(error)}.${advice}`)
   }
+}
+
+/** One outcome per file and agent, the last: an agent whose file and code change together loads twice. */
+function mergeChanges(changes: readonly FileChange[]): FileChange[] {
+  const merged = new Map<string, FileChange>()
+  for (const change of changes) {
+    const key = JSON.stringify([change.file, change.id])
+    const isNew = merged.get(key)?.kind === 'registered' && change.kind === 'reloaded'
+    merged.set(key, isNew ? { ...change, kind: 'registered' } : change)
+  }
+  return [...merged.values()]
 }
 
 function inodeOf(path: string): number | undefined {

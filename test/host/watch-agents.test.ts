@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { AgentHost } from 'agent-host'
@@ -76,6 +77,13 @@ describe('a watched agent folder', () => {
     await project.remove('agents/deep')
     await answers('b', gone('b'))
     await answers('a', 'x')
+  })
+
+  it('reports an agent whose file and code change together once', async () => {
+    const { project, changes } = await serve({ 'modules/other.ts': own('x') })
+    writeFileSync(project.path('modules/own.ts'), own('1'))
+    writeFileSync(project.path('agents/a.yml'), 'id: a\nmodules:\n  - { id: main, module: own }\n')
+    await eventually(() => expect(changes).to.deep.equal([{ file: 'agents/a.yml', kind: 'registered', id: 'a' }]))
   })
 
   it('reports an invalid file with its place, and keeps the last good version', async () => {
