@@ -82,7 +82,8 @@ export default class Chat extends BaseCommand {
       return this.log(JSON.stringify({ agent, run_id: runId, text: said, tool_calls: toolCalls, ...waiting }, null, 2))
     }
     this.log('')
-    for (const { name } of waitsFor) this.logToStderr(`${agent} waits for a decision about ${name}.`)
+    for (const { name } of waitsFor) this.logToStderr(`${agent} is waiting for a decision on ${name}.`)
+    if (waitsFor.length > 0) this.logToStderr(`  To decide, ask without --once: agent-host chat ${agent}`)
   }
 }
 

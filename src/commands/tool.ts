@@ -74,8 +74,10 @@ function toJson({ name, agent }: FoundTool, given: Arguments, { text, data, isEr
 }
 
 function describeError({ exception, text }: ToolCallOutcome): string {
-  const stack = projectStack(exception ?? text, process.cwd())
-  return /^\w*Error: /.test(stack) ? stack : `Error: ${stack}`
+  const stack = exception === undefined ? text : projectStack(exception, process.cwd())
+  // Frames of agent-host alone lead nowhere.
+  const shown = stack === exception ? stack.replaceAll(/\n\s+at .*/g, '') : stack
+  return /^\w*Error: /.test(shown) ? shown : `Error: ${shown}`
 }
 
 function readArguments(raw: string): Arguments {

@@ -64,6 +64,18 @@ describe('chat', () => {
     })
   })
 
+  it('--once says where to decide a call that needs an approval', async () => {
+    const { dir } = await makeProject({
+      ...FILES,
+      'tools/sum.ts': SUM.replace('execute(', 'needsApproval: true, execute('),
+    })
+    const { exitCode, stderr } = await runCli(['chat', '--once', 'What is the sum of 2 and 3?'], { cwd: dir })
+    expect(exitCode).equal(0)
+    expect(stderr).equal(
+      'helper is waiting for a decision on sum.\n  To decide, ask without --once: agent-host chat helper\n',
+    )
+  })
+
   it('talks to a running server', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const args = ['serve', '--port', '0', '--adapter', 'ChatCompatApiAdapter', '--compat-api-key', 'k-1']

@@ -55,6 +55,19 @@ describe('tool', () => {
     expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
   })
 
+  it('shows the error of a tool in Python without the stack of agent-host', async () => {
+    const python = agent('one').replace('sum.ts', 'greet.py')
+    const { dir } = await makeProject({
+      'tools/greet.py': 'def greet(name: str) -> str:\n    return name\n',
+      'agents/one.yml': python,
+    })
+    const { exitCode, stderr } = await runCli(['tool', 'greet'], { cwd: dir })
+    expect([exitCode, stderr]).deep.equal([
+      1,
+      "Error: TypeError: Wrong arguments for 'greet': missing a required argument: 'name'.\n",
+    ])
+  })
+
   it('does not execute a tool that needs an approval', async () => {
     const refund = TOOLS.replace('execute(', 'needsApproval: true, execute(')
     const { dir } = await makeProject({ ...FILES, 'tools/sum.ts': refund })

@@ -70,8 +70,8 @@ async function decide(
   const { status, name, continued_by: next } = await new ApprovalsClient(flags).decide(approvalId, decision)
   const outcome = `${status[0]?.toUpperCase()}${status.slice(1)}: ${name}.`
   return next === null
-    ? `${outcome} The agent goes on when everything else is decided.`
-    : `${outcome} It goes on as ${next}.`
+    ? `${outcome} The agent continues once everything else is decided.`
+    : `${outcome} It continues as ${next}.`
 }
 
 function readArguments(text: string): Readonly<Record<string, unknown>> {
