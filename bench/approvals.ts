@@ -14,7 +14,7 @@ const LOAD: Load = {
   floorBodies: [request('clock')],
 }
 
-/** Both agents are served by one process: those of two differ by more than what is measured. */
+/** One process serves both agents: two processes differ by more than the measured effect. */
 export async function benchApprovals(): Promise<void> {
   console.log('\n## Approvals\n')
   const server = await ChildServer.start('agent-host', [makeProject()])

@@ -11,7 +11,7 @@ export interface Used {
   readonly loopP99Ms: number
 }
 
-/** A server in a process of its own, which reports what it has used. */
+/** A server in a process of its own, which reports its resource usage. */
 export class ChildServer {
   readonly name: string
   readonly url: string

@@ -6,7 +6,7 @@ const STEPS = 100
 const VECTORS = 50_000
 const DIMENSIONS = 384
 
-/** What the library adds to what a model takes, and what a search among many memories takes. */
+/** Overhead of the library beyond the model, and the time of a search in many memories. */
 export async function benchLibrary(): Promise<void> {
   console.log('\n## Library: steps of the tool loop, search among vectors\n')
   const [plain, limited] = [await timeOfStep({}), await timeOfStep({ max_tokens: 1e9, max_seconds: 1000 })]
@@ -23,7 +23,7 @@ export async function benchLibrary(): Promise<void> {
   await index.dispose?.()
 }
 
-/** Milliseconds for a step beyond what the same run without a step takes; the model and the tool answer at once. */
+/** Milliseconds of a step, compared with a run without steps; the model and the tool answer at once. */
 async function timeOfStep(limits: object): Promise<number> {
   const host = new AgentHost()
   const call = { tool_calls: [{ name: 'memory_list', arguments: {} }] }

@@ -17,7 +17,7 @@ export function noteRatio(title: string, cpu: number): void {
   measured.set(title, Number(cpu.toFixed(2)))
 }
 
-/** Lists what is more than 5 % worse than at the last release. */
+/** Lists lines that are more than 5 % worse than at the last release. */
 export function reportWorse(): void {
   const { release, cpu } = readKept()
   const worse = [...measured].filter(([title, ratio]) => ratio > (cpu[title] ?? Number.POSITIVE_INFINITY) * TOLERANCE)
@@ -29,7 +29,7 @@ export function reportWorse(): void {
   for (const [title, ratio] of worse) console.log(`  ${title}: CPU x ${ratio} of the floor, was ${cpu[title]}`)
 }
 
-/** Keeps what was measured as the ratios of this release; lines that were not measured stay. */
+/** Saves the measured ratios as those of this release; other lines stay. */
 export function keepRatios(): void {
   const { version: release } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string

@@ -1,4 +1,4 @@
-// read-trace.js <dir> <question>: what one question about a trace costs a process that has seen nothing of it.
+// read-trace.js <dir> <query>: measures one query of a trace in a fresh process.
 import { TraceReader } from '../dist/trace/trace-reader.js'
 
 const [, , dir = '', question = ''] = process.argv

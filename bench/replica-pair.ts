@@ -84,7 +84,7 @@ export class ReplicaPair {
     if (!reply.ok) throw new Error(`${reply.status}: ${await reply.text()}`)
   }
 
-  /** Times at which the agent `silent` was aborted, by what it was asked. */
+  /** Times at which the agent `silent` was aborted, by question. */
   abortedMs(): Map<string, number> {
     const lines = readFileSync(join(this.#project, 'aborted.txt'), 'utf8').trimEnd().split('\n')
     return new Map(lines.map((line) => line.split(' ')).map(([asked = '', atMs]) => [asked, Number(atMs)]))

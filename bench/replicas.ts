@@ -20,7 +20,7 @@ const KINDS = [
   { name: 'Redis', isThere: hasRedis(), startServer: () => startRedis(), countQueries: countCommands },
 ]
 
-/** Two servers on one store: what it takes that the one that is asked is not the one that runs a response. */
+/** Two servers on one store: the cost of a request to the server that does not run the response. */
 export async function benchReplicas(): Promise<void> {
   for (const { name, isThere, startServer, countQueries } of KINDS) {
     console.log(`\n## Replicas that share ${name}${isThere ? '' : ': skipped, it is not installed'}\n`)
@@ -36,7 +36,7 @@ export async function benchReplicas(): Promise<void> {
   }
 }
 
-/** Two servers are idle: what one asks is half of it. */
+/** Two idle servers: one makes half of these requests. */
 async function benchIdle(queries: QueryCounter): Promise<void> {
   const seconds = 3 * SECONDS
   await wait(3000)
@@ -106,7 +106,7 @@ async function benchCancel(pair: ReplicaPair): Promise<void> {
   )
 }
 
-/** Counts what servers ask of a store. */
+/** Counts the requests of servers to a store. */
 interface QueryCounter {
   count(): Promise<number>
   close(): Promise<unknown>

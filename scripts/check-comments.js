@@ -4,7 +4,7 @@ import { join } from 'node:path'
 const CODE = ['src', 'modules', 'ui/src', 'scripts']
 const ALL = [...CODE, 'test', 'bench', 'docs', 'templates', 'examples', 'README.md', 'CONTRIBUTING.md']
 
-/** Rules of our prose that a pattern can tell: where they hold, and the way to mend what breaks them. */
+/** Rules of our prose that a pattern can check: their paths, and the advice for violations. */
 const RULES = [
   {
     name: 'doc comment begins with a question word',

@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), 'agent-host-demo-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 const project = join(folder, 'myproj')
-// What init says to do next is what happens here.
+// Runs the next steps that init prints.
 await succeed(spawn(process.execPath, [command, 'init', project, '--yes'], { stdio: ['ignore', 'ignore', 'inherit'] }))
 console.log(`Created a project in ${project}, for as long as the demo runs.`)
 const server = spawn(process.execPath, [command, 'dev', '--port', values.port], {

@@ -22,7 +22,7 @@ else if (chosen === 'all' || names.includes(chosen)) {
   for (const name of chosen === 'all' ? names : [chosen]) prove(name)
 } else fail(`There is no proof '${chosen}'. Choose one of: ${names.join(', ')}, all.`)
 
-/** The first line of a proof is a comment that says what it proves. */
+/** The first line of a proof is a comment that states its claim. */
 function describeProof(name) {
   return readFileSync(join(folder, name + ENDING), 'utf8')
     .split('\n', 1)[0]

@@ -1,5 +1,5 @@
 // Writes docs/images/first-minute.svg: the first minute with agent-host, as a terminal that plays by itself. What it shows is
-// what the commands print, run anew each time. After `npm run build`.
+// the output of the commands, run each time. After `npm run build`.
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -36,7 +36,7 @@ function run(args, cwd) {
   return stdout.trim()
 }
 
-/** The lines in which the server says what it serves. */
+/** The lines that list the adapters and agents of the server. */
 async function untilReady({ stdout }) {
   let text = ''
   for await (const chunk of stdout.iterator({ destroyOnReturn: false })) {
@@ -59,7 +59,7 @@ function shown(lines) {
   return [...lines.map((text) => ({ text, kind: 'output', waitMs: 120 })), { text: '', kind: 'output', waitMs: 600 }]
 }
 
-/** Lines that appear one after the other, again and again; whoever wants no motion sees them all. */
+/** Lines that appear one after the other, in a loop; with reduced motion all are visible. */
 function toSvg(steps) {
   const LINE = 20
   const END_MS = 5000

@@ -15,7 +15,7 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes)
 const clients = Number(values.clients)
 const SAMPLE_MS = 1000
-/** Samples of which the lowest counts: what is between two garbage collections is no growth. */
+/** Number of samples of which the lowest counts: memory between two garbage collections is not growth. */
 const WINDOW = 20
 /** Caches fill and code is compiled at first: samples of this part do not count. */
 const WARM_UP = 0.3
@@ -120,7 +120,7 @@ async function respondInBackground() {
   await send(`/compat/responses/${id}`, { method: 'DELETE' }, 200)
 }
 
-/** One that is not stored, and one that goes on from it. */
+/** An unstored response, and its continuation. */
 async function respondOverSocket() {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/responses`)
   await once(socket, 'open')
@@ -191,7 +191,7 @@ async function sample() {
   })
 }
 
-/** Open files and sockets; 0 where the system does not tell. */
+/** Open files and sockets; 0 if the system does not report them. */
 function countDescriptors() {
   try {
     return readdirSync(`/proc/${server.pid}/fd`).length

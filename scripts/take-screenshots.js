@@ -84,7 +84,7 @@ async function ask(model, input) {
   return id.replace('resp_', '')
 }
 
-/** Address of each screen, and what is done there before its picture is taken. */
+/** Address of each screen, and its steps before the screenshot. */
 function screensOf(runs) {
   const press =
     (...keys) =>
@@ -206,7 +206,7 @@ async function attach(page) {
   await converse(page)
 }
 
-/** The page hears nothing any more, as if the server was away. */
+/** Cuts the page off, as if the server were down. */
 async function loseServer(page) {
   await page.route('**/api/ui/live', (route) => route.abort())
   await page.reload()

@@ -1,4 +1,4 @@
-// Writes docs/reference.md: every module of the library with its config, as its own schema tells it. `--check` only compares.
+// Writes docs/reference.md: every library module with its config, from its schema. `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { listLibrary, ModuleLoader } from '../dist/module/load-module.js'

@@ -60,7 +60,7 @@ export async function settlesWithin(promise: PromiseLike<unknown>, timeoutMs: nu
   }
 }
 
-/** Steps that release what was opened, the latest first; each runs once. */
+/** Cleanup steps, latest first; each runs once. */
 export class CleanupStack {
   readonly #steps: (() => unknown)[] = []
 
@@ -69,7 +69,7 @@ export class CleanupStack {
   }
 
   /**
-   * Runs every step, whatever the others do.
+   * Runs every step, even if others fail.
    *
    * @throws the first error
    */

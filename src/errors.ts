@@ -45,7 +45,7 @@ export interface HostErrorOptions {
   cause?: unknown
 }
 
-/** An error of agent-host itself: what happened, to which named thing, and what to do next. */
+/** An error of agent-host: what happened, to which named thing, and the next step. */
 export class HostError extends Error {
   override readonly name: string = 'HostError'
   readonly code: ErrorCode

@@ -1,5 +1,5 @@
 /**
- * The front door: what modules, tools, adapters and programs that embed agent-host may import.
+ * The public API: everything that modules, tools, adapters and programs that embed agent-host may import.
  * @module agent-host
  */
 import type { FastifyInstance } from 'fastify'

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 
 /**
  * Returns a text that names this process among all that run at the same time, also in containers: machine, process id, and
- * when it was started, where the system tells that.
+ * its start time, if the system reports that.
  */
 export function describeProcess(): string {
   return `${machine()} ${process.pid} ${startOf(process.pid) ?? ''}`

@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** Tells the parent where this server listens, and answers its questions about what the process has used. */
+/** Reports the address of this server to its parent, and its resource usage on request. */
 export function report(url) {
   const loop = monitorEventLoopDelay({ resolution: 5 })
   loop.enable()

@@ -69,14 +69,14 @@ function endOfSentence(words: readonly string[], begin: number, full: number): n
   return full
 }
 
-/** Words, each with the space behind it; what is longer than a piece, and languages without spaces, in parts. */
+/** Words with their trailing space; words longer than a piece, and languages without spaces, in parts. */
 function splitWords(text: string, maxBytes: number): string[] {
   return (text.match(/\s*\S+\s*/g) ?? []).flatMap((word) =>
     sizeOf(word) > maxBytes / 4 ? splitLong(word, maxBytes) : [word],
   )
 }
 
-/** By what a reader takes for characters, so that none is torn apart. */
+/** Splits by grapheme, so that no character is torn apart. */
 function splitLong(word: string, maxBytes: number): string[] {
   const parts = ['']
   for (const { segment } of new Intl.Segmenter().segment(word)) {

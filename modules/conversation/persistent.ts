@@ -54,7 +54,7 @@ export default defineModule({
     /** Text of the turn that the last stored one holds: the run before said it, and then waited. */
     let storedPart = ''
 
-    /** The run tells whose conversation it is: once in a run, because it is the same for all of it. */
+    /** Identifies the conversation by the run, once, since it is the same throughout. */
     function open(run: Run | undefined): typeof saved {
       if (isAsked || !run) return saved
       isAsked = true
@@ -78,7 +78,7 @@ export default defineModule({
       async getHistory(run) {
         const messages = await history.getHistory(run)
         question ??= messages.findLast(({ role }) => role === 'user')
-        // A client that brings the conversation along does not need it twice. Calls and results of this turn are none.
+        // A client that sends the conversation does not need the saved one. Calls and results of this turn do not count.
         const asked = messages.findLastIndex(({ role }) => role === 'user')
         const isNew = messages.findIndex(({ role }) => role === 'user' || role === 'assistant') === asked
         if (!kept) {
@@ -117,7 +117,7 @@ export default defineModule({
       respondFile: (file) => response.respondFile(file),
       getResponse: () => response.getResponse(),
 
-      /** At the end of the run, in one piece: the question, and what the user has read of the answer. */
+      /** Saves the question and the text that the user has read, in one write at the end of the run. */
       async [Symbol.asyncDispose]() {
         if (!isAsked && answer !== '') {
           log.warn('the turn is not kept: no module has called getHistory(run), so it is not known whose it is')

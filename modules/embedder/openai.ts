@@ -61,7 +61,7 @@ function endpointOf(config: Static<typeof Config>): Endpoint {
   const { base_url, model, api_key, headers, dimensions, max_retries, timeout } = config
   return {
     url: `${base_url.replace(/\/+$/, '')}/embeddings`,
-    // Empty, as `${MY_KEY:-}` may be, it is none.
+    // An empty key, as from `${MY_KEY:-}`, counts as none.
     headers: {
       'content-type': 'application/json',
       ...(api_key ? { authorization: `Bearer ${api_key}` } : {}),

@@ -46,7 +46,7 @@ export default defineModule({
         access: { names: 'ANTHROPIC_API_KEY', isThere: apiKey !== '' },
         optionsName: 'anthropic',
         optionsFor: ({ reasoningEffort, parallelToolCalls }) => ({
-          // Calls are handed on whole: streaming them gains nothing, and may bring arguments that are no JSON.
+          // Calls are passed on whole: streaming them gains nothing, and may yield arguments that are not JSON.
           toolStreaming: false,
           effort: reasoningEffort,
           disableParallelToolUse: parallelToolCalls === undefined ? undefined : !parallelToolCalls,

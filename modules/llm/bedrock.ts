@@ -54,7 +54,7 @@ export default defineModule({
     const baseURL = firstOf(config.base_url) ?? `https://bedrock-runtime.${region}.amazonaws.com`
     const accessKeyId = firstOf(config.access_key_id, env.AWS_ACCESS_KEY_ID)
     const secretAccessKey = firstOf(config.secret_access_key, env.AWS_SECRET_ACCESS_KEY)
-    // What the config names goes before what the environment has, and is not mixed with it.
+    // The config takes precedence over the environment, and is not mixed with it.
     const isOwn = firstOf(config.access_key_id) !== undefined
     const sessionToken = firstOf(config.session_token, isOwn ? undefined : env.AWS_SESSION_TOKEN)
     const apiKey = firstOf(config.api_key, isOwn ? undefined : env.AWS_BEARER_TOKEN_BEDROCK) ?? ''
@@ -62,7 +62,7 @@ export default defineModule({
       region,
       baseURL,
       headers,
-      // Empty, it is none: left out, the SDK would look into the environment of the process.
+      // Empty instead of missing: otherwise the SDK would read the environment of the process.
       apiKey,
       ...(accessKeyId && secretAccessKey ? { accessKeyId, secretAccessKey } : {}),
       ...(sessionToken ? { sessionToken } : {}),

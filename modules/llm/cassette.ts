@@ -122,7 +122,7 @@ function toRecordedFile({ data, ...facts }: Attachment): object {
   }
 }
 
-/** The same for the same question, whatever the order of its fields. */
+/** The same for the same question, in any order of its fields. */
 function keyOf(request: unknown): string {
   return JSON.stringify(request, (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value

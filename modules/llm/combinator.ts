@@ -66,7 +66,7 @@ export default defineModule({
   },
 })
 
-/** Only the judge may call tools, and answers of a schema: what the others say is read, not acted upon. */
+/** Only the judge may call tools and answers with a schema: the other answers are read, not acted upon. */
 function toQuestion({ messages, temperature, maxOutputTokens, stop }: LLMRequest): LLMRequest {
   return {
     messages: withoutCalls(messages),

@@ -77,7 +77,7 @@ function inProse({ messages, tools = [] }: LLMRequest, asked: number, told: stri
   return [...(got === '' ? [] : [got.trim()]), sayWhatItCan(tools), WHAT_I_AM].join('\n\n')
 }
 
-/** Attachments of the question and of what tools answered. */
+/** Attachments of the question and of tool results. */
 function sayWhatItGot(messages: readonly Message[]): string {
   const attachments = messages.flatMap((message) => ('attachments' in message ? (message.attachments ?? []) : []))
   return attachments.length === 0 ? '' : `\nI got, and cannot look at: ${attachments.map(nameOf).join(', ')}.`

@@ -36,7 +36,7 @@ export default defineModule({
       queryParams: query,
       includeUsage: true,
       supportsStructuredOutputs: true,
-      // Empty, as `${MY_KEY:-}` may be, it is none.
+      // An empty key, as from `${MY_KEY:-}`, counts as none.
       ...(api_key ? { apiKey: api_key } : {}),
     })
     return makeLLM({

@@ -59,7 +59,7 @@ export default defineModule({
           reasoningSummary: api === 'responses' ? reasoning_summary : undefined,
           strictJsonSchema: isStrictSchema(responseSchema),
         }),
-        // Left out, the responses API makes every tool strict: what is optional would come as null.
+        // By default the responses API makes every tool strict, and optional arguments null.
         habits: {
           strictTools: false,
           ...(api === 'responses' ? { toolFiles: /^(image\/|application\/pdf$)/ } : {}),

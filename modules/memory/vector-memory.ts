@@ -43,7 +43,7 @@ export default defineModule({
     const nextId = makeIds()
     const ownerOf = ({ user }: Run) => (config.per_user && user !== undefined ? `user ${user}` : '')
 
-    /** The vectors come first and the entry last: what has no entry is never found, so an entry is whole or absent. */
+    /** The vectors come first and the entry last: vectors without an entry are never found, so an entry is whole or absent. */
     async function addVectors(entryId: string, text: string, run: Run): Promise<string[]> {
       if (text.trim() === '') throw new Error('There is nothing to remember: the text is empty.')
       const pieces = chunker ? await chunker.chunk(text, run) : [text]
@@ -62,7 +62,7 @@ export default defineModule({
       }
     }
 
-    /** Nothing leads to them any more: what cannot be removed now only takes up room. */
+    /** No entry refers to them any more: vectors that cannot be removed now only take up space. */
     async function removeVectors(ids: readonly string[], run: Run): Promise<void> {
       const outcomes = await Promise.allSettled(ids.map((id) => index.remove(id, run)))
       const failed = outcomes.filter(({ status }) => status === 'rejected').length
@@ -92,7 +92,7 @@ export default defineModule({
         if (!(limit >= 1) || query.trim() === '') return []
         const [vector] = await embedder.embed([query], run)
         if (!vector) throw new Error('The embedder gave no vector for the query.')
-        // Several pieces may lead to one entry, and some to what is not this user's.
+        // Several pieces may belong to one entry, and some to other users.
         for (let count = limit * 2; ; count *= 4) {
           const found = await index.search(vector, count, run)
           const matches = await matchesOf(found, run)

@@ -66,7 +66,7 @@ async function answerOf(
   return answer
 }
 
-/** In one go: what is filled in may itself hold braces. */
+/** In one pass: inserted texts may contain braces. */
 function fillIn(template: string, text: string, question: string): string {
   return template.replace(/\{(text|question)\}/g, (_, name) => (name === 'text' ? text : question))
 }

@@ -116,7 +116,7 @@ async function byModel(
   return named.length === 1 ? named[0]?.name : undefined
 }
 
-/** Up to the question, as one message: given as a conversation, a model would go on with it. */
+/** Up to the question, as one message: a model would continue a conversation. */
 function transcribe(conversation: readonly Message[]): string {
   const asked = conversation.slice(0, conversation.findLastIndex(({ role }) => role === 'user') + 1)
   const spoken = asked.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content !== '')

@@ -49,7 +49,7 @@ export default defineModule({
   },
 })
 
-/** The conversation with another question in the place of the last. Calls and results after it stay: the run goes on from them. */
+/** The conversation with another question in place of the last one. Calls and results after it stay: the run continues from them. */
 function askedLast(messages: readonly Message[], question: string): Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'user')
   const asked = messages[last]

@@ -30,7 +30,7 @@ export interface ProjectOptions {
   readonly agentDir: string
   /** Absolute: folder of the embedded store. */
   readonly responsesDir: string
-  /** Store of what outlives a request: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
+  /** Store of responses and records: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
   readonly store: string
   /** Name of this server among those that share the store. */
   readonly serverName: string

@@ -9,11 +9,11 @@ export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn'
 /** Message to leave out of the log: Fastify always announces its address. */
 export const NO_LINE = ''
 
-/** A pino logger, which also is what modules and the host write to. */
+/** A pino logger, also used by modules and the host. */
 export type ServerLog = Logger & Log
 
 /**
- * Opens the log of a process: readable lines on a terminal, JSON lines otherwise; without secrets, whoever wrote them into a line.
+ * Opens the log of a process: readable lines on a terminal, JSON lines otherwise; with all secrets redacted.
  *
  * @param fd where to: standard output, or another descriptor where that is spoken for
  */

@@ -18,7 +18,7 @@ export abstract class BaseCommand extends Command {
   readonly #environment = { ...process.env }
   #isInProject = false
 
-  /** `.env` fills in what the environment does not have, before flags are read: they may come from either. */
+  /** Loads `.env` before flags are read, since flags may come from the environment, which takes precedence. */
   override async init(): Promise<void> {
     const projectDir = this.#namesAgentDir() ? this.calledIn : findProject(this.calledIn)
     if (projectDir !== undefined) process.chdir(projectDir)
@@ -55,13 +55,13 @@ export abstract class BaseCommand extends Command {
     throw new HostError('PROJECT_INVALID', message, { suggestions: ['Create a project: agent-host init <name>'] })
   }
 
-  /** Reads `.env` again: what it had before, and has no more, is gone. */
+  /** Reads `.env` again, and removes variables that it no longer defines. */
   protected reloadEnvironment(): void {
     for (const name of Object.keys(process.env)) if (!(name in this.#environment)) delete process.env[name]
     loadEnvironment()
   }
 
-  /** Agents, models and files may say anything: on a terminal none of it moves the cursor over what stood there before. */
+  /** Removes control characters of agents, models and files, which could move the cursor of a terminal. */
   override log(message = '', ...args: unknown[]): void {
     super.log(process.stdout.isTTY ? cleanText(message) : message, ...args)
   }

@@ -1,7 +1,7 @@
 import type { Hook } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 
-/** Runs when what stands before the first flag is no command. */
+/** Runs for an unknown command. */
 const commandNotFound: Hook<'command_not_found'> = async ({ config, id, context }) => {
   for (const line of explain(id, config.commandIDs)) process.stderr.write(`${line}\n`)
   context.exit(2)

@@ -47,7 +47,7 @@ export default class Init extends BaseCommand {
     yes: Flags.boolean({ char: 'y', description: 'Skip all prompts; options you leave out have their defaults' }),
   }
 
-  /** The `.env` of the folder that happens to be around is none of the new project's. */
+  /** The `.env` of the parent folder does not belong to the new project. */
   override async init(): Promise<void> {}
 
   override async run(): Promise<void> {

@@ -10,7 +10,7 @@ export interface OpenAgents {
   close(): Promise<void>
 }
 
-/** Commands wait for what they began: what still runs then was left behind. */
+/** Commands wait for their own runs: others that are still running were abandoned. */
 const DRAIN_SECONDS = 1
 
 /** Warnings and errors on standard error; nothing else. */

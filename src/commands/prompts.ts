@@ -27,7 +27,7 @@ export function askText(prompt: TextPrompt): Promise<string> {
   return ask({ type: 'input', ...prompt })
 }
 
-/** Asks for a text and hides what is typed. */
+/** Prompts for a text and hides the input. */
 export function askSecret(message: string): Promise<string> {
   return ask({ type: 'password', message })
 }

@@ -1,6 +1,6 @@
 import { relative } from 'node:path'
 
-/** Folders that hold what the project makes or fetches. */
+/** Folders of generated and downloaded files. */
 const IGNORED = /(^|[\\/])(node_modules|coverage|debug|responses|memory|conversations|__pycache__|\.[^\\/]+)([\\/]|$)/
 /** Saves come in groups. */
 const SETTLE_MS = 100

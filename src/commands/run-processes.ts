@@ -33,7 +33,7 @@ async function keepRunning(group: ProcessGroup): Promise<void> {
   while (!group.isStopping) {
     const worker = cluster.fork()
     worker.once('listening', () => group.listening.add(worker))
-    // A process that is gone has an error for what is sent to it.
+    // Sending to an exited process fails.
     worker.on('error', () => {})
     const code = await new Promise<number>((resolve) => worker.once('exit', resolve))
     if (group.isStopping) return
@@ -42,7 +42,7 @@ async function keepRunning(group: ProcessGroup): Promise<void> {
   }
 }
 
-/** One that does not listen yet does not hear either, and has nothing to finish. */
+/** A process that does not listen yet has nothing to finish. */
 function end(worker: Worker, { listening }: ProcessGroup): void {
   if (listening.has(worker)) worker.send(STOP, () => {})
   else worker.process.kill()

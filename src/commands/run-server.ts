@@ -55,7 +55,7 @@ async function startServer(options: ServerOptions, onReady: OnReady): Promise<{ 
 /** Serves MCP over standard input and output, until the client closes them or a signal comes. */
 export async function runStdioServer(options: ServerOptions): Promise<void> {
   const { serveStdio } = await import('../server/adapters/mcp/stdio-server.ts')
-  // Standard output belongs to the protocol: what the code of agents prints goes beside it.
+  // Standard output belongs to the protocol: output of agents goes to standard error.
   globalThis.console = new Console(process.stderr, process.stderr)
   let report = (message: string): void => console.error(message)
   containCrashes((message) => report(message))

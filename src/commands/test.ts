@@ -42,7 +42,7 @@ export default class Test extends BaseCommand {
     if (nodeOptions.length > 0 || under.length > 0) this.exit(await runTests())
     const { ProjectCode } = await import('../module/project-code.ts')
     const code = new ProjectCode(process.cwd())
-    // node:test runs what a file declares once it is loaded, prints the outcome, and sets the exit code.
+    // node:test runs the declared tests once a file is loaded, prints the outcome, and sets the exit code.
     for (const file of files) await code.load(file)
   }
 }

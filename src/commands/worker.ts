@@ -21,7 +21,7 @@ const OPTIONS = [
   'drainTimeout',
 ] as const
 
-/** Nobody needs to know its port but whoever sends probes. */
+/** Only probes need its port. */
 const DEFAULTS = { port: 0, adapters: ['ResponsesCompatApiAdapter'], workerOnly: true }
 
 export default class Worker extends BaseCommand {

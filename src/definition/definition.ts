@@ -7,7 +7,7 @@ import { findValueProblems, type ValueProblem } from './schema-problems.ts'
 import type { Scope } from './scope.ts'
 import { readYaml } from './yaml-source.ts'
 
-/** The part of an agent that stands in its file: what the wiring is planned from. Frozen. */
+/** Content of an agent file, from which the wiring is planned. Frozen. */
 export interface AgentDefinition {
   readonly id: string
   readonly description: string
@@ -32,7 +32,7 @@ export interface ToolMetadata {
   /** A name for people. */
   readonly title?: string
   readonly annotations?: ToolAnnotations
-  /** JSON Schema (`type: object`) of what the agent takes instead of a message. */
+  /** JSON Schema (`type: object`) of the agent's input, instead of a message. */
   readonly input?: JsonObjectSchema
   /** JSON Schema (`type: object`) of the JSON that the agent answers with. */
   readonly output?: JsonObjectSchema
@@ -42,7 +42,7 @@ export interface ToolMetadata {
   readonly expose?: readonly ('conversations' | 'memory')[]
 }
 
-/** Hints of MCP about what a tool does (`ToolAnnotations` of its schema). */
+/** MCP hints about the behaviour of a tool (`ToolAnnotations` of its schema). */
 export interface ToolAnnotations {
   readonly readOnlyHint?: boolean
   readonly destructiveHint?: boolean
@@ -214,7 +214,7 @@ interface RawSource {
   locate?: (path: Path) => Position
 }
 
-/** A copy: what the caller does to its object later must not reach the agent. */
+/** A copy: later changes by the caller must not reach the agent. */
 function fromObject(value: unknown): RawSource {
   try {
     return { value: structuredClone(value), problems: [] }

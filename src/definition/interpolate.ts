@@ -4,7 +4,7 @@ import { schemasAt, type ValueProblem } from './schema-problems.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-// `$${` first: it is a literal, whatever follows. The last alternative catches what was meant and is misspelt.
+// `$${` first: it is a literal, whatever follows. The last alternative catches misspelt references.
 const REFERENCES = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g
 const ONE_REFERENCE = /^\$\{[^}]*\}$/
 

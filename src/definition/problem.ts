@@ -9,7 +9,7 @@ export interface Position {
   readonly column: number
 }
 
-/** One thing that is wrong with an agent, and what to do about it. */
+/** One problem of an agent, and the next step. */
 export interface Problem extends Partial<Position> {
   /** Relative to the project folder. */
   readonly file?: string
@@ -21,7 +21,7 @@ export interface Problem extends Partial<Position> {
 export class AgentError extends HostError {
   override readonly name = 'AgentError'
   readonly problems: readonly Problem[]
-  /** The project's files that the agent was to consist of (absolute paths): a change of one may mend it. */
+  /** The project's files that the agent needs (absolute paths): a change of one may fix it. */
   readonly files: readonly string[]
 
   constructor(
@@ -38,7 +38,7 @@ export class AgentError extends HostError {
   }
 }
 
-/** `agents/support.yml:12:5: what is wrong`. */
+/** `agents/support.yml:12:5: message`. */
 export function formatProblem({ file, line, column, message }: Problem): string {
   const place = [file, line, column].filter((part) => part !== undefined).join(':')
   return place ? `${place}: ${message}` : message

@@ -1,2 +1,2 @@
-/** Stands in the place of a secret, whoever took it out. */
+/** Replacement of a secret. */
 export const REDACTED = '[redacted]'

@@ -4,10 +4,10 @@ const sandbox: { work?: (() => unknown) | undefined } = {}
 const call = new Script('work()')
 
 /**
- * Calls a synchronous function and stops it at a deadline, whatever it is in the middle of: a regular expression that
+ * Calls a synchronous function and stops it at a deadline, even inside a regular expression that
  * backtracks, or references that multiply. Costs about 0.1 ms.
  *
- * @throws Error with the code `ERR_SCRIPT_EXECUTION_TIMEOUT`, or what the function throws
+ * @throws Error with the code `ERR_SCRIPT_EXECUTION_TIMEOUT`, or the error of the function
  */
 export function runLimited<T>(work: () => T, limitMs: number): T {
   createContext(sandbox)

@@ -11,11 +11,11 @@ const MAX_ALIASES = 100
 export interface YamlSource {
   readonly value: unknown
   readonly problems: readonly Problem[]
-  /** Of the nearest existing part: for a path that is missing, of what it is missing from. */
+  /** Position of the nearest existing part: for a missing path, its parent. */
   locate(path: Path): Position
 }
 
-/** Reads one YAML document. Never throws: what is wrong is in `problems`, and `value` is then undefined. */
+/** Reads one YAML document. Never throws: errors are in `problems`, and `value` is then undefined. */
 export function readYaml(text: string): YamlSource {
   const start = { line: 1, column: 1 }
   const bytes = Buffer.byteLength(text)

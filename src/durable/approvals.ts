@@ -109,7 +109,7 @@ function toSortable(seconds: number): string {
   return String(seconds).padStart(12, '0')
 }
 
-/** Decisions about calls of waiting runs: each is made once, whoever is quicker. */
+/** Decisions on calls of waiting runs: each is made once, even in a race. */
 export class Approvals {
   readonly #records: RecordStore
   readonly #log: Log

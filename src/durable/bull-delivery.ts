@@ -44,7 +44,7 @@ export class BullDelivery {
     const { bull, url, queue } = options
     this.#options = options
     this.#jobs = new bull.Queue(NAME, { ...connect(url) })
-    // Failures reach whoever asked; it connects again by itself.
+    // Callers get the failures; it reconnects by itself.
     this.#jobs.on('error', () => {})
     queue.onWaiting = (id) => void this.#offer([id])
   }

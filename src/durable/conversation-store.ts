@@ -38,7 +38,7 @@ const MAX_ITEMS = 1_000_000
 /** Number of attempts at a change that others may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
 
-/** Conversations as they are stored. Of several changes to one each is made on what the one before left, or not at all. */
+/** Stored conversations. Each change is based on the previous one, or fails. */
 export class ConversationStore {
   readonly #records: RecordStore
   readonly #ids = new RunIds('conv_')
@@ -76,9 +76,9 @@ export class ConversationStore {
   }
 
   /**
-   * Deletes a conversation. Its responses stay, each with what came before it.
+   * Deletes a conversation. Its responses stay, each with its history.
    *
-   * @param exists tells for an id if its run is still stored
+   * @param exists returns true if the run of an id is still stored
    * @throws HostError `CONVERSATION_NOT_FOUND`
    */
   async delete(id: string, exists: (runId: string) => Promise<boolean>): Promise<void> {

@@ -19,7 +19,7 @@ export interface StoredTurn {
   readonly created_at: number
   /** The turn's own messages; those of the turns before it as well when these are no longer stored. */
   readonly conversation_data: { readonly messages: readonly MessageJson[] }
-  /** Calls that the run waits for; left out where there are none. */
+  /** Calls that the run waits for; omitted if there are none. */
   readonly pending?: readonly PendingCall[]
   /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
   readonly conversation?: string
@@ -61,7 +61,7 @@ export function branchPrefix(runId: string): string {
 }
 
 /**
- * Reads the conversation up to a run; undefined when there is none.
+ * Reads the conversation up to a run; undefined if it does not exist.
  *
  * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
  */
@@ -198,7 +198,7 @@ export function linkChanges({ response_id, previous_response_id }: StoredTurn): 
 /**
  * Removes the turns, from this one backwards, whose run is deleted and which nothing continues.
  *
- * @param exists tells for an id if its run is still stored
+ * @param exists returns true if the run of an id is still stored
  */
 export async function removeForgottenTurns(
   store: RecordStore,

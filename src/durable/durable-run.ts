@@ -41,7 +41,7 @@ export interface DurableRunOptions<Facts, Item> {
   readonly keeps: (event: RunEvent) => boolean
   /** Name of the agent in the request, and the seconds after which its approvals expire. */
   readonly agent: { readonly name: string; readonly approvalTtl: number | undefined }
-  /** Has it stored that a tool is called before it is executed: after a crash it is then known what may have happened. */
+  /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
   readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
 }
@@ -246,7 +246,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
 
   /**
    * Takes the outcome from the store, because another has ended, deleted or begun the run there. While a write of our own is under way
-   * that write tells: a store without ordered reads may show its effect before it has answered.
+   * that write decides: a store without ordered reads may show its effect before it returns.
    */
   async adoptStoredOutcome(): Promise<void> {
     if (!this.#saving) await this.#adopt()
@@ -288,7 +288,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     return event.type === 'tool_call' && this.#options.confirmsCalls ? this.#whenStored(this.#steps.length) : room
   }
 
-  /** Nobody is shown the call; whoever finds the run after a crash has to know of it. */
+  /** Stores a call that clients do not see: recovery after a crash has to know of it. */
   #actedStep({ type }: RunEvent): Step | undefined {
     if (type !== 'tool_call' || !this.#options.confirmsCalls) return undefined
     const hasActed = this.#steps.some((step) => typeof step === 'object' && 'acted' in step)
@@ -317,7 +317,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     else this.#settle()
   }
 
-  /** One write at a time; what comes during it goes with the next. */
+  /** One write at a time; steps that arrive meanwhile go with the next. */
   async #save(): Promise<void> {
     if (this.#saving) return
     this.#saving = true

@@ -124,7 +124,7 @@ export class DurableRuns<Facts, Item> {
     return readEnded(stored) ?? followRun(stored, here, () => this.#feed.follow(stored, signal))
   }
 
-  /** Cancels a run, wherever it runs; one that has ended keeps its steps. Undefined when there is none. */
+  /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
     await this.approvals.giveUp(id, 'cancelled')
@@ -136,7 +136,7 @@ export class DurableRuns<Facts, Item> {
     if (run.abandon('The client has left.') && run.isStored) await this.#forget(run.id)
   }
 
-  /** @returns false when there is none */
+  /** @returns false if it does not exist */
   async delete(id: string): Promise<boolean> {
     const run = this.#runs.get(id)
     if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})

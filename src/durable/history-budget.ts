@@ -9,7 +9,7 @@ export interface HistoryLimits {
 
 const MIB = 1024 * 1024
 
-/** Counts what a request brings along, and refuses it as soon as it is too much: before the rest is read. */
+/** Counts the history of a request, and rejects it as soon as it exceeds the limit, before the rest is read. */
 export class HistoryBudget {
   readonly #limits: HistoryLimits
   #items = 0

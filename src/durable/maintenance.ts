@@ -81,7 +81,7 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /**
-   * Looks after the runs that nobody runs any more, whatever their rows say: those of servers that have died, and our own whose first
+   * Ends or restarts abandoned runs, whatever their rows say: those of dead servers, and our own whose first
    * write arrived after we had given it up.
    */
   async recover(): Promise<void> {
@@ -148,7 +148,7 @@ export class ResponseMaintenance<Facts, Item> {
     })
   }
 
-  /** Another server may have cancelled, deleted or begun what runs here. */
+  /** Another server may have cancelled, deleted or claimed a run of this one. */
   async #adoptStoredOutcomes(): Promise<void> {
     const { runs, store } = this.#options
     const stored = new Map([...runs.values()].flatMap(({ id, mark }) => (mark === undefined ? [] : [[id, mark]])))

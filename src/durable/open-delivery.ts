@@ -12,7 +12,7 @@ export interface DeliveryOptions {
 }
 
 /**
- * Opens what gives a worker the runs that wait.
+ * Opens the delivery of queued runs to a worker.
  *
  * @throws HostError `OPTION_INVALID` when BullMQ is not installed
  */

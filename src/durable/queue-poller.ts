@@ -8,7 +8,7 @@ const MAX_CLAIMS = 100
 /** Runs that are read beyond those wanted: other workers want the oldest ones, too. */
 const SPARE = 10
 
-/** Gives a worker what waits in the store, oldest first, as soon as it has a free slot. */
+/** Delivers queued runs of the store to a worker, oldest first, as soon as it has a free slot. */
 export class QueuePoller {
   readonly #queue: RunQueue
   readonly #worker: Taker

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 
 /**
  * Ids that grow with time: a prefix and a UUID of version 7 (RFC 9562, section 5.7), whose 12 bits after the version count
- * within a millisecond, and whose last 20 bits are zero: whoever speaks of parts of a run numbers them there.
+ * within a millisecond, and whose last 20 bits are zero: ids of its parts have their number there.
  */
 export class RunIds {
   readonly #prefix: string

@@ -5,7 +5,7 @@ export const RUNNING = 'running:'
 /** Prefix of the marks of runs that wait for a worker. A run has one mark at most. */
 export const QUEUED = 'queued:'
 
-/** Topic of those who run what waits. */
+/** Topic of workers. */
 export const QUEUE_TOPIC = 'queue'
 
 export function rowKey(id: string): string {
@@ -20,7 +20,7 @@ export function queuedKey(id: string): string {
   return QUEUED + id
 }
 
-/** Key of what a run of the queue needs. */
+/** Key of the job of a queued run. */
 export function jobKey(id: string): string {
   return `job:${id}`
 }

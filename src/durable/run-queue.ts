@@ -51,7 +51,7 @@ export class RunQueue {
     ]
   }
 
-  /** @throws HostError `OVERLOADED`. The bound is kept to within what comes in a second. */
+  /** @throws HostError `OVERLOADED`. The limit may be exceeded by the requests of one second. */
   async refuseWhenFull(): Promise<void> {
     const nowMs = performance.now()
     if (nowMs > this.#sizeKnownUntilMs) {
@@ -123,7 +123,7 @@ export class RunQueue {
    * Puts back a run whose owner is gone.
    *
    * @param mark of that owner
-   * @returns false when the run must not begin again, is none of the queue, or has another owner by now
+   * @returns false if the run must not restart, is not queued, or has another owner
    */
   async retry(id: string, mark: string): Promise<boolean> {
     const [jobText] = await this.#records.get([jobKey(id)])

@@ -11,7 +11,7 @@ import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step }
 export interface RunRow<Facts, Item> extends PackedSteps {
   readonly version: number
   readonly id: string
-  /** Facts of whoever started the run, as JSON; not read here. */
+  /** Data of the adapter that started the run, as JSON; not read here. */
   readonly facts: Facts
   readonly inputs: number
   /** Input items when they are few and short; others have rows of their own. */
@@ -52,7 +52,7 @@ export interface Ending {
 }
 
 const ITEMS_PER_ROW = 50
-/** Items longer than this, together, are not in the row of the run: whoever reads that need not read them. */
+/** Items longer than this in total are stored outside the row of the run. */
 const MAX_ITEMS_LENGTH = 4096
 
 /** Row of a run that is created, with the changes that store its input items where the row does not hold them. */

@@ -196,7 +196,7 @@ export class RunStore<Facts, Item> {
   }
 
   /**
-   * Returns what is stored of a run beside its steps.
+   * Returns the stored data of a run except its steps.
    *
    * @throws HostError `RECORD_UNREADABLE`
    */
@@ -274,10 +274,10 @@ export class RunStore<Facts, Item> {
   }
 
   /**
-   * Ends a run on behalf of whoever ran it, or would have. One that has ended stays as it is.
+   * Ends a run on behalf of its server. An ended run does not change.
    *
    * @param mark of the owner: a run that has another by now stays as it is, too
-   * @returns the run as it is then; undefined when there is none
+   * @returns the updated run; undefined if it does not exist
    */
   async end(id: string, end: EndStep, mark?: string): Promise<StoredRun<Facts, Item> | undefined> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -289,7 +289,7 @@ export class RunStore<Facts, Item> {
       if (run.hasEnded || (mark !== undefined && mark !== running)) return this.get(id)
       const { steps, batches } = await this.readSteps(id)
       const guards = guardsOfState(id, { running, queued, mark })
-      // Otherwise whoever runs it was quicker, or begins it now: look again.
+      // Otherwise its server was faster, or is starting it: look again.
       if (await this.#finish(run, { steps: [...steps, end], batches }, guards, topicsOf(id))) return this.get(id)
     }
     throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
@@ -316,7 +316,7 @@ export class RunStore<Facts, Item> {
     return read.slice(from - firstIndex, to - firstIndex)
   }
 
-  /** @returns false when there is none */
+  /** @returns false if it does not exist */
   async delete(id: string): Promise<boolean> {
     const row = await this.#row(id)
     if (!row) return false

@@ -96,7 +96,7 @@ export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
   }
 }
 
-/** Length of what a step adds to an answer, in characters. */
+/** Number of characters that a step adds to an answer. */
 export function lengthOf(step: Step): number {
   if (typeof step === 'string') return step.length
   if ('reasoning' in step) return step.reasoning.length

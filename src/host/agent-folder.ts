@@ -116,7 +116,7 @@ export class AgentFolder {
   }
 
   /**
-   * Looks at these files (absolute paths) again, and says what became of those that have changed.
+   * Reloads those of these files (absolute paths) that have changed, and returns the outcomes.
    *
    * @param missing those that are known to be gone for good; another that cannot be found just now stays in service
    * @param patienceMs how long one file may hold up the others; slower ones arrive through {@link AgentFolder.onLateChange}
@@ -138,7 +138,7 @@ export class AgentFolder {
         else if (missing.has(path)) this.#drop(path, gone)
       })
     }
-    // A file that was renamed is gone and new at once: its agent is handed on, and never out of service.
+    // A renamed file is removed and added at once: its agent moves along, and is never out of service.
     const vacatedIds = new Set(gone.flatMap(({ servedId }) => servedId ?? []))
     const update = { vacatedIds, patienceMs }
     const changes: FileChange[] = []
@@ -175,7 +175,7 @@ export class AgentFolder {
     gone.push(known)
   }
 
-  /** Takes down what was read, if it is news. */
+  /** Records a text that differs from the known one. */
   #note(path: string, read: AgentText, changed: AgentFile[]): void {
     const known = this.#files.get(path)
     if (known?.hash === read.hash) return
@@ -221,7 +221,7 @@ export class AgentFolder {
     return [...changes, ...(await this.#reassignId(file.servedId, update.patienceMs))]
   }
 
-  /** Puts the version that a file now holds into service. Never fails: what goes wrong is a problem of this file. */
+  /** Registers the current version of a file. Never fails: errors become problems of this file. */
   async #serve(file: AgentFile, { vacatedIds, patienceMs }: Update, signal: AbortSignal): Promise<FileChange[]> {
     const { claimedId: id, servedId } = file
     if (id === undefined) return [this.#reject(file, file.problems)]
@@ -249,7 +249,7 @@ export class AgentFolder {
     else await this.#host.register(source, options)
   }
 
-  /** Gives an id that its file has given up to the first file that waits for it; without one, what is left of it goes. */
+  /** Gives a vacated id to the first file that waits for it; without one, unregisters its agent. */
   async #reassignId(id: string, patienceMs: number): Promise<FileChange[]> {
     const vacatedIds = new Set(this.#host.get(id) ? [id] : [])
     for (const successor of this.#inOrder()) {

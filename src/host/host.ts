@@ -122,8 +122,8 @@ export class AgentHost {
   /**
    * Registers an agent.
    *
-   * @param source the text of an agent file, or an object of the same shape, in which `module` may also be what
-   *   `defineModule` returned
+   * @param source the text of an agent file, or an object of the same shape, in which `module` may also be the result of
+   *   `defineModule`
    * @throws AgentError `AGENT_INVALID` with every problem, `AGENT_DUPLICATE` when the id is taken
    */
   async register(source: unknown, { file, signal }: RegisterOptions = {}): Promise<AgentInfo> {
@@ -193,7 +193,7 @@ export class AgentHost {
     return this.#agents.get(id)?.info
   }
 
-  /** Returns the modules and wiring of an agent; undefined when there is none of that id. */
+  /** Returns the modules and wiring of an agent; undefined for an unknown id. */
   describe(id: string): AgentDescription | undefined {
     return this.#agents.get(id)?.describe()
   }
@@ -248,7 +248,7 @@ export class AgentHost {
    * Runs one turn of an agent to its end.
    *
    * @param name `<agent>` or `<agent>/<entry point>`
-   * @param input what the user says, or the whole conversation with it at its end
+   * @param input the user's message, or the whole conversation ending with it
    * @throws HostError `AGENT_NOT_FOUND`, `AGENT_FAILED`, `RUN_ABORTED`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
@@ -277,7 +277,7 @@ export class AgentHost {
    * a version that was replaced.
    *
    * @param name as {@link AgentHost.resolve} takes it
-   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`; `REQUEST_INVALID` for what the agent does not take
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`; `REQUEST_INVALID` for input that the agent does not accept
    */
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#find(name, separator)
@@ -288,7 +288,7 @@ export class AgentHost {
   /**
    * Has one module of an agent act alone, as a run of its own that is traced and counted like any other.
    *
-   * @returns what `act` returns; undefined when the call waits for an approval
+   * @returns the result of `act`; undefined if the call waits for an approval
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID` when the module does not provide the protocol, `AGENT_FAILED`
    */
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
@@ -310,7 +310,7 @@ export class AgentHost {
     return value
   }
 
-  /** Aborts a run under way. False when there is none of that id. */
+  /** Aborts a run in progress. Returns false for an unknown id. */
   abort(runId: string, reason?: unknown): boolean {
     return this.#running.abort(runId, reason)
   }
@@ -318,7 +318,7 @@ export class AgentHost {
   /**
    * Hears of every call between modules and of its end.
    *
-   * @param prefix of the `event_name`s to hear of; '' for all
+   * @param prefix of the `event_name`s to receive; '' for all
    * @returns a function that ends it
    */
   onEvent(listener: AgentEventListener, prefix = ''): () => void {
@@ -354,7 +354,7 @@ export class AgentHost {
   }
 
   /**
-   * Goes on with a run that waits. Calls without an answer go on waiting, as a new run. The host remembers no run: whoever keeps
+   * Continues a waiting run. Calls without an answer keep waiting, as a new run. The host remembers no run: whoever keeps
    * them resumes each once.
    *
    * @throws HostError `REQUEST_INVALID` for an answer that does not fit; and as {@link AgentHost.run}

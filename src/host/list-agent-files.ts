@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { HostError, messageOf } from '../errors.ts'
 
-/** The agent files below a folder (absolute paths). Hidden ones, and those of installed packages, are none. */
+/** The agent files below a folder (absolute paths), without hidden ones and those of installed packages. */
 export async function listAgentFiles(dir: string): Promise<string[]> {
   try {
     const entries = await readdir(dir, { recursive: true, withFileTypes: true })

@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 
-/** Functions that hear of one kind of news. One that throws is reported, and disturbs no other. */
+/** Listeners of one kind of event. One that throws is reported, and does not affect the others. */
 export class Listeners<T = void> {
   readonly #subject: string
   readonly #log: Log

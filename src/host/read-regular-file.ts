@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 
 /**
- * Reads a file, and refuses what is none: a named pipe would be read for ever.
+ * Reads a regular file only: a named pipe would be read for ever.
  *
  * @throws Error `EISDIR`, `ENOENT`, ... as Node does
  */

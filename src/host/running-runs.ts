@@ -67,7 +67,7 @@ export class RunningRuns {
     return handle
   }
 
-  /** Aborts a run. False when there is none of that id. */
+  /** Aborts a run. Returns false for an unknown id. */
   abort(runId: string, reason: unknown): boolean {
     const handle = [...this.#open.keys()].find(({ id }) => id === runId)
     handle?.abort(reason)

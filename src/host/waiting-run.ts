@@ -18,7 +18,7 @@ export interface WaitingRun {
   readonly pending: readonly PendingCall[]
 }
 
-/** Run that waits, with all that it needs to go on: whoever keeps it can resume it, in this process or another. */
+/** Waiting run with everything that it needs to continue, in this process or another. */
 export interface ResumableRun extends WaitingRun {
   readonly trail: readonly Message[]
   readonly options: WaitingOptions

@@ -10,7 +10,7 @@ import { isAgentFile } from './list-agent-files.ts'
 import type { FileChange } from './load-history.ts'
 import { readRegularFile } from './read-regular-file.ts'
 
-/** Editors write in several steps: what comes within this time is one change. */
+/** Editors write in several steps: events within this time are one change. */
 const SETTLE_MS = 40
 /** Time that a file may be missing before its agent is removed: some editors delete a file and write it again. */
 const GRACE_MS = 150
@@ -34,7 +34,7 @@ export interface Watching {
  * Keeps the agents of a folder, and the project code that they consist of, in step with the disk.
  *
  * @param onChange called after every change with the outcome for each file
- * @returns when every folder is watched: what is changed from then on is noticed
+ * @returns when every folder is watched: later changes are noticed
  */
 export async function watchAgents(
   host: AgentHost,
@@ -141,7 +141,7 @@ class AgentWatcher implements Watching {
     this.#watcher?.unwatch(path)
     this.#watcher?.add(path)
     this.#note(path, this.#folders.includes(path))
-    // chokidar does not name what it finds in a folder that is added.
+    // chokidar does not report the files of an added folder.
     for (const file of this.#knownFiles()) if (file.startsWith(path + sep)) this.#note(file, false)
   }
 
@@ -155,7 +155,7 @@ class AgentWatcher implements Watching {
   }
 
   #later(delayMs: number, act: () => void): void {
-    // What is still being worked on when this is closed must not begin to wait anew.
+    // Work that continues after close must not start new timers.
     if (this.#closed) return
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
@@ -173,7 +173,7 @@ class AgentWatcher implements Watching {
     this.#later(SETTLE_MS, () => this.#settle())
   }
 
-  /** One change at a time; what comes meanwhile is the next. */
+  /** One change at a time; later events are the next. */
   #settle(): void {
     this.#settling = false
     const changed = new Set(this.#changed)
@@ -232,7 +232,7 @@ class AgentWatcher implements Watching {
     return path === dir || path.startsWith(dir + sep) || dir.startsWith(path + sep)
   }
 
-  /** Those of the paths that are project code, and differ from what they were. */
+  /** Those of the paths that are project code, and have changed. */
   async #changedCode(paths: ReadonlySet<string>): Promise<Set<string>> {
     const known = this.#knownFiles()
     const changed = new Set<string>()

@@ -18,7 +18,7 @@ export async function withBundleFolder<T>(work: (dir: string) => Promise<T>): Pr
   }
 }
 
-/** Removes the folders of processes that were killed. Never throws: what cannot be removed is in nobody's way. */
+/** Removes the folders of killed processes. Never throws: leftovers do no harm. */
 export async function sweepBundleFolders(): Promise<void> {
   const names = await readdir(tmpdir()).catch(() => [])
   const left = names.filter((name) => name.startsWith(PREFIX) && hasEnded(ownerOf(name)))

@@ -27,7 +27,7 @@ export interface ModuleContext {
   readonly moduleId: string
   /** Absolute path of the project folder. */
   readonly projectDir: string
-  /** True where servers on several machines share the store of the project: what `Storage` keeps is the same for all of them. */
+  /** True if servers on several machines share the store of the project: all of them then have the same `Storage`. */
   readonly hasSharedStore: boolean
   /** The environment variables, with those of the project's `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>
@@ -66,7 +66,7 @@ export interface Module<
    * `model`: those that its models take. An agent whose entry module takes none refuses messages with attachments.
    */
   readonly attachments: readonly string[] | 'model'
-  /** True for a model that takes an effort to reason with (`requestOptions.reasoningEffort`), and may tell its reasoning. */
+  /** True for a model that accepts a reasoning effort (`requestOptions.reasoningEffort`), and may show its reasoning. */
   readonly reasons: boolean
   /** Makes an instance. What it throws fails the run, or, for an agent-scoped module, the registration. */
   create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
@@ -89,7 +89,7 @@ export const API_VERSION = 1
 const moduleMark = Symbol.for('agent-host.module')
 
 /**
- * Defines a module. Types of the dependencies, of the config and of the returned methods follow from what is declared;
+ * Defines a module. Types of the dependencies, the config and the returned methods are inferred;
  * nothing is annotated twice.
  *
  * @throws HostError `MODULE_INVALID` when a fact is missing or of the wrong kind

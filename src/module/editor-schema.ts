@@ -82,8 +82,8 @@ const VARIABLE = { type: 'string', pattern: '\\$\\{[^}]*\\}' }
 const SCALARS = ['number', 'integer', 'boolean']
 
 /**
- * The schema of a value as it may be written in a file: what has a default can be left out, unknown keys are none, and
- * wherever a number or a switch may stand, so may a variable of the environment.
+ * The schema of a value in a file: fields with a default are optional, unknown keys are errors, and
+ * an environment variable may replace any number or boolean.
  */
 function forFiles(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forFiles)
@@ -109,7 +109,7 @@ function fieldsOf(properties: unknown, required: unknown, { additionalProperties
   }
 }
 
-/** Below `properties` the names are a module's own, whatever they are. */
+/** Below `properties` the names are a module's own. */
 function eachOf(properties: unknown): unknown {
   const entries = Object.entries(properties as Record<string, unknown>)
   return Object.fromEntries(entries.map(([name, schema]) => [name, forFiles(schema)]))

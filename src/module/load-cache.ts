@@ -25,7 +25,7 @@ export class LoadCache<T extends { readonly files: readonly string[] }> {
     return started.promise
   }
 
-  /** Forgets what consists of these files (absolute paths), and what is still being loaded: it may have read them before. */
+  /** Drops modules built from these files (absolute paths), and loads in progress, which may have read them before. */
   forget(changed: ReadonlySet<string>): void {
     for (const [key, { files }] of this.#loads) {
       if (!files || files.some((file) => changed.has(file))) this.#loads.delete(key)

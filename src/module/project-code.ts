@@ -37,8 +37,8 @@ const LOAD_TIMEOUT_MS = 20_000
  * the project's files that it imports. npm packages stay outside and are shared with the host; `agent-host` is always
  * the running installation, also where nothing was ever installed.
  *
- * A file is loaded once, until {@link ProjectCode.forget} hears that it, or what it imports, has changed. Node never
- * gives back the memory of a module that was replaced.
+ * A file is loaded once, until {@link ProjectCode.forget} is called for it or one of its imports. Node never
+ * frees the memory of a replaced module.
  */
 export class ProjectCode {
   readonly #projectDir: string
@@ -66,7 +66,7 @@ export class ProjectCode {
   /**
    * Finds a package as the project's code does: first in the project, then among agent-host's own.
    *
-   * @returns a file URL for what Node loads itself, an absolute path for TypeScript and for packages that are linked
+   * @returns a file URL for files that Node loads itself, an absolute path for TypeScript and linked packages
    * @throws HostError `MODULE_NOT_FOUND`
    */
   async resolve(specifier: string): Promise<string> {
@@ -92,7 +92,7 @@ export class ProjectCode {
   }
 
   /**
-   * Imports what {@link ProjectCode.resolve} found. A package that Node loads itself is loaded once, for everybody.
+   * Imports the result of {@link ProjectCode.resolve}. A package that Node loads itself is loaded once.
    *
    * @throws HostError `MODULE_INVALID`
    */

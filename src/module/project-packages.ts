@@ -24,7 +24,7 @@ export function listModulePackages(projectDir: string): ModulePackage[] {
   return names.flatMap((name) => findModulePackage(name, projectDir) ?? [])
 }
 
-/** Finds an installed package that brings modules; undefined when there is none of that name, or it brings none. */
+/** Finds an installed package with modules; undefined if it is not installed, or has no modules. */
 export function findModulePackage(name: string, projectDir: string): ModulePackage | undefined {
   const dir = findPackage(name, projectDir)
   const folder = dir === undefined ? undefined : readManifest(dir)?.['agent-host']?.modules

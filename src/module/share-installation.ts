@@ -15,7 +15,7 @@ type Resolve = (
 
 /**
  * Makes `agent-host` mean the running installation also in packages that Node loads itself, whether or not they can find one.
- * Node 20 has the hook for `import` alone: there `require('agent-host')` finds what is installed in the project.
+ * Node 20 has the hook only for `import`: there `require('agent-host')` finds the package installed in the project.
  */
 export function shareInstallation(): void {
   const globals = globalThis as { [SHARED]?: boolean }

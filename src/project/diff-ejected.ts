@@ -8,7 +8,7 @@ export interface Difference {
   /** Under `modules/`. */
   readonly path: string
   readonly from: string | undefined
-  /** Unified diffs, empty when nothing was changed; null when it is not known what was copied. */
+  /** Unified diffs, empty without changes; null if the original is missing. */
   readonly here: string | null
   /** Null also when agent-host has the file no more. */
   readonly upstream: string | null

@@ -8,7 +8,7 @@ import { type FileTexts, packagesOf, readItem } from './library-files.ts'
 import { addOrigin } from './origin-line.ts'
 import { type PlannedFile, writeFiles } from './write-files.ts'
 
-/** Folder of the unchanged copies, kept to tell later what has changed since. */
+/** Folder of the unchanged copies, kept for later comparisons. */
 export const BASES = '.agent-host/ejected'
 
 export interface Ejected {

@@ -19,7 +19,7 @@ export interface EjectedFile {
   readonly upstream: string | undefined
 }
 
-/** State of an ejected module; null where the base is missing and nobody can tell. */
+/** State of an ejected module; null if the base is missing. */
 export interface ItemState {
   readonly ejected: boolean
   /** Of agent-host, that the copy came from; null when its first line is gone. */

@@ -10,7 +10,7 @@ export interface Version {
   readonly text: string
 }
 
-/** Two changes of one text made one, as git does it: what both have changed stands in it twice, between marks. */
+/** Merges two changes of a text as git does, with conflicts between markers. */
 export async function mergeTexts(
   here: Version,
   base: Version,

@@ -6,11 +6,11 @@ import { HostError } from '../errors.ts'
 import { installation } from '../module/installation.ts'
 
 /**
- * Texts by paths under `modules/`. A character is a byte (latin1): whatever the encoding of a file, its bytes survive.
+ * Texts by paths under `modules/`. A character is a byte (latin1), so bytes of any encoding survive.
  */
 export type FileTexts = ReadonlyMap<string, string>
 
-/** The files that a module of the library consists of: its own first, then what it imports of its package. */
+/** The files of a library module: its own first, then its imports within the package. */
 export async function readItem(reference: string): Promise<FileTexts> {
   const texts = new Map<string, string>()
   const open = [`${reference}.ts`]
@@ -49,7 +49,7 @@ export function packagesOf(texts: FileTexts): ReadonlyMap<string, string> {
   return new Map(foreign.sort().map((name) => [name, ranges[name] as string]))
 }
 
-/** `from './x.ts'`, `import './x.ts'`, `import('x')`, and what is read at run time: `new URL('./x.py', import.meta.url)`. */
+/** `from './x.ts'`, `import './x.ts'`, `import('x')`, and files read at run time: `new URL('./x.py', import.meta.url)`. */
 function importsOf(text: string): string[] {
   const matches = text.matchAll(/(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*(['"])([^'"\n]+)\1/g)
   return [...matches].map(([, , specifier]) => specifier as string)

@@ -6,7 +6,7 @@ import { HostError, messageOf } from '../errors.ts'
 import { type ProjectChoices, planProject } from './plan-project.ts'
 import { writeFiles } from './write-files.ts'
 
-/** A folder that holds nothing else counts as empty: what a repository or an editor begins with. */
+/** Files of a new repository or an editor: a folder with nothing else counts as empty. */
 const TOLERATED = ['.git', '.gitignore', 'LICENSE', 'README.md', '.idea', '.vscode', '.DS_Store']
 
 /**

@@ -37,7 +37,7 @@ export type UpgradeOutcome =
   | 'gone'
 
 /**
- * Brings ejected modules to the version of this agent-host, keeping what was changed here.
+ * Upgrades ejected modules to this version of agent-host, keeping your changes.
  *
  * @param names of modules, as for ejecting; none for every ejected one
  * @throws HostError `MODULE_NOT_FOUND` when one of them is not ejected; `PROJECT_INVALID` without git, when it is needed

@@ -28,8 +28,8 @@ export interface WrittenFile {
  * skipped.
  *
  * @throws Error of the file system, or naming the link on the way of a file that is agent-host's own
- * @param options.dryRun nothing is written: what would become of each file is all there is
- * @returns what became of each, in the order of the plan
+ * @param options.dryRun writes nothing, and only reports the outcome for each file
+ * @returns the outcome for each file, in the order of the plan
  */
 export async function writeFiles(
   folder: string,

@@ -26,7 +26,7 @@ export type LLMPart =
       readonly providerMetadata?: ProviderMetadata
     }
   | { readonly type: 'tool_call'; readonly call: ToolCall }
-  /** `model` is what the vendor calls it: traces count and price by that name. */
+  /** `model` is the vendor's name: traces count and price by it. */
   | { readonly type: 'usage'; readonly usage: Partial<Usage>; readonly model?: string }
   | { readonly type: 'finish'; readonly reason: FinishReason }
 
@@ -34,8 +34,8 @@ export type LLMPart =
 export interface LLM {
   /**
    * Asks the model. Text and reasoning come in pieces, a tool call comes whole. The last part is `finish`; `usage`, where
-   * the model tells it, comes before (whoever consumes the parts reports it with `run.addUsage`). Ends early, by throwing
-   * the abort's reason, when `run.signal` aborts. Other failures throw what a reader can act on: which model, what it said.
+   * the model reports it, comes before (the consumer passes it to `run.addUsage`). Ends early, by throwing
+   * the abort's reason, when `run.signal` aborts. Other errors name the model and its message.
    */
   generate(request: LLMRequest, run: Run): AsyncIterable<LLMPart>
 }

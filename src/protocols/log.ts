@@ -1,4 +1,4 @@
-/** Log for what an operator should know, written by modules and the host. A pino logger is one. */
+/** Log for operators, written by modules and the host. A pino logger is one. */
 export interface Log {
   debug(message: string): void
   info(message: string): void

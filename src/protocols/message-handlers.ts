@@ -2,7 +2,7 @@ import type { Attachment } from './message.ts'
 import { defineProtocol } from './protocol.ts'
 import type { Run } from './run.ts'
 
-/** Handles what a user says. An agent's entry point is one of the message handlers. */
+/** Handles the user's message. An agent's entry point is one of the message handlers. */
 export interface TextMessageHandler {
   /**
    * Answers `text`, the last message of the user, through the `Response` protocol. The turn ends when the promise does.

@@ -13,7 +13,7 @@ export interface Protocol<T = unknown> {
   readonly [shape]?: T
 }
 
-/** A dependency that takes every provider of a protocol, as an array (empty when there is none). */
+/** A dependency on every provider of a protocol, as an array (empty if there are none). */
 export interface Many<T = unknown> {
   readonly kind: 'many'
   readonly protocol: Protocol<T>

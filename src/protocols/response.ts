@@ -11,7 +11,7 @@ export interface CollectedResponse {
 /** The way back to the client. Every call streams at once. */
 export interface Response {
   /**
-   * Sends a piece of text. The promise is fulfilled when there is room for more: awaiting it is what keeps a fast
+   * Sends a piece of text. The promise is fulfilled when there is room for more: awaiting it keeps a fast
    * agent from filling the memory for a slow reader.
    */
   respondText(text: string): void | Promise<void>

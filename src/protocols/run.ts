@@ -43,7 +43,7 @@ export interface Run {
   readonly agentId: string
   /** Entry point from the request; `__entry__` when it names none. */
   readonly entryPoint: string
-  /** Aborted on cancel, when the client leaves, and on shutdown. Hand it to whatever you wait for. */
+  /** Aborts on cancel, when the client disconnects, and on shutdown. Pass it to everything you wait for. */
   readonly signal: AbortSignal
   /** Instructions of this request alone; orchestrators add them to their system prompt. */
   readonly instructions: string | undefined
@@ -80,6 +80,6 @@ export interface Run {
    * `content_filter`, `max_steps` or a name of yours. The run still ends well. Only the first reason counts.
    */
   markIncomplete(reason: string): void
-  /** Tells whoever waits what the work is at, beside the answer itself: `3 of 12 pages read`. Not everybody can see it. */
+  /** Reports progress beside the answer: `3 of 12 pages read`. Some clients do not show it. */
   reportProgress(message: string): void
 }

@@ -24,7 +24,7 @@ export interface StorageRange {
  * (`context.hasSharedStore`), all of them have the same records. A change is durable, and seen by all servers, when its promise is
  * fulfilled.
  *
- * Keys consist of letters, digits and `- _ . ~ / : @ % = + ,`, at most 400 of them; others are a TypeError. Values are what JSON can say,
+ * Keys consist of up to 400 letters, digits and `- _ . ~ / : @ % = + ,`; others are a TypeError. Values are JSON,
  * a few hundred kilobytes at most. Every method fails with HostError `STORE_UNAVAILABLE` while the store does not answer; a change
  * that failed in this way may have happened.
  */
@@ -46,7 +46,7 @@ export interface Storage {
    */
   replace(key: string, expected: unknown, value: unknown, run?: Run): Promise<boolean>
   /**
-   * Adds a value at the end of a log, whoever else does so at the same time: its key is `<log>/<number>`, with numbers from 0 in 12 digits.
+   * Appends a value to a log, safely with concurrent writers: its key is `<log>/<number>`, with numbers from 0 in 12 digits.
    * Whoever lists a log on from the last key that it saw misses no value, unless it was removed.
    *
    * @returns the key

@@ -1,6 +1,6 @@
 /** Tool as a model sees it. */
 export interface ToolDefinition {
-  /** `[A-Za-z0-9_-]{1,64}`: what the common model APIs accept. */
+  /** `[A-Za-z0-9_-]{1,64}`, as the common model APIs require. */
   readonly name: string
   readonly description: string
   /** JSON Schema of the arguments, `type: object`. */

@@ -10,7 +10,7 @@ export interface ToolResult {
   /** The same as a value, where the tool returned more than a text. */
   readonly data?: unknown
   readonly attachments?: readonly Attachment[]
-  /** True when `text` tells of a failure that the model may work around. */
+  /** True if `text` describes a failure that the model may work around. */
   readonly isError?: boolean
 }
 

@@ -7,13 +7,13 @@ const HOUR_MS = 60 * 60 * 1000
 const KEPT_MS = 7 * 24 * HOUR_MS
 const PAGE = 500
 
-/** Removes what servers that are gone have left: their runs a week after the last of them, and answers that nobody has read. */
+/** Removes the data of stopped servers: their runs a week after the last one, and unread answers. */
 export async function forgetOldServers(store: RecordStore, nowMs: number): Promise<void> {
   for (const { id } of await readReplicas(store)) {
     if (await store.isServerAlive(id)) continue
     const [last] = await store.entries({ prefix: `${runLog(id)}:`, order: 'desc', limit: 1 })
     const at = last && readEntry(last[1])?.at
-    // A newer version may read what this one cannot.
+    // A newer version may be able to read it.
     if (last && (at === undefined || nowMs - at < KEPT_MS)) continue
     await removeAll(store, `${runLog(id)}:`)
     await store.commit([[replicaKey(id), undefined]])

@@ -18,7 +18,7 @@ export interface RunEntry {
   readonly record: RunRecord
 }
 
-/** Topic of the commits that tell of runs. */
+/** Topic of commits with summaries of runs. */
 export const NEWS = 'trace-news'
 /** Prefix of the records that name the servers. */
 const SERVERS = 'trace-server:'
@@ -34,7 +34,7 @@ export function runLog(id: string): string {
   return `trace-runs:${id}`
 }
 
-/** Returns the servers that tell of their runs, those that are gone included. */
+/** Returns the servers that publish their runs, stopped ones included. */
 export async function readReplicas(store: RecordStore): Promise<Replica[]> {
   const rows = await store.entries({ prefix: SERVERS, limit: MAX_SERVERS })
   return rows.map(([key, name]) => ({ id: key.slice(SERVERS.length), name: JSON.parse(name) as string }))

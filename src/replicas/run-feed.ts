@@ -3,7 +3,7 @@ import type { RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
 import { type Replica, readEntry, readReplicas, runLog } from './replica-rows.ts'
 
-/** Taker of what other servers tell. */
+/** Receiver of the runs of other servers. */
 export interface RunSink {
   put(records: readonly RunRecord[]): unknown
   /** Called for a server that is gone: none of its runs continues. */
@@ -16,7 +16,7 @@ const PAGE = 200
 /** Interval for checking on a server that seemed to be gone: it may only have been paused. */
 const ASK_AGAIN_MS = 60_000
 
-/** Reads what other servers tell of their runs, each entry once. */
+/** Reads the runs that other servers publish, each entry once. */
 export class RunFeed {
   readonly #store: RecordStore
   /** Key of the last entry that was read, by server. */
@@ -33,7 +33,7 @@ export class RunFeed {
     const gone: Replica[] = []
     for (const replica of replicas) {
       if (!this.#isDue(replica)) continue
-      // Before its log is read: what it told until it ended is part of that.
+      // Before its log is read, which then contains everything it published.
       const isAlive = await this.#store.isServerAlive(replica.id)
       if (replica.id !== this.#store.serverId) await this.#readLog(replica, sink)
       if (!isAlive) gone.push(replica)

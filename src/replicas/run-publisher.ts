@@ -40,7 +40,7 @@ export class RunPublisher {
     this.#publishSoon()
   }
 
-  /** Tells of what is left, unless the store fails. */
+  /** Publishes the rest, unless the store fails. */
   async close(): Promise<void> {
     clearTimeout(this.#timer)
     await this.#publishing

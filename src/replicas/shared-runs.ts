@@ -30,8 +30,8 @@ const RETRY_MS = 10_000
 const FORGET_EVERY_MS = 60 * 60 * 1000
 
 /**
- * Runs of all servers that share a store: tells others of those of this server, and has its traces know those of others. The store
- * holds what a list shows of a run; its events stay with the server that has traced them.
+ * Runs of all servers that share a store: publishes those of this server, and adds those of others to its traces. The store
+ * holds the summary of a run; its events stay with the server that traced them.
  */
 export class SharedRuns implements RemoteRuns {
   readonly #options: SharedRunsOptions

@@ -5,7 +5,7 @@ import type { AgentRun } from './agent-run.ts'
 import { findSchemaFault } from './check-schema.ts'
 import type { Capabilities } from './turn.ts'
 
-/** Checks requests against what an agent takes at one of its entry points. */
+/** Checks requests against the capabilities of an agent's entry points. */
 export class AgentCapabilities implements Capabilities {
   readonly attachments: readonly string[]
   readonly takesClientTools: boolean

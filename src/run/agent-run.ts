@@ -26,7 +26,7 @@ export class AgentRun implements Run {
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly requestOptions: Readonly<ModelOptions>
   readonly toolCallId: string | undefined = undefined
-  /** True within the code of a tool: what it calls in turn is no call of the conversation. */
+  /** True within the code of a tool: its own calls are not part of the conversation. */
   readonly isInTool: boolean = false
   /** The observed call within which this view of the run was handed out; undefined outside any. */
   readonly callId: string | undefined = undefined
@@ -89,7 +89,7 @@ export class AgentRun implements Run {
     return derive(this, { ...overrides, ownSignal: signal })
   }
 
-  /** The same run, seen from within an observed call: what is done with it there is a child of that call. */
+  /** The same run within an observed call: calls made with it are children of that call. */
   within(callId: string): AgentRun {
     return derive(this, { callId })
   }

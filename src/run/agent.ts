@@ -86,7 +86,7 @@ export class Agent {
     return new Agent(blueprint, shared, events, log)
   }
 
-  /** Its modules with what they are configured with, and the whole wiring. */
+  /** Its modules with their config, and the whole wiring. */
   describe(): AgentDescription {
     return describeAgent(this.#described)
   }
@@ -124,7 +124,7 @@ export class Agent {
   }
 
   /**
-   * Has one module act alone, as a run of its own: its dependencies are created as for any run. Never throws: what goes wrong
+   * Calls a single module as a run of its own: its dependencies are created as for any run. Never throws: an error
    * is in the handle's `result`.
    */
   startCall<T>({ moduleId, protocol, act, ...caller }: ModuleCall<T>, observer: RunObserver): RunHandle {
@@ -157,7 +157,7 @@ export class Agent {
     await this.#shared.close((message) => this.#log.warn(`${this.info.id}: ${message}`))
   }
 
-  /** Settles the handle, whatever happens. */
+  /** Settles the handle in any case. */
   async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun, work: Work): Promise<void> {
     const { state } = run
     const response = new RunResponse(run)
@@ -226,7 +226,7 @@ export class Agent {
     return rails.admit(conversation, turn.answers !== undefined && !isOpen)
   }
 
-  /** Runs the handler. The run's state decides if it waits, not what the handler catches. */
+  /** Runs the handler. The run's state decides if it waits, whatever the handler catches. */
   async #settleWaiting({ state }: AgentRun, act: () => unknown): Promise<void> {
     try {
       await act()

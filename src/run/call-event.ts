@@ -20,16 +20,16 @@ export interface AgentEvent {
   readonly call_id: string
   /** `agent:<id>` for the call of an entry point, otherwise the id of the calling module. */
   readonly caller_id: string
-  /** Of a call. Live values: a listener that keeps them copies what may change. A run stands as `{ run: <id> }`. */
+  /** Of a call. Live values: listeners that keep them must copy them. A run is `{ run: <id> }`. */
   readonly arguments: { readonly args: readonly unknown[] } | null
-  /** Of a result; what a stream yielded, as an array. */
+  /** Of a result; the parts of a stream, as an array. */
   readonly result: unknown
   /** Of an exception: message and stack. */
   readonly exception: string | null
   readonly run_id: string | null
   readonly parent_call_id: string | null
   readonly entry_point: string | null
-  /** Version of the agent, see `AgentInfo`; null for what happens outside of any run. */
+  /** Version of the agent, see `AgentInfo`; null outside of a run. */
   readonly agent_version: string | null
   /** Of a closing event. */
   readonly duration_ms: number | null

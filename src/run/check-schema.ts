@@ -8,7 +8,7 @@ type Schema = Readonly<Record<string, unknown>>
 /** Time of one check. Schemas come from clients and MCP servers, and may take for ever. */
 const CHECK_MS = 200
 
-/** Returns what does not fit a schema from outside; undefined when the value fits. */
+/** Returns the mismatch with a client's schema; undefined if the value matches. */
 export function findMisfit(schema: Schema, value: unknown): string | undefined {
   return withinTime(() => findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })[0]?.message)
 }

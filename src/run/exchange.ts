@@ -174,7 +174,7 @@ export class Exchange {
     return makeFacade(recorded, protocol, callee, this.#openCallsOf(id), caller, recorder)
   }
 
-  /** Models and tools are recorded, whoever listens: the trail of the run, approvals and waiting rest on it. */
+  /** Models and tools are always recorded: the trail of the run, approvals and waiting depend on it. */
   #record(instance: object, id: string, protocol: string): object {
     if (protocol === LLM.name) return recordLLM(instance as LLM)
     if (protocol !== ToolProvider.name || id === CLIENT_TOOLS) return instance

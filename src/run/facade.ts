@@ -149,7 +149,7 @@ class ObservedCall {
     this.#callee = callee
     this.#openCalls = openCalls
     this.#callerId = caller.id
-    // The run that was handed on knows its call. A method that takes no run was called from the newest open one.
+    // The passed run knows its call. A method without a run was called from the newest open one.
     this.#parentCallId = given?.callId ?? caller.openCalls.at(-1) ?? null
     this.#recorder = recorder
     this.run = recorder.run ?? given

@@ -24,7 +24,7 @@ export class GuardRails {
   }
 
   /**
-   * Has the guards inspect what users said, and leaves the conversation as the agent may see it.
+   * Has the guards inspect the user messages, and leaves the conversation that the agent may see.
    *
    * @param wasAccepted true for a run that goes on after its message had passed all guards
    * @returns false when there is nothing left to handle: the message was blocked, waits for a person, or has its answer

@@ -9,7 +9,7 @@ import type { RecordedCall } from './trail.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
 
-/** Tools whose calls enter the trail of the run, and are executed only where a person has approved what needs it. */
+/** Tools whose calls enter the trail of the run, and are executed only once required approvals are given. */
 export function recordToolProvider(provider: ToolProvider, moduleId: string, findPolicy: FindPolicy): ToolProvider {
   return {
     async listTools(run) {
@@ -41,7 +41,7 @@ interface Tools {
   readonly findPolicy: FindPolicy
 }
 
-/** Provider of the tools that the client runs: whoever calls one has the run wait. */
+/** Provider of client tools: calling one makes the run wait. */
 export function clientToolProvider(): ToolProvider {
   return {
     listTools: (run) => run.clientTools,
@@ -67,7 +67,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   state.throwIfAborted()
   const recorded = state.trail.begin(name, args, run.toolCallId)
   if (state.isTrailLost && hasClientCall(recorded, run)) throw state.waits
-  // The other calls of the step that waits still run; whatever comes after it does not.
+  // The other calls of the waiting step still run; later steps do not.
   if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw state.waits
   const { id } = recorded.call
   await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
@@ -86,7 +86,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   }
 }
 
-/** The result of a call, unless it waits: a tool may catch what ends it, and waits all the same. */
+/** The result of a call, unless it waits, even if the tool catches the interruption. */
 async function untilWaiting(
   work: Promise<ToolResult>,
   recorded: RecordedCall,

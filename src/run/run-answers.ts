@@ -10,7 +10,7 @@ import {
   RunWaits,
 } from './pending-call.ts'
 
-/** Decision about one call, and what became of the call where the code of a tool made it. */
+/** Decision on one call, and the outcome of a nested call. */
 export interface Decision {
   readonly answer: CallDecision
   readonly isEarlier: boolean

@@ -5,7 +5,7 @@ import type { PendingCall } from './pending-call.ts'
 
 /**
  * Something that happened in a run, in the order in which it happened. Emitted once: by the `Response` that the run provides, and
- * at the facades of `LLM` and `ToolProvider`, whoever listens.
+ * at the facades of `LLM` and `ToolProvider`, with or without listeners.
  */
 export type RunEvent =
   /** Piece of the answer. */

@@ -24,7 +24,7 @@ export class RunResponse implements Response {
   respondReasoning(text: string): void | Promise<void> {
     this.#checkOpen()
     if (typeof text !== 'string') throw new TypeError(`respondReasoning takes a string, not ${describeKind(text)}.`)
-    // It may hold what a guard keeps back.
+    // It may contain text that a guard holds back.
     if (text !== '' && !this.#run.state.holdsText) return this.#run.state.emit({ type: 'reasoning', text })
   }
 

@@ -73,12 +73,12 @@ export class RunState {
     if (this.#isAborted) throw this.#abortReason
   }
 
-  /** Gives an event to whoever takes them. The promise asks to wait before the next. */
+  /** Emits an event. The promise asks to wait before the next. */
   emit(event: RunEvent): void | Promise<void> {
     if (!this.#isEnded) return this.#sink?.(event)
   }
 
-  /** Ends the events of the run; what comes afterwards is dropped. */
+  /** Ends the events of the run; later ones are dropped. */
   end(status: RunStatus, reason: string | undefined): void {
     this.#notify({ type: 'end', status, reason })
     this.#isEnded = true
@@ -167,7 +167,7 @@ export class RunState {
     return this.#pending ?? NONE
   }
 
-  /** Returns the calls that the run waits for, with what was decided under them before. For use after the end of the run only. */
+  /** Returns the calls that the run waits for, with earlier decisions on their nested calls. Only for use after the end of the run. */
   pendingWithDecisions(): readonly PendingCall[] {
     return this.pending.map((pending) => {
       const decided = this.answers.keptFor(pending.callId)
@@ -190,7 +190,7 @@ export class RunState {
     return this.waits
   }
 
-  /** Ends whatever goes on in a run that waits: one error for all of it, since each costs a stack. */
+  /** Stops all work of a waiting run with one shared error, since each error costs a stack. */
   get waits(): RunWaits {
     this.#waits ??= new RunWaits()
     return this.#waits
@@ -200,13 +200,13 @@ export class RunState {
     return this.pending.some((pending) => pending.callId === callId)
   }
 
-  /** Answers that the run was given, and what it has made of them. */
+  /** Answers given to the run, and their use. */
   get answers(): RunAnswers {
     this.#answers ??= new RunAnswers(this.#given.answers ?? NONE, this.#given.pending ?? NONE)
     return this.#answers
   }
 
-  /** Has the run fail with the fault of the request, whatever its handler makes of the error. */
+  /** Fails the run with the error of the request, even if its handler catches it. */
   refuse(message: string, suggestions: readonly string[] = []): HostError {
     this.#refusal ??= new HostError('REQUEST_INVALID', message, { suggestions: [...suggestions] })
     return this.#refusal

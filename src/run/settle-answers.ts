@@ -11,7 +11,7 @@ import { openCallsOf, type RecordedCall } from './trail.ts'
 import type { Turn } from './turn.ts'
 
 /**
- * Goes on where an earlier run waits: outputs of clients are taken, decided calls are executed as they were decided, and what has
+ * Continues where an earlier run waits: accepts outputs of clients, executes decided calls as decided, and what has
  * no answer keeps waiting. Results stand in the conversation before the handler sees it.
  *
  * @throws HostError `REQUEST_INVALID` for an answer to a call that is not open, or that does not fit the call's schema

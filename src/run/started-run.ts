@@ -12,7 +12,7 @@ export interface RunObserver {
   onFinished(): void
 }
 
-/** Run that was started, as whoever started it holds it. What comes after the first outcome is without effect. */
+/** Handle of a started run. Only the first outcome counts. */
 export class StartedRun implements RunHandle {
   readonly id: string
   readonly result: Promise<RunResult>

@@ -1,4 +1,4 @@
-/** Hears what a stream yields. Exactly one of `end` and `fail` is called, once, also when the reader leaves early. */
+/** Observer of a stream. Exactly one of `end` and `fail` is called, once, even if the reader stops early. */
 export interface StreamTap {
   part(value: unknown): void
   end(): void

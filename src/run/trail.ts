@@ -11,7 +11,7 @@ import type {
 import type { ToolResult } from '../protocols/tool-provider.ts'
 import type { CallDecision } from './pending-call.ts'
 
-/** Answer of a model, as its facade heard it. */
+/** Answer of a model, as its facade saw it. */
 export interface ModelAnswer {
   text: string
   reasoning: Reasoning[]
@@ -19,7 +19,7 @@ export interface ModelAnswer {
   calls: RecordedCall[]
 }
 
-/** Tool call of a run, with what became of it. */
+/** Tool call of a run, with its outcome. */
 export class RecordedCall {
   readonly call: ToolCall
   readonly answer: ModelAnswer
@@ -70,7 +70,7 @@ export class Trail {
     this.#takeSaid = takeSaid
   }
 
-  /** Notes that a model proposed a call. The same call heard twice, of a model that wraps another, is one. */
+  /** Notes that a model proposed a call. A call seen twice, through a wrapping model, counts once. */
   propose(call: ToolCall, answer: ModelAnswer): void {
     const recorded = new RecordedCall(call, answer)
     answer.calls.push(recorded)
@@ -106,7 +106,7 @@ export class Trail {
   /**
    * Begins a call: the one that a model proposed, or a new one where the agent calls a tool on its own.
    *
-   * @param callId undefined when the caller does not say which call it executes; name and arguments then tell
+   * @param callId undefined if the caller does not say which call it executes; then name and arguments identify it
    */
   begin(name: string, args: ToolCall['arguments'], callId: string | undefined): RecordedCall {
     const known = callId === undefined ? this.#match(name, args) : this.#proposed.get(callId)
@@ -146,7 +146,7 @@ export class Trail {
   }
 
   #lastMessage(content: string, attachments: readonly Attachment[]): Message[] {
-    // Not always the latest: the answer of a model that judges is none of the agent's.
+    // Not always the latest: the answer of a judge is not the agent's.
     const said = this.#finished.findLast(({ text }) => text.trim() === content.trim())
     const { reasoning = [], providerMetadata } = said ?? {}
     return toLastMessage(content, attachments).map((message) => ({

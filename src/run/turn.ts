@@ -17,7 +17,7 @@ export interface Turn {
    * trail of the run that waited.
    */
   readonly messages: readonly Message[]
-  /** Answers to the open tool calls of `messages`; what has none keeps waiting. */
+  /** Answers to the open tool calls of `messages`; calls without an answer keep waiting. */
   readonly answers?: readonly PendingAnswer[] | undefined
   /**
    * Calls that the run before waited for. Left out, the host finds them again from `messages`, and earlier decisions and answers
@@ -40,7 +40,7 @@ export interface Turn {
    * model asks for the others again. Default: false.
    */
   readonly isTrailLost?: boolean | undefined
-  /** Takes what happens, as it happens; never called before the run was handed out. */
+  /** Receives events as they happen; never called before the run is returned. */
   readonly onEvent?: RunEventSink | undefined
   /**
    * Instances to take for this run instead of the agent's own, by module id; `__response__`, `__conversation__` and `__storage__` too.
@@ -60,7 +60,7 @@ export interface RunResult {
   readonly incompleteReason: string | undefined
   /** Calls that the run waits for; empty unless it is waiting. */
   readonly pending: readonly PendingCall[]
-  /** The messages of the turn, and behind them what the run added: texts, reasoning, tool calls and their results. */
+  /** The messages of the turn, followed by those of the run: texts, reasoning, tool calls and their results. */
   readonly trail: readonly Message[]
 }
 
@@ -70,7 +70,7 @@ export interface RunHandle {
   /**
    * Fulfilled when the run has ended, its instances are disposed, and all events are given out.
    *
-   * @throws HostError `AGENT_FAILED` (`cause` is what the agent threw), `RUN_ABORTED`, `REQUEST_INVALID`, `OUTPUT_INVALID`
+   * @throws HostError `AGENT_FAILED` (`cause` is the agent's error), `RUN_ABORTED`, `REQUEST_INVALID`, `OUTPUT_INVALID`
    */
   readonly result: Promise<RunResult>
   /** Ends the run early: its signal aborts, and `result` fails at once, whatever the agent does. */
@@ -116,7 +116,7 @@ export interface Capabilities {
   readonly attachments: readonly string[]
   /** True when it passes the tools of a client to its model. */
   readonly takesClientTools: boolean
-  /** True when one of its models takes an effort to reason with, and may tell its reasoning. */
+  /** True if one of its models accepts a reasoning effort, and may show its reasoning. */
   readonly reasons: boolean
   /** Tells whether attachments of a media type are among them. */
   takes(mediaType: string): boolean

@@ -47,7 +47,7 @@ export interface Adapter {
   readonly isOpen?: boolean
   /** Adds its routes to an encapsulated Fastify instance. */
   adapt(app: FastifyInstance): void | Promise<void>
-  /** Fails while the adapter cannot serve, because what it depends on does not answer: `/readyz` is 503 then. */
+  /** Fails while the adapter cannot serve because a dependency does not answer: `/readyz` is then 503. */
   checkReady?(): Promise<void>
   /** Metrics of its own for `/metrics`. */
   readonly gauges?: readonly GaugeSpec[]

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 
-/** Right of a key: to use the agents, or to see and decide what waits for a person. */
+/** Scope of a key: to use the agents, or to see and decide approvals. */
 export type KeyScope = 'run' | 'approve'
 
 /** Holder of a key. One without a name has every right. */
@@ -21,7 +21,7 @@ const NAMED_KEY = /^([\w.@-]{1,64}):((?:run|approve)(?:\+(?:run|approve))*):([^,
 /**
  * Reads the keys of an adapter: one key, or named ones, `alice:run+approve:<key>,ci:run:<key>`.
  *
- * @throws Error that says what they must be, and repeats none
+ * @throws Error that describes the format, without the keys
  */
 export function readApiKeys(text: string): ApiKey[] {
   const entries = text.split(',')
@@ -34,7 +34,7 @@ export function readApiKeys(text: string): ApiKey[] {
   return keys
 }
 
-/** Returns a function that finds the holder of a key, in a time that tells nothing of where keys differ. */
+/** Returns a function that finds the holder of a key in constant time. */
 export function makeKeyFinder(text: string): (credentials: string) => KeyHolder | undefined {
   const keys = readApiKeys(text).map(({ secret, ...holder }) => ({ expected: digest(secret), holder }))
   return (credentials) => {

@@ -23,9 +23,9 @@ export interface DecidedRun {
   readonly open: readonly OpenApproval[]
 }
 
-/** Place where runs wait for people, whatever protocol they came by: the store of responses. */
+/** Inbox of waiting runs of every protocol: the store of responses. */
 export interface ApprovalInbox {
-  /** Stores a run that waits, as a response. Its approvals come in the order of what it waits for. */
+  /** Stores a waiting run as a response. Its approvals have the order of its pending calls. */
   keep(run: KeptRun): Promise<readonly OpenApproval[]>
   /**
    * Decides calls of one run, and waits until it has gone on.

@@ -59,7 +59,7 @@ export function deciderOf(request: FastifyRequest): Decider {
   return { by, mayDecide: holder?.scopes.includes('approve') ?? true }
 }
 
-/** Error of a key without the right to what it is used for. */
+/** Error of a key that lacks the scope for a request. */
 export function lacksScope(name: string | undefined, scope: KeyScope): HostError {
   return new HostError('KEY_FORBIDDEN', `The key '${name}' lacks the scope '${scope}'`)
 }

@@ -30,7 +30,7 @@ export async function addCors(app: FastifyInstance, origins: readonly string[]):
   })
 }
 
-/** A page cannot read an answer without CORS headers, but what it asked for would have happened. */
+/** Without CORS headers a page cannot read the answer, but its request would still take effect. */
 function refuseOthers(app: FastifyInstance, isListed: (origin: string) => boolean): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { origin } = request.headers

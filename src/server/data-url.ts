@@ -6,7 +6,7 @@ export interface DataUrl {
   readonly data: Uint8Array
 }
 
-/** Reads a data URL without copying its text; undefined when it is none, or is not of base64. */
+/** Reads a data URL without copying its text; undefined for other URLs, and for data that is not base64. */
 export function readDataUrl(url: string): DataUrl | undefined {
   const comma = url.startsWith('data:') ? url.indexOf(',') : -1
   if (comma === -1) return undefined

@@ -8,10 +8,10 @@ export interface Refusal {
   readonly detail: string
 }
 
-/** Words of an API under one prefix. The same handlers serve all of them: what a request can ask for is equal. */
+/** Format of an API under one prefix. The same handlers serve all dialects, with the same requests. */
 export interface Dialect {
   readonly prefix: string
-  /** Tells if answers may go beyond what the specification shows: `event:` lines, states, facts of models. */
+  /** True if answers may extend the specification: `event:` lines, states, descriptions of models. */
   readonly isExtended: boolean
   /** @param error cause of the refusal, if there is one */
   toErrorReply(refusal: Refusal, error?: Error): { statusCode: number; body: object }
@@ -56,7 +56,7 @@ const TYPES: Readonly<Record<number, string>> = {
   403: 'permission_error',
 }
 
-/** A word to tell errors apart by; none for a field that is wrong, which `param` names. */
+/** Code that identifies an error; null for an invalid field, which `param` names. */
 function codeOf(statusCode: number): string | null {
   if (statusCode === 400) return null
   if (statusCode === 401) return 'invalid_api_key'

@@ -57,7 +57,7 @@ export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFai
   }
 }
 
-/** Its path, which the log tells, is not for clients. */
+/** Its path is in the log, and not for clients. */
 function isRemoved(cause: unknown): boolean {
   return cause instanceof Error && (cause as NodeJS.ErrnoException).code === STORE_REMOVED
 }
@@ -66,7 +66,7 @@ function isTimeout(cause: unknown): cause is HostError {
   return cause instanceof HostError && cause.code === 'RUN_TIMEOUT'
 }
 
-/** Answers every error in the words of a dialect, and logs what is our fault or the agent's. */
+/** Answers every error in the format of a dialect, and logs errors of the server and of agents. */
 export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dialect = COMPAT) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
@@ -109,7 +109,7 @@ export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyReque
   else log.error({ reqId }, describeException(error))
 }
 
-/** For what Node refuses before there is a request: a malformed or too large head, or one that never ends. */
+/** Answers errors that Node reports before there is a request: a malformed, oversized or endless head. */
 export function rawErrorReply(error: NodeJS.ErrnoException): string {
   const statusCode = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
   const body = JSON.stringify({ detail: STATUS_CODES[statusCode] })

@@ -133,7 +133,7 @@ export class EventStream {
    * Sends one event, whole.
    *
    * @returns a promise when the client reads more slowly than this: it is fulfilled when there is room again
-   * @throws Error when more than 1 MiB waits already, since whoever sends does not wait for that promise
+   * @throws Error if more than 1 MiB is already pending, since the sender ignores the promise
    */
   send(event: string): void | Promise<void> {
     if (this.#ended) return
@@ -159,7 +159,7 @@ export class EventStream {
     this.#options.onDrain?.()
   }
 
-  /** Closes the connection, whatever was not yet sent. */
+  /** Closes the connection, dropping unsent data. */
   cut(): void {
     this.#transport.raw.destroy()
   }

@@ -30,7 +30,7 @@ function findCharsetProblem(type: string | undefined): Error | undefined {
   return Object.assign(new Error('The body must be UTF-8'), { statusCode: 415 })
 }
 
-/** @throws Error also for what is nested too deep, or has keys that change the prototypes of objects (`__proto__`) */
+/** @throws Error also for bodies that are nested too deep, or have keys that change prototypes (`__proto__`) */
 export function parseJson(text: string): unknown {
   if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
   return mayChangePrototypes(text) ? secureJson.parse(text) : JSON.parse(text)

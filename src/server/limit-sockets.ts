@@ -13,7 +13,7 @@ export interface SocketLimits {
 
 const CHECK_MS = 250
 
-/** Bounds the connections of a server and what waits in them. One clock looks at all of them: a request costs nothing. */
+/** Limits the connections of a server and their unread data. One timer checks all of them, so a request costs nothing. */
 export function limitSockets(server: Server, limits: SocketLimits): void {
   const sockets = new Set<Socket>()
   let clock: NodeJS.Timeout | undefined

@@ -12,7 +12,7 @@ export interface OptionSpec<T = unknown> {
   /**
    * From the command line's or the environment's text, or a program's value.
    *
-   * @throws Error that says what it must be
+   * @throws Error that names the valid values
    */
   readonly read: (raw: unknown) => T
 }

@@ -47,7 +47,7 @@ export interface ServerOptions extends ProjectOptions {
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
-  /** BullMQ that gives workers what waits, `redis://...`; undefined: they look into the store. */
+  /** BullMQ that distributes queued responses, `redis://...`; undefined: workers poll the store. */
   readonly queue?: string | undefined
   /** Number of background responses that may wait for a slot. */
   readonly maxQueuedRuns: number
@@ -279,7 +279,7 @@ export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
 /**
  * Checks options and fills in the defaults. Values may be texts, as a command line has them.
  *
- * @throws HostError `OPTION_INVALID` naming the option and what it must be
+ * @throws HostError `OPTION_INVALID` naming the option and its valid values
  */
 export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, unknown>>): ServerOptions {
   const known = ['projectDir', 'development', 'workerOnly', ...Object.keys(SERVER_OPTIONS)]
@@ -347,7 +347,7 @@ function readQueue(raw: unknown): string {
   throw new Error(`must be redis://..., not '${withoutAddress(text)}'`)
 }
 
-/** Text without what follows the scheme, which may hold a password. */
+/** The scheme alone: the rest may contain a password. */
 function withoutAddress(text: string): string {
   return text.replace(/(:\/\/).*/, '$1...')
 }

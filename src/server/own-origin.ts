@@ -2,7 +2,7 @@ import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { HostError } from '../errors.ts'
 
 /**
- * Refuses pages of other sites, whatever CORS allows: a web page must not approve a payment. Browsers say where a request comes
+ * Rejects pages of other sites, even if CORS allows them: a web page must not approve a payment. Browsers say where a request comes
  * from (`Sec-Fetch-Site`, `Origin`), and pages cannot change that; programs say nothing.
  */
 export const requireOwnOrigin: onRequestHookHandler = (request, _reply, done) => {

@@ -42,7 +42,7 @@ export function whenClientLeaves({ raw }: FastifyReply, onLeave: (reason: Error)
   else raw.once('close', check)
 }
 
-/** Answers with a stream of events, which ends with a last frame of its protocol whatever happens. */
+/** Answers with a stream of events, which always ends with a last frame of its protocol. */
 export async function streamAnswer(
   request: Pick<FastifyRequest, 'id' | 'log'>,
   reply: FastifyReply,

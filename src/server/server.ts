@@ -58,7 +58,7 @@ export interface AgentServer {
    * before parsers of bodies.
    */
   handle(request: IncomingMessage, response: ServerResponse): void
-  /** Takes no new work, waits for what runs (`drainTimeout`), gives every stream its last frame, and closes. */
+  /** Refuses new work, waits for running work (`drainTimeout`), ends every stream with its last frame, and closes. */
   close(): Promise<void>
 }
 
@@ -104,7 +104,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
     await assemble(app, options, project, adapters, describeFailure)
     await app.ready()
   } catch (error) {
-    // Adapters release what they have opened so far.
+    // Adapters release their resources.
     await app.close()
     await project.close()
     throw error
@@ -227,7 +227,7 @@ function toServer(app: FastifyInstance, options: ServerOptions, project: Assembl
   }
 }
 
-/** Another framework's parser came first: what it has read cannot be read again. */
+/** Error of a body that another framework's parser has already read. */
 function hasReadBody(request: IncomingMessage): boolean {
   return request.readableDidRead && (request.headers['content-length'] ?? '0') !== '0'
 }
@@ -272,7 +272,7 @@ function makeApp(options: ServerOptions, log: ServerLog, describeFailure: Descri
 /** Sets the parsing and validation of bodies, and the replies to errors. */
 function setRules(app: FastifyInstance, describeFailure: DescribeFailure, options: ServerOptions): void {
   app.setValidatorCompiler<TSchema>(({ schema }) => makeValidator(schema))
-  // Also what no route takes is refused in the words of its path: a wrong content type, for one.
+  // Errors before routing, such as a wrong content type, also use the dialect of their path.
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const [path = ''] = request.url.split('?', 1)
     makeErrorHandler(describeFailure, dialectOf(path, options))(error, request, reply)
@@ -327,7 +327,7 @@ async function addAdapters(
   const adapters: NamedAdapter[] = []
   for (const { name, Adapter, apiKey, config } of loaded) {
     const adapter = new Adapter({ ...shared, options, log: app.log, apiKey, config })
-    // Its page asks several times a second, which would bury what agents do.
+    // Its page sends several requests a second, which would bury the work of agents.
     const logLevel = name === DEBUG_UI ? 'warn' : undefined
     await app.register(async (scope) => adapter.adapt(scope), logLevel ? { logLevel } : {})
     adapters.push({ name, adapter })

@@ -4,7 +4,7 @@ import { findFirstProblem } from '../definition/first-problem.ts'
 import { formatPath } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 
-/** Says which field is wrong and what it must be. Fields that the schema does not know are ignored, as clients expect. */
+/** Names the invalid field and its valid values. Unknown fields are ignored, as clients expect. */
 export function makeValidator(schema: TSchema): (value: unknown) => { value?: unknown; error?: HostError } {
   const validator = Compile(schema)
   return (value: unknown) => {

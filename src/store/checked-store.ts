@@ -4,7 +4,7 @@ import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore, Stor
 /** A call that takes longer has failed: with its server down, a backend may never answer. */
 export const DEADLINE_MS = 5000
 
-/** A store of any kind with what all kinds have in common: keys are checked, calls have a deadline, failures a code. */
+/** A store of any kind with common behaviour: checked keys, deadlines of calls, codes of errors. */
 export class CheckedStore implements RecordStore {
   readonly serverId: string
   readonly capabilities: StoreCapabilities

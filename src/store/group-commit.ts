@@ -48,7 +48,7 @@ export class GroupCommit {
   }
 
   async #runAll(): Promise<void> {
-    // Not at once: what else this turn of the event loop commits goes along.
+    // Deferred, so that other commits of this turn of the event loop go along.
     await new Promise((resolve) => setImmediate(resolve))
     while (this.#waiting.length > 0) await this.#runGroup(this.#take())
     this.#running = undefined

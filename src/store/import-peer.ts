@@ -7,7 +7,7 @@ import { HostError } from '../errors.ts'
  * Imports an optional peer: from the project, or from where agent-host is installed.
  *
  * @param option that needs it
- * @param otherwise what to do without it
+ * @param otherwise advice if it is missing
  * @throws HostError `OPTION_INVALID` when it is not installed
  */
 export async function importPeer<Package>(

@@ -15,9 +15,9 @@ export interface StoreLocation {
   readonly store: string
   /** Absolute: the embedded store's folder. */
   readonly dir: string
-  /** Absolute: what relative paths and optional packages belong to. */
+  /** Absolute: base of relative paths and optional packages. */
   readonly projectDir: string
-  /** Takes what may surprise the operator. */
+  /** Receives warnings for the operator. */
   readonly warn?: (message: string) => void
 }
 
@@ -43,7 +43,7 @@ export const STORE_FILE = 'responses.db'
 /**
  * Opens the store that the options name.
  *
- * @throws HostError `STORE_UNAVAILABLE` naming the file or server, `OPTION_INVALID` for what `--store` lacks
+ * @throws HostError `STORE_UNAVAILABLE` naming the file or server, `OPTION_INVALID` for an invalid `--store`
  */
 export async function openStore(location: StoreLocation): Promise<RecordStore> {
   return attempt(location, async (kind) => new CheckedStore(await kind.open(location)))

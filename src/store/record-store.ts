@@ -38,7 +38,7 @@ export type AscendingRange = Omit<KeyRange, 'order'>
 export interface StoreCapabilities {
   /** Several servers can write at once: guards hold against all of them. */
   readonly multiWriter: boolean
-  /** {@link RecordStore.watch} hears of commits of other servers, too. */
+  /** {@link RecordStore.watch} includes commits of other servers. */
   readonly watch: boolean
 }
 
@@ -61,7 +61,7 @@ export interface RecordStore {
   /** Returns the entries of several ranges, ascending: one request to the backend reads them all. */
   entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]>
   /**
-   * Makes all changes or none, durably: what was committed survives the death of the process at any instant. A backend
+   * Applies all changes or none, durably: a commit survives the death of the process at any instant. A backend
    * without transactions makes them in their order: whoever writes puts what makes the rest visible last, and removes it
    * first.
    *
@@ -82,10 +82,10 @@ export interface RecordStore {
    */
   isServerAlive(serverId: string): Promise<boolean>
   /**
-   * Lets nothing of what was removed remain in any file, where the backend can do that. SQLite does it by itself a moment
+   * Erases deleted records from every file, if the backend can do that. SQLite does it by itself a moment
    * after a removal; here at once, unless others read.
    */
   purge(): Promise<void>
-  /** Waits for what is under way. Nothing may be asked afterwards. */
+  /** Waits for work in progress. The store cannot be used afterwards. */
   close(): Promise<void>
 }

@@ -15,7 +15,7 @@ export interface CallDescription {
 
 const MAX_NAME_CHARS = 64
 
-/** https://opentelemetry.io/docs/specs/semconv/gen-ai/, and `agent_host.*` for what they do not know. */
+/** https://opentelemetry.io/docs/specs/semconv/gen-ai/, and `agent_host.*` for everything else. */
 export function describeCall(event: AgentEvent): CallDescription {
   const { agent_id, module_id, method_name, run_id, entry_point } = event
   const operation = operationOf(event)
@@ -48,7 +48,7 @@ export function describeResult(operation: Operation | undefined, result: unknown
   return {}
 }
 
-/** An event names a method, not its protocol: its arguments tell models and tools from others. */
+/** An event names a method, not its protocol: its arguments distinguish models and tools from others. */
 function operationOf(event: AgentEvent): Operation | undefined {
   const { agent_id, caller_id, parent_call_id, method_name } = event
   if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'invoke_agent'

@@ -12,7 +12,7 @@ const FIRST_LINES = /^(\w*(?:Error|Exception))\b(?: \[\w+\])?(?:: (.*))?$/s
 const MAX_MESSAGE_CHARS = 1000
 const MAX_STACK_CHARS = 8000
 
-/** @param exception message and stack, as events tell it */
+/** @param exception message and stack, as in events */
 export function describeException(exception: string, redact: Redact): ExceptionDescription {
   // Before anything is cut: half a secret would not be found.
   const stack = redact(exception)

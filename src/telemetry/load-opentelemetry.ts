@@ -30,7 +30,7 @@ const EXPORTER = '@opentelemetry/exporter-trace-otlp-http'
  * Optional peers: all of them are taken from the project, or from where agent-host is installed.
  *
  * @param variable that asks for them
- * @throws HostError `OPTION_INVALID` naming what to install
+ * @throws HostError `OPTION_INVALID` naming the packages to install
  */
 export async function loadOpenTelemetry(projectDir: string, variable: string): Promise<OpenTelemetry> {
   for (const base of [join(projectDir, 'package.json'), import.meta.url]) {

@@ -6,7 +6,7 @@ import { addGauge } from './add-gauge.ts'
 const RESOLUTION_MS = 10
 
 /**
- * Adds what a process is watched by, under the names that dashboards know. Not `collectDefaultMetrics`: its observers cannot
+ * Adds metrics of the process, under the names that dashboards know. Not `collectDefaultMetrics`: its observers cannot
  * be stopped.
  *
  * @returns the event loop's delay, to be switched on and off

@@ -55,7 +55,7 @@ export class RunMetrics {
     }
   }
 
-  /** Ids of agents come and go: what is shown stays bounded by those that are there. */
+  /** Ids of agents come and go: only registered agents have series. */
   forgetRemovedAgents(): void {
     for (const agent of this.#agents) {
       if (this.#host.get(agent)) continue

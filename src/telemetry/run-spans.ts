@@ -31,7 +31,7 @@ interface OpenRun {
 const MAX_OPEN_CALLS = 100_000
 
 /**
- * Creates a span for each call. It receives every step of every agent, so it only takes notes: whatever takes time is
+ * Creates a span for each call. It receives every step of every agent, so it only takes notes: expensive work is
  * up to the span processor.
  */
 export class RunSpans {
@@ -127,7 +127,7 @@ export class RunSpans {
     }
   }
 
-  /** Some code never lets its calls end: what is open stays bounded, however long the server runs. */
+  /** Some calls never end: the number of open ones is limited. */
   #dropOldest(): void {
     const [oldest] = this.#runs.keys()
     if (oldest !== undefined) this.#endRun(oldest, Date.now(), 'unfinished', 'too many calls are open')
@@ -139,7 +139,7 @@ export class RunSpans {
   }
 }
 
-/** Each piece of a streamed answer is a call: a thousand spans for one answer would push out those that tell something. */
+/** Each piece of a streamed answer is a call: a thousand spans for one answer would push out the useful ones. */
 function isPieceOfAnswer({ module_id, method_name }: AgentEvent): boolean {
   return module_id === '__response__' && method_name === 'respondText'
 }

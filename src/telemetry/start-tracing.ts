@@ -14,10 +14,10 @@ import { TraceIds } from './trace-ids.ts'
 const FLUSH_MS = 2000
 
 /**
- * Sends what agents do as spans of OpenTelemetry, when the environment names an endpoint; nothing is loaded otherwise. The
+ * Sends the calls of agents as OpenTelemetry spans if the environment names an endpoint; otherwise loads nothing. The
  * libraries read the rest of the environment (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER`, ...) themselves.
  *
- * @returns a function that sends what is left, and ends it
+ * @returns a function that flushes and stops it
  * @throws HostError `OPTION_INVALID` when the packages are not installed, or the endpoint is no address
  */
 export async function startTracing(

@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../run/call-event.ts'
 
 export const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
-/** Sort of a call, by which readers tell them apart. */
+/** Kind of a call, for readers. */
 export type CallKind = (typeof CALL_KINDS)[number]
 
 /** Tokens of one model. Fields are named as GraphQL names them. */

@@ -1,6 +1,6 @@
 /** Number of steps per doubling: values are read back within 2 % of those recorded. */
 const STEPS = 16
-/** In milliseconds; what is shorter counts as this. */
+/** In milliseconds; shorter durations count as this. */
 const SHORTEST = 0.001
 
 /** Durations, counted by size: small enough to be kept with every run, and many can be added up. */

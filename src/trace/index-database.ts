@@ -53,7 +53,7 @@ function openIndex(path: string): Database.Database {
   return db
 }
 
-/** A lock on a file, given back by the system at whatever instant its holder dies; undefined while another has it. */
+/** Lock on a file, which the system releases when its holder dies; undefined while another process holds it. */
 export function tryLock(path: string): Database.Database | undefined {
   closeSync(openSync(path, 'a', 0o600))
   const lock = new Database(path)

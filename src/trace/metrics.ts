@@ -187,7 +187,7 @@ export class MetricsTally {
   }
 }
 
-/** Tallies of what agents consist of, by agent and name. */
+/** Tallies of modules and tools, by agent and name. */
 class TallyByName {
   readonly #agents = new Map<string, Map<string, Tally>>()
 

@@ -11,11 +11,11 @@ const ITEMS_AT_END = 100
 const MAX_DEPTH = 20
 /** Maximum size of one payload, in characters. */
 const MAX_CHARS = 200_000
-/** No secret is longer: what is cut is first searched this far beyond the cut, since half a secret is not recognised. */
+/** Maximum length of a secret. Text is searched this far beyond a cut, since half a secret would not be recognised. */
 const MAX_SECRET = 4096
 
 /**
- * Any value as JSON, as it is at this moment: without what cannot be written (functions, circles), without the texts of
+ * Any value as JSON at this moment: without values that cannot be serialized (functions, cycles), without the texts of
  * fields whose names speak of a secret, and with long values truncated, followed by their length. Never throws.
  */
 export function writePayload(value: unknown, redact: Redact): string {

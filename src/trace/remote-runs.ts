@@ -1,8 +1,8 @@
 import type { EventsPage, EventsQuery } from './trace-query.ts'
 
-/** Runs of other servers, as far as these tell of them. None of it fails: what cannot be known now is left out. */
+/** Runs that other servers report. Never fails: unavailable data is omitted. */
 export interface RemoteRuns {
-  /** Brings the index up to what other servers have published. */
+  /** Updates the index with the runs that other servers published. */
   refresh(): Promise<void>
   /** Keeps it there. Returns a function that ends it. */
   follow(): () => void

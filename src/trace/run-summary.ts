@@ -83,7 +83,7 @@ export class RunBuilder {
   readonly #modules = new Map<string, { stats: ModuleStats; durations: Histogram }>()
   readonly #tools: ToolTally
   readonly #steps: Set<string>
-  /** Calls within which a model was counted: what passes on its answer counts it no second time. */
+  /** Calls that contain a counted model call: wrappers that pass its answer on are not counted again. */
   readonly #counted = new Set<string>()
   /** Time of the latest call of the agent itself. */
   #enteredAt: number
@@ -134,7 +134,7 @@ export class RunBuilder {
   add(event: AgentEvent): void {
     const { summary } = this
     summary.events++
-    // What is still heard of was not interrupted.
+    // A run with new events was not interrupted.
     if (summary.status === 'interrupted') summary.status = 'running'
     if (event.event_type === 'call') this.#begin(event)
     else this.#finish(event)
@@ -209,7 +209,7 @@ export class RunBuilder {
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
   }
 
-  /** Counts tokens, as the parts of a model's answer tell them. @returns those that were not counted before */
+  /** Counts the tokens that a model's answer reports. @returns those that were not counted before */
   #count({ call_id, parent_call_id, module_id, result }: AgentEvent): ModelUsage | undefined {
     const usage = usageOf(result)
     if (!usage) return undefined
@@ -246,12 +246,12 @@ function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
   return parent_call_id === null && caller_id.startsWith('agent:')
 }
 
-/** Tells a call to what the run itself provides: its answer, and its conversation. */
+/** Returns true for a call to a provider of the run itself: its answer, or its conversation. */
 function isOfRun({ module_id }: AgentEvent): boolean {
   return module_id.startsWith('__')
 }
 
-/** Without a word from the host: an agent that was aborted says so in what it throws. */
+/** Status without a report of the host: an aborted agent throws the reason. */
 function statusOf({ exception }: AgentEvent): RunStatus {
   if (exception === null) return 'completed'
   if (isWaiting(exception)) return 'waiting'

@@ -78,7 +78,7 @@ export class RunsTable {
     this.putRemote(records.map((record) => ({ ...record, summary: { ...record.summary, status: 'interrupted' } })))
   }
 
-  /** Removes the runs that have nothing after what is in this file; answers their ids. */
+  /** Removes the runs that have no events after this file; returns their ids. */
   removeOf(file: number): string[] {
     const ids = this.#all<RunSummary>('SELECT run_id FROM runs WHERE file = ?', [file]).map(({ run_id }) => run_id)
     this.#db.prepare('DELETE FROM runs WHERE file = ?').run([file])

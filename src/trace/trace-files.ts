@@ -87,7 +87,7 @@ export class TraceFiles {
   /**
    * Appends whole lines.
    *
-   * @throws Error of the file system; what was then written of them is no whole line, and is passed over by readers
+   * @throws Error of the file system; readers skip the partial line that may have been written
    */
   append(name: string, pieces: readonly Uint8Array[]): void {
     const { descriptor } = this.#openForWriting(name)
@@ -97,7 +97,7 @@ export class TraceFiles {
     try {
       for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written)
     } catch (error) {
-      // Opened anew, so that what was left half written is ended first.
+      // Reopened, so that a partial line is ended first.
       this.forget(name)
       throw error
     }
@@ -143,7 +143,7 @@ function endsLine(descriptor: number, size: number): boolean {
   return last[0] === 0x0a
 }
 
-/** The texts at these places of one file, in their order; what cannot be read is undefined. Near ones are read together. */
+/** The texts at these places of one file, in order; undefined if unreadable. Neighbours are read together. */
 export function readAt(path: string, places: readonly { offset: number; length: number }[]): (string | undefined)[] {
   const descriptor = openSync(path, READ | NO_LINKS)
   try {

@@ -92,7 +92,7 @@ export class TraceIndex {
     return false
   }
 
-  /** Takes down what the host says of the ends of runs; their events have to be in the files by then. */
+  /** Records the ends of runs that the host reports; their events must already be in the files. */
   noteEnds(ends: readonly RunEndNote[]): void {
     if (this.isWriter) this.#ends.push(...ends)
   }
@@ -113,7 +113,7 @@ export class TraceIndex {
     for (const file of files) this.#known.set(file.name, { ...file })
   }
 
-  /** The file as it is indexed so far; anew when another one has its name now. */
+  /** The file with its indexed length; starts over if another file has its name now. */
   #follow(name: string): IndexedFile | undefined {
     const facts = this.#files.stat(name)
     if (!facts) return undefined
@@ -210,7 +210,7 @@ export class TraceIndex {
     }
   }
 
-  /** Two generations of a file are kept, each of at most half of what an agent may have. */
+  /** Keeps two generations of a file, each up to half of an agent's limit. */
   #rotate(file: IndexedFile): void {
     if (file.name.endsWith('.1') || file.indexed < this.#maxBytes / 2) return
     const older = `${file.name}.1`
@@ -228,7 +228,7 @@ export class TraceIndex {
     for (const file of this.#known.values()) if (!this.#files.stat(file.name)) this.#forget(file)
   }
 
-  /** Runs that have nothing after what was in this file go with it. */
+  /** Removes the runs that have no events after this file. */
   #forget(file: IndexedFile): void {
     for (const runId of this.runs.removeOf(file.id)) {
       this.#builders.delete(runId)

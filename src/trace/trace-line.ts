@@ -87,7 +87,7 @@ function quote(text: string | null): string {
   return UNSAFE.test(text) ? JSON.stringify(text) : `"${text}"`
 }
 
-/** The event of a line; undefined for a line that was cut off, or is none of ours. */
+/** The event of a line; undefined for a truncated or foreign line. */
 export function readTraceLine(line: string): TracedEvent | undefined {
   try {
     const event = JSON.parse(line) as Partial<TracedEvent> | null

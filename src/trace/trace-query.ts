@@ -3,7 +3,7 @@ import type { RunStatus } from './run-summary.ts'
 export const RUN_SORTS = ['started_at', 'agent_id', 'status', 'duration_ms', 'tokens'] as const
 export type RunSort = (typeof RUN_SORTS)[number]
 
-/** Which runs; what is left out is not asked for. */
+/** Filter of runs; omitted fields match everything. */
 export interface RunFilter {
   readonly agentId?: string | undefined
   readonly entryPoint?: string | undefined
@@ -33,7 +33,7 @@ export interface RunFilter {
 export interface RunsQuery {
   readonly filter: RunFilter
   readonly first: number
-  /** The last run of the page before, by what the runs are sorted by and its id. */
+  /** The last run of the previous page: its sort value and id. */
   readonly after: { readonly value: string | number; readonly runId: string } | undefined
   /** Default: `started_at`. */
   readonly sort?: RunSort

@@ -102,7 +102,7 @@ class TraceService {
   }
 
   /**
-   * While somebody watches, the index follows at once. Otherwise it waits for a quiet moment: what it costs is then not taken
+   * While somebody watches, the index follows at once. Otherwise it waits for a quiet moment, so that its cost is not taken
    * from the agents. Whoever asks is answered from the files as they are in any case.
    */
   #indexLater(): void {

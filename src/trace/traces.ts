@@ -98,7 +98,7 @@ export class Traces {
     return traces
   }
 
-  /** Takes down whatever the agents of a host do from now on. */
+  /** Traces everything that the agents of a host do from now on. */
   follow(host: AgentHost): void {
     host.onEvent((event) => this.record(event))
     host.onRunEnd((end) => this.recordEnd(end))
@@ -171,7 +171,7 @@ export class Traces {
     return this.#remote !== undefined
   }
 
-  /** Brings the index up to what other servers have published. */
+  /** Updates the index with the runs that other servers published. */
   async refresh(): Promise<void> {
     await this.#remote?.refresh()
   }
@@ -187,7 +187,7 @@ export class Traces {
     return this.#remote.events(run.server, query)
   }
 
-  /** Writes what waits, and lets the files go. */
+  /** Flushes pending lines, and closes the files. */
   async close(): Promise<void> {
     if (this.#failure) return
     this.#flush()

@@ -3,7 +3,7 @@ import { didYouMean } from '../definition/nearest-name.ts'
 import { listNames, type Path } from '../definition/problem.ts'
 import { builtInProviderOf, type DescribedModule, ENTRY, HANDLERS, type Planning, type Report } from './wiring.ts'
 
-/** Reports every entry of `exchange` that names what is not there, or does not fit. */
+/** Reports every entry of `exchange` with an unknown or unsuitable name. */
 export function checkExchange({ definition, modules, report }: Planning): void {
   const byId = new Map(modules.map((module) => [module.id, module]))
   const seen = new Set<string>()

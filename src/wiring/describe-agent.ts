@@ -6,7 +6,7 @@ import type { AgentBlueprint } from './plan-agent.ts'
 import { shownConfig } from './shown-config.ts'
 import { ENTRY } from './wiring.ts'
 
-/** An agent as it is put together: what `agent_config` of the debug UI tells. */
+/** Modules and wiring of an agent, for `agent_config` of the debug UI. */
 export interface AgentDescription {
   readonly modules: readonly ModuleDescription[]
   /** One row a provider, inferred wiring included. */
@@ -21,7 +21,7 @@ export interface ModuleDescription {
   readonly description: string
   readonly source: ModuleSource
   readonly scope: Scope
-  /** With defaults added, variables as written, and `[redacted]` for what the schema marks as secret. */
+  /** With defaults added, variables as written, and `[redacted]` for fields that the schema marks as secret. */
   readonly config: Readonly<Record<string, unknown>>
   /** Places of secrets, from the root of the agent's file. */
   readonly secretPaths: readonly (readonly (string | number)[])[]

@@ -117,7 +117,7 @@ async function loadModules(
   return loaded
 }
 
-/** A problem in the agent's file that tells what went wrong elsewhere. */
+/** A problem in the agent's file that reports an error from elsewhere. */
 export function explainFailure(problemAt: ProblemAt, path: Path, subject: string, failure: unknown): Problem {
   const suggestions = failure instanceof HostError ? failure.suggestions : []
   return problemAt(path, `${subject}: ${messageOf(failure)}`, suggestions)

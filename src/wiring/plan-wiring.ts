@@ -20,7 +20,7 @@ import {
 } from './wiring.ts'
 
 /**
- * Finds a provider for every dependency: what `exchange` says, otherwise what can only be meant. Pure.
+ * Finds a provider for every dependency: the one in `exchange`, otherwise the only possible one. Pure.
  *
  * @param facts by module id
  * @returns the plan, or every problem that keeps it from being made
@@ -118,7 +118,7 @@ function findEntry(exchange: readonly ExchangeEntry[], module: string, protocol:
 function inferProviders(consumer: DescribedModule, field: Field, { modules, report }: Planning): string[] {
   const { name, protocol, arity } = field
   const builtIn = builtInProviderOf(protocol)
-  // A filter takes what the run or the host provides; everybody else takes the filter.
+  // A filter gets the provider of the run or the host; all other modules get the filter.
   if (builtIn && consumer.provides.has(protocol)) return [builtIn]
   const candidates = modules
     .filter(({ id, provides }) => id !== consumer.id && provides.has(protocol))
@@ -193,7 +193,7 @@ function checkScopes(planned: readonly PlannedModule[], { modules, report }: Pla
   }
 }
 
-/** Depth first, so that each module comes after what it depends on, and otherwise in the order of the file. */
+/** Depth first, so that each module comes after its dependencies, and otherwise in the order of the file. */
 function orderModules(planned: readonly PlannedModule[], { modules, report }: Planning): PlannedModule[] {
   const byId = new Map(planned.map((module) => [module.id, module]))
   const ordered = new Set<PlannedModule>()

@@ -11,7 +11,7 @@ export function reachableModules(
   overridden: ReadonlySet<string> = new Set(),
 ): readonly WiredModule[] {
   const reached = new Set(Object.values(handlers))
-  // Backwards through the order: whoever depends on a module comes after it.
+  // Backwards through the order: dependents come after their dependencies.
   for (const { id, links } of [...modules].reverse()) {
     if (!reached.has(id) || overridden.has(id)) continue
     for (const provider of links.flatMap(({ providers }) => providers)) reached.add(provider)

@@ -71,7 +71,7 @@ export interface Field {
   readonly methods: readonly string[]
 }
 
-/** A module with what it provides and uses in this agent. */
+/** A module with its provided and used protocols in this agent. */
 export interface DescribedModule {
   readonly id: string
   readonly path: Path

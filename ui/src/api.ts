@@ -3,7 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 /** Addresses are relative to the page, so that it works under any path prefix. */
 const ENDPOINT = 'api/ui/graphql'
 
-/** @throws Error that says what the server did not like, or that it cannot be reached */
+/** @throws Error with the server's message, or for an unreachable server */
 export async function ask<T>(query: string, variables: object = {}, signal?: AbortSignal): Promise<T> {
   const response = await fetch(ENDPOINT, {
     method: 'POST',

@@ -9,7 +9,7 @@ import { applyTheme, THEMES } from './theme.ts'
 interface Command {
   readonly title: string
   readonly kind: string
-  /** Address to go to, or what to do. */
+  /** Address to open, or an action. */
   readonly target: string | (() => void)
 }
 

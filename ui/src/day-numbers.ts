@@ -20,7 +20,7 @@ const QUERY = `query($since: Float, $id: String) { metrics(since: $since, points
 } }`
 
 /**
- * Reads the numbers of agents, and reads them again as runs end. There are none for an agent that did not run.
+ * Reads the figures of agents, and reads them again as runs end. Agents without runs have none.
  *
  * @param agentId of one agent; all when left out
  */

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 /** A key as `event.key` names it, with `mod+` before it for Ctrl, or Command on a Mac. */
 export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>
 
-/** Listens to keys while the component is there. Keys without `mod+` are left to whoever is typing, but for Escape. */
+/** Listens to keys while the component is mounted. While typing, only Escape and keys with `mod+` count. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const latest = useRef(shortcuts)
   latest.current = shortcuts

@@ -43,7 +43,7 @@ export function Sidebar({ current, server }: { current: string; server: ServerFa
   )
 }
 
-/** Way to the inbox, with how many wait; there is none where the server offers no inbox. */
+/** Link to the inbox with the number of approvals; absent if the server has no inbox. */
 function InboxLink({ isCurrent }: { isCurrent: boolean }) {
   const { isOffered, open, hasMore } = useInbox()
   if (!isOffered) return null

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 
 const PREFIX = 'agent-host.'
 
-/** Reads what this browser keeps under a name. Storage may be forbidden, or hold what another version left. */
+/** Reads a value from the browser's storage, which may be blocked, or hold data of another version. */
 export function readKept<T>(name: string, fallback: T): T {
   try {
     const text = localStorage.getItem(PREFIX + name)

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineModule, TextMessageHandler } from 'agent-host'
 
-/** Notes in `aborted.txt` what it was asked, and when it was aborted. */
+/** Writes its question and the time of its abort to `aborted.txt`. */
 export default defineModule({
   name: 'Silent',
   description: 'Says nothing until it is stopped.',

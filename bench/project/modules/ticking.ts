@@ -10,7 +10,7 @@ export default defineModule({
   create: ({ response }) => ({
     async handleText(text) {
       const [beginMs = 0, count = 0, perSecond = 1] = text.split(' ').map(Number)
-      // Runs that begin together do not tick together.
+      // Runs that start together do not tick together.
       const firstMs = beginMs + Math.random() * (1000 / perSecond)
       for (let n = 0; n < count; n++) {
         await setTimeout(Math.max(firstMs + (n * 1000) / perSecond - Date.now(), 0))

@@ -3,7 +3,7 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Message } from 'agent-host'
 
-/** Summaries by what they are summaries of. */
+/** Summaries by the messages they replace. */
 export class SummaryFiles {
   readonly #dir: string
 

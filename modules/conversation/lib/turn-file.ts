@@ -5,7 +5,7 @@ import type { Message } from 'agent-host'
 import { readTurns, type Turns, writeTurn } from './turn.ts'
 
 /**
- * The turns of one conversation in a file, one a line. A turn is written by a single append: whatever instant the process dies,
+ * The turns of one conversation in a file, one per line. A turn is written by a single append: whenever the process dies,
  * and however many write at once, it is there whole or not at all.
  */
 export class TurnFile implements Turns {
@@ -26,7 +26,7 @@ export class TurnFile implements Turns {
 
   async append(turn: readonly Message[], replaces: boolean): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true })
-    // The line break before ends what a full disk may have cut off.
+    // The leading line break ends a line that a full disk may have truncated.
     await appendFile(this.#path, `\n${writeTurn(turn, replaces)}\n`, { flush: true })
   }
 

@@ -3,7 +3,7 @@ const PARTS = 1.5
 
 /**
  * A text as a point: each word and each group of three or four letters of it is hashed to one of the dimensions, and to a
- * sign, so that what falls together by chance cancels out on average (feature hashing, Weinberger et al. 2009).
+ * sign, so that collisions cancel out on average (feature hashing, Weinberger et al. 2009).
  */
 export function hashText(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions)

@@ -20,7 +20,7 @@ const LONGEST_WAIT_MS = 30_000
 /**
  * One vector a text, in their order.
  *
- * @throws Error that names the model and says what the server said; the run's reason when that was aborted
+ * @throws Error with the model and the server's message; the run's reason if it was aborted
  */
 export async function requestVectors(endpoint: Endpoint, texts: readonly string[], run: Run): Promise<Float32Array[]> {
   for (let attempt = 0; ; attempt++) {

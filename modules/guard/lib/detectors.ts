@@ -1,6 +1,6 @@
 import { makeRedact } from 'agent-host'
 
-/** Puts a replacement in the place of what was found. */
+/** Replaces every match. */
 export type Detector = (text: string, replacement: string) => string
 
 type Environment = Readonly<Record<string, string | undefined>>

@@ -7,7 +7,7 @@ import type { Rules } from './rules.ts'
 interface Finding {
   /** Broken rule. */
   readonly reason: string
-  /** The text without what broke it. */
+  /** The text without the parts that broke the rule. */
   readonly redacted: string
 }
 
@@ -48,7 +48,7 @@ export class Inspector {
   async judge(text: string, earlier: readonly string[], run: Run): Promise<Verdict> {
     const finding = this.#detect(text) ?? this.#misfit(text)
     const { judge: rule, action, replacement } = this.#rules
-    // What is cut out may be shown; what is left may still break the judge's rule.
+    // The redacted text may still break the judge's rule.
     const rest = action === 'redact' ? (finding?.redacted ?? text) : text
     const isDecided = finding !== undefined && action !== 'redact'
     if (isDecided || rule === undefined || !this.#llm || !(await askJudge(this.#llm, rule, rest, earlier, run))) {

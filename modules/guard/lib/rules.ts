@@ -1,7 +1,7 @@
 import { type Static, Type } from 'agent-host'
 import { DETECTORS } from './detectors.ts'
 
-/** Rules of a guard and what happens to a text that breaks one: the config of `guard/input` and `guard/output`. */
+/** Rules of a guard and its action: the config of `guard/input` and `guard/output`. */
 export const Rules = Type.Object({
   action: Type.Union([Type.Literal('block'), Type.Literal('redact'), Type.Literal('ask')], {
     default: 'block',

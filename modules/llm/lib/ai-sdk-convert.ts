@@ -30,7 +30,7 @@ export interface VendorQuirks {
   readonly strictTools?: boolean
   /** An answer without a reason why it ended was cut off. */
   readonly alwaysFinishes?: boolean
-  /** Whatever the address of a picture or file is, the server may know what to do with it. */
+  /** Passes any URL of an image or file on: the server may support it. */
   readonly takesAddresses?: boolean
   /** Media types of the attachments that a tool result may have. */
   readonly toolFiles?: RegExp
@@ -91,7 +91,7 @@ function toPrompt(messages: readonly Message[], abilities: Abilities): LanguageM
   for (const [index, message] of ordered.entries()) {
     const converted = toMessage(message, { abilities, toolNames, isOfTurn: index > question })
     const last = prompt.at(-1)
-    // The answers to calls that were made together belong together: Gemini wants as many as there were calls.
+    // The results of parallel calls belong together: Gemini requires one per call.
     if (converted.role === 'tool' && last?.role === 'tool') last.content.push(...converted.content)
     // Nothing at all is no message; most vendors refuse it.
     else if (converted.role !== 'assistant' || converted.content.length > 0) prompt.push(converted)
@@ -107,7 +107,7 @@ function systemFirst(messages: readonly Message[]): Message[] {
 interface Conversation {
   readonly abilities: Abilities
   readonly toolNames: ReadonlyMap<string, string>
-  /** True for what came after the last question. */
+  /** True for messages after the last question. */
   readonly isOfTurn: boolean
 }
 
@@ -134,7 +134,7 @@ function toMessage(message: Message, { abilities, toolNames, isOfTurn }: Convers
 
 type AssistantMessage = Extract<Message, { role: 'assistant' }>
 
-/** Reasoning comes first, then the text, then the calls, each with what its vendor wants to see again. */
+/** Reasoning comes first, then the text, then the calls, each with its vendor metadata. */
 function toAnswer(
   message: AssistantMessage,
   isOfTurn: boolean,
@@ -207,7 +207,7 @@ function toFile({ mediaType, data, name }: Attachment, abilities: Abilities): La
   }
 }
 
-/** Nothing is fetched here: an address may be the user's, and point at what only this machine can reach. */
+/** Nothing is fetched here: a user's URL may point at hosts that only this machine can reach. */
 function toFileData(data: Attachment['data'], mediaType: string, { supportedUrls, takesAddresses }: Abilities) {
   if (!(data instanceof URL)) return data
   if (data.protocol === 'data:') return bytesOf(data)

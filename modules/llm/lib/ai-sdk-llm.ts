@@ -25,9 +25,9 @@ export interface AskedModel {
   readonly habits?: VendorQuirks
   /** The vendor's own options of one request. */
   readonly optionsFor?: (request: LLMRequest) => SharedV3ProviderOptions
-  /** Said beside an answer of this status: what can be done. */
+  /** Advice for an answer of this status. */
   readonly hints?: Readonly<Record<number, string>>
-  /** Thrown by every request: what is missing, and how to set it. */
+  /** Error of every request: the missing setting, and how to set it. */
   readonly missing?: string | undefined
   readonly log?: Log
 }
@@ -38,7 +38,7 @@ export function makeLLM(asked: AskedModel): LLM {
   const tell = tellOnce(subject, log)
   const fail = makeFail(asked.secrets)
 
-  /** Leaves out what the vendor refuses, as long as it is nothing that the agent's config asks for. */
+  /** Drops options that the vendor rejects, unless the agent's config sets them. */
   async function open(request: LLMRequest, dispensable: Partial<LLMRequest>, silence: IdleTimeout) {
     const supportedUrls = await model.supportedUrls
     let left = withKnownEffort(dispensable)
@@ -135,7 +135,7 @@ function hasNoReason({ finishReason }: Extract<LanguageModelV3StreamPart, { type
   return finishReason.unified === 'other' && finishReason.raw === undefined
 }
 
-/** Warnings of the SDK about what the model does not support. */
+/** Warnings of the SDK about unsupported settings. */
 function warnOf(part: LanguageModelV3StreamPart): string[] {
   if (part.type !== 'stream-start') return []
   return part.warnings.map((warning) =>
@@ -152,7 +152,7 @@ function tellOnce(subject: string, log: Log | undefined): (warning: string) => v
   }
 }
 
-/** Errors without what is secret, in the address too: some servers repeat the key that they refuse, or half of it. */
+/** Errors without secrets, even in the address: some servers echo a rejected key, or half of it. */
 function makeFail(rawSecrets: readonly string[]): (message: string, cause: unknown) => Error {
   const secrets = rawSecrets.filter((secret) => secret.length >= 8)
   return (message, cause) =>

@@ -69,7 +69,7 @@ function explain(failure: CallError, hints: Readonly<Record<number, string>>): E
 /** Describes the outcome of a request, to be read after the name of the model. */
 export function reasonOf(error: unknown): string {
   if (error instanceof NotAnswered || error instanceof CannotAsk) return error.message
-  // An error in the middle of a stream is what the server sent: mostly an object with a message.
+  // An error mid-stream is the server's own: mostly an object with a message.
   const { message } = (error ?? {}) as { message?: unknown }
   return `broke off: ${typeof message === 'string' && message !== '' ? message : messageOf(error)}`
 }

@@ -20,7 +20,7 @@ function join(path: string, name: string, isIndex: boolean): string {
 
 const MOST_CHARS = 60
 
-/** Of a long text, what stands where it begins to differ. */
+/** The part of a long text where it starts to differ. */
 function show(value: unknown, other: unknown): string {
   if (value === undefined) return 'nothing'
   const text = JSON.stringify(value)

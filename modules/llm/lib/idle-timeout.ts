@@ -1,4 +1,4 @@
-/** Aborts what is waited for, when nothing comes for too long. Time counts only from `begin` to `end`. */
+/** Aborts a wait after too much silence. Time counts only from `begin` to `end`. */
 export class IdleTimeout {
   readonly #timeoutMs: number
   readonly #controller = new AbortController()

@@ -30,7 +30,7 @@ export function answerSchema(text: string, schema: Readonly<Record<string, unkno
   return fallback(resolveReferences(schema, schema), text.trim())
 }
 
-/** The schema with what its `$ref`s point at in their place; a schema that holds itself ends after a few rounds. */
+/** The schema with its `$ref`s resolved; recursive schemas end after a few rounds. */
 function resolveReferences(schema: unknown, root: Readonly<Record<string, unknown>>, depth = 0): Property {
   if (depth > MOST_LEVELS || typeof schema !== 'object' || schema === null) return schema as Property
   if (Array.isArray(schema)) return schema.map((each) => resolveReferences(each, root, depth + 1)) as Property
@@ -70,7 +70,7 @@ const DATE = /\b\d{4}-\d\d-\d\d\b/g
 const PLACE_IN_LOWER_CASE =
   /\b(?:in|at|for)\s+([\p{L}' -]{1,60}?)(?=\s+(?:today|tomorrow|tonight|now|right|please|on|at|this)\b|[?.!,]|\s*$)/gu
 
-/** A user may send megabytes; what is searched again and again is bounded. */
+/** Limit of the text that is searched repeatedly: a user may send megabytes. */
 const LONGEST_SEARCH = 4000
 
 function readText(rawText: string): Found {
@@ -121,7 +121,7 @@ function typeOf({ type, anyOf = [] }: Property): string | undefined {
   )
 }
 
-/** All numbers or all quoted texts that are left; `undefined` when there are none. */
+/** All remaining numbers or quoted texts; `undefined` if there are none. */
 function takeAll(items: Property, { numbers, quoted }: Found): unknown[] | undefined {
   const type = typeOf(items)
   const taken = type === 'number' || type === 'integer' ? numbers.splice(0) : quoted.splice(0)
@@ -173,7 +173,7 @@ function timeZoneIn({ text, places }: Found): string | undefined {
   return named ?? zones.find((zone) => new RegExp(`\\b${cityOf(zone)}\\b`, 'i').test(text))
 }
 
-/** A required argument that the text does not tell. */
+/** A required argument that the text does not contain. */
 function fallback(property: Property, text: string): unknown {
   if (property.default !== undefined) return property.default
   if (property.const !== undefined) return property.const

@@ -11,13 +11,13 @@ export function pickTool(question: string, tools: readonly ToolDefinition[]): To
   return best?.tool
 }
 
-/** A word of the name says more than one of the description; what stands for an argument says a little. */
+/** A word of the name weighs more than one of the description; a possible argument weighs a little. */
 function scoreOf({ name, description, parameters }: ToolDefinition, asked: ReadonlySet<string>): number {
   const shared = (text: string) => [...wordsOf(text)].filter((word) => asked.has(word)).length
   return 3 * shared(name) + 2 * shared(description) + shared(aboutArguments(parameters))
 }
 
-/** Names, descriptions and choices; the words of JSON Schema itself tell nothing. */
+/** Names, descriptions and choices, without the keywords of JSON Schema. */
 function aboutArguments({ properties = {} }: ToolDefinition['parameters']): string {
   const described = Object.entries(properties as Readonly<Record<string, { description?: string; enum?: unknown[] }>>)
   return described
@@ -25,7 +25,7 @@ function aboutArguments({ properties = {} }: ToolDefinition['parameters']): stri
     .join(' ')
 }
 
-/** Too common to tell anything. */
+/** Stop words. */
 const COMMON = new Set(
   'a an and any are as at be by can could current default description do does for from get give have how i in is it left me my of on or out please property show string such tell tells that the this to type use what when where which who will with would you your'.split(
     ' ',

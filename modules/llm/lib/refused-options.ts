@@ -1,6 +1,6 @@
 import type { LLMRequest } from 'agent-host'
 
-/** Options that a model can do without, by what vendors call them when they refuse one. */
+/** Optional request options, by the names that vendors use when they reject one. */
 const WORDS: Readonly<Partial<Record<keyof LLMRequest, RegExp>>> = {
   temperature: /\btemperature\b/i,
   topP: /\btop_?p\b/i,

@@ -65,7 +65,7 @@ export interface Vendor {
   readonly optionsName: string
   readonly optionsFor: (request: LLMRequest) => Readonly<Record<string, unknown>>
   readonly habits?: VendorQuirks
-  /** Said beside an answer of this status: what can be done. */
+  /** Advice for an answer of this status. */
   readonly hints?: Readonly<Record<number, string>>
 }
 
@@ -94,7 +94,7 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
   })
 }
 
-/** Options under the name that the SDK looks for. What is `undefined` is not said: the SDK checks what is. */
+/** Options under the SDK's names, without `undefined` values, which the SDK would validate. */
 export function toProviderOptions(name: string, options: Readonly<Record<string, unknown>>): SharedV3ProviderOptions {
   return { [name]: withoutUndefined(options) as JSONObject }
 }

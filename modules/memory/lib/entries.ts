@@ -18,7 +18,7 @@ export interface Entries {
   get(id: string, owner: string, run: Run): Awaitable<MemoryEntry | undefined>
   /** Oldest first. */
   list(owner: string, run: Run): Awaitable<MemoryEntry[]>
-  /** The entry that a vector leads to: {@link vectorIdFor} made its id. */
+  /** The entry of a vector: {@link vectorIdFor} built its id. */
   find(vectorId: string, owner: string, run: Run): Awaitable<MemoryEntry | undefined>
   close(): void
 }

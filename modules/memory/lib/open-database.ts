@@ -21,7 +21,7 @@ interface FileConfig {
 }
 
 /**
- * Opens a SQLite file of the project: what was written is there whole, or not at all, at whatever instant the process
+ * Opens a SQLite file of the project: a write is there whole, or not at all, at whatever instant the process
  * dies, and several agents and processes may share it.
  *
  * @param schema statements that may be repeated

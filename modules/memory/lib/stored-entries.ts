@@ -73,7 +73,7 @@ function isId(id: string): boolean {
   return /^[\da-f-]{36}$/.test(id)
 }
 
-/** An owner is named by whoever asks: its name is no part of the key. */
+/** Callers name the owner: its name is not part of the key. */
 function keyOf(id: string, owner: string): string {
   return `entries/${createHash('sha256').update(owner).digest('hex')}/${id}`
 }

@@ -16,8 +16,8 @@ interface LogEntry {
 }
 
 /**
- * The vectors of an index in the storage of the module: a log of what was added and removed. Every server that shares it reads
- * on from what it has read before, and so has the same vectors in memory.
+ * The vectors of an index in the storage of the module: a log of additions and removals. Every server that shares it reads
+ * the new entries, and so has the same vectors in memory.
  */
 export class VectorLog implements VectorRecords {
   readonly #storage: Storage

@@ -3,9 +3,9 @@ import type { FlatVectors } from './flat-vectors.ts'
 
 type Awaitable<T> = T | Promise<T>
 
-/** Vectors of an index as they are kept, and a way to keep up with what others write there. */
+/** Stored vectors of an index, and a way to pick up changes of others. */
 export interface VectorRecords {
-  /** Brings the vectors in memory to what is kept. */
+  /** Updates the vectors in memory from the store. */
   refresh(vectors: FlatVectors, run: Run): Awaitable<void>
   /** Keeps a vector, and puts it among those in memory. */
   insert(id: string, vector: Float32Array, vectors: FlatVectors, run: Run): Awaitable<void>

@@ -5,7 +5,7 @@ import type { VectorRecords } from './vector-records.ts'
 export const VECTOR_SCHEMA = `CREATE TABLE IF NOT EXISTS vectors (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, vector BLOB NOT NULL)`
 
-/** The vectors of a file, and a way to keep up with what others write into it. */
+/** The vectors of a file, and a way to pick up changes of others. */
 export class VectorTable implements VectorRecords {
   readonly #database: Database.Database
   readonly #insert: Database.Statement
@@ -23,7 +23,7 @@ export class VectorTable implements VectorRecords {
     this.#version = database.prepare('PRAGMA data_version')
   }
 
-  /** Brings the vectors in memory to what the file holds. Costs next to nothing when nobody else has written. */
+  /** Updates the vectors in memory from the file. Nearly free if nobody else has written. */
   refresh(vectors: FlatVectors): void {
     const { data_version } = this.#version.get() as { data_version: number }
     if (data_version === this.#seen) return

@@ -18,7 +18,7 @@ export const costLimits = {
   ),
 }
 
-/** The same, for those that go on step by step. */
+/** The same, for orchestrators with steps. */
 export const stepLimits = {
   max_steps: Type.Integer({
     minimum: 1,
@@ -106,7 +106,7 @@ export class Budget {
     throw new BudgetSpent('max_tokens', `I stopped, because this answer has already taken ${this.#tokens} tokens.`)
   }
 
-  /** For a model that does not tell: four bytes are about a token. */
+  /** Estimate for models that report no usage: four bytes per token. */
   estimate(texts: readonly string[]): void {
     if (this.#limits.max_tokens === undefined) return
     for (const text of texts) this.#tokens += Math.ceil(Buffer.byteLength(text) / 4)

@@ -14,7 +14,7 @@ import type { Budget } from './budget.ts'
 export interface Answer {
   readonly text: string
   readonly calls: readonly ToolCall[]
-  /** The answer as the next request shows it: with its reasoning, and what the vendor wants to see again. */
+  /** The answer for the next request: with its reasoning and vendor metadata. */
   readonly message: Extract<Message, { role: 'assistant' }>
   /** True for an answer that a limit of the model has ended. */
   readonly isCut: boolean

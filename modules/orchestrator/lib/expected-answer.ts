@@ -51,7 +51,7 @@ export class ExpectedAnswer {
       return runLimited(() => this.#misfitsOf(value), CHECK_MS)
     } catch (error) {
       if (!isTimeLimit(error)) throw error
-      // The model cannot mend that: the host refuses the answer.
+      // The model cannot fix that: the host rejects the answer.
       return undefined
     }
   }
@@ -66,7 +66,7 @@ export class ExpectedAnswer {
   }
 }
 
-/** Some models put JSON in a fence, whatever the prompt says. */
+/** Some models put JSON in a code fence despite the prompt. */
 function withoutFence(text: string): string {
   const bare = text.trim()
   return bare.startsWith('```') && bare.endsWith('```') ? bare.replace(/^```\w*|```$/g, '').trim() : bare

@@ -4,7 +4,7 @@ import { defineProtocol } from 'agent-host'
 export interface OutputCapture {
   /** From here on the conversation ends with `text`, as if the user had said it. Texts are kept back when `isCaptured`. */
   begin(text: string, isCaptured: boolean): void
-  /** Back to where it was before the last `begin`. Answers the text that was kept. */
+  /** Undoes the last `begin`. Returns the captured text. */
   end(): string
 }
 export const OutputCapture = defineProtocol<OutputCapture>('OutputCapture', ['begin', 'end'])

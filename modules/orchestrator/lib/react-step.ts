@@ -1,6 +1,6 @@
 import type { ToolDefinition } from 'agent-host'
 
-/** Output of a model in one step: a use of a tool, an answer, or neither that can be made out. */
+/** Output of a model in one step: a tool call, an answer, or neither. */
 export type ReactStep =
   | { readonly kind: 'action'; readonly tool: string; readonly input: string; readonly text: string }
   | { readonly kind: 'answer'; readonly answer: string }
@@ -13,7 +13,7 @@ const OBSERVATION = /\n[ \t]*\**Observation\**:/i
 const FORM = /(?:^|\n)[ \t]*\**(?:Thought|Action|Action Input)\**:/i
 
 /**
- * Returns the start of the final answer in the text so far; undefined while there is none, or an action comes before
+ * Returns the start of the final answer in the text so far; undefined if there is none, or an action comes before
  * it.
  */
 export function findAnswer(text: string): number | undefined {
@@ -23,7 +23,7 @@ export function findAnswer(text: string): number | undefined {
   return action && action.index < answer.index ? undefined : answer.index + answer[0].length
 }
 
-/** Returns true when the model has begun to write what only a tool can tell. */
+/** Returns true if the model has started to write an observation, which only tools provide. */
 export function goesOnByItself(text: string): boolean {
   return findAnswer(text) === undefined && OBSERVATION.test(text)
 }
@@ -45,7 +45,7 @@ export function readStep(written: string): ReactStep {
 /**
  * The arguments of an action. Small models write a bare text where a tool has one argument only, and put JSON in a fence.
  *
- * @throws Error that tells the model what to write
+ * @throws Error with the expected format, for the model
  */
 export function readInput(input: string, tool: ToolDefinition | undefined): Record<string, unknown> {
   const bare = withoutFence(input).trim()
@@ -58,7 +58,7 @@ export function readInput(input: string, tool: ToolDefinition | undefined): Reco
   throw new Error(`Action Input must be a JSON object such as ${example}, and nothing else.`)
 }
 
-/** By hand: a pattern with a lazy middle is quadratic in what a model writes. */
+/** Without a regular expression: a lazy match would be quadratic. */
 function withoutFence(text: string): string {
   const isFenced = text.length >= 6 && text.startsWith('```') && text.endsWith('```')
   return isFenced ? text.slice(3, -3).replace(/^\w*/, '') : text

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import { coerce } from './coerce.ts'
 
 /**
- * The arguments as a tool expects them: models write "5" for 5, and leave out what has a default.
+ * The arguments as a tool expects them: models write "5" for 5, and omit arguments with a default.
  *
  * @throws Error that names the tool and every field that does not fit
  */

@@ -1,4 +1,4 @@
-/** The parts of JSON Schema that say what a written value was meant to be. */
+/** The parts of JSON Schema that decide the type of a value written as text. */
 interface Schema {
   readonly type?: unknown
   readonly anyOf?: readonly Schema[]
@@ -6,7 +6,7 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** A value with what a model has written as text turned into what the schema asks for: "5" into 5, "true" into true. */
+/** A value with texts converted to the types in the schema: "5" to 5, "true" to true. */
 export function coerce(schema: Schema, value: unknown): unknown {
   const { properties = {}, items = {} } = schema
   if (Array.isArray(value)) return value.map((item) => coerce(items, item))

@@ -10,7 +10,7 @@ const run = promisify(execFile)
  * The interpreter for the tools of a project: the configured one, otherwise that of the project's `.venv`, the
  * version in `.python-version`, `python3` or `python`.
  *
- * @throws Error that says what was looked for
+ * @throws Error that lists the interpreters it tried
  */
 export async function findPython(projectDir: string, asked: string | undefined): Promise<string> {
   const candidates = asked === undefined ? await usualPlaces(projectDir) : [asked]

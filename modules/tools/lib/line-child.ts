@@ -37,7 +37,7 @@ function runningChildren(): Set<{ kill(): void }> {
   return running
 }
 
-/** A child process that exchanges lines, with whatever it starts itself. Its standard error goes to the log. */
+/** A child process that exchanges lines, with its own children. Its standard error goes to the log. */
 export class LineChild {
   readonly #process: ChildProcessWithoutNullStreams
   readonly #options: LineChildOptions
@@ -50,7 +50,7 @@ export class LineChild {
   constructor(options: LineChildOptions) {
     const { command, args, cwd, env, onExit } = options
     this.#options = options
-    // A process group of its own, so that whatever it starts goes with it.
+    // A process group of its own, so that its children stop with it.
     const detached = process.platform !== 'win32'
     // With three pipes none of its streams is null.
     this.#process = spawn(command, args, { cwd, env, detached, stdio: 'pipe' }) as ChildProcessWithoutNullStreams

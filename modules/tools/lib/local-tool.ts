@@ -1,6 +1,6 @@
 import type { Run, ToolDefinition, ToolResult } from 'agent-host'
 
-/** A tool, whatever it is written in. */
+/** A tool in any language. */
 export interface LocalTool {
   readonly definition: ToolDefinition
   /** The file that it comes from, as the config names it. */

@@ -346,7 +346,7 @@ function isClosed(error: unknown): boolean {
   return error instanceof SdkError && error.code === SdkErrorCode.ConnectionClosed
 }
 
-/** The SDK tells a call that was prolonged too often apart from a silent one only by what comes with the error. */
+/** Only the data of the SDK's error distinguishes a call prolonged too often from a silent one. */
 function isTotal({ data }: SdkError): boolean {
   return typeof data === 'object' && data !== null && 'totalElapsed' in data
 }

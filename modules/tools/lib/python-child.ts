@@ -9,7 +9,7 @@ const MAX_LINE_CHARS = 16 * 1024 * 1024
 /** A request that was sent to the child. */
 export interface PythonCall {
   readonly id: number
-  /** @throws Error what the function raised, or that the process was lost */
+  /** @throws Error of the function, or of the lost process */
   readonly result: Promise<unknown>
 }
 
@@ -19,7 +19,7 @@ interface Waiting {
   readonly onQuestion: OnQuestion
 }
 
-/** Answers a question of a call; what it throws ends the call. */
+/** Answers a question of a call; an error ends the call. */
 export type OnQuestion = (question: Question) => Promise<unknown>
 
 /** A line of the child. */
@@ -126,7 +126,7 @@ export class PythonChild {
   }
 }
 
-/** Returns undefined for a line that is none of the worker's: a tool may write to any descriptor. */
+/** Returns undefined for a foreign line: a tool may write to any descriptor. */
 function readReply(line: string): Reply | undefined {
   try {
     const reply = JSON.parse(line) as Partial<Reply> | null

@@ -20,7 +20,7 @@ export class MarkdownStream {
   #isBold = false
   #isCode = false
 
-  /** @returns what can be shown now */
+  /** @returns the text that can be shown now */
   push(text: string): string {
     this.#held += cleanText(text)
     let shown = ''
@@ -28,7 +28,7 @@ export class MarkdownStream {
     return shown
   }
 
-  /** @returns what was held back, and the end of every style */
+  /** @returns the rest, and the end of every style */
   end(): string {
     const rest = this.#held
     this.#held = ''

@@ -89,7 +89,7 @@ export class ResponsesConversation implements Conversation {
     return { text, runId: id, toolCalls, waitsFor: this.#waiting.map(toWaitingCall) }
   }
 
-  /** A response that waits is complete like any other: its approvals tell. */
+  /** A waiting response is completed like any other: its approvals show that it waits. */
   async #findWaiting(id: string): Promise<readonly ApprovalView[]> {
     const { data } = await this.#client.json<{ data: ApprovalView[] }>('/compat/approvals?limit=100&order=desc')
     return data.filter(({ response_id }) => response_id === id).reverse()

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { HostError, messageOf } from '../../errors.ts'
 
-/** Requests to a running server, with failures that say what to do. */
+/** Requests to a running server, with errors that name the next step. */
 export class ServerClient {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
@@ -24,7 +24,7 @@ export class ServerClient {
     throw new HostError(code, `${this.#url} answered ${response.status}: ${reason}`)
   }
 
-  /** Fetches whatever the server answers. */
+  /** Fetches an answer of any type. */
   async fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers: Record<string, string> = { ...this.#headers }
     if (init.body) headers['content-type'] = 'application/json'

@@ -15,7 +15,7 @@ const ENDPOINTS = [
   { adapter: 'UiApiAdapter', title: 'Debug UI', path: '/' },
 ]
 
-/** Page that `dev` serves whatever the adapters. */
+/** Page that `dev` serves with any adapters. */
 const API_DOCS = { title: 'API docs', path: '/docs' }
 
 /** Lines that `dev` prints when it is ready: addresses, agents, and a request to try. */

@@ -5,7 +5,7 @@ import type { BuiltServer } from '../../server/server.ts'
 /** Saves come in groups. */
 const SCHEMA_AFTER_MS = 300
 
-/** Keeps what editors know of agent files in step with the modules that there are. */
+/** Keeps the schema for editors in step with the available modules. */
 export function followSchema({ agents, options, app }: BuiltServer): void {
   const keep = async () => {
     const { keepSchema } = await import('../../project/keep-schema.ts')
@@ -14,6 +14,6 @@ export function followSchema({ agents, options, app }: BuiltServer): void {
     })
   }
   const timer = setTimeout(keep, SCHEMA_AFTER_MS).unref()
-  // Each save begins the wait anew.
+  // Each save restarts the wait.
   agents.history.onLoad(() => void timer.refresh())
 }

@@ -1,4 +1,4 @@
-/** Does what a key stands for, on a terminal; Ctrl-C stays Ctrl-C. */
+/** Handles keys on a terminal; Ctrl-C still interrupts. */
 export function onKeys(actions: Readonly<Record<string, () => void>>): void {
   const { stdin } = process
   if (!stdin.isTTY) return

@@ -1,4 +1,4 @@
-/** Opens an address with the system's own opener. Where there is none nothing happens: the address is on the screen. */
+/** Opens an address with the system's opener. Without one nothing happens: the address is on the screen. */
 export async function openBrowser(url: string): Promise<void> {
   const { execa } = await import('execa')
   const [command, ...args] =

@@ -13,7 +13,7 @@ export interface PackageItem {
   readonly package: string
 }
 
-/** Lists the modules that the packages of a project bring, with what they say of themselves. */
+/** Lists the modules in packages of a project, with their descriptions. */
 export async function listPackageItems(folder: string): Promise<PackageItem[]> {
   const loader = new ModuleLoader(folder, new ProjectCode(folder))
   const describe = async (name: string, reference: string) => {
@@ -25,7 +25,7 @@ export async function listPackageItems(folder: string): Promise<PackageItem[]> {
   return Promise.all(packages.flatMap((each) => listPackageModules(each).map((item) => describe(each.name, item))))
 }
 
-/** Every module of the library, with what it is and what became of it in this project. */
+/** Every library module, with its description and its state in this project. */
 export function offerItems(folder: string): Promise<(Offer & ItemState)[]> {
   return Promise.all(
     listLibrary().map(async (reference) => {

@@ -4,7 +4,7 @@ import { PROVIDERS } from '../../project/providers.ts'
 import { TEMPLATES, type TemplateName } from '../../project/templates.ts'
 import { askOne, askSecret, askText, askYesNo } from '../prompts.ts'
 
-/** Everything that `init` wants to know; what is undefined was left out. */
+/** Choices of `init`; undefined for those left out. */
 export interface Answers {
   readonly name?: string | undefined
   readonly template?: TemplateName | undefined
@@ -18,7 +18,7 @@ export interface Answers {
 export type Choices = { readonly [Key in keyof Answers]-?: Exclude<Answers[Key], undefined> }
 
 /**
- * Asks for what was left out on the command line, one question at a time.
+ * Prompts for the options left out on the command line, one at a time.
  *
  * @param refuse throws when a folder cannot be used: asked before the other questions, whose answers would be lost
  */

@@ -9,7 +9,7 @@ import type { TraceReader } from '../../trace/trace-reader.ts'
  * date.
  *
  * @param mayBeNew true where runs of other servers are added
- * @throws HostError `PROJECT_INVALID` when there are none
+ * @throws HostError `PROJECT_INVALID` if there are none
  */
 export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader> {
   const dir = resolve('debug')

@@ -29,7 +29,7 @@ export default class RunsTail extends BaseCommand {
     if (!json) this.log(formatHeader())
     while (!isStopped) {
       reader.catchUp()
-      // A server that starts meanwhile knows more of its runs than their files tell.
+      // A server that starts meanwhile knows more about its runs than their files.
       reader.index.releaseWriterLock()
       for (const { change: latest, ...run } of reader.index.runs.changes(change, MAX_CHANGES)) {
         change = latest

@@ -6,7 +6,7 @@ import { HostError, messageOf } from '../../errors.ts'
 import { BaseCommand } from '../base-command.ts'
 import { readLocation, requireEmbedded, storeFlags } from './store-location.ts'
 
-/** Step of the layout without which a file is none of agent-host. */
+/** First step of the layout: a file without it is not from agent-host. */
 const RECORDS_STEP = 'table of records'
 
 export default class StoreRestore extends BaseCommand {
@@ -89,7 +89,7 @@ async function checkCopy(copy: string, backup: string): Promise<void> {
   }
 }
 
-/** With what SQLite keeps beside it. */
+/** With SQLite's files beside it. */
 async function removeFile(file: string): Promise<void> {
   for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name, { force: true })
 }

@@ -12,7 +12,7 @@ export interface FoundTool extends ToolDefinition {
 }
 
 export interface ToolCallOutcome extends ToolResult {
-  /** Message and stack of what the tool threw. */
+  /** Message and stack of the tool's error. */
   readonly exception?: string
 }
 
@@ -22,7 +22,7 @@ export async function listTools(agents: OpenAgents, agent: string): Promise<Foun
   return lists.flat()
 }
 
-/** Modules that provide tools to whoever calls them: those behind a filter are the filter's. */
+/** Modules that provide tools directly, without those behind a filter. */
 function providersOf({ host }: OpenAgents, agent: string): string[] {
   const { modules = [], exchange = [] } = host.describe(agent) ?? {}
   const ids = modules.filter(({ provides }) => provides.includes(ToolProvider.name)).map(({ id }) => id)

@@ -34,7 +34,7 @@ export class KeyvStore implements RecordStore {
   static async open(adapter: KeyvStoreAdapter | Map<string, unknown>): Promise<KeyvStore> {
     const deserialize = <T>(text: string) => ({ value: fromKeyvText(text) as T })
     const keyv = new Keyv<string>({ store: adapter, serialize: toKeyvText, deserialize, throwOnErrors: true })
-    // Failures reach whoever asked; without a listener they would be thrown a second time, at nobody.
+    // Callers get the failures; without a listener they would also be unhandled.
     keyv.on('error', () => {})
     return new KeyvStore(keyv, await KeyDirectory.open(keyv))
   }

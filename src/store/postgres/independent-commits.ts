@@ -1,7 +1,7 @@
 import type { PendingCommit } from '../group-commit.ts'
 
 /**
- * Returns which commits can be made in one statement, as indexes: those that neither read nor write what an earlier one of
+ * Returns the indexes of commits that fit in one statement: those that neither read nor write the keys of an earlier one of
  * them, or one that has to wait, writes or reads. The others keep their order.
  */
 export function selectIndependent(commits: readonly PendingCommit[]): number[] {

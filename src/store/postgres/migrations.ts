@@ -6,7 +6,7 @@ export interface Migration {
   readonly sql: string
 }
 
-/** Names of what belongs to one store in a database. */
+/** Names of the objects of one store in a database. */
 export interface StoreNames {
   /** Schema, quoted. */
   readonly schema: string
@@ -24,7 +24,7 @@ export function namesOf(schema: string): StoreNames {
 
 /**
  * Returns the steps of the layout, in order. They only add, so that servers of an earlier version go on beside those of a
- * later one: what a function does never changes, another one gets another name.
+ * later one: functions never change, and a new behaviour gets a new name.
  */
 export function migrationsOf(names: StoreNames): readonly Migration[] {
   return [
@@ -35,7 +35,7 @@ export function migrationsOf(names: StoreNames): readonly Migration[] {
   ]
 }
 
-// Keys are compared by their bytes, whatever the language of the database.
+// Keys are compared by their bytes, regardless of the collation of the database.
 const tables = ({ schema }: StoreNames) => `
   CREATE TABLE ${schema}.records (key text COLLATE "C" PRIMARY KEY, value text NOT NULL);
   CREATE TABLE ${schema}.servers (id text PRIMARY KEY, process text NOT NULL, seen_at timestamptz NOT NULL);

@@ -31,7 +31,7 @@ export interface PostgresLocation {
   readonly listenUrl: string
 }
 
-/** Below the deadline of a call, so that what was not answered is not done later either. */
+/** Below the deadline of a call, so that an unanswered call does not take effect later. */
 const STATEMENT_TIMEOUT_MS = 4000
 const QUERY_TIMEOUT_MS = 4500
 const MAX_CONNECTIONS = 6

@@ -13,7 +13,7 @@ export interface TopicListenerOptions {
   readonly onGap: () => void
 }
 
-/** A connection of its own that hears what other servers have committed; it is opened again when it breaks. */
+/** A separate connection that receives commits of other servers, and reconnects by itself. */
 export class TopicListener {
   readonly #options: TopicListenerOptions
   #client: Client | undefined

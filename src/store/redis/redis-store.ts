@@ -55,7 +55,7 @@ export class RedisStore implements RecordStore {
     this.#keys = { records: [name('records'), name('keys')], servers: name('servers'), channel: name('topics') }
     this.#redis = new Redis(url, { ...SETTINGS, scripts: SCRIPTS }) as ScriptedRedis
     this.#subscriber = new Redis(url, SETTINGS)
-    // Failures reach whoever asked; it connects again by itself.
+    // Callers get the failures; it reconnects by itself.
     for (const client of [this.#redis, this.#subscriber]) {
       client.on('error', (error: Error) => {
         this.#connectionError = error
@@ -66,7 +66,7 @@ export class RedisStore implements RecordStore {
   }
 
   /**
-   * @param warn takes what may surprise the operator
+   * @param warn receives warnings for the operator
    * @throws HostError `OPTION_INVALID` when Redis may throw records away
    */
   static async open(

@@ -21,7 +21,7 @@ export type SqliteJob =
     } & Due)
   | { readonly kind: 'beat'; readonly serverId: string; readonly process: string }
   | { readonly kind: 'sighting'; readonly serverId: string }
-  /** From now on, or no longer, the thread tells of commits of other processes. */
+  /** Starts or stops notifications about commits of other processes. */
   | { readonly kind: 'watch'; readonly isOn: boolean }
   | { readonly kind: 'purge' }
   /** Ids of the servers that have not closed the store. */
@@ -36,6 +36,6 @@ export type SqliteAnswer = { readonly value: unknown } | { readonly error: strin
 export interface SqliteWorkerData {
   /** Absolute path of the database file. */
   readonly file: string
-  /** Only tells which steps of the layout are missing. */
+  /** Only returns the missing steps of the layout. */
   readonly isDryRun?: boolean
 }

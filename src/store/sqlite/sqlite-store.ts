@@ -121,7 +121,7 @@ export class SqliteStore implements RecordStore {
     return rows.map(([name, text]) => [toKey(name), fromKeyvText(text)])
   }
 
-  /** What is asked for in one turn of the event loop goes to the thread together. */
+  /** Returns the entries of several ranges; reads of one turn of the event loop go to the thread together. */
   entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
     return Promise.all(ranges.map((range) => this.entries(range)))
   }
@@ -160,7 +160,7 @@ export class SqliteStore implements RecordStore {
     await this.#ask({ kind: 'purge' })
   }
 
-  /** Returns what is damaged in the file. */
+  /** Returns the damage found in the file. */
   async quickCheck(): Promise<string[]> {
     const lines = await this.#ask<string[]>({ kind: 'quick-check' })
     return lines.filter((line) => line !== 'ok')
@@ -194,7 +194,7 @@ export class SqliteStore implements RecordStore {
   #listen(isOn: boolean): void {
     if (this.#isListening === isOn) return
     this.#isListening = isOn
-    // A thread that is gone tells whoever asks next.
+    // The next caller learns of the exit.
     this.#ask({ kind: 'watch', isOn }).catch(() => {})
   }
 
@@ -211,7 +211,7 @@ export class SqliteStore implements RecordStore {
     if (this.#failure) return Promise.reject(this.#failure)
     return new Promise<unknown>((resolve, reject) => {
       this.#waiting.push({ job, resolve, reject })
-      // Not at once: what else this turn of the event loop asks for goes along.
+      // Deferred, so that other requests of this turn of the event loop go along.
       if (!this.#asked) this.#asking ??= setImmediate(() => this.#send())
     }) as Promise<T>
   }

@@ -1,5 +1,5 @@
 // @ts-check
-// The thread that holds the database: what waits for the disk, or for a lock, waits here and not where requests are served.
+// The thread that holds the database: waiting for the disk or a lock happens here, and not where requests are served.
 // It is JavaScript because a thread starts without the loader with which the sources run in development.
 
 import { statSync } from 'node:fs'
@@ -255,7 +255,7 @@ function purgeSoon() {
   purging ??= setTimeout(() => attempt(purge), PURGE_AFTER_MS)
 }
 
-/** The log keeps what was written to it until it is emptied. While another process reads it, that has to wait. */
+/** The log keeps its content until it is truncated, which has to wait while another process reads it. */
 function purge() {
   stopPurging()
   let isDone = false
@@ -311,7 +311,7 @@ function watch(isOn) {
   watching = isOn ? setInterval(tellChanges(), WATCH_INTERVAL_MS) : undefined
 }
 
-/** @returns {() => void} what tells the server when another process has committed since the last time */
+/** @returns {() => void} notifies the server if another process has committed since the last call */
 function tellChanges() {
   let last = dataVersion()
   return () => {

@@ -15,7 +15,7 @@ interface AgentHeadProps {
   readonly canClear: boolean
 }
 
-/** Top of an agent's page: what it is for, and where to go from here. */
+/** Top of an agent's page: its description, and links. */
 export function AgentHead({ agent, canClear }: AgentHeadProps) {
   const { id, title, description, file, modules, entry_points: entryPoints, attachments, loads } = agent
   return (

@@ -21,7 +21,7 @@ const TITLES: Readonly<Record<View, string>> = {
   history: 'History',
 }
 
-/** One agent: how it is put together, and what became of its file. */
+/** One agent: its wiring, and the history of its file. */
 export function AgentScreen({ route, server }: ScreenProps) {
   const id = route.path[1] ?? ''
   const { data, error, reload } = useQuery<{ agent_config: AgentDetails }>(AGENT_QUERY, { id })

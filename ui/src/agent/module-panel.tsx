@@ -19,12 +19,12 @@ interface ModulePanelProps {
   readonly module: ModuleDetails
   readonly exchange: readonly ExchangeRow[]
   readonly agentId: string
-  /** True under `agent-host dev`: the page may call tools, and look into what is kept. */
+  /** True under `agent-host dev`: the page may call tools, and show stored data. */
   readonly isDevelopment: boolean
   readonly onClose: () => void
 }
 
-/** One module: where it comes from, what it holds, and how to use it alone. */
+/** One module: its origin, its data, and a way to use it alone. */
 export function ModulePanel({ module, exchange, agentId, isDevelopment, onClose }: ModulePanelProps) {
   const { id, description, provides, tools, config } = module
   useShortcuts({ Escape: onClose })

@@ -6,7 +6,7 @@ import { ModuleTools } from './module-tools.tsx'
 
 interface ModuleSectionsProps {
   readonly agent: AgentDetails
-  /** True under `agent-host dev`: the page may call tools, and look into what is kept. */
+  /** True under `agent-host dev`: the page may call tools, and show stored data. */
   readonly isDevelopment: boolean
 }
 
@@ -46,7 +46,7 @@ export function providersOf({ modules }: AgentDetails, protocol: string): readon
   return modules.filter(({ provides }) => provides.includes(protocol))
 }
 
-/** Modules that keep conversations. One that captures what other modules say is a stage of a run, and keeps none. */
+/** Modules that save conversations. A stage, which captures the answers of others, saves none. */
 export function keepersOf(agent: AgentDetails): readonly ModuleDetails[] {
   return providersOf(agent, 'ConversationHistory').filter(({ provides }) => !provides.includes('OutputCapture'))
 }

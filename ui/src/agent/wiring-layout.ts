@@ -17,7 +17,7 @@ export interface WiringNode {
   readonly id: string
   readonly title: string
   readonly subtitle: string
-  /** `module`, or what is not a module: the entry, and what the run provides. */
+  /** `module`, or a node that is not a module: the entry, or a provider of the run. */
   readonly kind: 'module' | 'entry' | 'run'
   readonly source: string
   readonly x: number
@@ -49,7 +49,7 @@ const TITLES: Readonly<Record<string, string>> = {
   __conversation__: 'conversation',
 }
 
-/** Places modules from left to right: who uses stands before what it uses. Pixels. */
+/** Places modules from left to right, each before its dependencies. In pixels. */
 export function layoutWiring(modules: readonly ModuleSummary[], exchange: readonly ExchangeRow[]): WiringLayout {
   const graph = new Graph({ multigraph: false })
   graph.setGraph({ rankdir: 'LR', nodesep: 26, ranksep: 24, marginx: 16, marginy: 16 })

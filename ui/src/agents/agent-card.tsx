@@ -11,7 +11,7 @@ interface AgentCardProps {
   readonly list: AgentList
 }
 
-/** One agent: what it does, by which names it is called, and how it is. */
+/** Card of an agent: its description, entry points and health. */
 export function AgentCard({ agent, list }: AgentCardProps) {
   const { id, title, description, entry_points: entryPoints, modules } = agent
   const known = list.numbers.get(id)

@@ -12,7 +12,7 @@ import { FirstAgent } from './first-agent.tsx'
 /** From here on cards would be scrolled through, and rows are compared. */
 const MIN_TABLE = 12
 
-/** All agents in service, and what is wrong with files. */
+/** All registered agents, and problems of their files. */
 export function AgentsScreen({ server }: ScreenProps) {
   const { list, error } = useAgents()
   if (!list) return error ? <Notice kind="bad" title="The agents could not be read" children={error} /> : null

@@ -8,7 +8,7 @@ interface HealthProps {
   readonly list: AgentList
 }
 
-/** One word on an agent: what its file says, and then what its runs say. */
+/** Health of an agent in one word, from its file and then its runs. */
 export function Health({ agent: { id, file }, list: { problems, numbers } }: HealthProps) {
   if (file !== null && problems.some((problem) => problem.file === file)) {
     return <span class="badge bad">last good version</span>

@@ -18,7 +18,7 @@ interface ApprovalRowProps {
   readonly onDecide: (decision: ApprovalDecision) => void
 }
 
-/** One decision: who asks, for what, since when, with its buttons or with what was decided. */
+/** One approval: agent, call and age, with its buttons or the decision. */
 export function ApprovalRow(props: ApprovalRowProps) {
   const { approval, isCurrent, problem, onCurrent } = props
   const { id, kind, agent, name, message, response_id, created_at, expires_at } = approval

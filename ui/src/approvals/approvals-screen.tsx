@@ -65,7 +65,7 @@ function NothingWaits({ isOffered }: { isOffered: boolean }) {
   )
 }
 
-/** Row that the keys act on, and its form. It changes only by what the person does, never by what arrives. */
+/** Row that the keys act on, and its form. Only the user changes it, never new data. */
 function useRowKeys(
   rows: readonly ApprovalView[],
   list: { readonly current: HTMLElement | null },

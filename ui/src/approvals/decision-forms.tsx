@@ -104,7 +104,7 @@ function withTypesOf(args: ApprovalView['arguments'], schema: Schema): Schema {
   return { ...schema, properties: { ...typed, ...named } }
 }
 
-/** Arguments with the changed fields; what nobody touched stays as the model wrote it. */
+/** Arguments with the changed fields; other fields stay as the model wrote them. */
 function readEdited(args: ApprovalView['arguments'], schema: Schema, texts: Texts): Record<string, unknown> {
   const isChanged = (name: string) => texts[name] !== undefined && texts[name] !== writeText(args[name])
   const changed = Object.fromEntries(Object.entries(texts).filter(([name]) => isChanged(name)))

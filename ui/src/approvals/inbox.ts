@@ -55,7 +55,7 @@ async function refreshInbox(): Promise<void> {
     const { data, has_more } = (await response.json()) as { data: ApprovalView[]; has_more: boolean }
     publish({ isOffered: true, open: data, hasMore: has_more })
   } catch (failure) {
-    // Where the server is away for a while, what was read last stays.
+    // While the server is down, the last state stays.
     if (failure instanceof RefusedRequest && [401, 403, 404].includes(failure.status)) publish(NO_INBOX)
   }
 }
@@ -72,7 +72,7 @@ function publish(next: Inbox): void {
 }
 
 /**
- * Decides an approval. Of one that was decided before it tells how.
+ * Decides an approval. Returns the earlier decision of one already decided.
  *
  * @throws Error that says why the decision does not fit
  */

@@ -9,7 +9,7 @@ interface ConfirmButtonProps {
   readonly onConfirm: () => void
 }
 
-/** Button for what cannot be undone: it asks first. */
+/** Button for an irreversible action, with a confirmation. */
 export function ConfirmButton({ icon, label, question, onConfirm }: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const dialog = useRef<HTMLDialogElement>(null)

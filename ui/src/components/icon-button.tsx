@@ -2,7 +2,7 @@ import { Icon, type IconName } from './icon.tsx'
 
 interface IconButtonProps {
   readonly icon: IconName
-  /** Name of what it does, and its tooltip. */
+  /** Name of its action, and its tooltip. */
   readonly label: string
   /** Key that does the same. */
   readonly shortcut?: string
@@ -11,7 +11,7 @@ interface IconButtonProps {
   readonly onClick: () => void
 }
 
-/** A button that is an icon: with a name, and a tooltip that tells its key. */
+/** An icon button with a name, and a tooltip with its key. */
 export function IconButton({ icon, label, shortcut, isPressed, isDisabled = false, onClick }: IconButtonProps) {
   return (
     <button

@@ -41,7 +41,7 @@ export function JsonTree({ value, label }: { value: unknown; label: string }) {
   )
 }
 
-/** Returns undefined for what has no text in JSON. */
+/** Returns undefined for values without a JSON text. */
 function writeJson(value: unknown): string | undefined {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
 }
@@ -133,7 +133,7 @@ function Leaf({ value, wanted }: { value: unknown; wanted: string }) {
   )
 }
 
-/** A text with what is searched made visible. */
+/** A text with highlighted matches. */
 function Marked({ text, wanted }: { text: string; wanted: string }) {
   if (wanted === '') return <>{text}</>
   const lower = text.toLowerCase()

@@ -1,4 +1,4 @@
-/** Message to or from a model, read from what modules hand on: nothing in it is certain. */
+/** Message to or from a model, read from values of modules: no field is certain. */
 export interface ModelMessage {
   readonly role: string
   readonly content: string

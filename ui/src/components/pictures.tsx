@@ -20,7 +20,7 @@ export function Pictures({ attachments }: { attachments: unknown }) {
 
 function Picture({ attachment: { mediaType, data, name } }: { attachment: Attachment }) {
   const title = String(name ?? mediaType ?? 'attachment')
-  // The page loads nothing from elsewhere: only what came along can be shown.
+  // The page loads nothing from elsewhere: it shows only embedded images.
   if (typeof data === 'string' && /^data:image\/(png|jpeg|gif|webp);/.test(data)) return <img src={data} alt={title} />
   return <span class="badge">{title}</span>
 }

@@ -5,7 +5,7 @@ export function placeOf({ file, line, column }: Problem): string {
   return [file, line, column].filter((part) => part !== null).join(':')
 }
 
-/** Problem of an agent file, with its place and what to do. */
+/** Problem of an agent file, with its place and the next step. */
 export function ProblemText({ problem }: { problem: Problem }) {
   return (
     <div class="problem-text">

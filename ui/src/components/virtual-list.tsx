@@ -7,7 +7,7 @@ const OVERSCAN = 12
 /**
  * The part of a scrolled element that can be seen, in pixels.
  *
- * @param element from a state, `ref={setElement}`: a list may appear long after what holds it, and a ref tells nobody of that
+ * @param element from a state, `ref={setElement}`: a list may appear long after its parent, and a ref does not rerender
  */
 export function useViewport(element: HTMLElement | null): { top: number; height: number } {
   const [viewport, setViewport] = useState({ top: 0, height: 600 })

@@ -21,7 +21,7 @@ interface AnswerViewProps {
   readonly onRetry: () => void
 }
 
-/** One stored response: tools, text and pictures as they come, and what it took. */
+/** One stored response: tools, text and images as they arrive, with duration and tokens. */
 export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry }: AnswerViewProps) {
   const answer = useAnswer(responseId)
   const facts = useRunFacts(runIdOf(responseId))

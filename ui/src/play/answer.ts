@@ -44,7 +44,7 @@ async function followAnswer(id: string, signal: AbortSignal, onChange: (answer: 
       }
     } catch (error) {
       if (signal.aborted) return
-      // A network that is gone comes back; what the server refuses it refuses again.
+      // A lost network comes back; a rejected request would be rejected again.
       if (!(error instanceof TypeError))
         return onChange({ ...answer, status: 'failed', error: (error as Error).message })
     }

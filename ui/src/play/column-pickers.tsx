@@ -10,7 +10,7 @@ interface ColumnPickersProps {
   readonly columns: readonly Column[]
 }
 
-/** Choice of who answers: an agent, one of its entry points, and beside it another one. A change begins a new thread. */
+/** Choice of an agent or entry point, and of a second one to compare. A change starts a new thread. */
 export function ColumnPickers({ agents, columns }: ColumnPickersProps) {
   const [first, second] = columns
   if (!first) return null

@@ -23,7 +23,7 @@ interface ComposerProps {
   readonly onStop: () => void
 }
 
-/** Text field for a message: Enter sends, Shift+Enter begins a line; files are chosen, pasted or dropped. */
+/** Text field for a message: Enter sends, Shift+Enter starts a line; files are chosen, pasted or dropped. */
 export function Composer(props: ComposerProps) {
   const { model, draft, uploads, accepted, hasKey, isRunning, isEditing, onDraft, onUploads, onSend } = props
   const { problem, add, onPaste, onDrop } = useUploads(uploads, accepted, onUploads)

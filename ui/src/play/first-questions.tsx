@@ -11,7 +11,7 @@ interface FirstQuestionsProps {
   readonly onChoose: (question: string) => void
 }
 
-/** Beginning of a thread: what the agent is for, and questions to try. */
+/** Start of a thread: the agent's description, and suggested questions. */
 export function FirstQuestions({ agent, columns, onChoose }: FirstQuestionsProps) {
   const names = columns.map(({ model }) => model).join(' and ')
   return (
@@ -31,7 +31,7 @@ export function FirstQuestions({ agent, columns, onChoose }: FirstQuestionsProps
   )
 }
 
-/** Questions made from the tools that the agent has listed, else from the modules that have tools. */
+/** Questions based on the tools that the agent listed, otherwise on its modules with tools. */
 function questionsFor({ modules, attachments }: AgentChoice): string[] {
   const providers = modules.filter(({ provides }) => provides?.includes('ToolProvider'))
   const tools = providers.flatMap(({ tools: listed }) => listed ?? [])

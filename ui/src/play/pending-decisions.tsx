@@ -9,7 +9,7 @@ interface PendingDecisionsProps {
   readonly onContinue: (responseId: string) => void
 }
 
-/** Decisions that an answer waits for, to be made on the spot. */
+/** Approvals that an answer waits for, to decide in place. */
 export function PendingDecisions({ responseId, onContinue }: PendingDecisionsProps) {
   const { open } = useInbox()
   const [approvals, setApprovals] = useState<readonly ApprovalView[]>([])
@@ -17,7 +17,7 @@ export function PendingDecisions({ responseId, onContinue }: PendingDecisionsPro
   const read = () =>
     readApprovals().then(
       (all) => setApprovals(all.filter(({ response_id }) => response_id === responseId)),
-      // The inbox shows what is wrong with it.
+      // The inbox shows the error.
       () => {},
     )
   useEffect(() => void read(), [responseId, openIds])

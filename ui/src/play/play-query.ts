@@ -1,7 +1,7 @@
 import { useQuery } from '../api.ts'
 import { useLive } from '../live.ts'
 
-/** Tool as far as a question can be made from it. */
+/** Fields of a tool that a suggested question needs. */
 export interface ToolChoice {
   readonly name: string
   readonly parameters: {

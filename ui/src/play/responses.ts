@@ -30,7 +30,7 @@ interface Question {
 }
 
 /**
- * Asks an agent in the background: the run goes on whoever leaves, and is joined by its id.
+ * Calls an agent in the background: the run continues when the page is left, and can be joined by its id.
  *
  * @returns the id of the response
  */
@@ -68,7 +68,7 @@ export function runIdOf(responseId: string): string {
   return responseId.replace(/^resp_/, '')
 }
 
-/** Answer of the server that is none. */
+/** Error answer of the server. */
 export class RefusedRequest extends Error {
   readonly status: number
 
@@ -81,7 +81,7 @@ export class RefusedRequest extends Error {
 /**
  * Sends a request to the responses adapter, with its key.
  *
- * @throws RefusedRequest that says what the server answered
+ * @throws RefusedRequest with the server's answer
  */
 export async function requestCompat(path: string, init: RequestInit = {}): Promise<Response> {
   const key = readKey()

@@ -32,7 +32,7 @@ export interface RunFacts {
   readonly events: { readonly events: readonly ToolEvent[] }
 }
 
-/** Reads the trace of a run, and again while it runs; undefined where there is none. */
+/** Reads the trace of a run, repeatedly while it runs; undefined if there is none. */
 export function useRunFacts(runId: string): RunFacts | undefined {
   const { data, reload } = useQuery<{ run: RunFacts | null }>(QUERY, { id: runId })
   const reloadSoon = useThrottled(reload, REFRESH_MS)

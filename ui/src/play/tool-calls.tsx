@@ -24,7 +24,7 @@ export function ToolCalls({ events, isWaiting }: { events: readonly ToolEvent[];
 interface ToolCallItemProps {
   readonly call: ToolEvent
   readonly end: ToolEvent | undefined
-  /** The run was broken off in this call, to go on with it later. */
+  /** The run was interrupted in this call, and continues with it later. */
   readonly isWaiting: boolean
 }
 

@@ -6,7 +6,7 @@ import { askAgent, cancelResponse, readInput } from './responses.ts'
 import { addContinuation, type Column, saveThread, type Thread, type Turn, type TurnAnswer } from './threads.ts'
 import { toInput, type Upload } from './uploads.ts'
 
-/** Input of a response, with what the thread keeps of it. */
+/** Input of a response, as the thread stores it. */
 interface Question {
   readonly text: string
   readonly files: readonly string[]

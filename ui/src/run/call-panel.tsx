@@ -15,7 +15,7 @@ import { ModelCall } from './kinds/model-call.tsx'
 import { ToolCall } from './kinds/tool-call.tsx'
 import { nameCall } from './trace-rows.ts'
 
-/** Props of what shows the calls of one kind. */
+/** Props of the panel for calls of one kind. */
 export interface CallKindProps {
   readonly run: RunSummary
   readonly call: Call

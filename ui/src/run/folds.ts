@@ -1,6 +1,6 @@
 import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
 
-/** Repetitions of what a module calls in turn are folded from here on. */
+/** Number of repetitions from which calls are folded. */
 const MIN_REPEATS = 4
 /** Maximum number of calls in one repetition. */
 const MAX_PERIOD = 20
@@ -21,7 +21,7 @@ export interface Folds {
 }
 
 /**
- * Finds what repeats: the first time stays, as an example of the others. Never hides what failed, what runs, or what is selected.
+ * Finds repetitions: the first one stays visible as an example. Never hides failed, running or selected calls.
  *
  * @param unfolded ids of the folds that are shown in full
  */
@@ -39,7 +39,7 @@ export function findFolds(tree: CallTree, unfolded: ReadonlySet<string>, selecte
         start++
         continue
       }
-      // The first time is shown, as an example of the others, with what repeats in it.
+      // The first one stays visible as an example, with its own repetitions.
       if (period > 1) foldAmong(siblings.slice(start, start + period))
       const calls = siblings.slice(start + period, start + period * repeats)
       const first = calls[0] as Call
@@ -83,7 +83,7 @@ interface Row {
 /** Look of a call that failed, or runs: unequal to itself. */
 const UNIQUE = Number.NaN
 
-/** Numbers for calls by what they and the calls within are, so that comparing them costs nothing. */
+/** Numbers that identify equal calls, nested ones included, so that comparisons cost nothing. */
 class Looks {
   readonly #known = new Map<Call, number>()
   readonly #numbers = new Map<string, number>()

@@ -15,7 +15,7 @@ import { exportRun } from './run-export.ts'
 import type { LoadedRun } from './run-query.ts'
 import { StopButton } from './stop-button.tsx'
 
-/** Top of a run's page: the question, the answer, and what it took. */
+/** Top of a run's page: question, answer, duration, tokens and cost. */
 export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerFacts | undefined }) {
   const { run, tree, elsewhere } = loaded
   const isHere = run.server === '' || run.server === server?.name

@@ -27,7 +27,7 @@ const VIEWS = [
 /** In the address where a call would stand: none, although one failed. */
 const NO_CALL = 'none'
 
-/** One run: what was answered, and why. */
+/** One run: its answer, and the calls behind it. */
 export function RunScreen({ route, server }: ScreenProps) {
   const id = route.path[1] ?? ''
   const { loaded, error } = useRun(id)

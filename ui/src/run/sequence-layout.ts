@@ -39,7 +39,7 @@ export interface SequenceLayout {
 }
 
 /**
- * Places the calls of a run: participants from left to right in the order of first use, what happened from top to bottom.
+ * Places the calls of a run: participants from left to right in the order of first use, events from top to bottom.
  *
  * @param unfolded ids of the folds that are to be shown in full
  */

@@ -17,7 +17,7 @@ interface SequenceProps {
   readonly onSelect: (callId: string) => void
 }
 
-/** The calls of a run as a sequence diagram. Only what can be seen is drawn. */
+/** The calls of a run as a sequence diagram. Draws only the visible part. */
 export function Sequence({ run, tree, size, selected, onSelect }: SequenceProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
   const [zoom, setZoom] = useKept('sequence.zoom', 1)
@@ -52,7 +52,7 @@ export function Sequence({ run, tree, size, selected, onSelect }: SequenceProps)
   )
 }
 
-/** Drawn beyond what can be seen, so that scrolling shows no gap. */
+/** Margin drawn around the visible part, so that scrolling shows no gap. */
 const MARGIN = 200
 
 function Heads({ layout }: { layout: SequenceLayout }) {
@@ -131,7 +131,7 @@ function useShowSelected(scrolled: HTMLElement | null, layout: SequenceLayout, s
 const LANE_ROOM = 60
 const ROW_ROOM = 20
 
-/** Scrolls as little as shows the whole range; its beginning where it is larger than what can be seen. */
+/** Scrolls as little as possible to show the whole range, or its start if it is too large. */
 function scrollInto(element: HTMLElement, side: 'Left' | 'Top', from: number, to: number, room: number): void {
   const name = `scroll${side}` as const
   if (to > element[name] + room) element[name] = to - room

@@ -14,7 +14,7 @@ interface TraceRowProps {
   readonly onToggle: (callId: string) => void
 }
 
-/** One call: its name below who made it, and its bar over time. */
+/** One call: its name below its caller, and its bar over time. */
 export function TraceRowView({ row: { call, isCollapsed }, span, isSelected, onSelect, onToggle }: TraceRowProps) {
   const hasChildren = call.children.length > 0
   const toggle = (event: MouseEvent) => {

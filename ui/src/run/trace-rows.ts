@@ -23,7 +23,7 @@ export interface TraceChoices {
   readonly isOnlyErrors: boolean
 }
 
-/** Lists the rows of a trace: every call below who made it. A filter shows what it finds with all callers above. */
+/** Lists the rows of a trace: every call below its caller. A filter shows matches with all their callers. */
 export function listRows(tree: CallTree, choices: TraceChoices): TraceRow[] {
   const wanted = findWanted(tree, choices)
   const folds = wanted ? undefined : findFolds(tree, choices.unfolded, choices.selected)
@@ -50,7 +50,7 @@ export function nameCall(call: Call): { readonly name: string; readonly detail: 
   return { name: `${participantName(moduleId)}.${method}`, detail: '' }
 }
 
-/** Returns the innermost call for which the run failed. A failure that an orchestrator handed to the model is none. */
+/** Returns the innermost call that made the run fail, without failures that an orchestrator passed to the model. */
 export function findFailure(tree: CallTree): Call | undefined {
   let failure = tree.roots.findLast(({ status }) => status === 'failed')
   for (let inner = failure; inner; inner = inner.children.findLast(({ status }) => status === 'failed')) failure = inner

@@ -111,7 +111,7 @@ interface Movement {
   readonly toggle: (callId: string) => void
 }
 
-/** Arrows: up and down among the rows, left closes what is open or goes up, right opens. */
+/** Arrow keys: up and down move between rows, left closes a row or moves to its parent, right opens. */
 function moveSelection(event: KeyboardEvent, { rows, selected, onSelect, toggle }: Movement): void {
   const calls = rows.flatMap((row) => (row.kind === 'call' ? [row] : []))
   const index = calls.findIndex(({ call }) => call.id === selected)

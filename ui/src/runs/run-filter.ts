@@ -39,7 +39,7 @@ export function readFilter(query: Query): RunFilter {
   return range && !query.since ? { since: Math.floor(Date.now() / 1000) - range.seconds, ...filter } : filter
 }
 
-/** Tells whether a run may belong to the list: what only the server can tell counts as matching. */
+/** Returns true if a run may belong to the list: conditions that only the server can check count as met. */
 export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
   return (
     (filter.agent_id === undefined || run.agent_id === filter.agent_id) &&
@@ -53,7 +53,7 @@ export function mayMatch(run: RunSummary, filter: RunFilter): boolean {
   )
 }
 
-/** Query of the address at this moment: what is typed is taken over a little later, and another field may have changed by then. */
+/** Current query of the address: typed text arrives a little later, and other fields may have changed by then. */
 export function currentQuery(): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(location.hash.split('?')[1] ?? ''))
 }

@@ -27,7 +27,7 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
   const count = listed?.runs.length ?? 0
   useLive('ready', () => listed && fresh.size === 0 && viewport.top === 0 && loadFirst())
   const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * ROW_HEIGHT
-  // Looked at again after whatever was read: while one page is read, no other is.
+  // Checked again after each page, since only one page is read at a time.
   useEffect(() => void (isNearEnd && loadMore()), [isNearEnd, listed])
   if (error && !listed) return <Notice kind="bad" title="The runs could not be read" children={error} />
   if (!listed) return null

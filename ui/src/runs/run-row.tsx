@@ -51,7 +51,7 @@ export function RunRow({ run, index, count, isSelected, hasServer }: RunRowProps
   )
 }
 
-/** Question, and below it the answer or what went wrong. A run that was stopped did not go wrong. */
+/** Question, and below it the answer or the error. A stopped run has no error. */
 function Said({ run: { input, output, error, status } }: { run: RunSummary }) {
   const isFailed = error !== null && (status === 'failed' || status === 'interrupted')
   return (

@@ -8,7 +8,7 @@ import { FILTERS, RANGES } from './run-filter.ts'
 
 const STATUSES = ['running', 'completed', 'waiting', 'failed', 'cancelled', 'interrupted']
 const MAX_MODULES = 200
-/** Waited for what is typed. */
+/** Delay for typed text. */
 const TYPING_MS = 250
 const NAMES: Readonly<Record<string, string>> = { ...FILTERS, agent: 'agent', type: 'event', range: 'time' }
 

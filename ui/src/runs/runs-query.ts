@@ -19,7 +19,7 @@ interface Listed {
   readonly cursor: string | null
 }
 
-/** Reads the runs of one query of the address, page by page. Runs that are new are counted and wait: what is read never moves. */
+/** Reads the runs of one query of the address, page by page. New runs are counted and held back, so that rows never move. */
 export function useRuns(query: Readonly<Record<string, string>>) {
   const filter = useMemo(() => readFilter(query), [])
   const [listed, setListed] = useState<Listed>()

@@ -16,7 +16,7 @@ export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
 
 /**
  * Reads the decisions at the end of a conversation, by the ids of the approvals: results of the calls that stand for them. Nothing
- * else decides, whatever it says.
+ * else decides, whatever its text.
  *
  * @throws HostError `REQUEST_INVALID` for a result that is not JSON
  */
@@ -49,12 +49,12 @@ export function toApprovalCall({ id, call: { kind, name, arguments: args, messag
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
 }
 
-/** Returns the text that tells of an approval, and where to decide it. */
+/** Returns the text that announces an approval, and where to decide it. */
 export function describeApproval({ id, call }: OpenApproval, baseUrl: string): string {
   return `${describeCall(call)} Decide at ${baseUrl}/approvals/${id} or with: agent-host approvals\n`
 }
 
-/** Returns the text that tells of a call that nobody can decide here. */
+/** Returns the text that announces a call that cannot be decided here. */
 export function describeUndecidable(call: PendingCall): string {
   return `${describeCall(call)} Nobody can decide it here: the server needs the responses adapter for that.\n`
 }

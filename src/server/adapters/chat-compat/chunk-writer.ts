@@ -16,12 +16,12 @@ export class ChunkWriter {
     this.#textHead = [this.#head, '{"index":0,"delta":{"content":'].join('')
   }
 
-  /** The first chunk: openai's stream helper throws when it does not tell the role. */
+  /** The first chunk: openai's stream helper throws if it has no role. */
   start(): string {
     return this.#delta('"role":"assistant","content":""')
   }
 
-  /** The chunk of an event; empty for what is no part of the answer. */
+  /** The chunk of an event; empty for events outside the answer. */
   write(event: RunEvent): string {
     if (event.type === 'text') return this.text(event.text)
     if (event.type === 'reasoning') return this.#delta(`"reasoning_content":${JSON.stringify(event.text)}`)

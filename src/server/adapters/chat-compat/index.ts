@@ -117,7 +117,7 @@ export class ChatCompatApiAdapter implements Adapter {
     return show(await inbox.keep({ agent: body.model, messages, user, result }), body, request)
   }
 
-  /** Goes on with a stored run. What the client tells of it counts for nothing. */
+  /** Continues a stored run. The client's version of its history is ignored. */
   async #decide(
     decisions: ReadonlyMap<string, unknown>,
     body: ChatRequest,
@@ -192,7 +192,7 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 }
 
-/** Part of an answer that tells what the run waits for. */
+/** Part of an answer that describes pending calls. */
 interface Shown {
   readonly text: string
   readonly pending: readonly PendingCall[]
@@ -211,7 +211,7 @@ function sendEnd(stream: EventStream, chunks: ChunkWriter, { text, pending }: Sh
   if (all.length > 0) stream.send(all.join(''))
 }
 
-/** An answer has the id of its run: traces tell how it came about. */
+/** An answer has the id of its run, so that its trace can be found. */
 function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): Completion {
   return { id: `chatcmpl-${id}`, created: Math.floor(Date.now() / 1000), model }
 }

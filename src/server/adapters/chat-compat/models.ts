@@ -7,7 +7,7 @@ export function listModels(host: AgentHost): ModelEntry[] {
   return host.list().map(({ id }) => toModelEntry(id))
 }
 
-/** Entry of each agent and of each of its entry points, with what it can do. */
+/** Entry of each agent and entry point, with its capabilities. */
 export function listDescribedModels(host: AgentHost): DescribedModel[] {
   return host.list().flatMap((agent) => namesOf(agent).map((name) => describeModel(host, name)))
 }

@@ -30,7 +30,7 @@ function readImage({ image_url }: ContentPart, path: string): Attachment {
   return { mediaType: imageTypeOf(address.pathname), data: address }
 }
 
-/** The address is never fetched: its name is all that tells the type. */
+/** The address is never fetched: its file name alone shows the type. */
 function imageTypeOf(pathname: string): string {
   const extension = /\.(\w+)$/.exec(pathname)?.[1]?.toLowerCase() ?? ''
   return IMAGE_TYPES[extension] ?? 'image/*'

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 
-/** Clients send `null` for what they leave out. */
+/** Clients send `null` for fields they leave out. */
 const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 
 /** A part of any type; those that are not known are left to the conversion. */
@@ -167,7 +167,7 @@ export const ModelEntry = Type.Object({
 })
 export type ModelEntry = Static<typeof ModelEntry>
 
-/** Entry under `/v1`: what the agent is for, and what it takes beside text. */
+/** Entry under `/v1`: the description and capabilities of an agent. */
 export const DescribedModel = Type.Object({
   ...ModelEntry.properties,
   description: Type.String(),

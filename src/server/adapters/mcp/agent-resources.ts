@@ -96,7 +96,7 @@ export class AgentResources {
     return { contents: [{ uri, mimeType: JSON_TYPE, text: this.#options.redact(JSON.stringify(value, null, 2)) }] }
   }
 
-  /** Returns undefined for what is not there, and for what is not exposed. */
+  /** Returns undefined for resources that do not exist or are not exposed. */
   async #readPlace(place: ResourcePlace): Promise<unknown> {
     const { agentId, kind } = place
     const isExposed = this.#exposing(kind === 'memory' ? 'memory' : 'conversations').some(({ id }) => id === agentId)
@@ -162,7 +162,7 @@ export class AgentResources {
   }
 }
 
-/** A module that keeps a conversation reads it and hears the answer: a window or a summary only reads. */
+/** A module that saves a conversation uses it and the answer; a window or a summary only uses the conversation. */
 const KEEPS_CONVERSATIONS = [ConversationHistory.name, Response.name]
 
 function toView({ role, content }: Message): { role: string; content: string } {

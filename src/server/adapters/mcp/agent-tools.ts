@@ -31,7 +31,7 @@ export interface ToolResult {
 
 /** A call under way. */
 export interface Call<R> {
-  /** Turns what comes of it into an answer, when it comes. One promise for all: most of what a plain call costs is promises. */
+  /** Turns the outcome into an answer. One promise for all of it: promises are most of the cost of a plain call. */
   answer<T>(onResult: (result: R) => T, onFailure: (error: JsonRpcError) => T): Promise<T>
   abort(reason: string): void
 }
@@ -43,13 +43,13 @@ export interface CallOptions {
   readonly requestId: string
   /** Address of the server as the client knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
-  /** Takes what the agent says, and what it tells of its progress, while it works. */
+  /** Receives the agent's text and progress while it works. */
   readonly onProgress?: ProgressSink | undefined
   /** Present when the client can ask its user; continues a waiting call with its state and the responses by call id. */
   readonly elicitation?: {
     readonly state: string | undefined
     readonly responses: Readonly<Record<string, ElicitationResponse>>
-    /** Name of whoever answers. */
+    /** Name of the person who answers. */
     readonly by: string
   }
 }
@@ -78,7 +78,7 @@ export interface AgentToolsOptions {
   readonly redact: Redact
 }
 
-/** Agents as tools, whatever protocol version and transport they are called through. */
+/** Agents as tools, for every protocol version and transport. */
 export class AgentTools {
   readonly #options: AgentToolsOptions
   readonly #catalog = new ToolCatalog()
@@ -292,7 +292,7 @@ function toMessage({ input }: Pick<ToolRequest, 'input'>): Message {
   return { role: 'user', content: input.text }
 }
 
-/** A call that begins later: what aborts it before then aborts it as soon as it has begun. */
+/** A call that starts later: an earlier abort takes effect as soon as it starts. */
 function deferCall<R>(beginning: Promise<Call<R>>, explain: (error: unknown) => JsonRpcError): Call<R> {
   return {
     answer: (onResult, onFailure) =>
@@ -313,7 +313,7 @@ function nameOf({ agent, entryPoint }: Target): string {
   return entryPoint === ENTRY ? agent.id : `${agent.id}/${entryPoint}`
 }
 
-/** Models like to put JSON into a fenced block. By hand: a pattern with a lazy middle is quadratic in what a model writes. */
+/** Removes the code fence that models like to put around JSON. Without a regular expression: a lazy match would be quadratic. */
 export function withoutFence(text: string): string {
   const trimmed = text.trim()
   const begin = trimmed.indexOf('\n')

@@ -14,7 +14,7 @@ const AUDIO_SINCE = '2025-03-26'
 const LINKS_SINCE = '2025-06-18'
 
 /**
- * An answer as content: its text first, whatever else there is, then the attachments.
+ * An answer as content: always its text first, then the attachments.
  *
  * @param version of the client's protocol: content that it lacks becomes text, or a resource
  */

@@ -31,7 +31,7 @@ export class Elicitations {
     return { message: JSON.stringify({ jsonrpc: '2.0', id, method: 'elicitation/create', params }), response }
   }
 
-  /** Takes the response of a client. An error, or what is none, counts as cancelled; a response to something else is ignored. */
+  /** Handles the response of a client. Errors and invalid responses count as cancelled; unrelated ones are ignored. */
   take(message: unknown, key: string | undefined): void {
     const { id, result } = message as { id?: unknown; result?: unknown }
     const asked = typeof id === 'string' ? this.#open.get(id) : undefined

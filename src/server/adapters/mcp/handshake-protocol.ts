@@ -33,7 +33,7 @@ export interface Peer {
   readonly requestId: string
   /** Address of the server as it knows it. */
   readonly baseUrl: string
-  /** Name of whoever answers questions; undefined where the client cannot be asked. */
+  /** Name of the person who answers questions; undefined if the client cannot ask. */
   readonly decider: string | undefined
 }
 
@@ -115,7 +115,7 @@ export class PendingCall {
     return answer as Promise<string>
   }
 
-  /** Asks the client, one question after the other, and goes on with what it says. The run has ended meanwhile: it waits in no process. */
+  /** Asks the client one question after the other, and continues with its answers. The run has ended meanwhile: no process waits. */
   async #ask({ state, pending }: NonNullable<ToolResult['waiting']>): Promise<string> {
     const { elicitations } = this.#options
     const responses: Record<string, ElicitationResponse> = {}

@@ -8,7 +8,7 @@ const MAX_BYTES = 256 * 1024 * 1024
 const CONVERSATIONS = { maxItems: 10_000, maxBytes: MAX_BYTES }
 const WAITING = { maxItems: 1000, maxBytes: MAX_BYTES }
 
-/** Memory of this process: what was not used for the longest time is forgotten first. */
+/** Memory of this process: drops the least recently used entries first. */
 export class LocalCallMemory implements CallMemory {
   readonly #conversations = new Recent<KeptConversation>(CONVERSATIONS, ({ messages }) => bytesOfMessages(messages))
   readonly #waiting = new Recent<WaitingCall>(WAITING, ({ trail }) => bytesOfMessages(trail))

@@ -13,7 +13,7 @@ export interface Page<T> {
  * Cuts a page out of a list, by name, so that nothing is lost or listed twice while things come and go.
  *
  * @param nameOf unique among the items
- * @throws JsonRpcError `INVALID_PARAMS` for a cursor that is none of ours
+ * @throws JsonRpcError `INVALID_PARAMS` for a foreign cursor
  */
 export function cutPage<T>(items: readonly T[], nameOf: (item: T) => string, cursor: unknown): Page<T> {
   const after = readCursor(cursor)

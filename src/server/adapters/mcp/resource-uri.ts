@@ -23,7 +23,7 @@ export function resourceUri(agentId: string, kind: 'memory' | 'conversations', .
   return `agent-host://${[agentId, kind, ...rest].map(encodeURIComponent).join('/')}`
 }
 
-/** Reads a URI; undefined for one that is none of ours. */
+/** Reads a URI; undefined for a foreign one. */
 export function readResourceUri(uri: string): ResourcePlace | undefined {
   const parts = URI.exec(uri)?.slice(1).map(decode)
   if (!parts) return undefined

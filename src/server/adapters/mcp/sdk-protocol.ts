@@ -24,7 +24,7 @@ import { SERVER_INFO } from './server-info.ts'
 import { SDK_VERSION } from './versions.ts'
 
 const REQUEST_ID = 'x-request-id'
-/** Nothing depends on it, and what a client sends as its host may be no address. */
+/** Nothing depends on it, and the host that a client sends may not be an address. */
 const ADDRESS = 'http://localhost/mcp'
 
 /** Client of a server of the SDK. */
@@ -57,7 +57,7 @@ export class SdkProtocol {
     const headers = Object.entries(request.headers).flatMap(([name, value]): [string, string][] =>
       value === undefined || name === REQUEST_ID ? [] : [[name, String(value)]],
     )
-    // Its own, whatever the client has sent: the log names it.
+    // The server's own id, not the client's: the log contains it.
     headers.push([REQUEST_ID, request.id])
     const asked = new Request(ADDRESS, {
       method: 'POST',

@@ -7,7 +7,7 @@ import type { CallMemory, KeptConversation, WaitingCall } from './call-memory.ts
 
 interface Expiring {
   readonly version: number
-  /** Unix milliseconds; null for what is kept. */
+  /** Unix milliseconds; null for entries that do not expire. */
   readonly expiresMs: number | null
 }
 
@@ -39,7 +39,7 @@ export interface StoredCallMemoryOptions {
   readonly retentionDays: number | undefined
 }
 
-/** Memory in the store that servers share: any of them goes on with what another has begun. */
+/** Memory in the store that servers share: any of them can continue. */
 export class StoredCallMemory implements CallMemory {
   readonly #options: StoredCallMemoryOptions
   #records: Promise<RecordStore> | undefined
@@ -146,7 +146,7 @@ function expiryOf(key: string, row: Expiring | undefined): Change[] {
   return row === undefined || row.expiresMs === null ? [] : [[expiryKey(key, row.expiresMs), undefined]]
 }
 
-/** Removes what has expired. */
+/** Removes expired entries. */
 async function removeExpired(records: RecordStore): Promise<void> {
   const before = expiryKey('', Date.now())
   for (let after: string | undefined; ; ) {

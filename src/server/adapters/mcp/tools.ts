@@ -18,7 +18,7 @@ export interface Tool {
 /** Arguments of a call to an agent. */
 export interface ToolInput {
   readonly text: string
-  /** The arguments, of an agent that declares what it takes. */
+  /** The arguments, for an agent that declares its input. */
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly conversationId: string | undefined
 }
@@ -34,7 +34,7 @@ const CONVERSATION_ID = {
   description: 'Continues a conversation: the conversation_id that an earlier answer ended with. Left out: a new one.',
 }
 
-/** The agents as tools, with what can be computed once for each version of an agent. */
+/** The agents as tools, computed once for each version of an agent. */
 export class ToolCatalog {
   /** An agent's info is frozen, and another object for each version. */
   readonly #tools = new WeakMap<AgentInfo, readonly Tool[]>()
@@ -43,7 +43,7 @@ export class ToolCatalog {
   /**
    * Returns a page of the tools, by name.
    *
-   * @throws JsonRpcError `INVALID_PARAMS` for a cursor that is none of ours
+   * @throws JsonRpcError `INVALID_PARAMS` for a foreign cursor
    */
   list(agents: readonly AgentInfo[], cursor: unknown): { tools: readonly Tool[]; nextCursor?: string } {
     const all = agents.flatMap((info) => this.#toolsOf(info))
@@ -73,7 +73,7 @@ export class ToolCatalog {
     return { text: typeof message === 'string' ? message : JSON.stringify(input), input, conversationId }
   }
 
-  /** Returns what keeps a value from fitting a schema, as a sentence; undefined when it fits. */
+  /** Returns the mismatch between a value and a schema as a sentence; undefined if the value matches. */
   findProblem(schema: JsonObjectSchema, value: unknown): string | undefined {
     let validator = this.#validators.get(schema)
     if (!validator) {

@@ -8,7 +8,7 @@ const FALLBACK_VERSION = '2024-11-05'
 /** Clients of later versions name theirs in a header (Streamable HTTP transport of 2025-06-18). */
 const UNNAMED_VERSION = '2025-03-26'
 
-/** The version without a handshake: each request says for itself what its client is. */
+/** The version without a handshake: each request describes its client. */
 export const SDK_VERSION = '2026-07-28'
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'
 

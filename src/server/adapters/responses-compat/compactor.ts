@@ -37,7 +37,7 @@ export class Compactor {
   }
 
   /**
-   * Returns what stands for a conversation from now on: the messages of the user, and a summary of everything.
+   * Returns the replacement of a conversation: the user's messages, and a summary of everything.
    *
    * @param signal aborts the model
    */

@@ -99,7 +99,7 @@ function toApprovalAnswer(
   }
 }
 
-/** A message over open calls: the outputs that came with it answer the client's; whatever else was open is rejected. */
+/** A message while calls are open: outputs sent with it answer the client's calls; all other open calls are rejected. */
 function settle(
   pending: readonly PendingCall[],
   outputs: readonly CallOutput[],

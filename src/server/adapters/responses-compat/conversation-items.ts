@@ -157,7 +157,7 @@ function itemsAfter(items: readonly InputItem[], cursor: string): readonly Input
   return items.slice(index + 1)
 }
 
-/** Leaves out what makes a page too long; clients ask for it by the next page. */
+/** Ends a page early if it gets too long; the rest follows on the next page. */
 function cutLong(items: readonly InputItem[]): readonly InputItem[] {
   let length = 0
   const first = items.findIndex((item) => {

@@ -48,7 +48,7 @@ export class DecidedRuns {
   /**
    * Decides with the answers of a request, and takes the decisions of others along.
    *
-   * @param answers those of the request; undefined for a plain message, which gives up what is open
+   * @param answers those of the request; undefined for a plain message, which rejects open calls
    * @throws HostError `APPROVAL_DECIDED`, `KEY_FORBIDDEN`
    */
   async join(
@@ -71,7 +71,7 @@ export class DecidedRuns {
       if (answer.kind !== 'client_tool') await approvals.decide(approvalId(runId, index), answer, by)
     }
     const decided = (await approvals.ofRun(runId)).filter(({ decision }) => decision !== null)
-    // The response that comes asks again for what is still open.
+    // The new response asks again for calls that are still open.
     await approvals.giveUp(runId, 'superseded')
     return { answers: [...outputs, ...answersOf(decided)], claim: approvals.claim(decided, newId) }
   }
@@ -137,7 +137,7 @@ export class DecidedRuns {
   }
 }
 
-/** Decisions as answers; what expired while others were decided counts as rejected. */
+/** Decisions as answers; approvals that expired meanwhile count as rejected. */
 function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
   if (approvals.every(({ decision }) => decision === null)) return []
   return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {

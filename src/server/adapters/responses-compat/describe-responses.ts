@@ -41,7 +41,7 @@ export function describeResponses(dialect: Dialect, hasKey: boolean): Describe {
 }
 
 interface Route extends Omit<RouteDescription, 'operationId' | 'answers'> {
-  /** @param dialect what the names of schemas begin with that differ in the dialects */
+  /** @param dialect prefix of the names of schemas that differ between dialects */
   readonly answer: (dialect: '' | 'Compat') => ReturnType<typeof json>
 }
 

@@ -15,7 +15,7 @@ export interface Earlier {
   readonly conversation: Conversation | undefined
   /** Conversation that the response is added to. */
   readonly named?: StoredConversation
-  /** True for what only the client's connection knows. */
+  /** True for turns that exist only on the client's connection. */
   readonly isUnstored?: boolean
 }
 
@@ -26,7 +26,7 @@ export interface EarlierOptions {
 
 type Request = Pick<CreateRequest, 'conversation' | 'previous_response_id' | 'truncation'>
 
-/** Reads what requests continue: a response, or a conversation that they name. */
+/** Reads the response or conversation that a request continues. */
 export class EarlierTurns {
   readonly #runs: DurableRuns<ResponseRecord, InputItem>
   readonly #ids: RunIds
@@ -38,7 +38,7 @@ export class EarlierTurns {
     this.#items = items
   }
 
-  /** @throws HostError when there is none, it is in progress, or more than the budget has left */
+  /** @throws HostError if it is unknown, in progress, or exceeds the remaining budget */
   async read(request: Request, { budget, unstored }: EarlierOptions): Promise<Earlier> {
     const { conversation, previous_response_id: previous } = request
     const isTruncated = request.truncation === 'auto'

@@ -10,7 +10,7 @@ export function toExtendedRecord(record: ResponseRecord): ExtendedRecord {
   return isIncomplete ? { ...record, status: 'incomplete' } : record
 }
 
-/** The same for whatever a route answers: a record, a page that may hold records, or something else. */
+/** The same for any answer of a route: a record, a page of records, or something else. */
 export function toExtendedPayload(payload: unknown): unknown {
   const { object } = (payload ?? {}) as { object?: unknown }
   if (object === 'response' && 'status' in (payload as object)) return toExtendedRecord(payload as ResponseRecord)

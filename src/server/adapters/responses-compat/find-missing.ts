@@ -1,6 +1,6 @@
 import { HostError } from '../../../errors.ts'
 
-/** Problem of a request without `model` or `input`. `null` counts as absent, and so does what is empty. */
+/** Problem of a request without `model` or `input`. `null` and empty values count as absent. */
 export function findMissing(body: unknown): HostError | undefined {
   const { model, input } = (body ?? {}) as { model?: unknown; input?: unknown }
   const isEmpty = (value: unknown) => (value ?? '') === '' || (Array.isArray(value) && value.length === 0)

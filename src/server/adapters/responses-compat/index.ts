@@ -75,7 +75,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   #items!: ConversationItems
   #starter!: ResponseStarter
   #compactor!: Compactor
-  /** Gives the worker of this process what waits. */
+  /** Delivers queued runs to the worker of this process. */
   #delivery!: QueuePoller | BullDelivery
 
   constructor(options: InboxAdapterOptions) {
@@ -129,7 +129,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     })
     addConversationRoutes(scope, { runs: () => this.#runs, items: () => this.#items, describe })
     if (dialect.isExtended) routeUpgrades(scope)
-    // Without a key anybody could read what everybody said.
+    // Without a key anybody could read everybody's responses.
     if (!this.isOpen) {
       scope.get<ById>('/responses', describe('listResponses'), async (request, reply) =>
         isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request.query, reply),
@@ -223,7 +223,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
     whenClientLeaves(reply, () => {
-      // A store that is down: maintenance ends what nobody runs.
+      // The store is down: maintenance ends abandoned runs.
       if (!survivesDisconnect(run)) void this.#runs.abandon(run).catch(() => {})
     })
     const steps = await run.settled.catch((error: unknown) => {

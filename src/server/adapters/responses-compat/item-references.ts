@@ -22,7 +22,7 @@ export class ItemReferences {
   }
 
   /**
-   * Returns the item of an id; undefined when there is none.
+   * Returns the item with an id; undefined if it is unknown.
    *
    * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
    */

@@ -118,7 +118,7 @@ export class Output {
     return this.#add({ type, id: this.#nextId(type), status: 'completed', result: base64 })
   }
 
-  /** Starts the answer again: what the attempt before has left open stays so. */
+  /** Restarts the answer: open items of the previous attempt stay incomplete. */
   restart(): void {
     this.#openCalls.clear()
     this.#hasAnswer = false
@@ -194,7 +194,7 @@ function addText(output: Output, text: string): void {
   output.addText(text)
 }
 
-/** The record as this end leaves it. What was complete stays so, whatever comes afterwards. */
+/** The record with this end. Completed items stay completed. */
 export function endRecord(record: ResponseRecord, output: Output, step: EndStep): ResponseRecord {
   const { end, at, usage, error, incomplete } = step
   if (end === 'completed') completeOutput(output)

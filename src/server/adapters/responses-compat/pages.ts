@@ -7,7 +7,7 @@ import type { InputItem, Page, ResponseRecord } from './schema.ts'
 
 type Responses = RunStore<ResponseRecord, InputItem>
 
-/** A page of a response's own input items. Their ids tell where they stand, so that only the page itself is read. */
+/** A page of a response's own input items. Their ids contain their position, so that only the page itself is read. */
 export async function listInputItems(
   store: Responses,
   stored: StoredRun<ResponseRecord, InputItem>,
@@ -52,7 +52,7 @@ export function cutPage(
   after: number | undefined,
   before: number | undefined,
 ): { from: number; to: number; hasMore: boolean } {
-  // Of what is between the cursors, in the order of the items themselves.
+  // Between the cursors, in the order of the items.
   const [low, high] = order === 'asc' ? [after, before] : [before, after]
   const [from, to] = [low === undefined ? 0 : low + 1, Math.max(high ?? count, low === undefined ? 0 : low + 1)]
   const hasMore = to - from > limit

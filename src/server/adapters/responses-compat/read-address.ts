@@ -21,7 +21,7 @@ const TYPES: Readonly<Record<string, string>> = {
  * Reads an attachment from the address that a request gives: bytes from a data URL (RFC 2397), any other address as it is. It is
  * handed on, never fetched.
  *
- * @param fallback media type of an address that does not tell it
+ * @param fallback media type of an address without a known extension
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment {

@@ -11,7 +11,7 @@ export interface TurnItems {
   readonly isRunning: boolean
 }
 
-/** Reads the items of a response, or those that were added to a conversation under this id; undefined when there are none. */
+/** Reads the items of a response, or those added to a conversation under this id; undefined if there are none. */
 export async function readItems(
   { store, conversations }: DurableRuns<ResponseRecord, InputItem>,
   turnId: string,

@@ -13,7 +13,7 @@ export interface PageQuery {
   readonly before: string | undefined
 }
 
-/** @throws HostError `REQUEST_INVALID` naming the parameter and what it must be */
+/** @throws HostError `REQUEST_INVALID` naming the parameter and its valid values */
 export function readPageQuery(query: Query): PageQuery {
   return {
     limit: readInteger(query, 'limit', { min: 1, max: 100 }) ?? 20,

@@ -13,7 +13,7 @@ interface RowV1 {
   readonly idempotency?: string
 }
 
-/** Call that was an item `function_call`, whoever was to run it. */
+/** Call that was stored as a `function_call` item, of the client or the agent. */
 interface CallStepV1 {
   readonly call: { readonly callId: string; readonly name: string; readonly arguments: string }
 }

@@ -138,7 +138,7 @@ export class ResponseSocket {
     }
   }
 
-  /** Cuts off a client that goes on to send what is refused, and reads nothing. */
+  /** Disconnects a client that keeps sending invalid messages and reads nothing. */
   #fail(error: Error): void {
     const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
     const { error: told } = body as { error: object }

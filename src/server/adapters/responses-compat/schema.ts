@@ -1,7 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { MAX_INPUT_ITEMS } from './ids.ts'
 
-/** Clients send `null` for what they leave out. */
+/** Clients send `null` for fields they leave out. */
 const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
 const anything = Type.Record(Type.String(), Type.Unknown())
@@ -56,7 +56,7 @@ const OutputText = Type.Object({
   annotations: Type.Array(Type.Unknown()),
 })
 
-/** `incomplete` is what an answer that was broken off leaves behind. */
+/** `incomplete` marks an interrupted answer. */
 const ItemStatus = Type.Union([Type.Literal('in_progress'), Type.Literal('completed'), Type.Literal('incomplete')])
 
 export const OutputMessage = Type.Object({

@@ -14,7 +14,7 @@ export function shownEvents({ include, reasoning }: CreateRequest): readonly Eve
   return [...ANSWER, ...calls, ...((reasoning ?? undefined) === undefined ? [] : (['reasoning'] as const))]
 }
 
-/** Events of a response that goes on by a decision: whoever decided sees what came of it. */
+/** Events of a response that continues after a decision, for whoever decided. */
 export const SHOWN_AFTER_DECISION: readonly EventType[] = [...ANSWER, ...CALLS]
 
 /** Describes a background response so that any server can carry it out. */

@@ -36,7 +36,7 @@ export class UnstoredResponses {
   add(run: ResponseRun, draft: Draft<ResponseRecord, InputItem>): void {
     this.#ids.add(run.id)
     this.#memory.set(run.id, { run, draft })
-    // Again with what it has said.
+    // Again with its text so far.
     run.settled.then(
       () => this.#memory.get(run.id) && this.#memory.set(run.id, { run, draft }),
       () => {},
@@ -56,7 +56,7 @@ export class UnstoredResponses {
   }
 
   /**
-   * Returns the conversation up to a response that has ended well; undefined when there is none.
+   * Returns the conversation up to a successful response; undefined if there is none.
    *
    * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
    */

@@ -26,7 +26,7 @@ export function readSchema(): GraphQLSchema {
 /**
  * Answers GraphQL over HTTP (the specification's draft of that name), by POST only, one query at a time.
  *
- * @param root what the fields of `Query` are resolved with, and those of `Mutation`: methods of their names
+ * @param root resolvers of the fields of `Query` and `Mutation`: methods of their names
  * @param onError called with failures that are not the caller's fault
  */
 export function makeGraphqlRoute(root: object, onError: (error: unknown, request: FastifyRequest) => void) {

@@ -63,7 +63,7 @@ export class LiveUpdates {
       try {
         stream.send(`event: ${event}\ndata: ${JSON.stringify(dataFor(viewer))}\n\n`)
       } catch {
-        // It is not read: what it missed it asks for when it connects again.
+        // The client does not read: it fetches what it missed when it reconnects.
         stream.cut()
       }
     }

@@ -57,7 +57,7 @@ export async function queryMetrics(
   }
 }
 
-/** Numbers with what they cost: of the models whose price is known, or null. */
+/** Token counts with their cost: of the models with a known price, or null. */
 function priceNumbers(numbers: MetricsRow, prices: Prices): object {
   return { ...numbers, models: priceModels(numbers.models, prices), cost: prices.costOf(numbers.models) }
 }

@@ -34,7 +34,7 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
     if (!isOwnPage) throw new GraphQLError('Only the debug UI itself may do this.')
   }
   const show = (value: unknown): unknown => JSON.parse(redact(writePayload(value, redact)))
-  /** The agent's own failure is what the developer wants to read here. */
+  /** Shows the agent's own error, which developers need here. */
   const attempt = async <T>(act: () => Promise<T>): Promise<T> => {
     try {
       return await act()

@@ -18,7 +18,7 @@ export async function servePage(app: FastifyInstance): Promise<void> {
   }
   await app.register(fastifyStatic, {
     root: folder,
-    // One route a file: what is not there is answered like any other unknown route.
+    // One route per file: missing files are unknown routes.
     wildcard: false,
     preCompressed: true,
     decorateReply: false,
@@ -29,7 +29,7 @@ export async function servePage(app: FastifyInstance): Promise<void> {
 
 function setHeaders(reply: SetHeadersResponse, path: string): void {
   for (const [name, value] of Object.entries(HEADERS)) reply.setHeader(name, value)
-  // Names of assets hold a hash of what is in them.
+  // Names of assets contain a hash of their content.
   const isAsset = /[\\/]assets[\\/]/.test(path)
   reply.setHeader('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
 }

@@ -38,7 +38,7 @@ function forEachValue(node: unknown, take: (scalar: Scalar) => void): void {
   visit(node as Node, { Scalar: (key, scalar) => (key === 'key' ? undefined : take(scalar)) })
 }
 
-/** @param ranges ends of what is hidden, by where it starts */
+/** @param ranges ends of the hidden ranges, by their start */
 function cut(text: string, ranges: ReadonlyMap<number, number>): string {
   const lastFirst = [...ranges].sort(([a], [b]) => b - a)
   return lastFirst.reduce((shown, [start, end]) => shown.slice(0, start) + REDACTED + shown.slice(end), text)

@@ -125,7 +125,7 @@ function readCursor(cursor: string): RunsQuery['after'] {
     const isSorted = typeof value === 'number' || typeof value === 'string'
     if (isSorted && typeof runId === 'string') return { value, runId }
   } catch {
-    // Told below, like any other text that is none.
+    // Reported below, like any other invalid text.
   }
   throw new GraphQLError(`after must be the cursor of a page, not '${cursor}'.`)
 }

@@ -70,7 +70,7 @@ export function viewLine(line: string, index: number | null, prices: Prices): ob
   return event ? [new EventView(event, index, prices)] : []
 }
 
-/** Fields of its own, and methods for what is not for everybody. */
+/** Plain fields, and methods for the expensive ones. */
 class EventView {
   readonly index: number | null
   readonly #event: AgentEvent

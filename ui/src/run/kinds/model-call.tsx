@@ -20,7 +20,7 @@ interface ModelCallProps {
   readonly payload: CallPayload
 }
 
-/** A call of a model as its reader wants it: who said what, with which tools and parameters, for how many tokens. */
+/** A model call: its conversation, tools, parameters and tokens. */
 export function ModelCall({ run, call, payload }: ModelCallProps) {
   const [view, setView] = useState<View>('exchange')
   const exchange = readExchange(payload.args[0], payload.result)
