@@ -63,10 +63,19 @@ function checkKey(key: string): void {
 /** @throws HostError `STORE_UNAVAILABLE` */
 export function inTime<T>(work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(toUnavailable(cause))
-    const timer = setTimeout(() => fail(new Error(`no answer within ${DEADLINE_MS / 1000} s`)), DEADLINE_MS)
-    // By hand: most of what a server does goes through here.
-    work.then(resolve, fail).finally(() => clearTimeout(timer))
+    const late = () => reject(toUnavailable(new Error(`no answer within ${DEADLINE_MS / 1000} s`)))
+    const timer = setTimeout(late, DEADLINE_MS)
+    // Without `race` and `finally`: most of what a server does goes through here.
+    const settle =
+      <V>(pass: (value: V) => void) =>
+      (value: V) => {
+        clearTimeout(timer)
+        pass(value)
+      }
+    work.then(
+      settle(resolve),
+      settle((cause: unknown) => reject(toUnavailable(cause))),
+    )
   })
 }
 

@@ -1,3 +1,5 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import type { KeyvStoreAdapter } from 'keyv'
@@ -6,10 +8,12 @@ import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { describeRecordStore } from '../suites/record-store-suite.ts'
 import { describeWith } from '../support/describe-with.ts'
-import { makeProject } from '../support/temp-project.ts'
 
 /** Folder that has the package: it is no dependency of development, because it compiles for a minute. */
 const KEYV_SQLITE = process.env.AGENT_HOST_TEST_KEYV_SQLITE
+
+/** It waits for the disk at every write, and what it loses with the power is not tested here. */
+const MEMORY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
 describe('KeyvStore', () => {
   describe('over a backend without transactions', () => {
@@ -29,12 +33,14 @@ describe('KeyvStore', () => {
       openStore({ store: `keyv-sqlite:${join(folder, 'records.db')}`, dir: folder, projectDir: KEYV_SQLITE ?? '' })
 
     describeRecordStore(
-      async () => {
-        dir = (await makeProject()).dir
+      () => {
+        dir = mkdtempSync(join(MEMORY, 'agent-host-test-keyv-'))
         return open(dir)
       },
       () => open(dir),
     )
+
+    afterEach(() => rmSync(dir, { recursive: true }))
   })
 
   it('reports failures of the backend, even those that Keyv would hide', async () => {
