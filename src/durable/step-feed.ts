@@ -78,16 +78,16 @@ export class StepFeed<Facts, Item> {
   /** One request at a time; what comes during it goes with the next. */
   async #readAll(): Promise<void> {
     this.#isReading = true
-    // Not at once: notices come in lots.
-    await nextTurn()
-    while (this.#due.size > 0) {
+    do {
+      // Not at once: notices come in lots.
+      await nextTurn()
       const runs = [...this.#due].filter(({ followers, isOver }) => followers > 0 && !isOver)
       this.#due.clear()
       await this.#readOn(runs).catch((error: unknown) => {
         for (const run of runs) run.fail(error)
       })
       for (const run of runs) if (run.isOver) this.#remove(run)
-    }
+    } while (this.#due.size > 0)
     this.#isReading = false
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Change, Guards } from './record-store.ts'
 
 /** A commit that waits for its turn. */
@@ -48,9 +49,11 @@ export class GroupCommit {
   }
 
   async #runAll(): Promise<void> {
-    // Deferred, so that other commits of this turn of the event loop go along.
-    await new Promise((resolve) => setImmediate(resolve))
-    while (this.#waiting.length > 0) await this.#runGroup(this.#take())
+    do {
+      // Deferred, so that other commits of this turn of the event loop go along.
+      await nextTurn()
+      await this.#runGroup(this.#take())
+    } while (this.#waiting.length > 0)
     this.#running = undefined
   }
 

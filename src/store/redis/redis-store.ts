@@ -141,7 +141,8 @@ export class RedisStore implements RecordStore {
   }
 
   async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
-    const args = commits.flatMap(toArguments)
+    const args: (string | number)[] = []
+    for (const commit of commits) addArguments(args, commit)
     const done = await this.#redis.commitRecords(...this.#keys.records, this.#keys.channel, this.serverId, ...args)
     return done.map((one) => one === 1)
   }
@@ -200,19 +201,21 @@ const SCRIPTS: NonNullable<RedisOptions['scripts']> = {
   sightServer: { lua: SIGHTING, numberOfKeys: 1, readOnly: true },
 }
 
-function toArguments({ changes, guards: { present = [], absent = [], equal = [] }, notify }: PendingCommit) {
+/** Adds the lists of a commit, as the script takes them. */
+function addArguments(args: (string | number)[], { changes, guards, notify }: PendingCommit): void {
+  const { present = [], absent = [], equal = [] } = guards
   // A key that is named twice has the value that was named last.
   const last = [...new Map(changes)]
-  const sets = last.flatMap(([key, value]) => (value === undefined ? [] : [key, value]))
-  const removals = last.flatMap(([key, value]) => (value === undefined ? [key] : []))
-  return [
-    ...[present.length, ...present],
-    ...[absent.length, ...absent.flatMap((prefix) => [prefix, endOf(prefix)])],
-    ...[equal.length, ...equal.flat()],
-    ...[sets.length / 2, ...sets],
-    ...[removals.length, ...removals],
-    ...[notify.length, ...notify],
-  ]
+  const removals = last.filter(([, value]) => value === undefined)
+  args.push(present.length, ...present, absent.length)
+  for (const prefix of absent) args.push(prefix, endOf(prefix))
+  args.push(equal.length)
+  for (const [key, value] of equal) args.push(key, value)
+  args.push(last.length - removals.length)
+  for (const [key, value] of last) if (value !== undefined) args.push(key, value)
+  args.push(removals.length)
+  for (const [key] of removals) args.push(key)
+  args.push(notify.length, ...notify)
 }
 
 function inPairs(flat: readonly string[]): Entry[] {

@@ -63,6 +63,26 @@ for (const [place, open] of Object.entries(KINDS)) {
 }
 
 describe('the memory of calls over MCP, in a store', () => {
+  it('passes an answer to the server that asks, once, from its session alone', async () => {
+    const records = await KeyvStore.open(new Map())
+    const [asking, other] = [stored(records), stored(records)]
+    const question = { id: randomUUID(), session: 'ask-1' }
+    const heard: unknown[] = []
+    const end = await asking.awaitAnswer(question, (result) => heard.push(result))
+    await other.passAnswer({ ...question, session: 'ask-2' }, { action: 'accept' })
+    await other.passAnswer({ ...question, id: randomUUID() }, { action: 'accept' })
+    await wait(20)
+    expect(heard).to.deep.equal([])
+    await other.passAnswer(question, undefined)
+    await other.passAnswer(question, { action: 'accept' })
+    await eventually(() => expect(heard).to.deep.equal([null]))
+    end()
+    await eventually(async () => expect(await records.list({ prefix: 'mcp-', limit: 10 })).to.deep.equal([]))
+    await other.passAnswer(question, { action: 'accept' })
+    expect(await records.list({ prefix: 'mcp-', limit: 10 })).to.deep.equal([])
+    await asking.close()
+  })
+
   it('deletes conversations after the retention period, completely', async () => {
     const map = new Map<string, unknown>()
     const records = await KeyvStore.open(map)

@@ -35,24 +35,28 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(JSON.parse(next.content[0].text)).to.deep.equal(['user: say a', 'assistant: a', 'user: history'])
     })
 
-    it('a call that waits on one is answered on the other, and executed once', async () => {
-      const one = await makeMcp({ store: store.url }, SHOP)
-      const other = await makeMcp({ store: store.url, projectDir: one.project.dir })
-      const balancer = await Balancer.open([await one.listen(), await other.listen()])
-      const capabilities = { elicitation: { form: {} } }
-      const client = new Client(
-        { name: 'test', version: '1.0.0' },
-        { capabilities, versionNegotiation: { mode: 'auto' } },
-      )
-      client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }) as never)
-      await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', balancer.url)))
-      for (let call = 0; call < 3; call++) {
-        const { content } = await client.callTool({ name: 'shop', arguments: { message: 'pay' } })
-        expect(content).to.deep.equal([{ type: 'text', text: 'Results: pay 40' }])
-      }
-      expect(await one.project.read('paid.txt')).to.equal('pay 40\npay 40\npay 40\n')
-      await client.close()
-      await balancer.close()
-    })
+    for (const [title, mode] of [
+      ['', 'auto'],
+      [', by clients of the earlier versions', undefined],
+    ] as const)
+      it(`a call that waits on one is answered on the other, and executed once${title}`, async () => {
+        const one = await makeMcp({ store: store.url }, SHOP)
+        const other = await makeMcp({ store: store.url, projectDir: one.project.dir })
+        const balancer = await Balancer.open([await one.listen(), await other.listen()])
+        const capabilities = { elicitation: { form: {} } }
+        const client = new Client(
+          { name: 'test', version: '1.0.0' },
+          { capabilities, ...(mode ? { versionNegotiation: { mode } } : {}) },
+        )
+        client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: {} }) as never)
+        await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', balancer.url)))
+        for (let call = 0; call < 3; call++) {
+          const { content } = await client.callTool({ name: 'shop', arguments: { message: 'pay' } })
+          expect(content).to.deep.equal([{ type: 'text', text: 'Results: pay 40' }])
+        }
+        expect(await one.project.read('paid.txt')).to.equal('pay 40\npay 40\npay 40\n')
+        await client.close()
+        await balancer.close()
+      })
   })
 }

@@ -15,6 +15,12 @@ export interface KeptConversation {
   readonly messages: readonly Message[]
 }
 
+/** Question to a client, which its session alone answers. */
+export interface OpenQuestion {
+  readonly id: string
+  readonly session: string
+}
+
 /** Conversations and waiting calls, which later calls go on with. Nobody can guess their ids. */
 export interface CallMemory {
   /** Returns the messages so far; undefined when there is no such conversation with that agent. */
@@ -32,5 +38,14 @@ export interface CallMemory {
   keepWaiting(call: WaitingCall): Promise<string>
   /** Takes a call, once: undefined when no call of that tool has the id, or it was answered before. */
   takeWaiting(id: string, name: string): Promise<WaitingCall | undefined>
+  /**
+   * Waits for the answer of a client that reaches another server than the one that asks.
+   *
+   * @param onAnswer takes what the client has sent as the result
+   * @returns a function that ends it, once other servers know of the question
+   */
+  awaitAnswer(question: OpenQuestion, onAnswer: (result: unknown) => void): Promise<() => void>
+  /** Hands an answer to the server that asks, if there is one. */
+  passAnswer(question: OpenQuestion, result: unknown): Promise<void>
   close(): Promise<void>
 }

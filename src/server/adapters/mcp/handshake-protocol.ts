@@ -1,5 +1,6 @@
 import type { ListResult, ReadResult } from './agent-resources.ts'
 import type { AgentTools, Call, CallOptions, ToolResult } from './agent-tools.ts'
+import type { CallMemory } from './call-memory.ts'
 import { type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { Elicitations } from './elicitations.ts'
 import {
@@ -121,7 +122,7 @@ export class PendingCall {
     const responses: Record<string, ElicitationResponse> = {}
     try {
       for (const call of pending) {
-        const question = elicitations.open(toElicitation(call), this.peer.key, this.#leaving.signal)
+        const question = await elicitations.open(toElicitation(call), this.peer.key, this.#leaving.signal)
         this.onQuestion?.(question.message)
         responses[call.callId] = await question.response
       }
@@ -151,13 +152,14 @@ export class PendingCall {
 export class HandshakeProtocol {
   readonly #tools: AgentTools
   readonly #pending = new Set<PendingCall>()
-  readonly #elicitations = new Elicitations()
+  readonly #elicitations: Elicitations
   readonly #onEnd = (call: PendingCall): void => {
     this.#pending.delete(call)
   }
 
-  constructor(tools: AgentTools) {
+  constructor(tools: AgentTools, memory: CallMemory) {
     this.#tools = tools
+    this.#elicitations = new Elicitations(memory)
   }
 
   /** Answers one message with JSON text, with {@link NOTHING}, or with a call that is to be waited for. */

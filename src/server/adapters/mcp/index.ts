@@ -43,7 +43,7 @@ export class McpApiAdapter implements Adapter {
     this.#options = options
     const memory = openCallMemory(options.options, log)
     this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory, inboxSlot })
-    this.#plain = new HandshakeProtocol(this.#tools)
+    this.#plain = new HandshakeProtocol(this.#tools, memory)
   }
 
   adapt(app: FastifyInstance): void {

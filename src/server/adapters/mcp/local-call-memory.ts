@@ -41,5 +41,12 @@ export class LocalCallMemory implements CallMemory {
     return call
   }
 
+  /** No other server shares it. */
+  async awaitAnswer(): Promise<() => void> {
+    return () => {}
+  }
+
+  async passAnswer(): Promise<void> {}
+
   async close(): Promise<void> {}
 }

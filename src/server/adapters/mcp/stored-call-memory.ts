@@ -3,7 +3,7 @@ import { parseRow, ROW_VERSION } from '../../../durable/parse-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../store/record-store.ts'
-import type { CallMemory, KeptConversation, WaitingCall } from './call-memory.ts'
+import type { CallMemory, KeptConversation, OpenQuestion, WaitingCall } from './call-memory.ts'
 
 interface Expiring {
   readonly version: number
@@ -20,13 +20,22 @@ interface WaitingRow extends Expiring, Omit<WaitingCall, 'trail'> {
   readonly trail: readonly MessageJson[]
 }
 
+interface QuestionRow extends Expiring {
+  readonly session: string
+  /** Answer of the client, once there is one: null for none. */
+  readonly result?: unknown
+}
+
 const CONVERSATION = 'mcp-conversation:'
 const WAITING = 'mcp-waiting:'
+const QUESTION = 'mcp-question:'
 /** Followed by a time and a key: the records to remove, the next one first. */
 const EXPIRY = 'mcp-expiry:'
 const DAY_MS = 24 * 60 * 60 * 1000
 /** A person who has not answered by then does not answer any more. */
 const WAITING_MS = 7 * DAY_MS
+/** Interval at which an answer is looked for: a notice may be lost. */
+const POLL_MS = 2000
 const CLEAN_EVERY_MS = 60 * 60 * 1000
 const PAGE = 200
 /** As many as a process keeps. */
@@ -95,6 +104,35 @@ export class StoredCallMemory implements CallMemory {
     // Of two servers with the same answer one finds it there.
     const isTaken = await (await this.#open()).commit([[key, undefined], ...expiryOf(key, row)], { present: [key] })
     return isTaken ? { name, pending: row.pending, trail: row.trail.map(fromMessageJson) } : undefined
+  }
+
+  async awaitAnswer({ id, session }: OpenQuestion, onAnswer: (result: unknown) => void): Promise<() => void> {
+    const key = QUESTION + id
+    const row: QuestionRow = { version: ROW_VERSION, expiresMs: Date.now() + WAITING_MS, session }
+    await this.#write(key, row, undefined)
+    const records = await this.#open()
+    const look = async () => {
+      const now = await this.#read<QuestionRow>(QUESTION, id)
+      if (now && 'result' in now) onAnswer(now.result)
+    }
+    const lookAgain = () => void look().catch(() => {})
+    const unwatch = records.watch([key], lookAgain)
+    const timer = setInterval(lookAgain, POLL_MS).unref()
+    return () => {
+      unwatch()
+      clearInterval(timer)
+      // Otherwise it expires.
+      records.commit([[key, undefined], ...expiryOf(key, row)]).catch(() => {})
+    }
+  }
+
+  async passAnswer({ id, session }: OpenQuestion, result: unknown): Promise<void> {
+    const row = await this.#read<QuestionRow>(QUESTION, id)
+    if (row?.session !== session || 'result' in row) return
+    const key = QUESTION + id
+    await (await this.#open()).commit([[key, JSON.stringify({ ...row, result: result ?? null })]], { present: [key] }, [
+      key,
+    ])
   }
 
   async close(): Promise<void> {
