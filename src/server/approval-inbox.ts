@@ -3,7 +3,7 @@ import type { PendingCall } from '../run/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 
 /** Run of a protocol that keeps nothing itself, which waits for a person. */
-export interface KeptRun extends Pick<Turn, 'messages' | 'user'> {
+export interface KeptRun extends Pick<Turn, 'messages' | 'user' | 'metadata' | 'requestOptions'> {
   /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
   readonly result: RunResult

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import OpenAI from 'openai'
 import type { Json } from '../support/responses.ts'
 import { closeServers, makeServer, readEvents } from '../support/server.ts'
-import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { SHOP_MODULES, shopAgent, TELLER_AGENT } from '../support/shop.ts'
 
 const FILES = {
   ...SHOP_MODULES,
@@ -13,6 +13,7 @@ const FILES = {
     '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
   ),
   'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'),
+  'agents/teller.yml': TELLER_AGENT,
 }
 const PLEASE = { role: 'user', content: 'please' }
 const asTool = { metadata: { approvals: 'tool' } }
@@ -70,6 +71,27 @@ describe('approvals in chat', () => {
     const streamed = (await stream({})).map(({ choices }) => choices[0]?.delta.content ?? '').join('')
     expect(streamed).to.contain((await inbox())[2].id)
     expect([(await inbox()).length, await paid()]).to.deep.equal([3, ''])
+  })
+
+  it('keep the options of the request when the run goes on', async () => {
+    const { chat } = await makeShop()
+    const schema = { type: 'object' }
+    const options = {
+      model: 'teller',
+      temperature: 0.2,
+      top_p: 1,
+      max_tokens: 500,
+      reasoning_effort: 'low',
+      user: 'ann',
+      response_format: { type: 'json_schema', json_schema: { name: 'told', schema } },
+    }
+    const waiting = await chat({ ...asTool, ...options })
+    const { body } = await chat({ model: 'teller', ...asTool, ...answered(waiting, approve) })
+    expect(JSON.parse(body.choices[0].message.content)).to.deep.equal({
+      requestOptions: { temperature: 0.2, maxOutputTokens: 500, reasoningEffort: 'low', responseSchema: schema },
+      metadata: { approvals: 'tool' },
+      user: 'ann',
+    })
   })
 
   it('are tool calls on request, decided once by their results', async () => {

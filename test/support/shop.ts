@@ -24,7 +24,21 @@ export default defineModule({ name: 'Cashier', provides: [TextMessageHandler],
     for (const { id, name, arguments: args } of calls) await tools[0].executeTool(name, args, run.with({ toolCallId: id })).catch(() => {})
   } }) })`
 
-export const SHOP_MODULES = { 'modules/pay.ts': PAY, 'modules/cashier.ts': CASHIER }
+/** Pays, and tells with which options it goes on after that. */
+const TELLER = `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Teller', provides: [TextMessageHandler],
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools, history, response }) => ({ async handleText(_, run) {
+    const { requestOptions, instructions, metadata, user } = run
+    const isPaid = (await history.getHistory()).some(({ role }) => role === 'tool')
+    if (isPaid) return void (await response.respondText(JSON.stringify({ requestOptions, instructions, metadata, user })))
+    await tools[0].executeTool('pay', { amount: 3 }, run.with({ toolCallId: 'call_1' }))
+  } }) })`
+
+export const SHOP_MODULES = { 'modules/pay.ts': PAY, 'modules/cashier.ts': CASHIER, 'modules/teller.ts': TELLER }
+
+/** An agent that pays once. */
+export const TELLER_AGENT = 'id: teller\nmodules: [{ id: tools, module: pay }, { id: main, module: teller }]'
 
 /** An agent that makes these calls, in the notation of YAML: `{ name: pay, arguments: { amount: 40 } }`. */
 export function shopAgent(id: string, calls: string, more = ''): string {

@@ -10,7 +10,7 @@ import OpenAI from 'openai'
 import { eventually } from '../../support/eventually.ts'
 import { type Json, makeResponses } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
-import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
+import { SHOP_MODULES, shopAgent, TELLER_AGENT } from '../../support/shop.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const FILES = {
@@ -21,6 +21,7 @@ const FILES = {
     '{ name: pay, arguments: { amount: 1 } }, { name: refund, arguments: { amount: 2 } }',
   ),
   'agents/clerk.yml': shopAgent('clerk', '{ name: size, arguments: { amount: 0 } }'),
+  'agents/teller.yml': TELLER_AGENT,
   'agents/guarded.yml': `id: guarded
 modules:
   - { id: llm, module: llm/mock, config: { replies: [You get a refund.] } }
@@ -51,6 +52,28 @@ describe('approvals', () => {
       (await app.inject({ method: 'POST', url: '/compat/responses', payload: { ...payload, stream: true } })).body
     return { request, create, inbox, decide, paid, ended, listen, stream }
   }
+
+  it('go on with the options of the first request, none of which is a default', async () => {
+    const { create, inbox, decide, ended } = await makeShop()
+    await create('teller', {
+      instructions: 'Be brief.',
+      temperature: 0.2,
+      top_p: 1,
+      max_output_tokens: 500,
+      tool_choice: 'auto',
+      reasoning: { effort: 'low' },
+      metadata: { a: 'b' },
+    })
+    const [approval] = await inbox()
+    const { body } = await decide(approval.id, { decision: 'approve' })
+    const next = await ended(body.continued_by)
+    expect([next.temperature, next.instructions]).to.deep.equal([0.2, 'Be brief.'])
+    expect(JSON.parse(next.output.at(-1).content[0].text)).to.deep.equal({
+      requestOptions: { temperature: 0.2, maxOutputTokens: 500, reasoningEffort: 'low' },
+      instructions: 'Be brief.',
+      metadata: { a: 'b' },
+    })
+  })
 
   it('appear in the inbox and the output, and execute once when approved', async () => {
     const { create, inbox, decide, paid, ended } = await makeShop()

@@ -90,6 +90,29 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
     }
   })
 
+  it('lets a wiring be dragged, fitted into its frame, and seen on the full screen', async () => {
+    await ui.project.write('agents/many.yml', MANY)
+    await eventually(() => expect(ui.server.host.get('many')?.id).equal('many'))
+    const page = await ui.open('#/agents/many', { viewport: { width: 600, height: 844 } })
+    const drawing = page.getByRole('group', { name: 'Modules; each can be chosen' })
+    const box = await drawing.boundingBox()
+    if (!box) throw new Error('It is not drawn.')
+    const scrolled = () => drawing.evaluate(({ scrollLeft }) => scrollLeft)
+    const [x, y] = [box.x + box.width / 2, box.y + 5]
+    await page.mouse.move(x, y)
+    await page.mouse.down()
+    await page.mouse.move(x - 120, y, { steps: 4 })
+    await page.mouse.up()
+    await eventually(async () => expect(await scrolled()).equal(120))
+    await page.getByRole('button', { name: 'Fit', exact: true }).click()
+    const isWhole = () => drawing.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)
+    await eventually(async () => expect(await isWhole()).equal(true))
+    await page.getByRole('button', { name: 'Full screen' }).click()
+    await eventually(async () =>
+      expect(await page.evaluate('document.fullscreenElement?.className')).equal('graph-frame'),
+    )
+  })
+
   it('works with the keyboard alone', async () => {
     await ui.complete('echo', 'find me')
     const page = await ui.open('#/runs')

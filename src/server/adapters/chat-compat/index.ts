@@ -113,8 +113,9 @@ export class ChatCompatApiAdapter implements Adapter {
     if (asked.length === 0) return { text: '', pending: result.pending }
     const { inbox } = this.#inboxSlot
     if (!inbox) return { text: asked.map(describeUndecidable).join(''), pending: [] }
-    const { messages, user } = turn
-    return show(await inbox.keep({ agent: body.model, messages, user, result }), body, request)
+    const { messages, user, metadata, requestOptions } = turn
+    const open = await inbox.keep({ agent: body.model, messages, user, metadata, requestOptions, result })
+    return show(open, body, request)
   }
 
   /** Continues a stored run. The client's version of its history is ignored. */

@@ -10,7 +10,8 @@ import type { AdapterOptions } from '../../adapter.ts'
 import { type Decider, lacksScope } from '../../bearer-auth.ts'
 import type { ConversationItems } from './conversation-items.ts'
 import { beginRecord } from './convert.ts'
-import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
+import { repeatRequest } from './repeat-request.ts'
+import type { InputItem, ResponseRecord } from './schema.ts'
 import { SHOWN_AFTER_DECISION, toJob } from './to-job.ts'
 import { toTurn } from './to-turn.ts'
 
@@ -97,7 +98,7 @@ export class DecidedRuns {
     const pending = conversation?.last.pending ?? []
     const answers = answersOf(decided)
     if (!waiting || !conversation || answers.length < pending.length) return undefined
-    const body = bodyOf(waiting.facts)
+    const body = repeatRequest(waiting.facts)
     const id = ids.next()
     const createdAt = nowSeconds()
     const { messages: earlier, last } = conversation
@@ -146,18 +147,4 @@ function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
       ? [{ callId, kind: 'approval', decision: 'reject', reason: 'Nobody decided in time.' }]
       : []
   })
-}
-
-/** Request that continues a waiting response, with the options of the first one. */
-function bodyOf({ id, model, tools, user, metadata, text }: ResponseRecord): CreateRequest {
-  return {
-    input: [],
-    model,
-    previous_response_id: id,
-    background: true,
-    tools,
-    user,
-    metadata,
-    ...((text.format as { type?: unknown } | undefined)?.type === 'text' ? {} : { text }),
-  } as CreateRequest
 }

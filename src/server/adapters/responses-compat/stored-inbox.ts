@@ -12,6 +12,7 @@ import { makeValidator } from '../../validator.ts'
 import { beginRecord, toInputItems } from './convert.ts'
 import type { DecidedRuns } from './decided-runs.ts'
 import { DecisionRequest, toAnswer } from './decision-request.ts'
+import { toOptionFields } from './repeat-request.ts'
 import type { InputItem, ResponseRecord } from './schema.ts'
 
 export interface StoredInboxOptions {
@@ -31,12 +32,19 @@ export class StoredInbox implements ApprovalInbox {
     this.#options = options
   }
 
-  async keep({ agent, messages, user, result }: KeptRun): Promise<readonly OpenApproval[]> {
+  async keep({
+    agent,
+    messages,
+    user,
+    metadata,
+    requestOptions = {},
+    result,
+  }: KeptRun): Promise<readonly OpenApproval[]> {
     const { runs, ids, host } = this.#options
     const { text, pending, usage, trail } = result
     const id = ids.next()
     const createdAt = nowSeconds()
-    const body = { model: agent, input: messages.flatMap(toInput), ...(user === undefined ? {} : { user }) }
+    const body = { ...toOptionFields(requestOptions), model: agent, input: messages.flatMap(toInput), user, metadata }
     const draft = {
       id,
       facts: beginRecord(body, id, createdAt),
