@@ -93,8 +93,9 @@ export default defineModule({ name: 'Breaks', provides: [TextMessageHandler], us
   it('lets a wiring be dragged, fitted into its frame, and seen on the full screen', async () => {
     await ui.project.write('agents/many.yml', MANY)
     await eventually(() => expect(ui.server.host.get('many')?.id).equal('many'))
-    const page = await ui.open('#/agents/many', { viewport: { width: 600, height: 844 } })
+    const page = await ui.open('#/agents/many', { viewport: { width: 390, height: 844 } })
     const drawing = page.getByRole('group', { name: 'Modules; each can be chosen' })
+    for (let step = 0; step < 2; step++) await page.getByRole('button', { name: 'Zoom in' }).click()
     const box = await drawing.boundingBox()
     if (!box) throw new Error('It is not drawn.')
     const scrolled = () => drawing.evaluate(({ scrollLeft }) => scrollLeft)
