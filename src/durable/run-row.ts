@@ -62,13 +62,12 @@ export function describeRow<Facts, Item>(
 ): { row: PersistedRun<Facts, Item>['row']; itemRows: Change[] } {
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
   const row = { version: ROW_VERSION, id, facts, inputs: items.length, ...request, ...(hasJob ? { hasJob } : {}) }
-  const isShort = items.length <= ITEMS_PER_ROW && JSON.stringify(items).length <= MAX_ITEMS_LENGTH
-  if (isShort) return { row: { ...row, items }, itemRows: [] }
   const itemRows: Change[] = []
   for (let start = 0; start < items.length; start += ITEMS_PER_ROW) {
     itemRows.push([itemsKey(id, itemRows.length), JSON.stringify(items.slice(start, start + ITEMS_PER_ROW))])
   }
-  return { row, itemRows }
+  const isShort = itemRows.length <= 1 && (itemRows[0]?.[1] ?? '').length <= MAX_ITEMS_LENGTH
+  return isShort ? { row: { ...row, items }, itemRows: [] } : { row, itemRows }
 }
 
 /** Changes that store a run which has not ended. */

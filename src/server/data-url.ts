@@ -6,13 +6,31 @@ export interface DataUrl {
   readonly data: Uint8Array
 }
 
+/** Data URL whose bytes were decoded while it arrived. As JSON it is the text that the client sent. */
+export class DecodedUrl {
+  /** Up to the comma, the comma included. */
+  readonly head: string
+  readonly data: Uint8Array
+
+  constructor(head: string, data: Uint8Array) {
+    this.head = head
+    this.data = data
+  }
+
+  toJSON(): string {
+    return this.head + encodeBase64(this.data)
+  }
+}
+
 /** Reads a data URL without copying its text; undefined for other URLs, and for data that is not base64. */
-export function readDataUrl(url: string): DataUrl | undefined {
-  const comma = url.startsWith('data:') ? url.indexOf(',') : -1
+export function readDataUrl(url: string | DecodedUrl): DataUrl | undefined {
+  const text = typeof url === 'string' ? url : url.head
+  const comma = text.startsWith('data:') ? text.indexOf(',') : -1
   if (comma === -1) return undefined
-  const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).toLowerCase().split(';')
+  const [mediaType = '', ...parameters] = text.slice('data:'.length, comma).toLowerCase().split(';')
   if (parameters.at(-1) !== 'base64') return undefined
-  return { mediaType: mediaType || 'text/plain', data: decodeBase64(url, comma + 1) }
+  const data = typeof url === 'string' ? decodeBase64(url, comma + 1) : url.data
+  return { mediaType: mediaType || 'text/plain', data }
 }
 
 export function toDataUrl({ mediaType, data }: DataUrl): string {

@@ -1,7 +1,7 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type WebSocket, WebSocketServer } from 'ws'
+import type { WebSocket } from 'ws'
 import { HostError } from '../errors.ts'
 import { isOwnOrigin } from './own-origin.ts'
 
@@ -66,16 +66,18 @@ export function isUpgrade({ raw }: FastifyRequest): boolean {
  * @param origins that are allowed beside the server's own
  * @throws HostError `ORIGIN_FORBIDDEN`
  */
-export function acceptUpgrade(
+export async function acceptUpgrade(
   request: FastifyRequest,
   reply: { hijack(): unknown; raw: ServerResponse },
   { origins, maxPayload }: { origins: readonly string[]; maxPayload: number },
   onOpen: (socket: WebSocket) => void,
-): void {
+): Promise<void> {
   const { origin } = request.headers
   if (origin !== undefined && !isOwnOrigin(request) && !origins.includes(origin.toLowerCase())) {
     throw new HostError('ORIGIN_FORBIDDEN', `Pages of '${origin}' may not use this server`)
   }
+  // Loaded by the first client that needs it.
+  const { WebSocketServer } = await import('ws')
   const { socket, head } = UPGRADES.get(request.raw) as Upgrade
   UPGRADES.delete(request.raw)
   reply.hijack()

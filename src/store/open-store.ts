@@ -4,7 +4,6 @@ import type { KeyvStoreAdapter } from 'keyv'
 import { HostError, messageOf } from '../errors.ts'
 import { CheckedStore, inTime } from './checked-store.ts'
 import { importPeer } from './import-peer.ts'
-import { KeyvStore } from './keyv/keyv-store.ts'
 import { type PostgresPackage, PostgresStore, readPostgresUrl } from './postgres/postgres-store.ts'
 import type { RecordStore } from './record-store.ts'
 import { type RedisPackage, RedisStore, readRedisUrl } from './redis/redis-store.ts'
@@ -115,7 +114,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
   },
   'keyv-sqlite': {
     describe: keyvFile,
-    open: async (location) => inTime(KeyvStore.open(await openKeyvSqlite(location))),
+    open: openKeyv,
     pendingMigrations: async () => [],
     isMultiWriter: false,
     isRemote: false,
@@ -165,6 +164,11 @@ function kindOf(store: string): keyof typeof STORE_KINDS {
 
 function importPostgres({ projectDir }: StoreLocation): Promise<PostgresPackage> {
   return importPeer('pg', projectDir, '--store postgres')
+}
+
+async function openKeyv(location: StoreLocation): Promise<RecordStore> {
+  const { KeyvStore } = await import('./keyv/keyv-store.ts')
+  return inTime(KeyvStore.open(await openKeyvSqlite(location)))
 }
 
 async function openKeyvSqlite(location: StoreLocation): Promise<KeyvStoreAdapter> {

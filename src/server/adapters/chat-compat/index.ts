@@ -10,6 +10,7 @@ import type { OpenApproval } from '../../approval-inbox.ts'
 import { deciderOf, lacksScope, requireBearer } from '../../bearer-auth.ts'
 import type { Dialect } from '../../dialect.ts'
 import type { EventStream } from '../../event-streams.ts'
+import { liftDataUrls } from '../../lift-data-urls.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { startTurn, streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import {
@@ -71,6 +72,7 @@ export class ChatCompatApiAdapter implements Adapter {
       '/chat/completions',
       {
         ...describe('createChatCompletion'),
+        ...liftDataUrls(),
         schema: { body: ChatRequest, response: { 200: ChatCompletion } },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },

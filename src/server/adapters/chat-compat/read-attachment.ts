@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../../base64.ts'
 import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
-import { readDataUrl } from '../../data-url.ts'
+import { DecodedUrl, readDataUrl } from '../../data-url.ts'
 import type { ContentPart } from './schema.ts'
 
 /** Reads the attachment of a part; undefined for a type that is not known. */
@@ -19,11 +19,11 @@ export function readAttachment(part: ContentPart, path: string): Attachment | un
 }
 
 function readImage({ image_url }: ContentPart, path: string): Attachment {
-  const url = typeof image_url === 'string' ? image_url : image_url?.url
+  const url = typeof image_url === 'string' || image_url instanceof DecodedUrl ? image_url : image_url?.url
   if (url === undefined) throw invalid(`${path}.image_url`, 'is missing')
   const data = readDataUrl(url)
   if (data) return data
-  if (!/^https?:/i.test(url) || !URL.canParse(url)) {
+  if (typeof url !== 'string' || !/^https?:/i.test(url) || !URL.canParse(url)) {
     throw invalid(`${path}.image_url.url`, 'must be a data URL of base64, or an address of http or https')
   }
   const address = new URL(url)
@@ -53,10 +53,10 @@ function readAudio({ input_audio }: ContentPart, path: string): Attachment {
 function readFile({ file }: ContentPart, path: string): Attachment {
   const { file_data, file_id, filename } = file ?? {}
   if (typeof file_id === 'string') throw invalid(`${path}.file.file_id`, 'cannot be read here: send file_data')
-  if (typeof file_data !== 'string') throw invalid(`${path}.file.file_data`, 'is missing')
   const named = typeof filename === 'string' ? { name: filename } : {}
-  const read = readDataUrl(file_data)
+  const read = file_data && readDataUrl(file_data)
   if (read) return { ...read, ...named }
+  if (typeof file_data !== 'string') throw invalid(`${path}.file.file_data`, 'is missing')
   const mediaType = filename?.toLowerCase().endsWith('.pdf') ? 'application/pdf' : 'application/octet-stream'
   return { mediaType, data: decodeBase64(file_data), ...named }
 }

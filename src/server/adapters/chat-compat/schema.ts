@@ -1,17 +1,21 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import type { DecodedUrl } from '../../data-url.ts'
 
 /** Clients send `null` for fields they leave out. */
 const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))
+
+/** Large data URLs are decoded while the body arrives. */
+const Address = Type.Unsafe<string | DecodedUrl>(Type.String())
 
 /** A part of any type; those that are not known are left to the conversion. */
 const ContentPart = Type.Object({
   type: Type.String(),
   text: Type.Optional(Type.Unknown()),
-  image_url: optional(Type.Union([Type.String(), Type.Object({ url: Type.String() })])),
+  image_url: optional(Type.Union([Address, Type.Object({ url: Address })])),
   input_audio: optional(Type.Object({ data: Type.String(), format: Type.String() })),
   file: optional(
     Type.Object({
-      file_data: optional(Type.String()),
+      file_data: optional(Address),
       file_id: optional(Type.String()),
       filename: optional(Type.String()),
     }),

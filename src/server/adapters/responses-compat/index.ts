@@ -16,6 +16,7 @@ import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { deciderOf, requireBearer } from '../../bearer-auth.ts'
 import { type Dialect, dialectOf } from '../../dialect.ts'
 import { logFailure, replyFor } from '../../error-replies.ts'
+import { liftDataUrls } from '../../lift-data-urls.ts'
 import { serveDialects } from '../../serve-dialects.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../upgrade-route.ts'
@@ -106,6 +107,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       '/responses',
       {
         ...describe('createResponse'),
+        ...liftDataUrls(),
         schema: { body: CreateRequest },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
@@ -213,11 +215,11 @@ export class ResponsesCompatApiAdapter implements Adapter {
     return this.#compactor.compact(body, leaving.signal)
   }
 
-  #openSocket(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  async #openSocket(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { options, host, streams, describeFailure } = this.#options
     const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
     const parts = { starter: this.#starter, options, host, streams, describeFailure, unstored: this.#unstored }
-    acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
+    await acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
     return reply
   }
 

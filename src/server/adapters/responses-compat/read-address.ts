@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../../base64.ts'
 import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
-import { readDataUrl } from '../../data-url.ts'
+import { DecodedUrl, readDataUrl } from '../../data-url.ts'
 
 /** Media types of files that are named by an address, by their ending. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -25,11 +25,13 @@ const TYPES: Readonly<Record<string, string>> = {
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment {
-  if (typeof address !== 'string') throw new HostError('REQUEST_INVALID', `${field} must be a URL`)
+  if (typeof address !== 'string' && !(address instanceof DecodedUrl)) {
+    throw new HostError('REQUEST_INVALID', `${field} must be a URL`)
+  }
   const named = name === undefined ? {} : { name }
   const bytes = readDataUrl(address)
   if (bytes) return { ...bytes, ...named }
-  if (!URL.canParse(address) || !/^https?:/i.test(address)) {
+  if (typeof address !== 'string' || !URL.canParse(address) || !/^https?:/i.test(address)) {
     throw new HostError('REQUEST_INVALID', `${field} must be an http(s) URL, or a data URL in base64`)
   }
   const data = new URL(address)

@@ -9,9 +9,9 @@ import type { Redact } from '../../../trace/redact.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { AgentDescription, ModuleDescription } from '../../../wiring/describe-agent.ts'
-import type { Viewer } from './graphql.ts'
 import { redactDefinition } from './redact-definition.ts'
 import { viewRun } from './run-view.ts'
+import type { Viewer } from './viewer.ts'
 
 /** Data sources of the views of agents. */
 export interface AgentSources {

@@ -1,20 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { buildSchema, type DocumentNode, GraphQLError, type GraphQLSchema, parse, validate } from 'graphql'
-import { createHandler, type OperationContext, type ResponseInit } from 'graphql-http'
+import { createHandler, type ResponseInit } from 'graphql-http'
 import { HostError } from '../../../errors.ts'
 import { checkQueryLimits } from './query-limits.ts'
+import { type Viewer, viewerOf } from './viewer.ts'
 
 /** Queries that are remembered, parsed and validated: the page sends a dozen. */
 const MAX_REMEMBERED = 200
-
-/** Viewer of the page. */
-export type Viewer = OperationContext & {
-  /** A page of another site: it may see that something happened, but no content. */
-  readonly isCrossSite: boolean
-  /** The page that this server serves, as browsers say. */
-  readonly isOwnPage: boolean
-}
 
 const schemaFile = new URL('./schema.graphql', import.meta.url)
 
@@ -88,14 +81,6 @@ const JSON_ANSWER: ResponseInit = {
 
 function takesJson({ headers: { accept } }: FastifyRequest): boolean {
   return accept === undefined || accept === '*/*' || accept === 'application/json'
-}
-
-/**
- * Returns the viewer, with the mark of a page of another site: browsers set that header, and pages cannot change it.
- */
-export function viewerOf({ headers }: FastifyRequest): Viewer {
-  const site = headers['sec-fetch-site']
-  return { isCrossSite: site === 'cross-site', isOwnPage: site === 'same-origin' } as Viewer
 }
 
 function isTheirs(error: Error): boolean {

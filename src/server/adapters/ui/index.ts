@@ -4,11 +4,10 @@ import type { Adapter, DebugAdapterOptions } from '../../adapter.ts'
 import { adapterName } from '../../adapter-name.ts'
 import { logFailure } from '../../error-replies.ts'
 import { describeUi } from './describe-ui.ts'
-import { makeGraphqlRoute } from './graphql.ts'
 import { LiveUpdates } from './live.ts'
-import { makeMutations } from './mutations.ts'
+import type { MutationSources } from './mutations.ts'
 import { servePage } from './page.ts'
-import { makeQueries } from './queries.ts'
+import type { QuerySources } from './queries.ts'
 
 /** Maximum bytes of a query; longer ones are refused unread. */
 const MAX_QUERY_BYTES = 64 * 1024
@@ -29,13 +28,13 @@ export class UiApiAdapter implements Adapter {
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices }
     const sources = { ...shared, development, serverName, projectDir, adapters: this.#adapters() }
-    const root = { ...makeQueries(sources), ...makeMutations(sources) }
+    let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices })
-    app.post(
-      '/api/ui/graphql',
-      { ...describeUi('queryGraphql'), bodyLimit: MAX_QUERY_BYTES },
-      makeGraphqlRoute(root, logFailure),
-    )
+    const limited = { ...describeUi('queryGraphql'), bodyLimit: MAX_QUERY_BYTES }
+    app.post('/api/ui/graphql', limited, async (request, reply) => {
+      route ??= openGraphql(sources)
+      return (await route)(request, reply)
+    })
     app.get('/api/ui/live', describeUi('followLive'), (request, reply) => live.open(request, reply))
     await servePage(app)
   }
@@ -50,4 +49,14 @@ export class UiApiAdapter implements Adapter {
     const names = new Set([...adapters.map(adapterName), 'UiApiAdapter'])
     return [...names].map((name) => ({ name, hasKey: Boolean(keys[name]) }))
   }
+}
+
+/** Loaded by the first query: a server whose page nobody opens does without. */
+async function openGraphql(sources: QuerySources & MutationSources) {
+  const [{ makeGraphqlRoute }, { makeQueries }, { makeMutations }] = await Promise.all([
+    import('./graphql.ts'),
+    import('./queries.ts'),
+    import('./mutations.ts'),
+  ])
+  return makeGraphqlRoute({ ...makeQueries(sources), ...makeMutations(sources) }, logFailure)
 }

@@ -4,7 +4,7 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../event-streams.ts'
-import { viewerOf } from './graphql.ts'
+import { viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000
 

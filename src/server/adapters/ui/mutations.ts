@@ -6,8 +6,8 @@ import type { Run } from '../../../protocols/run.ts'
 import { ToolProvider } from '../../../protocols/tool-provider.ts'
 import { writePayload } from '../../../trace/payload.ts'
 import type { AgentSources } from './agent-view.ts'
-import type { Viewer } from './graphql.ts'
 import { between } from './run-view.ts'
+import type { Viewer } from './viewer.ts'
 
 const MAX_ENTRIES = 200
 

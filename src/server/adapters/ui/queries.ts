@@ -3,9 +3,9 @@ import type { Problem } from '../../../definition/problem.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import { VERSION } from '../../../version.ts'
 import { type AgentSources, AgentView } from './agent-view.ts'
-import type { Viewer } from './graphql.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
+import type { Viewer } from './viewer.ts'
 
 export interface QuerySources extends AgentSources {
   readonly development: boolean

@@ -5,7 +5,7 @@ import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
-import type { Viewer } from './graphql.ts'
+import type { Viewer } from './viewer.ts'
 
 const MAX_EVENTS = 5000
 
