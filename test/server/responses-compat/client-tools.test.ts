@@ -60,7 +60,16 @@ export default defineModule({ name: 'Thinker', provides: [TextMessageHandler, Im
       await response.respondReasoning('First ')
       await response.respondReasoning('this.')
       if (text === 'draw') await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) })
-      else await response.respondText('Said: ' + text)
+      else if (text === 'show') {
+        await response.respondText('See ')
+        await response.respondImage({ mediaType: 'image/png', data: new URL('https://example.test/a.png'), name: 'map' })
+        await response.respondFile({ mediaType: 'text/plain', data: Buffer.from('note'), name: 'note.txt' })
+        await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) })
+        await response.respondText('Done.')
+      } else if (text === 'shown') {
+        const shown = (await history.getHistory()).flatMap(({ attachments = [] }) => attachments)
+        await response.respondText(shown.map(({ name, data }) => name + ' ' + (data instanceof URL ? data.href : data.length)).join())
+      } else await response.respondText('Said: ' + text)
     } }) })`,
 }
 
@@ -161,6 +170,38 @@ describe('responses with the tools of a client', () => {
         expect([refused.statusCode, refused.json()]).to.deep.equal([400, { detail }])
       }
     }
+  })
+
+  it('run nothing twice where a client sends the whole history of a stored response', async () => {
+    const { create } = await make()
+    const before = noted()
+    const more = { include: ['agent.tool_calls'] }
+    const user = { ...USER, content: 'weather and note' }
+    const waiting = await create('', helper([user], more))
+    expect(waiting.output.map(({ type }: Json) => type)).to.deep.equal(['message', 'function_call', 'mcp_call'])
+    const history = [user, ...waiting.output, output('w1', 'rain')]
+    const ended = await create('', helper(history, more))
+    expect(textOf(ended)).to.match(/^I know \S+=noted w1=rain$/)
+    const next = await create('', helper([...history, ...ended.output, { role: 'user', content: 'And?' }], more))
+    expect(textOf(next)).to.match(/^I know \S+=noted w1=rain$/)
+    expect(noted()).to.equal(before + 1)
+  })
+
+  it('tell the model which own calls of a history have failed, and which never ended', async () => {
+    const { create } = await make()
+    const call = { type: 'mcp_call', server_label: 'tools', name: 'note', arguments: '{}', output: null, error: null }
+    const calls = [
+      { ...call, id: 'mcp_1', output: 'noted', status: 'completed' },
+      { ...call, id: 'mcp_2', error: 'no room', status: 'failed' },
+      { ...call, id: 'mcp_3', status: 'incomplete' },
+    ]
+    const before = noted()
+    const text = textOf(await create('', helper([USER, ...calls, { role: 'user', content: 'And?' }])))
+    expect(text.replace(/\S+=/g, '=')).to.equal(
+      'I know =noted =no room =The call was cut off; its result is not known.',
+    )
+    expect(new Set(text.match(/\S+(?==)/g)).size).to.equal(3)
+    expect(noted()).to.equal(before)
   })
 
   it('keep waiting for calls without an output', async () => {
@@ -283,5 +324,23 @@ describe('other options of a request', () => {
       400,
       "The last user message has an attachment of the type 'image/png', and agent 'talk' does not take that: it takes only text.",
     ])
+  })
+
+  it('gets links to files and to images with an address, images as items of their own, and the agent has them in the next turn', async () => {
+    const { create, stream, get } = await make()
+    const shown = await create('show', { model: 'thinker' })
+    const output = [
+      ['message', 'See \n![map](https://example.test/a.png)\n\n[note.txt](data:text/plain;base64,bm90ZQ==)\n'],
+      ['image_generation_call', 'AQID'],
+      ['message', 'Done.'],
+    ]
+    const read = ({ output: items }: Json) =>
+      items.map(({ type, result, content }: Json) => [type, result ?? content[0].text])
+    expect(read(shown)).to.deep.equal(output)
+    expect(await get(shown.id)).to.deep.equal(shown)
+    const events = await stream('show', { model: 'thinker' })
+    expect(read(events.at(-2)?.response)).to.deep.equal(output)
+    const next = await create('shown', { model: 'thinker', previous_response_id: shown.id })
+    expect(textOf(next)).to.equal('map https://example.test/a.png,note.txt 4,undefined 3')
   })
 })

@@ -117,9 +117,11 @@ function parseArguments(text: unknown, at: string): Fields {
 
 function toOwnOutput(callId: string, item: InputItem): CallOutput {
   const { output, error } = item as Fields
-  const isError = typeof error === 'string'
-  return { callId, result: { text: String((isError ? error : output) ?? ''), ...(isError ? { isError } : {}) } }
+  if (typeof output === 'string') return { callId, result: { text: output } }
+  return { callId, result: { text: typeof error === 'string' ? error : CUT_OFF, isError: true } }
 }
+
+const CUT_OFF = 'The call was cut off; its result is not known.'
 
 function toOutput(item: InputItem, at: string): CallOutput {
   const { call_id: callId, output } = item as Fields
