@@ -22,6 +22,7 @@ import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
 import { packageNameOf } from './project-packages.ts'
 import { shareInstallation } from './share-installation.ts'
+import { withEsbuild } from './with-esbuild.ts'
 
 /** A file of the project, loaded, with every file of the project that it consists of (absolute paths). */
 export interface LoadedFile {
@@ -70,7 +71,6 @@ export class ProjectCode {
    * @throws HostError `MODULE_NOT_FOUND`
    */
   async resolve(specifier: string): Promise<string> {
-    const { build } = await import('esbuild')
     let found: OnResolveResult | undefined
     const capture: Plugin = {
       name: 'capture',
@@ -84,7 +84,8 @@ export class ProjectCode {
     }
     const contents = `import ${JSON.stringify(specifier)}`
     const stdin = { contents, resolveDir: this.#projectDir }
-    await build({ stdin, ...RESOLUTION, bundle: true, write: false, logLevel: 'silent', plugins: [capture] })
+    const options: BuildOptions = { stdin, ...RESOLUTION, bundle: true, write: false, logLevel: 'silent' }
+    await withEsbuild(({ build }) => build({ ...options, plugins: [capture] }))
     if (found?.path !== undefined) return found.path
     const [{ text, notes } = { text: `There is no package '${specifier}'.`, notes: [] }] = found?.errors ?? []
     const suggestions = (notes ?? []).flatMap(({ text: note }) => note ?? [])
@@ -124,10 +125,8 @@ export class ProjectCode {
   }
 
   async #bundle(file: string, dir: string): Promise<LoadedFile> {
-    // Loaded here: most commands, and agents of library modules alone, never need it.
-    const { build } = await import('esbuild')
     const outfile = join(dir, 'bundle.mjs')
-    const result = await build({
+    const options = {
       entryPoints: [file],
       absWorkingDir: this.#projectDir,
       outfile,
@@ -141,7 +140,8 @@ export class ProjectCode {
       sourcesContent: false,
       logLevel: 'silent',
       plugins: [keepOutside(), keepImportMeta()],
-    }).catch((failure: BuildFailure) => {
+    } satisfies BuildOptions
+    const result = await withEsbuild(({ build }) => build(options)).catch((failure: BuildFailure) => {
       throw this.#explainBuildFailure(file, failure)
     })
     const [output] = result.outputFiles
