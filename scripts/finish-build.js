@@ -1,11 +1,11 @@
-// After the compiler: what it does not copy, the bundle of typebox, the compressed page, the manifest of the commands, and the ready texts of
-// bin/run.js.
+// After the compiler: what it does not copy, the compressed page, the manifest of the commands, and the ready texts of
+// bin/run.js, and the bundles of packages.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { Config } from '@oclif/core'
-import { bundleTypebox } from './bundle-typebox.js'
+import { bundlePackages } from './bundle-packages.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pjson = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
@@ -18,7 +18,6 @@ cpSync(`${root}modules`, `${root}dist/modules`, {
 cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapters/ui/schema.graphql`)
 cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
 compressPage(`${root}dist/ui`)
-await bundleTypebox(`${root}dist`)
 buildApiDocs(`${root}dist/api-docs`)
 
 const config = await Config.load({ root })
@@ -46,6 +45,7 @@ const help = { '': await writeHelp([]) }
 for (const id of config.commandIDs) help[id] = await writeHelp([id])
 const version = `${pjson.name}/${pjson.version}\n`
 writeFileSync(`${root}dist/ready-texts.json`, JSON.stringify({ version, help }))
+await bundlePackages(`${root}dist`)
 
 /** The page of the API, and the viewer that it uses: the largest file of the package, so that it is there only compressed. */
 function buildApiDocs(folder) {

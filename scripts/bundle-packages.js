@@ -1,0 +1,69 @@
+// typebox comes as 680 files and oclif, with what it needs, as 130: loading them was most of the time that a command needs to start.
+// The build puts what agent-host uses of them into a few files beside its own code.
+import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, relative, resolve, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+/** Packages by the folder of their bundle: its files, by the name that the code imports. */
+const BUNDLES = {
+  typebox: { typebox: 'typebox.js', 'typebox/compile': 'compile.js', 'typebox/value': 'value.js' },
+  oclif: { '@oclif/core': 'core.js' },
+}
+
+/** What is imported from a package of CommonJS, whose names a bundle would not export. */
+const NAMES = { '@oclif/core': ['Args', 'Command', 'Errors', 'Flags', 'Help', 'execute'] }
+
+/** What CommonJS has in each file. */
+const COMMON_JS = `import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url)
+const __dirname = import.meta.dirname`
+
+const FILE_OF = Object.fromEntries(
+  Object.entries(BUNDLES).flatMap(([folder, files]) =>
+    Object.entries(files).map(([name, file]) => [name, join(folder, file)]),
+  ),
+)
+
+/**
+ * Bundles each package into a folder of the built code, and has that code import it from there.
+ *
+ * @param {string} dist absolute path of the built code
+ */
+export async function bundlePackages(dist) {
+  await bundleTypebox(join(dist, 'typebox'))
+  await bundleOclif(join(dist, 'oclif'))
+  for (const file of readdirSync(dist, { recursive: true })) {
+    if (file.endsWith('.js') && !/^(ui|typebox|oclif)[\\/]/.test(file)) importFromBundles(dist, join(dist, file))
+  }
+}
+
+async function bundleTypebox(folder) {
+  const entryPoints = Object.entries(BUNDLES.typebox).map(([name, file]) => ({
+    in: name,
+    out: file.replace('.js', ''),
+  }))
+  await build({ ...OPTIONS, entryPoints, outdir: folder, splitting: true })
+  copyFileSync(resolve(fileURLToPath(import.meta.resolve('typebox')), '../../license'), join(folder, 'LICENSE'))
+}
+
+async function bundleOclif(folder) {
+  const contents = `export { ${NAMES['@oclif/core'].join(', ')} } from '@oclif/core'`
+  const outfile = join(folder, BUNDLES.oclif['@oclif/core'])
+  const stdin = { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) }
+  await build({ ...OPTIONS, stdin, outfile, banner: { js: COMMON_JS }, external: ['ts-node', 'tsx'] })
+  copyFileSync(resolve(fileURLToPath(import.meta.resolve('@oclif/core')), '../../LICENSE'), join(folder, 'LICENSE'))
+}
+
+const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20' }
+
+function importFromBundles(dist, file) {
+  const code = readFileSync(file, 'utf8')
+  const imports = /(\bfrom |\bimport\()(['"])((?:typebox|@oclif)(?:\/[\w/-]+)?)\2/g
+  const changed = code.replace(imports, (_all, before, quote, name) => {
+    if (!(name in FILE_OF)) throw new Error(`${file} imports ${name}, which scripts/bundle-packages.js does not bundle`)
+    const path = relative(join(file, '..'), join(dist, FILE_OF[name])).split(sep).join('/')
+    return `${before}${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`
+  })
+  if (changed !== code) writeFileSync(file, changed)
+}
