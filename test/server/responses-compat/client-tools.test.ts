@@ -172,7 +172,7 @@ describe('responses with the tools of a client', () => {
     }
   })
 
-  it('run nothing twice where a client sends the whole history of a stored response', async () => {
+  it('run nothing twice if a client resends the whole history of a stored response', async () => {
     const { create } = await make()
     const before = noted()
     const more = { include: ['agent.tool_calls'] }
@@ -187,7 +187,7 @@ describe('responses with the tools of a client', () => {
     expect(noted()).to.equal(before + 1)
   })
 
-  it('tell the model which own calls of a history have failed, and which never ended', async () => {
+  it('tell the model which own calls of a history failed, and which were cut off', async () => {
     const { create } = await make()
     const call = { type: 'mcp_call', server_label: 'tools', name: 'note', arguments: '{}', output: null, error: null }
     const calls = [
@@ -326,7 +326,7 @@ describe('other options of a request', () => {
     ])
   })
 
-  it('gets links to files and to images with an address, images as items of their own, and the agent has them in the next turn', async () => {
+  it('receive images as items, other attachments as links, and the agent sees them in the next turn', async () => {
     const { create, stream, get } = await make()
     const shown = await create('show', { model: 'thinker' })
     const output = [
