@@ -1,14 +1,17 @@
-// Mocha's own spec reporter, and beside it one line with mocha's own counts in a file.
+// Mocha's own spec reporter, and beside it a file with the tests that passed only when they were repeated, and one line with mocha's own counts.
 const { writeFileSync } = require('node:fs')
 const { reporters } = require('mocha')
 
 module.exports = class CountingReporter extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options)
+    const repeated = new Set()
+    runner.on('retry', (test) => repeated.add(test.fullTitle()))
     runner.once('end', () => {
       const { passes, failures, pending } = this.stats
       const skipped = pending > 0 ? `, ${pending} skipped` : ''
-      writeFileSync(options.reporterOptions.output, `${passes} passed, ${failures} failed${skipped}\n`)
+      const lines = [...repeated].map((title) => `Repeated: ${title}\n`)
+      writeFileSync(options.reporterOptions.output, `${lines.join('')}${passes} passed, ${failures} failed${skipped}\n`)
     })
   }
 }
