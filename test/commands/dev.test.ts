@@ -21,7 +21,7 @@ async function ask(url: string): Promise<string> {
 describe('dev', () => {
   afterEach(killRunning)
 
-  it('prints its address, the agents, the watched folders and a request to try', async () => {
+  it('prints its address, agents, watched folders and a request to try, and how long it waits when it stops', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
@@ -41,6 +41,7 @@ describe('dev', () => {
       'Ctrl-C stops the server.',
     ])
     expect(await server.stop('SIGINT')).to.equal(0)
+    expect(server.output()).to.contain('Stopping: running work has 1 s to finish. A second signal stops at once.')
   })
 
   it('prints no control characters, whatever their source', async function () {
@@ -100,14 +101,6 @@ describe('dev', () => {
     const one = startCli(['dev', '--port', '0', '--adapter', 'McpApiAdapter'], { cwd: dir })
     await one.printed(/Ctrl-C stops/)
     expect(one.output()).to.contain('/mcp').and.not.to.contain('/chat/completions')
-  })
-
-  it('says how long it waits for running work when it stops', async () => {
-    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
-    const server = startCli(['dev', '--port', '0'], { cwd: dir })
-    await server.printed(/Ctrl-C stops/)
-    expect(await server.stop('SIGINT')).to.equal(0)
-    expect(server.output()).to.contain('Stopping: running work has 1 s to finish. A second signal stops at once.')
   })
 
   it('logs where a tool throws, and once that the offline model answers', async () => {
@@ -177,21 +170,15 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     ])
   })
 
-  it('reports a change of .env', async () => {
-    const project = await makeProject({ 'agents/echo.yml': agent('echo', ''), '.env': 'A=1\n' })
-    const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
-    await server.printed(/Ctrl-C stops/)
-    await project.write('.env', 'A=2\n')
-    await server.printed(/"level":40.*\.env changed\. Restart to apply it\./)
-  })
-
-  it('picks up an edit', async () => {
-    const project = await makeProject({ 'agents/echo.yml': agent('echo', 'one ') })
+  it('serves an edited agent, and reports a change of .env', async () => {
+    const project = await makeProject({ 'agents/echo.yml': agent('echo', 'one '), '.env': 'A=1\n' })
     const server = startCli(['dev', '--port', '0'], { cwd: project.dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
     expect(await ask(url)).to.equal('one hello')
     await project.write('agents/echo.yml', agent('echo', 'two '))
     await eventually(async () => expect(await ask(url)).to.equal('two hello'))
+    await project.write('.env', 'A=2\n')
+    await server.printed(/"level":40.*\.env changed\. Restart to apply it\./)
   })
 
   it('lists the first twenty of many agents, and those that failed to load', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { eventually } from '../support/eventually.ts'
 import { proveWorkerKills } from '../support/kill-workers.ts'
 import { type Json, RESPONSES_PROJECT, textOf } from '../support/responses.ts'
@@ -51,7 +52,7 @@ describe('worker', function () {
   it('rejects a store for a single server', async () => {
     const { dir } = await makeProject(RESPONSES_PROJECT)
     for (const args of [['worker'], ['serve', '--processes', '2', '--port', '0']]) {
-      const { exitCode, stderr } = await runCli([...args, '--store', 'keyv-sqlite:a.db'], { cwd: dir })
+      const { exitCode, stderr } = await callCli([...args, '--store', 'keyv-sqlite:a.db'], { cwd: dir })
       expect(exitCode).to.equal(2)
       expect(stderr).to.match(/^Error: .* needs a store that several processes can share, and keyv-sqlite is for one\./)
     }

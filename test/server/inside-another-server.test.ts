@@ -87,7 +87,7 @@ describe('examples/inside-another-server', () => {
   for (const file of ['fastify.js', 'express.js', 'node-http.js']) {
     it(`${file} serves the app and its agents`, async () => {
       const options = { cwd: EXAMPLE, env: { PORT: '0' }, reject: false, timeout: 55_000 }
-      const child = execa('node', ['--conditions=agent-host-source', '--import=tsx', file], options)
+      const child = execa('node', [file], options)
       try {
         let output = ''
         child.stdout?.on('data', (text: Buffer) => {

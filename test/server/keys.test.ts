@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { readKey } from '../../src/server/option-spec.ts'
-import { killRunning, runCli, startCli } from '../support/run-cli.ts'
+import { callCli } from '../support/call-cli.ts'
+import { killRunning, startCli } from '../support/run-cli.ts'
 import { closeServers, makeServer } from '../support/server.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -21,7 +22,7 @@ describe('keys of adapters', () => {
       const isInFile = variable === 'MCP_API_KEY'
       const { dir } = await makeProject({ ...ECHO, ...(isInFile ? { '.env': `${variable}=\n` } : {}) })
       const env = isInFile ? {} : { [variable]: '' }
-      const { exitCode, stderr } = await runCli(['serve', '--adapter', adapter, '--port', '0'], { cwd: dir, env })
+      const { exitCode, stderr } = await callCli(['serve', '--adapter', adapter, '--port', '0'], { cwd: dir, env })
       expect([exitCode, stderr]).to.deep.equal([
         2,
         `Error: ${variable} must not be empty.\n  ${adapter} would be open. Set ${variable} to a key, or unset it to serve without one.\n`,
@@ -48,7 +49,7 @@ describe('keys of adapters', () => {
     }
     const { dir } = await makeProject(ECHO)
     const args = ['serve', '--adapter', 'McpApiAdapter', '--port', '0']
-    const { exitCode, stderr } = await runCli(args, { cwd: dir, env: { MCP_API_KEY: 'line\nkey' } })
+    const { exitCode, stderr } = await callCli(args, { cwd: dir, env: { MCP_API_KEY: 'line\nkey' } })
     expect(exitCode).to.equal(2)
     expect(stderr).to.match(/^Error: .*MCP_API_KEY.* must /)
     expect(stderr).to.not.contain('line\nkey')

@@ -2,12 +2,12 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { describeWith } from '../support/describe-with.ts'
 import { eventually } from '../support/eventually.ts'
 import { ask } from '../support/graphql.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../support/responses.ts'
 import { proveRollingRestart } from '../support/rolling-restart.ts'
-import { runCli } from '../support/run-cli.ts'
 import { closeServers } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { proveOutage } from '../support/store-outage.ts'
@@ -98,9 +98,9 @@ for (const { name, isThere, startServer } of KINDS) {
           expect(runs.runs[0].events.events).to.have.length.greaterThan(3)
         }, 5000)
         const elsewhere = await makeProject({ 'agents/none.txt': '' })
-        const list = await runCli(['runs', '--store', url], { cwd: elsewhere.dir })
+        const list = await callCli(['runs', '--store', url], { cwd: elsewhere.dir })
         expect(list.stdout).to.match(/SERVER.*\n\w+ .* completed .*web-1 +say hello\n$/)
-        const show = await runCli(['runs', 'show', list.stdout.split('\n')[1]?.slice(0, 8) ?? '', '--store', url], {
+        const show = await callCli(['runs', 'show', list.stdout.split('\n')[1]?.slice(0, 8) ?? '', '--store', url], {
           cwd: elsewhere.dir,
         })
         expect(show.stdout)

@@ -1,14 +1,16 @@
-import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createOpenAI } from '@ai-sdk/openai'
 import { Agent, hostedMcpTool, run, setTracingDisabled } from '@openai/agents-core'
 import { OpenAIResponsesModel } from '@openai/agents-openai'
 import { generateText, type ModelMessage } from 'ai'
 import { expect } from 'chai'
 import OpenAI from 'openai'
+import { askApprovals } from '../../support/ask-approvals.ts'
 import { eventually } from '../../support/eventually.ts'
-import { type Json, makeResponses } from '../../support/responses.ts'
+import { makeResponses } from '../../support/responses.ts'
+import { startResponses } from '../../support/responses-process.ts'
+import { killRunning } from '../../support/run-cli.ts'
 import { closeServers } from '../../support/server.ts'
 import { SHOP_MODULES, shopAgent, TELLER_AGENT } from '../../support/shop.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -32,6 +34,7 @@ modules:
 
 describe('approvals', () => {
   afterEach(closeServers)
+  afterEach(killRunning)
 
   async function makeShop() {
     const { app, project, listen } = await makeResponses({}, FILES)
@@ -245,60 +248,24 @@ describe('approvals', () => {
   it('execute at most once when the server is killed at any moment', async () => {
     const project = await makeProject(FILES)
     const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
-    const main = fileURLToPath(new URL('../../../bin/run.js', import.meta.url))
-    for (let round = 0; round < 3; round++) {
-      const first = await serve(main, project.dir)
-      const { id } = await first.post('/responses', { model: 'shop', input: 'please' })
-      const [{ id: approval }] = (await first.get('/approvals')).data
-      void first.post(`/approvals/${approval}`, { decision: 'approve' }).catch(() => {})
-      await new Promise((resolve) => setTimeout(resolve, round * 15))
-      await first.kill()
-      const second = await serve(main, project.dir)
+    let server = await startResponses(project.dir)
+    for (const [round, delayMs] of [0, 20].entries()) {
+      await server.ask('', { model: 'shop', input: 'please' })
+      const [{ id }] = (await askApprovals(server, '')).data
+      const deciding = askApprovals(server, `/${id}`, { decision: 'approve' }).catch(() => {})
+      await wait(delayMs)
+      await server.stop('SIGKILL')
+      await deciding
+      server = await startResponses(project.dir)
+      const { ask } = server
       // What was not claimed before the kill is claimed now; a second decision of the first is refused.
-      await second.post(`/approvals/${approval}`, { decision: 'approve' })
+      await askApprovals(server, `/${id}`, { decision: 'approve' })
       await eventually(async () => {
-        const { continued_by: next, status } = await second.get(`/approvals/${approval}`)
+        const { continued_by: next, status } = await askApprovals(server, `/${id}`)
         expect(status).to.equal('approved')
-        expect((await second.get(`/responses/${next}`)).status).to.not.equal('in_progress')
+        expect((await ask(`/${next}`)).json.status).to.not.equal('in_progress')
       }, 20_000)
-      expect(
-        (await paid()).split('\n').filter((line) => line !== ''),
-        `round ${round}, ${id}`,
-      ).to.have.lengthOf(round + 1)
-      await second.kill()
+      expect((await paid()).match(/^pay 40$/gm), `round ${round}`).to.have.lengthOf(round + 1)
     }
-  }).timeout(120_000)
+  }).timeout(60_000)
 })
-
-/** A server in a process of its own. */
-async function serve(main: string, cwd: string) {
-  const args = [main, 'serve', '--adapter', 'ResponsesCompatApiAdapter', '--port', '0']
-  const child = spawn(process.execPath, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  const ready = new Promise<string>((resolve) => {
-    const read = (chunk: Buffer) => {
-      output += chunk
-      const url = /listening at (http:\/\/[\d.:]+)/i.exec(output)?.[1]
-      if (url) resolve(url)
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-  })
-  const url = await ready
-  const ask = async (path: string, init: RequestInit = {}) =>
-    (await (await fetch(`${url}/compat${path}`, init)).json()) as Json
-  return {
-    get: (path: string) => ask(path),
-    post: (path: string, body: object) =>
-      ask(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(body),
-      }),
-    async kill() {
-      const gone = new Promise((resolve) => child.once('exit', resolve))
-      child.kill('SIGKILL')
-      await gone
-    },
-  }
-}
