@@ -47,12 +47,31 @@ async function bundleTypebox(folder) {
   copyFileSync(resolve(fileURLToPath(import.meta.resolve('typebox')), '../../license'), join(folder, 'LICENSE'))
 }
 
+/** What oclif looks for in development alone stays outside. */
 async function bundleOclif(folder) {
   const contents = `export { ${NAMES['@oclif/core'].join(', ')} } from '@oclif/core'`
   const outfile = join(folder, BUNDLES.oclif['@oclif/core'])
   const stdin = { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) }
-  await build({ ...OPTIONS, stdin, outfile, banner: { js: COMMON_JS }, external: ['ts-node', 'tsx'] })
-  copyFileSync(resolve(fileURLToPath(import.meta.resolve('@oclif/core')), '../../LICENSE'), join(folder, 'LICENSE'))
+  const options = {
+    stdin,
+    outfile,
+    banner: { js: COMMON_JS },
+    external: ['ts-node', 'tsx', 'typescript'],
+    metafile: true,
+  }
+  const { metafile } = await build({ ...OPTIONS, ...options })
+  writeFileSync(join(folder, 'LICENSES.txt'), readLicenses(Object.keys(metafile.inputs)))
+}
+
+/** The licenses of all packages that these files come from: oclif brings some twenty others. */
+function readLicenses(files) {
+  const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+    const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry))
+    return `${name} ${version} (${license})\n\n${file ? readFileSync(join(folder, file), 'utf8').trim() : ''}\n`
+  })
+  return texts.join('\n---\n\n')
 }
 
 const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20' }
