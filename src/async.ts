@@ -16,6 +16,12 @@ export function deferred<T = void>(): Deferred<T> {
   return { promise, resolve, reject }
 }
 
+/** Rejects a promise that nobody has to await: it must not end the process as an unhandled rejection. */
+export function rejectQuietly<T>({ promise, reject }: Deferred<T>, error: unknown): void {
+  promise.catch(() => {})
+  reject(error)
+}
+
 /** Settles as the promise does, or rejects with `createError()` when that takes longer than `timeoutMs`. */
 export async function withDeadline<T>(
   promise: PromiseLike<T>,

@@ -67,3 +67,14 @@ export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message || thrown.name
   return typeof thrown === 'string' ? thrown : `${JSON.stringify(thrown) ?? String(thrown)}`
 }
+
+/** Creates or throws errors that nobody reads: capturing their stacks would cost more than the rest of the work. */
+export function withoutStack<T>(work: () => T): T {
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    return work()
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Deferred, deferred, settlesWithin } from '../async.ts'
+import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { RunEvent } from '../run/run-event.ts'
@@ -91,9 +91,6 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.facts = 'owned' in origin ? origin.owned.row.facts : origin.facts
     this.stored = this.#stored.promise
     this.settled = this.#settled.promise
-    // Nobody has to await them.
-    this.stored.catch(() => {})
-    this.settled.catch(() => {})
     if ('owned' in origin) this.#takeUp(origin)
   }
 
@@ -165,7 +162,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #endFailed(error: unknown): void {
     if (!this.#ended) this.failure = error
     const isRefused = error instanceof HostError && error.code === 'REQUEST_INVALID'
-    if (isRefused && !this.#ended) this.#stored.reject(error)
+    if (isRefused && !this.#ended) rejectQuietly(this.#stored, error)
     // Nothing is stored of a request that cannot be served.
     this.#isRefused = isRefused && !this.#persisted && !this.#isCreating
     this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
@@ -366,8 +363,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#handle?.abort(error)
     this.#steps = [...this.#steps.filter((step) => !isEnd(step)), endUnstored()]
     this.#show(this.#steps.length)
-    this.#stored.reject(error)
-    this.#settled.reject(error)
+    rejectQuietly(this.#stored, error)
+    rejectQuietly(this.#settled, error)
   }
 
   #settle(): void {

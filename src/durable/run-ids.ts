@@ -9,6 +9,8 @@ export class RunIds {
   readonly #pattern: RegExp
   #ms = 0
   #count = 0
+  /** Part of the ids of this millisecond. */
+  #time = ''
 
   constructor(prefix: string) {
     this.#prefix = prefix
@@ -16,14 +18,15 @@ export class RunIds {
   }
 
   next(nowMs = Date.now()): string {
-    if (nowMs > this.#ms) {
-      this.#ms = nowMs
-      this.#count = 0
-    } else if (++this.#count > 0xfff) {
-      this.#ms++
-      this.#count = 0
-    }
-    return `${this.#prefix}${timeOf(this.#ms)}-7${hex(this.#count, 3)}-${randomUUID().slice(19, 31)}00000`
+    if (nowMs > this.#ms) this.#begin(nowMs)
+    else if (++this.#count > 0xfff) this.#begin(this.#ms + 1)
+    return `${this.#time}${hex(this.#count, 3)}-${randomUUID().slice(19, 31)}00000`
+  }
+
+  #begin(ms: number): void {
+    this.#ms = ms
+    this.#count = 0
+    this.#time = this.firstAt(ms)
   }
 
   /** Precedes every id of this time or later. */

@@ -1,4 +1,5 @@
 import type { Message } from '../protocols/message.ts'
+import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
 import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
 import type { AgentRun } from './agent-run.ts'
@@ -27,7 +28,7 @@ export class AgentCapabilities implements Capabilities {
     const { toolChoice, responseSchema } = run.requestOptions
     const fault = responseSchema && findSchemaFault(responseSchema)
     if (fault !== undefined) throw run.state.refuse(`The schema of the answer cannot be used: ${fault}`)
-    const double = findDouble(run.clientTools.map(({ name }) => name))
+    const double = findDouble(run.clientTools)
     if (double !== undefined) throw run.state.refuse(`tools: two of them have the name '${double}'.`)
     const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
@@ -76,7 +77,8 @@ function attachmentsOf({ handlers }: EntryPoint, reached: readonly WiredModule[]
   return [...new Set([...handled, ...(declared === 'model' ? ofModels : declared)])]
 }
 
-function findDouble(names: readonly string[]): string | undefined {
+function findDouble(tools: readonly ToolDefinition[]): string | undefined {
+  if (tools.length < 2) return undefined
   const seen = new Set<string>()
-  return names.find((name) => seen.size === seen.add(name).size)
+  return tools.find(({ name }) => seen.size === seen.add(name).size)?.name
 }

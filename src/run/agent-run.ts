@@ -105,7 +105,8 @@ export class AgentRun implements Run {
 }
 
 /** A view of the same run: its own properties, overridden ones included, with these changes. */
-function derive(run: AgentRun, changes: object): AgentRun {
-  const defined = Object.entries(changes).filter(([, value]) => value !== undefined)
-  return Object.assign(Object.create(AgentRun.prototype), run, Object.fromEntries(defined))
+function derive(run: AgentRun, changes: Readonly<Record<string, unknown>>): AgentRun {
+  const view = Object.assign(Object.create(AgentRun.prototype), run)
+  for (const name in changes) if (changes[name] !== undefined) view[name] = changes[name]
+  return view
 }

@@ -136,7 +136,7 @@ export class Agent {
     void this.#runTurn(run, turn, handle, async (exchange) => {
       await exchange.open(instancesFor(entry, this.#modules))
       run.state.throwIfAborted()
-      await this.#settleWaiting(run, () => act(exchange.handlerOf(entry, protocol, agentId) as T, run))
+      await act(exchange.handlerOf(entry, protocol, agentId) as T, run)
     })
     return handle
   }
@@ -176,7 +176,7 @@ export class Agent {
     try {
       await undefined
       state.throwIfAborted()
-      await work(exchange, conversation)
+      await work(exchange, conversation).catch((error: unknown) => throwUnlessWaiting(error, state))
       // Before the answer is closed: a module may hold something back until then.
       response.beginClosing()
       if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
@@ -200,19 +200,16 @@ export class Agent {
 
   async #handle(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<void> {
     const { state } = run
+    const opening = exchange.open(this.#neededModules(run.entryPoint, turn.overrides))
+    if (opening) {
+      await opening
+      state.throwIfAborted()
+    }
+    if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
+    if (state.isWaiting) return
+    if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
     const entryPoint = this.#entryPoints.get(run.entryPoint) as EntryPoint
-    await this.#settleWaiting(run, async () => {
-      const needed = this.#neededModules(run.entryPoint, turn.overrides)
-      const opening = exchange.open(needed)
-      if (opening) {
-        await opening
-        state.throwIfAborted()
-      }
-      if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
-      if (state.isWaiting) return
-      if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
-      await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
-    })
+    await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
   }
 
   #mayHold({ messages }: Turn): boolean {
@@ -226,21 +223,10 @@ export class Agent {
     return rails.admit(conversation, turn.answers !== undefined && !isOpen)
   }
 
-  /** Runs the handler. The run's state decides if it waits, whatever the handler catches. */
-  async #settleWaiting({ state }: AgentRun, act: () => unknown): Promise<void> {
-    try {
-      await act()
-    } catch (error) {
-      state.throwIfAborted()
-      state.throwIfRefused()
-      if (!state.isWaiting) throw error
-    }
-  }
-
   #refuseUnfit(run: AgentRun, { requestOptions = {}, messages, answers }: Turn): void {
     const { requestOptions: policy } = this.#described.definition.runPolicy
-    const [option] = Object.keys(requestOptions)
-    if (policy === 'refuse' && option !== undefined) {
+    const [option] = policy === 'refuse' ? Object.keys(requestOptions) : []
+    if (option !== undefined) {
       throw run.state.refuse(`Agent '${run.agentId}' takes no options for its model (here: ${option}).`)
     }
     this.capabilities(run.entryPoint).check(run, messages, answers !== undefined)
@@ -288,6 +274,13 @@ export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'metadat
 }
 
 type Work = (exchange: Exchange, conversation: RunConversation) => Promise<void>
+
+/** The run's state decides if it waits, whatever its handler throws or catches. */
+function throwUnlessWaiting(error: unknown, state: AgentRun['state']): void {
+  state.throwIfAborted()
+  state.throwIfRefused()
+  if (!state.isWaiting) throw error
+}
 
 /** The modules that a run of this entry point creates instances of. */
 function instancesFor(...reached: Parameters<typeof reachableModules>): readonly WiredModule[] {

@@ -22,10 +22,10 @@ export async function handleMessage(
 ): Promise<void> {
   const message = messages.findLast(({ role }) => role === 'user')
   const attachments = message?.role === 'user' ? message.attachments : undefined
-  const rest = attachments ? await handleAttachments(exchange, entryPoint, attachments, run) : []
   const text = message?.content ?? ''
+  const rest = attachments && (await handleAttachments(exchange, entryPoint, attachments, run))
   // All of the message was handled already.
-  if (attachments && text === '' && rest.length === 0) return
+  if (rest?.length === 0 && text === '') return
   await textHandler(exchange, entryPoint, run).handleText(text, run)
 }
 

@@ -45,7 +45,7 @@ interface Tools {
 export function clientToolProvider(): ToolProvider {
   return {
     listTools: (run) => run.clientTools,
-    async executeTool(name, args, run) {
+    executeTool(name, args, run) {
       const { state, toolCallId } = run as AgentRun
       const recorded = state.trail.begin(name, args, toolCallId)
       recorded.isPending = true

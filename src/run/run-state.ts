@@ -1,4 +1,4 @@
-import { HostError } from '../errors.ts'
+import { HostError, withoutStack } from '../errors.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
@@ -190,9 +190,9 @@ export class RunState {
     return this.waits
   }
 
-  /** Stops all work of a waiting run with one shared error, since each error costs a stack. */
+  /** Stops all work of a waiting run with one shared error. */
   get waits(): RunWaits {
-    this.#waits ??= new RunWaits()
+    this.#waits ??= withoutStack(() => new RunWaits())
     return this.#waits
   }
 

@@ -1,4 +1,4 @@
-import { deferred } from '../async.ts'
+import { deferred, rejectQuietly } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentRun } from './agent-run.ts'
 import type { RunStatus } from './run-event.ts'
@@ -27,8 +27,6 @@ export class StartedRun implements RunHandle {
     this.#run = run
     this.#observer = observer
     this.result = this.#outcome.promise
-    // A result that nobody awaits must not end the process as an unhandled rejection.
-    this.result.catch(() => {})
   }
 
   succeed(result: RunResult): void {
@@ -38,7 +36,7 @@ export class StartedRun implements RunHandle {
 
   fail(error: unknown): void {
     this.#end(error instanceof HostError && error.code === 'RUN_ABORTED' ? 'cancelled' : 'failed', undefined)
-    this.#outcome.reject(error)
+    rejectQuietly(this.#outcome, error)
   }
 
   abort(reason?: unknown): void {

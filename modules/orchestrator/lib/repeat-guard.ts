@@ -14,6 +14,7 @@ export class RepeatGuard {
 
   /** @throws BudgetSpent before a call that has brought the same too often */
   check(calls: readonly Call[]): void {
+    if (this.#answers.size === 0) return
     for (const call of calls) {
       const { count = 0 } = this.#answers.get(keyOf(call)) ?? {}
       if (count < this.#maxRepeats) continue

@@ -1,4 +1,4 @@
-import { HostError } from '../../../errors.ts'
+import { HostError, withoutStack } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { ToolResult } from '../../../protocols/tool-provider.ts'
 import { toSummaryMessage } from './compaction-item.ts'
@@ -169,17 +169,12 @@ function readParts(
 
 const ATTACHMENT_TYPES: ReadonlySet<string> = new Set(['input_image', 'input_file', 'input_audio'])
 
-/** Errors that nobody sees need no stack: there may be very many. */
 function tryAttachment(part: Fields): Attachment | undefined {
   if (!ATTACHMENT_TYPES.has(String(part.type))) return undefined
-  const { stackTraceLimit } = Error
-  Error.stackTraceLimit = 0
   try {
-    return readAttachment(part, '')
+    return withoutStack(() => readAttachment(part, ''))
   } catch {
     return undefined
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit
   }
 }
 
