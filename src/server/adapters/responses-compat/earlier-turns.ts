@@ -1,5 +1,5 @@
 import type { StoredConversation } from '../../../durable/conversation-store.ts'
-import type { Conversation } from '../../../durable/conversation-tree.ts'
+import type { Conversation, LoadOptions } from '../../../durable/conversation-tree.ts'
 import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import type { HistoryBudget } from '../../../durable/history-budget.ts'
 import type { RunIds } from '../../../durable/run-ids.ts'
@@ -24,6 +24,12 @@ export interface EarlierOptions {
   readonly unstored: UnstoredResponses | undefined
 }
 
+interface Limits extends LoadOptions {
+  readonly budget: HistoryBudget
+}
+
+const NOTHING: Earlier = Object.freeze({ conversation: undefined })
+
 type Request = Pick<CreateRequest, 'conversation' | 'previous_response_id' | 'truncation'>
 
 /** Reads the response or conversation that a request continues. */
@@ -39,19 +45,24 @@ export class EarlierTurns {
   }
 
   /** @throws HostError if it is unknown, in progress, or exceeds the remaining budget */
-  async read(request: Request, { budget, unstored }: EarlierOptions): Promise<Earlier> {
-    const { conversation, previous_response_id: previous } = request
-    const isTruncated = request.truncation === 'auto'
-    if (conversation) {
-      const named = await this.#runs.conversations.get(conversationIdOf(conversation))
-      return { named, conversation: await this.#items.load(named, { budget, isTruncated }) }
-    }
-    if (typeof previous !== 'string') return { conversation: undefined }
-    const known = unstored?.read(previous, budget)
+  read(request: Request, { budget, unstored }: EarlierOptions): Earlier | Promise<Earlier> {
+    const { conversation, previous_response_id: previous, truncation } = request
+    const limits = { budget, isTruncated: truncation === 'auto' }
+    if (conversation) return this.#readConversation(conversationIdOf(conversation), limits)
+    return typeof previous === 'string' ? this.#readResponse(previous, limits, unstored) : NOTHING
+  }
+
+  async #readConversation(id: string, limits: Limits): Promise<Earlier> {
+    const named = await this.#runs.conversations.get(id)
+    return { named, conversation: await this.#items.load(named, limits) }
+  }
+
+  async #readResponse(previous: string, limits: Limits, unstored: UnstoredResponses | undefined): Promise<Earlier> {
+    const known = unstored?.read(previous, limits.budget)
     if (known) return { conversation: known, isUnstored: true }
     const steps = this.#ids.isId(previous) ? (await this.#runs.store.get(previous))?.steps : undefined
     if (steps && !isEnd(steps.at(-1))) throw new HostError('RESPONSE_CONFLICT', 'Response is still in progress')
-    const stored = steps && (await this.#runs.store.conversation(previous, { budget, isTruncated }))
+    const stored = steps && (await this.#runs.store.conversation(previous, limits))
     if (stored) return { conversation: stored }
     throw new HostError('RESPONSE_NOT_FOUND', 'Response not found', { field: 'previous_response_id' })
   }

@@ -8,6 +8,11 @@ import type { InputItem, ResponseRecord } from './schema.ts'
 /** Maximum number of responses that the references of one request lead to: each is read whole. */
 const MAX_RESPONSES = 100
 
+/** Item that stands for a stored one. */
+export function isReference(item: InputItem): item is InputItem & { readonly reference: string } {
+  return item.type === 'item_reference' && (item as { reference?: string }).reference !== undefined
+}
+
 /** The stored items that one request refers to: each response is read once, however often it is named. */
 export class ItemReferences {
   readonly #runs: DurableRuns<ResponseRecord, InputItem>
@@ -38,8 +43,7 @@ export class ItemReferences {
   async resolve(items: readonly InputItem[]): Promise<InputItem[]> {
     const resolved: InputItem[] = []
     for (const item of items) {
-      const { type, reference } = item as InputItem & { reference?: string }
-      const found = type === 'item_reference' && reference !== undefined ? await this.find(reference) : item
+      const found = isReference(item) ? await this.find(item.reference) : item
       if (found) resolved.push(found)
     }
     return resolved

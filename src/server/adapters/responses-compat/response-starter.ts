@@ -15,7 +15,7 @@ import { continueConversation } from './continue.ts'
 import { beginRecord, toInputItems } from './convert.ts'
 import type { DecidedRuns } from './decided-runs.ts'
 import type { EarlierTurns } from './earlier-turns.ts'
-import { ItemReferences } from './item-references.ts'
+import { ItemReferences, isReference } from './item-references.ts'
 import type { ResponseRun } from './response-run.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from './schema.ts'
 import { shownEvents, toJob } from './to-job.ts'
@@ -117,7 +117,10 @@ export class ResponseStarter {
     const { id } = record
     const items = toInputItems(body.input, id, createdAt)
     const budget = new HistoryBudget(limits)
-    const input = readInput(await this.#resolve(items, body, budget))
+    const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
+    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
+    else budget.addItems(resolved.length, 0)
+    const input = readInput(resolved)
     const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const { answers = given, claim } =
@@ -137,13 +140,6 @@ export class ResponseStarter {
     const isTrailLost = body.store === false && !unstored
     const turn = { ...toTurn(this.#options.host, ids.uuidOf(id), body, seen), answers, pending, isTrailLost }
     return { draft, turn }
-  }
-
-  async #resolve(items: readonly InputItem[], body: CreateRequest, budget: HistoryBudget): Promise<InputItem[]> {
-    const resolved = await new ItemReferences(this.#options.runs, budget).resolve(items)
-    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
-    else budget.addItems(resolved.length, 0)
-    return resolved
   }
 
   #truncate(messages: Turn['messages'], body: CreateRequest, pending: NonNullable<Turn['pending']>): Turn['messages'] {
