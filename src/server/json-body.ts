@@ -41,9 +41,9 @@ function mayChangePrototypes(text: string): boolean {
   return text.includes('__proto__"') || text.includes('constructor"') || text.includes('\\u')
 }
 
-/** Counts brackets outside of strings. Each level takes two of them, so short texts need no look. */
+/** Counts brackets outside of strings. */
 export function isDeeperThan(maxDepth: number, text: string): boolean {
-  if (text.length <= 2 * maxDepth) return false
+  if (!hasMoreBrackets(maxDepth, text)) return false
   let depth = 0
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
@@ -55,6 +55,16 @@ export function isDeeperThan(maxDepth: number, text: string): boolean {
   return false
 }
 
+/** Spares most texts the look at each character: they have too few brackets, strings included. */
+function hasMoreBrackets(count: number, text: string): boolean {
+  let left = count
+  for (const bracket of BRACKETS) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (--left < 0) return true
+  }
+  return false
+}
+
+const BRACKETS = ['{', '[']
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const OPEN_ARRAY = 0x5b

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /** Finds out why the server should get no requests now; undefined when it should. */
 export type FindObstacle = () => Promise<string | undefined>
@@ -11,13 +11,20 @@ const READINESS = '/readyz'
  * and no host name.
  */
 export function answerProbes(app: FastifyInstance, findObstacle: FindObstacle): void {
-  app.addHook('onRequest', async ({ method, url }, reply) => {
-    if (!isProbe(url) || (method !== 'GET' && method !== 'HEAD')) return
-    const obstacle = url === READINESS ? await findObstacle() : undefined
-    reply.header('cache-control', 'no-store')
-    if (obstacle !== undefined) reply.code(503)
-    return reply.send(obstacle === undefined ? { status: 'ok' } : { status: 'unavailable', detail: obstacle })
+  // No promise for the others: every request passes here.
+  app.addHook('onRequest', ({ method, url }, reply, done) => {
+    if (!isProbe(url) || (method !== 'GET' && method !== 'HEAD')) done()
+    else answer(url === READINESS ? findObstacle : NO_OBSTACLE, reply).catch(done)
   })
+}
+
+const NO_OBSTACLE: FindObstacle = async () => undefined
+
+async function answer(findObstacle: FindObstacle, reply: FastifyReply): Promise<void> {
+  const obstacle = await findObstacle()
+  reply.header('cache-control', 'no-store')
+  if (obstacle !== undefined) reply.code(503)
+  reply.send(obstacle === undefined ? { status: 'ok' } : { status: 'unavailable', detail: obstacle })
 }
 
 /** Returns true for the path of a probe: it gets no line in the log. */

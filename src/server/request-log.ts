@@ -20,10 +20,15 @@ export function logRequests(app: FastifyInstance, log: ServerLog): void {
   if (!log.isLevelEnabled('error')) return
   app.addHook('onResponse', (request, reply, done) => {
     const level = levelOf(reply.statusCode)
-    const isQuiet = level === 'info' && (isProbe(request.url) || request.routeOptions.logLevel === 'warn')
-    if (!isQuiet && log.isLevelEnabled(level)) log[level]({ reqId: request.id }, describeRequest(request, reply))
+    if (log.isLevelEnabled(level) && !(level === 'info' && isQuiet(request))) {
+      log[level]({ reqId: request.id }, describeRequest(request, reply))
+    }
     done()
   })
+}
+
+function isQuiet({ url, routeOptions }: FastifyRequest): boolean {
+  return isProbe(url) || routeOptions.logLevel === 'warn'
 }
 
 function levelOf(statusCode: number): 'info' | 'warn' | 'error' {
