@@ -9,6 +9,8 @@ type Messages = ChatRequest['messages']
 const APPROVAL_TOOL = 'request_approval'
 const APPROVAL_ID = /^mcpr_/
 
+const NO_DECISIONS: ReadonlyMap<string, unknown> = new Map()
+
 /** Tells whether the client takes approvals as calls of a tool of its own. */
 export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
   return metadata?.approvals === 'tool'
@@ -21,6 +23,7 @@ export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
  * @throws HostError `REQUEST_INVALID` for a result that is not JSON
  */
 export function readDecisions(messages: Messages): ReadonlyMap<string, unknown> {
+  if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(({ tool_call_id: id }) => APPROVAL_ID.test(id ?? ''))
   return new Map(decisions.map(({ tool_call_id: id, content }) => [id as string, parseDecision(id as string, content)]))
@@ -28,6 +31,7 @@ export function readDecisions(messages: Messages): ReadonlyMap<string, unknown> 
 
 /** Leaves out the calls that stand for approvals, and their results: no model has made them. */
 export function withoutApprovals(messages: Messages): Messages {
+  if (!messages.some(({ tool_call_id, tool_calls }) => tool_call_id || tool_calls)) return messages
   return messages.flatMap((message) => {
     if (APPROVAL_ID.test(message.tool_call_id ?? '')) return []
     const { tool_calls: calls } = message

@@ -104,9 +104,10 @@ export class ChatCompatApiAdapter implements Adapter {
     })
     const handle = startTurn(reply, this.#host, body.model, turn)
     const result = await handle.result
-    const shown = await this.#showOpen(body, turn, result, request)
-    answer.text += shown.text
-    return toCompletion(nameCompletion(handle, body), answer, { ...result, pending: shown.pending })
+    const completion = nameCompletion(handle, body)
+    if (result.status === 'completed') return toCompletion(completion, answer, result)
+    const { text, pending } = await this.#showOpen(body, turn, result, request)
+    return toCompletion(completion, { ...answer, text: answer.text + text }, { ...result, pending })
   }
 
   /** Ends an answer with the calls of the client, and with the decisions that the run waits for: as such calls, or as text. */
