@@ -30,7 +30,7 @@ export class Elicitations {
   }
 
   /** @param key session of the client: nobody else answers */
-  async open(params: object, key: string | undefined, leaving: AbortSignal): Promise<Elicitation> {
+  async open(params: object, key: string | undefined, leaving: AbortSignal | undefined): Promise<Elicitation> {
     const id = randomUUID()
     const { promise, resolve } = deferred<ElicitationResponse>()
     this.#open.set(id, { key, resolve })

@@ -65,7 +65,8 @@ export class PendingCall {
   onQuestion: ((message: string) => void) | undefined
   readonly #request: Request & { id: RequestId }
   readonly #options: PendingCallOptions
-  readonly #leaving = new AbortController()
+  /** Undefined where nobody is asked: every call would pay for a signal. */
+  readonly #leaving: AbortController | undefined
   #call!: Call<ToolResult | ReadResult | ListResult>
   #progress = 0
 
@@ -76,12 +77,13 @@ export class PendingCall {
     this.progressToken = isObject(meta) ? meta.progressToken : undefined
     this.#request = request
     this.#options = options
+    this.#leaving = this.mayAsk ? new AbortController() : undefined
     this.answer = this.#begin(peer.decider === undefined ? undefined : { state: undefined, responses: {} })
   }
 
   abort(reason: string): void {
     this.#call.abort(reason)
-    this.#leaving.abort(new JsonRpcError(INTERNAL_ERROR, reason))
+    this.#leaving?.abort(new JsonRpcError(INTERNAL_ERROR, reason))
   }
 
   /** Says that the client of this call can be asked while it waits. */
@@ -122,7 +124,7 @@ export class PendingCall {
     const responses: Record<string, ElicitationResponse> = {}
     try {
       for (const call of pending) {
-        const question = await elicitations.open(toElicitation(call), this.peer.key, this.#leaving.signal)
+        const question = await elicitations.open(toElicitation(call), this.peer.key, this.#leaving?.signal)
         this.onQuestion?.(question.message)
         responses[call.callId] = await question.response
       }
