@@ -79,8 +79,10 @@ const JSON_ANSWER: ResponseInit = {
   headers: { 'content-type': 'application/json; charset=utf-8' },
 }
 
-function takesJson({ headers: { accept } }: FastifyRequest): boolean {
-  return accept === undefined || accept === '*/*' || accept === 'application/json'
+/** Tells whether the library would answer plain JSON: the first type that it knows decides. */
+function takesJson({ headers: { accept = '*/*' } }: FastifyRequest): boolean {
+  const [first = ''] = accept.split(',', 1)
+  return first === '*/*' || first === 'application/json'
 }
 
 function isTheirs(error: Error): boolean {
