@@ -81,6 +81,32 @@ describe('hosts and origins', () => {
     }
   })
 
+  it('learn from a preflight what they may send, and from every answer what they may read', async () => {
+    const { app } = await makeServer()
+    const origin = 'https://app.example'
+    const asked = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-mine' }
+    const read = {
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers':
+        'x-request-id, x-response-id, x-should-retry, idempotent-replayed, retry-after, mcp-session-id',
+    }
+    const preflight = await app.inject({ method: 'OPTIONS', url: COMPLETIONS, headers: { origin, ...asked } })
+    expect([preflight.statusCode, preflight.body]).to.deep.equal([204, ''])
+    expect(preflight.headers).to.include({
+      ...read,
+      vary: 'Origin, Access-Control-Request-Headers',
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS',
+      'access-control-allow-headers': 'authorization,x-mine',
+    })
+    const answer = await app.inject({ url: '/compat/models', headers: { origin } })
+    expect(answer.headers).to.include({ ...read, vary: 'Origin' })
+    const ofProgram = await app.inject({ url: '/compat/models' })
+    expect(ofProgram.headers).to.include({ vary: 'Origin' }).and.not.have.property('access-control-allow-origin')
+    const unasked = await app.inject({ method: 'OPTIONS', url: COMPLETIONS })
+    expect([unasked.statusCode, unasked.headers.allow]).to.deep.equal([405, 'POST'])
+  })
+
   it('of embedding pages get nothing: answers are not sniffed, cached or framed', async () => {
     const { app } = await makeServer()
     for (const url of ['/compat/models', '/nowhere']) {
