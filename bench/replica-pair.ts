@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ChildServer } from './child-server.ts'
@@ -64,17 +64,20 @@ export class ReplicaPair {
    * @returns the time that each step took to arrive, in ms
    */
   async follow(server: ChildServer, id: string): Promise<number[]> {
-    const reply = await get(`${server.url}${PATH}/${id}?stream=true`)
+    const { hostname, port, host } = new URL(server.url)
+    // A bare socket: the client shares the cores with the servers.
+    const socket = connect(Number(port), hostname).setEncoding('latin1')
+    socket.write(`GET ${PATH}/${id}?stream=true HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
     const delays: number[] = []
     let rest = ''
-    reply.setEncoding('latin1').on('data', (chunk: string) => {
+    socket.on('data', (chunk: string) => {
       const nowMs = performance.timeOrigin + performance.now()
       const text = rest + chunk
       const end = Math.max(text.lastIndexOf('\n\n'), 0)
       for (const [, saidMs] of text.slice(0, end).matchAll(SAID)) delays.push(nowMs - Number(saidMs))
       rest = text.slice(end)
     })
-    await once(reply, 'end')
+    await once(socket, 'end')
     return delays
   }
 
@@ -89,11 +92,4 @@ export class ReplicaPair {
     const lines = readFileSync(join(this.#project, 'aborted.txt'), 'utf8').trimEnd().split('\n')
     return new Map(lines.map((line) => line.split(' ')).map(([asked = '', atMs]) => [asked, Number(atMs)]))
   }
-}
-
-/** As plain as it can be: the client shares the cores with the servers. */
-async function get(url: string): Promise<IncomingMessage> {
-  const asked = request(url, { agent: false }).end()
-  const [reply] = (await once(asked, 'response')) as [IncomingMessage]
-  return reply
 }

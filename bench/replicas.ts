@@ -18,7 +18,7 @@ const BEGIN_MS = 3000
 const KINDS = [
   { name: 'PostgreSQL', isThere: hasPostgres(), startServer: () => startPostgres([]), countQueries: countTransactions },
   { name: 'Redis', isThere: hasRedis(), startServer: () => startRedis(), countQueries: countCommands },
-]
+].filter(({ name }) => (process.env.BENCH_STORE ?? name) === name)
 
 /** Two servers on one store: the cost of a request to the server that does not run the response. */
 export async function benchReplicas(): Promise<void> {

@@ -23,8 +23,8 @@ export interface GroupCommitOptions {
   readonly isOfOne?: (error: unknown) => boolean
 }
 
-/** More would hold up those that wait. */
-const MAX_GROUP = 256
+/** The topics of so many fit one notification of PostgreSQL; of more, it would wake every watcher. */
+const MAX_GROUP = 128
 
 /** Commits that come while others are under way go together, with the next group. */
 export class GroupCommit {

@@ -32,6 +32,17 @@ for (const { name, isThere, startServer, option } of KINDS) {
 
     describeRecordStore(open, open)
 
+    it('wakes nobody else, however many commits come at once', async () => {
+      const [store, other] = [await open(), await open()]
+      const topics = Array.from({ length: 1000 }, (_, n) => `run:resp_${'0'.repeat(32)}${n}`)
+      const heard: string[] = []
+      for (const topic of ['run:none', 'run:resp_', topics.at(-1) as string])
+        other.watch([topic], () => heard.push(topic))
+      await Promise.all(topics.map((topic, n) => store.commit([[`k${n}`, '1']], {}, [topic])))
+      await eventually(() => expect(heard).to.deep.equal([topics.at(-1)]))
+      await Promise.all([store.close(), other.close()])
+    })
+
     it('keeps stores of one server apart', async () => {
       const one = await open()
       url = `${server.url}?${option}=test_${++stores}`
