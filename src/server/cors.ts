@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fastifyCors from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HostError } from '../errors.ts'
 import { isOwnOrigin } from './own-origin.ts'
 
@@ -9,39 +10,24 @@ const EXPOSED_HEADERS = [
   'idempotent-replayed',
   'retry-after',
   'mcp-session-id',
-].join(', ')
-
-const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+]
 
 /**
  * Lets pages of other origins use the server: of every one, with every method, header and credentials, or of those named.
  * The answer names the origin, since `*` would not do with credentials.
  */
-export function addCors(app: FastifyInstance, origins: readonly string[]): void {
-  const isAllowed = origins.length === 0 ? () => true : (origin: string) => origins.includes(origin)
-  if (origins.length > 0) refuseOthers(app, isAllowed)
-  app.addHook('onRequest', (request, reply, done) => {
-    const { origin } = request.headers
-    reply.header('vary', 'Origin')
-    // Clients that are no browsers name no origin, and need none of the other headers.
-    if (origin === undefined || !isAllowed(origin)) return done()
-    reply.header('access-control-allow-origin', origin)
-    reply.header('access-control-allow-credentials', 'true')
-    reply.header('access-control-expose-headers', EXPOSED_HEADERS)
-    if (request.method === 'OPTIONS') answerPreflight(request, reply)
-    else done()
+export async function addCors(app: FastifyInstance, origins: readonly string[]): Promise<void> {
+  const isListed = origins.length === 0 ? () => true : (origin: string) => origins.includes(origin)
+  if (origins.length > 0) refuseOthers(app, isListed)
+  await app.register(fastifyCors, {
+    // Clients that are no browsers name no origin, and need none of these headers: they cost more than small answers do.
+    origin: (origin: string | undefined, done: (error: null, isAllowed: boolean) => void) =>
+      done(null, origin !== undefined && isListed(origin)),
+    credentials: true,
+    methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    exposedHeaders: EXPOSED_HEADERS,
+    strictPreflight: false,
   })
-  // A path without a route has no hooks where the app around this one answers it.
-  app.options('*', { schema: { hide: true } as object }, (_request, reply) => reply.callNotFound())
-}
-
-function answerPreflight({ headers }: FastifyRequest, reply: FastifyReply): void {
-  const asked = headers['access-control-request-headers']
-  reply.header('vary', 'Origin, Access-Control-Request-Headers')
-  reply.header('access-control-allow-methods', METHODS)
-  if (asked !== undefined) reply.header('access-control-allow-headers', asked)
-  // Safari waits for a body without the length.
-  reply.code(204).header('content-length', '0').send()
 }
 
 /** Without CORS headers a page cannot read the answer, but its request would still take effect. */

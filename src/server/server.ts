@@ -161,7 +161,7 @@ async function assemble(
   drainOnClose(app, project, streams)
   const { allowedHosts } = options
   app.addHook('onRequest', checkHost(isLoopback(options.host) || allowedHosts.length > 0 ? allowedHosts : undefined))
-  addCors(app, options.corsOrigins)
+  await addCors(app, options.corsOrigins)
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
   if (options.development) serveApiDocs(app)
