@@ -91,7 +91,8 @@ for (const { name, isThere, startServer } of KINDS) {
     it('the tests of responses pass through a proxy without affinity over three processes', async () => {
       const files = SUITE.map((file) => `test/server/responses-compat/${file}.test.ts`)
       const specs = files.flatMap((file) => ['--spec', file])
-      const others = ['--grep', OF_ONE_SERVER.join('|'), '--invert']
+      // The first test waits for the start of the three processes.
+      const others = ['--grep', OF_ONE_SERVER.join('|'), '--invert', '--timeout', '60000']
       const mocha = ['node_modules/mocha/bin/mocha.js', '--config', 'test/prove/mocharc.cjs', ...others, ...specs]
       const env = { AGENT_HOST_TEST_STORE: store.url }
       const { exitCode, stdout, stderr } = await runNode(mocha, { cwd: process.cwd(), env })
