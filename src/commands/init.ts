@@ -154,7 +154,7 @@ function nextSteps(
     ...(provider && apiKey === ''
       ? [`Set ${provider.variable} in ${join(name, '.env')}; until then the offline model answers.`]
       : []),
-    ...(resolve(name) === process.cwd() ? [] : [`cd ${name}`]),
+    ...(resolve(name) === process.cwd() ? [] : [`cd ${/[^\w./~-]/.test(name) ? `"${name}"` : name}`]),
     ...(usesPackages && !isInstalled ? [`${packageManager} install`] : []),
     usesPackages ? `${packageManager} run dev` : 'agent-host dev',
   ]

@@ -21,9 +21,13 @@ export default class Mcp extends BaseCommand {
     this.argv = fillSwitches(this.argv)
     const { flags } = await this.parse(Mcp)
     if (!flags.stdio) {
-      throw new HostError('OPTION_INVALID', '--stdio is missing: it is the only way that this command serves.', {
-        suggestions: ['agent-host mcp --stdio', 'Over HTTP: agent-host serve --adapter McpApiAdapter'],
-      })
+      throw new HostError(
+        'OPTION_INVALID',
+        '--stdio is missing: this command serves only over standard input and output.',
+        {
+          suggestions: ['agent-host mcp --stdio', 'Over HTTP: agent-host serve --adapter McpApiAdapter'],
+        },
+      )
     }
     const options = readServerFlags(flags)
     this.requireProject()

@@ -361,8 +361,12 @@ function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOp
   const open = adapters.filter(({ adapter }) => adapter.isOpen !== false).map(({ name }) => name)
   if (open.length > 0 && !options.development) log.info(`Requests are accepted without a key: ${open.join(', ')}.`)
   if (open.length === 0 || isLoopback(options.host)) return
-  const message = `${options.host} can be reached from other machines, and ${open.join(', ')} accept every request without a key`
-  if (options.requireAuth) throw new HostError('OPTION_INVALID', `${message}: --require-auth refuses that.`)
+  const verb = open.length === 1 ? 'requires' : 'require'
+  const message = `${options.host} can be reached from other machines, and ${open.join(', ')} ${verb} no key`
+  if (options.requireAuth) {
+    const suggestions = [howToClose(open)]
+    throw new HostError('OPTION_INVALID', `${message}; --require-auth does not allow that.`, { suggestions })
+  }
   log.warn(`${message}. ${howToClose(open)}`)
 }
 

@@ -34,9 +34,9 @@ type AddGauge = (name: string, help: string, read: () => number) => void
 function addMemory(gauge: AddGauge): void {
   gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss())
   gauge('nodejs_heap_size_total_bytes', 'Size of the heap.', () => process.memoryUsage().heapTotal)
-  gauge('nodejs_heap_size_used_bytes', 'What of the heap is in use.', () => process.memoryUsage().heapUsed)
+  gauge('nodejs_heap_size_used_bytes', 'Used heap.', () => process.memoryUsage().heapUsed)
   gauge('nodejs_external_memory_bytes', 'Memory outside of the heap.', () => process.memoryUsage().external)
-  gauge('process_start_time_seconds', 'When the process began, in Unix time.', () => performance.timeOrigin / 1000)
+  gauge('process_start_time_seconds', 'Start of the process, in Unix time.', () => performance.timeOrigin / 1000)
 }
 
 function addEventLoop(gauge: AddGauge, delay: IntervalHistogram): void {

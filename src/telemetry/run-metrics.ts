@@ -26,13 +26,13 @@ export class RunMetrics {
     this.#host = host
     this.#runs = new Counter({
       name: 'agent_host_runs_total',
-      help: 'Runs that have ended.',
+      help: 'Ended runs.',
       labelNames: ['agent', 'status'],
       registers,
     })
     this.#durations = new Histogram({
       name: 'agent_host_run_duration_seconds',
-      help: 'How long runs took, however they ended.',
+      help: 'Duration of runs, whatever their status.',
       labelNames: ['agent'],
       buckets: DURATIONS,
       registers,

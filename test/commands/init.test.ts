@@ -44,6 +44,8 @@ describe('init', () => {
     })
     expect(await filesBelow(path('myproj'))).to.deep.equal(FILES)
     expect(await readdir(dir)).to.deep.equal(['myproj'])
+    const { stdout } = await runCli(['init', 'my project'], { cwd: dir })
+    expect(stdout).to.contain('\n  cd "my project"\n')
   })
 
   it('writes .env for its owner only, with every provider commented out, the chosen one first', async () => {

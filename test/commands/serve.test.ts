@@ -93,7 +93,10 @@ describe('serve', () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
     const { exitCode, stderr } = await runCli(['serve', ...CHAT, '--host', '0.0.0.0', '--require-auth'], { cwd: dir })
     expect(exitCode).to.equal(2)
-    expect(stderr).to.match(/^Error: 0\.0\.0\.0 can be reached from other machines/)
+    expect(stderr).to.match(
+      /^Error: 0\.0\.0\.0 can be reached from other machines, and ChatCompatApiAdapter requires no key;/,
+    )
+    expect(stderr).to.match(/\n {2}Close it with CUSTOM_COMPAT_API_KEY=/)
     const open = startCli(['serve', ...CHAT, '--host', '0.0.0.0'], { cwd: dir })
     await open.printed(/Close it with CUSTOM_COMPAT_API_KEY=\$\(openssl rand -hex 32\) agent-host serve/)
     await open.stop()

@@ -81,7 +81,7 @@ describe('serve --processes', function () {
     for (const pid of seen) expect(() => process.kill(Number(pid), 0)).to.throw('ESRCH')
   })
 
-  it('MCP conversations, and calls that wait for a person, go on in any process', async () => {
+  it('MCP conversations and waiting calls continue in any process', async () => {
     const { dir } = await makeProject({ ...MCP_WHERE, ...SHOP_MODULES, 'agents/shop.yml': SHOP })
     const server = startCli(['serve', '--adapter', 'McpApiAdapter', '--processes', '2', '--port', '0'], { cwd: dir })
     const [, url] = await server.printed(/listening at (http:\/\/[\d.:]+)/)

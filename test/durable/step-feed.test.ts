@@ -63,7 +63,7 @@ describe('StepFeed', () => {
     return all
   }
 
-  it('gives every step of many runs to all who follow them, whenever they came', async () => {
+  it('sends every step of many runs to all their followers, early or late', async () => {
     const runs = await Promise.all(Array.from({ length: 20 }, begin))
     const [end, said] = [endFailed('over'), Array.from({ length: 30 }, (_, n) => `w${n} `)]
     const followers: Promise<readonly Step[]>[] = []
@@ -75,7 +75,7 @@ describe('StepFeed', () => {
     for (const steps of await Promise.all(followers)) expect(steps).to.deep.equal([...said, end])
   })
 
-  it('reads what is new of many runs in one request, and a run once for all its followers', async () => {
+  it('reads new steps of many runs in one request, and each run once for all its followers', async () => {
     const runs = await Promise.all(Array.from({ length: 10 }, begin))
     const logs = await Promise.all([...runs, ...runs, ...runs].map((run) => follow(run)))
     await eventually(() => expect(requests.reduce((sum, ranges) => sum + ranges, 0)).to.be.at.least(10))
@@ -99,7 +99,7 @@ describe('StepFeed', () => {
     await other.close()
   })
 
-  it('asks nothing more once all have left, and lets none wait that has', async () => {
+  it('stops reading once all followers have left, and ends their waits', async () => {
     const run = await begin()
     const [staying, early] = [await follow(run), new AbortController()]
     const left = (await follow(run, early)).read(0)

@@ -60,7 +60,7 @@ for (const { name, isThere, startServer } of KINDS) {
       expect(outcomes['quiet failed'] ?? 0).to.be.lessThan(5)
     })
 
-    it('an owner that was stopped for 30 s writes nothing when it goes on', () =>
+    it('an owner that was paused for 30 s writes nothing when it continues', () =>
       provePausedOwner(part('paused'), 30_000))
 
     it('while the store is down for 20 s there is 503, and then all is whole without a restart', async () => {

@@ -25,7 +25,7 @@ describe('RunPublisher', () => {
     await publisher.close()
   }
 
-  it('keeps the latest 10,000 entries of a server, and whoever had read the first ones reads on', async () => {
+  it('keeps the latest 10,000 entries of a server, and readers of earlier ones continue', async () => {
     await store.commit([[replicaKey(store.serverId), '"web-1"']])
     const publisher = new RunPublisher(traces, async () => store, silentLog)
     const read: string[] = []

@@ -91,7 +91,7 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
       ])
     })
 
-    it('gives the entries of several ranges, each in its order', async () => {
+    it('returns the entries of several ranges, each in order', async () => {
       await store.commit([text('a:1', 1), text('a:2', 'ü'), text('b:1', 3), text('b:2', 4)])
       const ranges = [
         { prefix: 'b:', limit: 1 },

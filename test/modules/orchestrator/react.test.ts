@@ -112,7 +112,7 @@ describe('orchestrator/react', () => {
     expect(text).to.equal(`${act('clock', 'Lima')}\nObservation: noon in Lima\n\nnoon`)
   })
 
-  it('gives up after max_steps, and on repeated calls', async () => {
+  it('stops after max_steps, and on repeated calls', async () => {
     const again = Array.from({ length: 9 }, () => act('clock', '{"city":"Lima"}'))
     const outcome = async (config: object) => {
       const { text, incompleteReason } = await ask(again, config)

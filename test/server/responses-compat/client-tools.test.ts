@@ -142,7 +142,7 @@ describe('responses with the tools of a client', () => {
     expect(noted()).to.equal(before + 1)
   })
 
-  it('run their own calls of the same step once also where nothing is stored', async () => {
+  it('run their own calls of the same step once, even if nothing is stored', async () => {
     const { create } = await make()
     const before = noted()
     const more = { store: false, include: ['agent.tool_calls'] }
