@@ -87,7 +87,7 @@ function checkRoutes(routes: readonly Route[], handlerCount: number, fallback: s
   const twice = names.find((name, index) => names.indexOf(name) !== index)
   if (twice !== undefined) throw new Error(`Two handlers of the router are called '${twice}'.`)
   if (fallback !== undefined && !names.includes(fallback)) {
-    throw new Error(`The router's fallback '${fallback}' is none of its handlers: ${names.join(', ')}.`)
+    throw new Error(`The router's fallback '${fallback}' is not one of its handlers: ${names.join(', ')}.`)
   }
 }
 

@@ -12,7 +12,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   title: 'A name for people.',
   description: 'What the agent does. Clients and other agents choose by it.',
   modules: 'The parts that the agent consists of.',
-  exchange: 'Who provides what to whom. Only what is ambiguous has to be said.',
+  exchange: 'Providers of dependencies. Only needed where several modules provide the same protocol.',
   input: 'JSON Schema (type: object) of what the agent takes instead of a message when it is called as a tool.',
   output: 'JSON Schema (type: object) of the JSON that the agent answers with.',
   conversation: 'Whether calls as a tool may continue a conversation.',

@@ -89,7 +89,7 @@ function sortKeys(value: unknown): unknown {
  */
 export class RunWaits extends Error {
   constructor() {
-    super('The run waits for an answer, and goes on when it comes.')
+    super('The run waits for an answer, and continues when it arrives.')
     this.name = 'RunWaits'
   }
 }

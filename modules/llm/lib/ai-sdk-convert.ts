@@ -216,7 +216,7 @@ function toFileData(data: Attachment['data'], mediaType: string, { supportedUrls
     .flatMap(([, list]) => list)
   if (takesAddresses || patterns.some((pattern) => pattern.test(data.href))) return data
   throw new CannotAsk(
-    `cannot be asked: it does not take ${mediaType} from the address ${data.origin}. Send the file itself.`,
+    `cannot be called: it does not accept ${mediaType} from ${data.origin}. Send the file itself.`,
   )
 }
 

@@ -5,7 +5,7 @@
 export function ollamaAddress(address: string): string {
   const hasScheme = /^https?:\/\//.test(address)
   const full = hasScheme ? address : `http://${address.startsWith(':') ? `127.0.0.1${address}` : address}`
-  if (!URL.canParse(full)) throw new Error(`The environment gives '${address}' as the address of Ollama: that is none.`)
+  if (!URL.canParse(full)) throw new Error(`The Ollama address '${address}' in the environment is not a URL.`)
   const url = new URL(full)
   if (url.hostname === '0.0.0.0' || url.hostname === '[::]') url.hostname = '127.0.0.1'
   if (!hasScheme && url.port === '') url.port = '11434'

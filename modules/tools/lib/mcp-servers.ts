@@ -74,7 +74,7 @@ export class McpServers {
         if (!other) named.set(name, { definition: { name, ...definition }, connection, remoteName })
         else {
           const owners = `'${other.connection.name}' and '${connection.name}'`
-          this.#log.warn(`${owners} both have a tool '${name}'; the first is used. A prefix tells them apart.`)
+          this.#log.warn(`${owners} both have a tool '${name}'; the first one is used. Give one of them a prefix.`)
         }
       }
     }

@@ -5,7 +5,7 @@ import { readLocation, requireFile, storeFlags } from './store-location.ts'
 const MAX_SHOWN = 20
 
 export default class StoreCheck extends BaseCommand {
-  static override description = 'Reads everything in the store, and reports what is damaged.'
+  static override description = 'Reads the whole store, and reports damaged records.'
   static override examples = ['<%= config.bin %> store check']
   static override flags = storeFlags()
 

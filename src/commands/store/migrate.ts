@@ -7,7 +7,7 @@ export default class StoreMigrate extends BaseCommand {
   static override examples = ['<%= config.bin %> store migrate --store postgres://agents@db/agents --dry-run']
   static override flags = {
     ...storeFlags(),
-    'dry-run': Flags.boolean({ description: 'Only print what is missing' }),
+    'dry-run': Flags.boolean({ description: 'Only print the missing steps' }),
   }
 
   override async run(): Promise<void> {

@@ -40,7 +40,7 @@ export default class StoreRestore extends BaseCommand {
   async #checkReplaceable(target: string, isForced: boolean): Promise<void> {
     if (!isForced) {
       throw new HostError('OPTION_INVALID', `${target} already exists; nothing changed.`, {
-        suggestions: ['Replace what is stored now with --force.'],
+        suggestions: ['Replace the stored responses with --force.'],
       })
     }
     if (!(await isInUse(target))) return

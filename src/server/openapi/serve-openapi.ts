@@ -16,7 +16,7 @@ const KEYS: Readonly<Record<KeyOwner, string>> = {
 }
 
 const ERRORS: Readonly<Record<number, string>> = {
-  400: 'The request is wrong: the message names the field, and what it must be.',
+  400: 'The request is invalid; the message names the field and its valid values.',
   401: 'The key is missing or wrong.',
   403: 'The host, or the origin of a page, is not allowed.',
   404: 'There is no such thing.',

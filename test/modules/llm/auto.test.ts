@@ -63,7 +63,7 @@ describe('llm/auto', () => {
       await server.stop()
     }
     const failure = await choose({ OLLAMA_HOST: 'not an address' }).catch((error: Error) => error.message)
-    expect(failure).to.equal("The environment gives 'not an address' as the address of Ollama: that is none.")
+    expect(failure).to.equal("The Ollama address 'not an address' in the environment is not a URL.")
   })
 
   it('calls the address from the environment', async () => {

@@ -83,7 +83,7 @@ describe('orchestrator/router', () => {
       'The router has 2 handlers, and its config describes 1 (billing). List the handlers under exchange in the order of the config.',
     )
     expect(await failure(desk({ fallback: 'sales' }))).to.equal(
-      "The router's fallback 'sales' is none of its handlers: billing, travel.",
+      "The router's fallback 'sales' is not one of its handlers: billing, travel.",
     )
     expect(await failure(desk({ handlers: [{ name: 'a' }, { name: 'a' }] }))).to.equal(
       "Two handlers of the router are called 'a'.",

@@ -17,7 +17,7 @@ export function FirstQuestions({ agent, columns, onChoose }: FirstQuestionsProps
   return (
     <div class="empty first-questions">
       <p class="empty-title">Ask {names}</p>
-      <p>{agent.description || 'The answer is stored, and goes on when you leave this page.'}</p>
+      <p>{agent.description || 'The answer is stored, and continues when you leave this page.'}</p>
       <ul aria-label="Questions to try">
         {questionsFor(agent).map((question) => (
           <li key={question}>

@@ -229,7 +229,7 @@ export class AgentTools {
     const how =
       links === ''
         ? 'Use a client that supports elicitation, or the responses API.'
-        : `Decide at ${links}, or with: agent-host approvals. The agent then goes on in the response that \`continued_by\` names.`
+        : `Decide at ${links}, or with: agent-host approvals. The agent then continues in the response that \`continued_by\` names.`
     const text = `The agent needs a person to decide about ${calls}, and this client cannot ask one. ${how}`
     return { content: [{ type: 'text', text }], isError: true }
   }

@@ -81,7 +81,7 @@ const Approval = Type.Object({
   decided_at: nullable(Type.Integer()),
   reason: nullable(Type.String()),
   edited_arguments: nullable(AnyObject),
-  continued_by: nullable(Type.String({ description: 'The response that goes on with the decision.' })),
+  continued_by: nullable(Type.String({ description: 'The response that continues after the decision.' })),
 })
 
 const Conversation = Type.Object({
@@ -236,7 +236,7 @@ const ROUTES = {
   },
   decideApproval: {
     summary: 'Decide an approval, or answer a question',
-    description: 'The run that waited goes on in a new response, `continued_by`. Each approval is decided once.',
+    description: 'The waiting run continues in a new response, `continued_by`. Each approval is decided once.',
     params: ById,
     answer: () => json('The approval, decided.', ref('Approval')),
     errors: [404, 409, ...BODY_ERRORS],
