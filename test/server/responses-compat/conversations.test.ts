@@ -224,7 +224,7 @@ describe('conversations', () => {
       detail: 'conversation and previous_response_id exclude each other',
     })
     expect(await asked({ conversation, store: false })).to.deep.equal({
-      detail: 'conversation cannot be combined with store: false',
+      detail: 'conversation needs store: a response that is not stored cannot be part of one',
     })
     expect(await asked({ conversation: 'conv_none' })).to.deep.equal({ detail: 'Conversation not found' })
     const many = { items: Array.from({ length: 21 }, () => user('x')) }
