@@ -35,8 +35,7 @@ export default class EjectDiff extends BaseCommand {
 
 function describe({ from, here, upstream, isGone }: Difference): string {
   const origin = from === undefined ? 'ejected' : `ejected from ${from}`
-  if (here === null)
-    return `${origin}; its original is missing from .agent-host/ejected, so the changes are unknown`
+  if (here === null) return `${origin}; its original is missing from .agent-host/ejected, so the changes are unknown`
   const there = isGone ? 'no longer in' : upstream === '' ? 'the same in' : 'changed in'
   return `${origin}; ${here === '' ? 'unchanged' : 'changed'} here, ${there} agent-host ${VERSION}`
 }

@@ -374,7 +374,10 @@ function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateReques
     throw new HostError('REQUEST_INVALID', 'Idempotency-Key must have 1 to 255 characters')
   }
   if (store === false) {
-    throw new HostError('REQUEST_INVALID', 'Idempotency-Key needs store: a response that is not stored cannot be returned again')
+    throw new HostError(
+      'REQUEST_INVALID',
+      'Idempotency-Key needs store: a response that is not stored cannot be returned again',
+    )
   }
   return key
 }

@@ -158,7 +158,10 @@ function refuseContradictions({ background, store, conversation, previous_respon
     throw new HostError('REQUEST_INVALID', 'background needs store: a response that is not stored cannot be fetched')
   }
   if (conversation) {
-    throw new HostError('REQUEST_INVALID', 'conversation needs store: a response that is not stored cannot be part of one')
+    throw new HostError(
+      'REQUEST_INVALID',
+      'conversation needs store: a response that is not stored cannot be part of one',
+    )
   }
 }
 
