@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process'
-import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import type { ModuleContext } from 'agent-host'
 import { expect } from 'chai'
@@ -322,8 +321,7 @@ def garble() -> str:
       const pid = Number(await call('fork_and_wait'))
       expect(await processesOfGroup(pid)).to.equal(2)
       await provider[Symbol.asyncDispose]?.()
-      await setTimeout(50)
-      expect(await processesOfGroup(pid)).to.equal(0)
+      await eventually(async () => expect(await processesOfGroup(pid)).to.equal(0))
     })
 
     it('explains an invalid file, a missing interpreter, and a file without tools', async () => {
