@@ -62,9 +62,9 @@ export function Composer(props: ComposerProps) {
 }
 
 const LANGUAGES = [
-  { name: 'curl', title: 'curl', write: curlSnippet },
-  { name: 'ts', title: 'TypeScript', write: openaiSnippet },
-  { name: 'py', title: 'Python', write: pythonSnippet },
+  { name: 'curl', write: curlSnippet },
+  { name: 'TypeScript', write: openaiSnippet },
+  { name: 'Python', write: pythonSnippet },
 ]
 
 interface ComposerButtonsProps extends ComposerProps {
@@ -78,13 +78,13 @@ function ComposerButtons(props: ComposerButtonsProps) {
     <div class="composer-buttons">
       {accepted.length > 0 && <AttachButton accepted={accepted} onFiles={onFiles} />}
       <span class="copy-code">
-        {LANGUAGES.map(({ name, title, write }) => (
+        {LANGUAGES.map(({ name, write }) => (
           <CopyButton
             key={name}
             isQuiet
             name={name}
             text={() => write({ model, message: draft.trim() || 'Hello', hasKey })}
-            label={`Copy as ${title}`}
+            label={`Copy as ${name}`}
           />
         ))}
       </span>
