@@ -11,10 +11,10 @@ const BUNDLES = {
   oclif: { '@oclif/core': 'core.js' },
 }
 
-/** What is imported from a package of CommonJS, whose names a bundle would not export. */
+/** Imported names of a CommonJS package: a bundle would not export them by itself. */
 const NAMES = { '@oclif/core': ['Args', 'Command', 'Errors', 'Flags', 'Help', 'execute'] }
 
-/** What CommonJS has in each file. */
+/** Variables that every CommonJS file has. */
 const COMMON_JS = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 const __dirname = import.meta.dirname`
@@ -47,7 +47,7 @@ async function bundleTypebox(folder) {
   copyFileSync(resolve(fileURLToPath(import.meta.resolve('typebox')), '../../license'), join(folder, 'LICENSE'))
 }
 
-/** What oclif looks for in development alone stays outside. */
+/** Packages that oclif looks for in development alone stay outside. */
 async function bundleOclif(folder) {
   const contents = `export { ${NAMES['@oclif/core'].join(', ')} } from '@oclif/core'`
   const outfile = join(folder, BUNDLES.oclif['@oclif/core'])
