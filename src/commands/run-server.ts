@@ -71,7 +71,7 @@ export async function runStdioServer(options: ServerOptions): Promise<void> {
 function containCrashes(report: (message: string) => void): void {
   const contain = (kind: string) => (error: unknown) => {
     const stack = error instanceof Error ? error.stack : undefined
-    report(`${kind} in an agent's code that nothing awaited; the server keeps running: ${stack ?? messageOf(error)}`)
+    report(`${kind} in an agent's code that nothing handled; the server keeps running: ${stack ?? messageOf(error)}`)
   }
   process.on('unhandledRejection', contain('A rejected promise'))
   process.on('uncaughtException', contain('An error'))

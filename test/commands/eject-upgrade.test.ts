@@ -87,7 +87,7 @@ describe('eject diff', () => {
     expect((await diff(await makeProject())).stdout).to.equal('Nothing is ejected.\n')
     const own = await makeProject({ [COPY]: 'export default 1' })
     expect((await diff(own)).stdout).to.equal('Nothing is ejected.\n')
-    expect((await diff(own, ['echo'])).stdout).to.match(/what was copied is not in \.agent-host\/ejected/)
+    expect((await diff(own, ['echo'])).stdout).to.match(/its original is missing from \.agent-host\/ejected/)
   })
 
   it('reports that git is needed but missing', async () => {
