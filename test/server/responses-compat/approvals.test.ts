@@ -249,7 +249,8 @@ describe('approvals', () => {
     const project = await makeProject(FILES)
     const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
     let server = await startResponses(project.dir)
-    for (const [round, delayMs] of [0, 20].entries()) {
+    let executed = 0
+    for (const delayMs of [0, 20]) {
       await server.ask('', { model: 'shop', input: 'please' })
       const [{ id }] = (await askApprovals(server, '')).data
       const deciding = askApprovals(server, `/${id}`, { decision: 'approve' }).catch(() => {})
@@ -260,12 +261,17 @@ describe('approvals', () => {
       const { ask } = server
       // What was not claimed before the kill is claimed now; a second decision of the first is refused.
       await askApprovals(server, `/${id}`, { decision: 'approve' })
-      await eventually(async () => {
+      const end = await eventually(async () => {
         const { continued_by: next, status } = await askApprovals(server, `/${id}`)
         expect(status).to.equal('approved')
-        expect((await ask(`/${next}`)).json.status).to.not.equal('in_progress')
+        const { json } = await ask(`/${next}`)
+        expect(json.status).to.be.oneOf(['completed', 'failed'])
+        return json.status
       }, 20_000)
-      expect((await paid()).match(/^pay 40$/gm), `round ${round}`).to.have.lengthOf(round + 1)
+      const now = (await paid()).match(/^pay 40$/gm)?.length ?? 0
+      // Killed once the call had begun: nobody knows how far it came, so it is not repeated.
+      expect(now - executed).to.be.oneOf(end === 'failed' ? [0, 1] : [1])
+      executed = now
     }
   }).timeout(60_000)
 })
