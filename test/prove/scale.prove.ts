@@ -56,8 +56,8 @@ for (const { name, isThere, startServer } of KINDS) {
       const outcomes = await proveWorkerKills({ store: part('kills'), kills: 20, runs: 500 })
       console.log(`      ${JSON.stringify(outcomes)}`)
       expect(outcomes['talk completed'] as number).to.be.greaterThan(0)
-      // Four hits in a row are rare, and then it gives up.
-      expect(outcomes['quiet failed'] ?? 0).to.be.lessThan(5)
+      // Few are hit four times, and given up.
+      expect(outcomes['quiet completed'] as number).to.be.greaterThan(360)
     })
 
     it('an owner that was paused for 30 s writes nothing when it continues', () =>
