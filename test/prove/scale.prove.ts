@@ -22,7 +22,10 @@ const SUITE = [
   ...['open-responses', 'open-responses-suite', 'stream', 'web-socket'],
 ]
 const OF_ONE_SERVER = [
-  ...['is whole after 150 turns', 'keeps the text of a deleted response only', 'run their own calls of the same step'],
+  'is whole after 150 turns',
+  'keeps the text of a deleted response only',
+  'run their own calls of the same step',
+  'run nothing twice if a client resends',
 ]
 
 for (const { name, isThere, startServer } of KINDS) {
