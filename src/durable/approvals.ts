@@ -109,7 +109,7 @@ function toSortable(seconds: number): string {
   return String(seconds).padStart(12, '0')
 }
 
-/** Decisions on calls of waiting runs: each is made once, even in a race. */
+/** Records decisions on the calls of waiting runs. A call is decided once, even if two decisions race. */
 export class Approvals {
   readonly #records: RecordStore
   readonly #log: Log

@@ -43,7 +43,7 @@ export class StepFeed<Facts, Item> {
     this.#runs.set(run.id, run)
     run.unwatch = this.#store.watchSteps(run.id, () => this.#note(run))
     this.#poll ??= setInterval(() => this.#noteAll(), POLL_MS).unref()
-    // What came before the watch.
+    // Reads the steps that were stored before the watch began.
     this.#note(run)
     return run
   }

@@ -3,7 +3,6 @@ import type { Log } from '../protocols/log.ts'
 import { appendLog, removeFromLog } from '../store/record-log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
-import type { Traces } from '../trace/traces.ts'
 import { makeEntry, NEWS, runLog } from './replica-rows.ts'
 
 /** Delay before a run is published; a shorter run is published once, when it has ended. */
@@ -15,9 +14,12 @@ const MAX_WAITING = 10_000
 /** Entries that the log of a server keeps. */
 const MAX_ENTRIES = 10_000
 
+/** Reads the summaries of runs of this server. */
+type ReadRecords = (ids: readonly string[]) => Promise<readonly RunRecord[]>
+
 /** Publishes the runs of this server to the others: each when it has run for a while, and when it has ended. */
 export class RunPublisher {
-  readonly #traces: Traces
+  readonly #read: ReadRecords
   readonly #open: () => Promise<RecordStore>
   readonly #log: Log
   readonly #waiting = new Set<string>()
@@ -26,8 +28,8 @@ export class RunPublisher {
   #publishing: Promise<void> = Promise.resolve()
   #hasFailed = false
 
-  constructor(traces: Traces, open: () => Promise<RecordStore>, log: Log) {
-    this.#traces = traces
+  constructor(read: ReadRecords, open: () => Promise<RecordStore>, log: Log) {
+    this.#read = read
     this.#open = open
     this.#log = log
   }
@@ -60,7 +62,7 @@ export class RunPublisher {
     const ids = [...this.#waiting].slice(0, BATCH)
     for (const id of ids) this.#waiting.delete(id)
     try {
-      await this.#commit(await this.#traces.query('records', ids))
+      await this.#commit(await this.#read(ids))
       this.#hasFailed = false
     } catch (error) {
       if (!this.#hasFailed) this.#log.warn(`Other servers are not told of the runs of this one: ${messageOf(error)}`)

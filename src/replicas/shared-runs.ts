@@ -47,7 +47,11 @@ export class SharedRuns implements RemoteRuns {
   constructor(options: SharedRunsOptions) {
     const { host, traces, log } = options
     this.#options = options
-    this.#publisher = new RunPublisher(traces, async () => (await this.#open()).store, log)
+    this.#publisher = new RunPublisher(
+      (ids) => traces.query('records', ids),
+      async () => (await this.#open()).store,
+      log,
+    )
     this.#sink = {
       put: (records) => traces.query('putRemote', records),
       interrupt: (server) => traces.query('interruptRemote', server),

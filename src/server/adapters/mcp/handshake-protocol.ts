@@ -65,7 +65,7 @@ export class PendingCall {
   onQuestion: ((message: string) => void) | undefined
   readonly #request: Request & { id: RequestId }
   readonly #options: PendingCallOptions
-  /** Undefined where nobody is asked: every call would pay for a signal. */
+  /** Undefined unless the client can be asked: a signal for every call costs too much. */
   readonly #leaving: AbortController | undefined
   #call!: Call<ToolResult | ReadResult | ListResult>
   #progress = 0
