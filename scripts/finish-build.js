@@ -1,5 +1,5 @@
-// After the compiler: what it does not copy, the compressed page, the manifest of the commands, and the ready texts of
-// bin/run.js, and the bundles of packages.
+// After the compiler: what it does not copy, the compressed page, the catalog of the library, the manifest of the commands, the
+// ready texts of bin/run.js, and the bundles of packages.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,9 @@ cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapt
 cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
 compressPage(`${root}dist/ui`)
 buildApiDocs(`${root}dist/api-docs`)
+
+const { collectLibraryCatalog } = await import('../dist/module/library-catalog.js')
+writeFileSync(`${root}dist/library-catalog.json`, JSON.stringify(await collectLibraryCatalog()))
 
 const config = await Config.load({ root })
 const plugin = config.plugins.get(pjson.name)

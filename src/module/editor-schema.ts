@@ -1,5 +1,6 @@
 import { AgentSchema } from '../definition/definition.ts'
-import { type LoadedModule, listKnownModules, ModuleLoader } from './load-module.ts'
+import { type CatalogEntry, readLibraryCatalog } from './library-catalog.ts'
+import { listProjectModules, ModuleLoader } from './load-module.ts'
 import { ProjectCode } from './project-code.ts'
 
 /** A JSON Schema, as far as it is looked into here. */
@@ -35,10 +36,7 @@ const MODULE_DESCRIPTIONS: Readonly<Record<string, string>> = {
  * @param projectDir absolute
  */
 export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchema> {
-  const loader = new ModuleLoader(projectDir, new ProjectCode(projectDir))
-  const references = listKnownModules(projectDir)
-  const loaded = await Promise.all(references.map((reference) => loader.load(reference).catch(() => undefined)))
-  const modules = loaded.flatMap((module) => module ?? [])
+  const modules = await describeModules(projectDir)
   const schema = JSON.parse(JSON.stringify(AgentSchema)) as { properties: Record<string, JsonSchema> }
   const properties = describe(schema.properties, DESCRIPTIONS)
   const entry = (properties.modules as { items: JsonSchema }).items
@@ -55,9 +53,20 @@ export async function makeAgentFileSchema(projectDir: string): Promise<JsonSchem
   }
 }
 
-function makeEntry(entry: JsonSchema, modules: readonly LoadedModule[]): JsonSchema {
+/** Entries of the project's modules, which stand for those of the library with the same name, and of the library. */
+async function describeModules(projectDir: string): Promise<readonly CatalogEntry[]> {
+  const loader = new ModuleLoader(projectDir, new ProjectCode(projectDir))
+  const own = new Set(listProjectModules(projectDir))
+  const loads = [...own].map((reference) => loader.load(reference).catch(() => []))
+  const loaded = (await Promise.all(loads)).flat()
+  const ofProject = loaded.map(({ reference, module: { description, config } }) => ({ reference, description, config }))
+  const ofLibrary = (await readLibraryCatalog()).filter(({ reference }) => !own.has(reference))
+  return [...ofProject, ...ofLibrary].sort((one, other) => (one.reference < other.reference ? -1 : 1))
+}
+
+function makeEntry(entry: JsonSchema, modules: readonly CatalogEntry[]): JsonSchema {
   const properties = describe(entry.properties as Record<string, JsonSchema>, MODULE_DESCRIPTIONS)
-  const known = modules.map(({ reference, module }) => ({ const: reference, description: module.description }))
+  const known = modules.map(({ reference, description }) => ({ const: reference, description }))
   return {
     ...entry,
     additionalProperties: false,
@@ -66,10 +75,10 @@ function makeEntry(entry: JsonSchema, modules: readonly LoadedModule[]): JsonSch
       module: { ...properties.module, anyOf: [...known, { type: 'string', minLength: 1 }] },
     },
     // The config of a module that is not listed may be anything.
-    allOf: modules.map(({ reference, module }) => ({
+    allOf: modules.map(({ reference, config }) => ({
       if: { properties: { module: { const: reference } }, required: ['module'] },
       // biome-ignore lint/suspicious/noThenProperty: that is the keyword of JSON Schema
-      then: { properties: { config: makeConfig(module.config) } },
+      then: { properties: { config: makeConfig(config) } },
     })),
   }
 }

@@ -8,6 +8,8 @@ export const installation = Object.freeze({
   /** The library's modules in a form that Node loads as it is. */
   library: new URL(isSource ? '../../modules/' : '../modules/', import.meta.url),
   libraryExtension: isSource ? '.ts' : '.js',
+  /** Entries of the library's modules, as the build wrote them; from source there are none. */
+  catalog: isSource ? undefined : new URL('../library-catalog.json', import.meta.url),
   /** The library's modules as they were written, to be copied. */
   sources: new URL('../../modules/', import.meta.url),
 })

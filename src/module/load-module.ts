@@ -168,8 +168,13 @@ function pickExport(exports: Record<string, unknown>, name: string): unknown {
 
 /** References of every module that a project can name without a path: its own, those of its packages, the library's. */
 export function listKnownModules(projectDir: string): string[] {
+  return [...new Set([...listProjectModules(projectDir), ...listLibrary()])].sort()
+}
+
+/** References of the modules in a project's `modules/` and in its packages. */
+export function listProjectModules(projectDir: string): string[] {
   const ofPackages = listModulePackages(projectDir).flatMap(listPackageModules)
-  return [...new Set([...listModules(join(projectDir, 'modules')), ...ofPackages, ...listLibrary()])].sort()
+  return [...listModules(join(projectDir, 'modules')), ...ofPackages]
 }
 
 /** References of the modules of a package. */
@@ -193,10 +198,9 @@ export function listModules(folder: string): string[] {
     .sort()
 }
 
-/** Returns the description of a library module. */
-export async function describeLibraryModule(reference: string): Promise<string> {
-  const exports: { readonly default?: unknown } = await import(libraryFile(reference).href)
-  return isModule(exports.default) ? exports.default.description : ''
+/** Imports a module of the library by its reference. */
+export function importLibraryModule(reference: string): Promise<Record<string, unknown>> {
+  return import(libraryFile(reference).href)
 }
 
 function isInLibrary(reference: string): boolean {

@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts'
-import { describeLibraryModule, listLibrary, listPackageModules, ModuleLoader } from '../../module/load-module.ts'
+import { readLibraryCatalog } from '../../module/library-catalog.ts'
+import { listPackageModules, ModuleLoader } from '../../module/load-module.ts'
 import { ProjectCode } from '../../module/project-code.ts'
 import { listModulePackages } from '../../module/project-packages.ts'
 import { type ItemState, stateOf } from '../../project/ejected-files.ts'
@@ -26,10 +27,11 @@ export async function listPackageItems(folder: string): Promise<PackageItem[]> {
 }
 
 /** Every library module, with its description and its state in this project. */
-export function offerItems(folder: string): Promise<(Offer & ItemState)[]> {
+export async function offerItems(folder: string): Promise<(Offer & ItemState)[]> {
+  const catalog = await readLibraryCatalog()
   return Promise.all(
-    listLibrary().map(async (reference) => {
-      const [description, state] = await Promise.all([describeLibraryModule(reference), stateOf(folder, reference)])
+    catalog.map(async ({ reference, description }) => {
+      const state = await stateOf(folder, reference)
       return { reference, description: description.replace(/\s+/g, ' ').trim(), ...state }
     }),
   )
