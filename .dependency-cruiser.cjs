@@ -16,6 +16,7 @@ const floors = [
   'definition',
   'protocols',
   'async',
+  'data-url',
   'base64',
   'process-identity',
   'errors',

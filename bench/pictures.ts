@@ -6,7 +6,7 @@ const BYTES = 10 * 1024 * 1024
 const PICTURES = 20
 
 const url = `data:image/png;base64,${randomBytes(BYTES).toString('base64')}`
-const asChat = {
+const asChat: object = {
   model: 'sight',
   messages: [
     {
@@ -35,20 +35,34 @@ const asResponse = (store: boolean) => ({
 /** Memory and delay of the event loop that a large picture costs. */
 export async function benchPictures(): Promise<void> {
   console.log(`\n## A picture of ${BYTES / 1024 ** 2} MB\n`)
-  await benchPicture('chat', '/v1/chat/completions', asChat)
-  await benchPicture('unstored response', '/v1/responses', asResponse(false))
-  await benchPicture('stored response', '/v1/responses', asResponse(true))
+  const checkout = process.env.BENCH_BEFORE
+  if (checkout) await benchPicture('stored response, before', '/v1/responses', asResponse(true), { checkout })
+  else {
+    await benchPicture('chat', '/v1/chat/completions', asChat)
+    await benchPicture('unstored response', '/v1/responses', asResponse(false))
+  }
+  await benchPicture('stored response, then continued', '/v1/responses', asResponse(true))
 }
 
-async function benchPicture(title: string, path: string, payload: object): Promise<void> {
+async function benchPicture(
+  title: string,
+  path: string,
+  payload: object & { readonly store?: boolean },
+  { checkout }: { readonly checkout?: string } = {},
+): Promise<void> {
   const body = JSON.stringify(payload)
   const small = body.replace(url, 'data:image/png;base64,cG5n')
-  const server = await ChildServer.start('agent-host', [makeProject()])
+  const server = await ChildServer.start('agent-host', [makeProject()], checkout === undefined ? {} : { checkout })
+  const send = async () => {
+    const { id } = await post(server.url + path, body)
+    const next = { model: 'sight', input: 'And now?', previous_response_id: id }
+    if (payload.store) await post(server.url + path, JSON.stringify(next))
+  }
   for (let n = 0; n < 500; n++) await post(server.url + path, small)
   const idle = await server.used()
-  await post(server.url + path, body)
+  await send()
   const one = await server.used()
-  for (let n = 0; n < PICTURES; n++) await post(server.url + path, body)
+  for (let n = 0; n < PICTURES; n++) await send()
   const many = await server.used()
   const sizes = (maxRssBytes: number) => ((maxRssBytes - idle.maxRssBytes) / BYTES).toFixed(1)
   const memory = `memory x ${sizes(one.maxRssBytes)} of its size (goal 3), x ${sizes(many.maxRssBytes)} after ${PICTURES}`
@@ -56,8 +70,9 @@ async function benchPicture(title: string, path: string, payload: object): Promi
   await server.stop()
 }
 
-async function post(address: string, body: string): Promise<void> {
+async function post(address: string, body: string): Promise<{ readonly id: string }> {
   const reply = await fetch(address, { method: 'POST', headers: { 'content-type': 'application/json' }, body })
   const answer = await reply.text()
   if (!reply.ok) throw new Error(`${reply.status}: ${answer.slice(0, 300)}`)
+  return JSON.parse(answer)
 }

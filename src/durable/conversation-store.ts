@@ -6,6 +6,7 @@ import {
   linkChanges,
   listTurnIds,
   loadTurn,
+  newBytesOf,
   removeForgottenTurns,
   type StoredTurn,
   turnChange,
@@ -13,6 +14,7 @@ import {
 import { parseRow, ROW_VERSION } from './parse-row.ts'
 import { RunIds } from './run-ids.ts'
 import { nowSeconds } from './steps.ts'
+import { writeBytes } from './turn-bytes.ts'
 
 /**
  * Conversation with an id for clients: a pointer to the last turn of a line in the tree of turns. The next turn continues that one
@@ -54,6 +56,7 @@ export class ConversationStore {
     const changes = first
       ? [turnChange({ ...first, conversation: row.id }), ...this.claim(row, first.response_id).changes]
       : [[keyOf(row.id), JSON.stringify(row)] as const]
+    if (first) await writeBytes(this.#records, newBytesOf(first))
     await this.#records.commit(changes)
     return row
   }
@@ -103,7 +106,8 @@ export class ConversationStore {
    *
    * @returns false when another was quicker
    */
-  append(row: StoredConversation, turn: StoredTurn): Promise<boolean> {
+  async append(row: StoredConversation, turn: StoredTurn): Promise<boolean> {
+    await writeBytes(this.#records, newBytesOf(turn))
     const { changes, equal } = this.claim(row, turn.response_id)
     return this.#records.commit([turnChange(turn), ...linkChanges(turn), ...changes], { equal })
   }

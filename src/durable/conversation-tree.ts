@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../protocols/message.ts'
-import { fromMessageJson, type MessageJson, toMessageJson } from '../run/attachment-json.ts'
 import type { PendingCall } from '../run/pending-call.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import type { HistoryBudget } from './history-budget.ts'
-import { parseRow, ROW_VERSION } from './parse-row.ts'
+import { BYTES_VERSION, parseRow, ROW_VERSION } from './parse-row.ts'
+import { bytesOfMessage, fromStoredMessage, type StoredMessage, toStoredMessage } from './stored-message.ts'
+import { NewBytes, readBytes, removeBytes, type StoredBytes } from './turn-bytes.ts'
 
 /**
  * Part of a conversation that one run adds. A conversation is a tree of turns: each knows the one before it, and the
@@ -18,7 +19,7 @@ export interface StoredTurn {
   readonly previous_response_id: string | null
   readonly created_at: number
   /** The turn's own messages; those of the turns before it as well when these are no longer stored. */
-  readonly conversation_data: { readonly messages: readonly MessageJson[] }
+  readonly conversation_data: { readonly messages: readonly StoredMessage[] }
   /** Calls that the run waits for; omitted if there are none. */
   readonly pending?: readonly PendingCall[]
   /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
@@ -76,12 +77,12 @@ export async function loadConversation(
   const turns: StoredTurn[] = []
   for (let block = [{ turn: last, bytes: text?.length ?? 0 }]; block.length > 0; ) {
     for (const { turn, bytes } of block) {
-      if (!spend(budget, turn, bytes, isTruncated)) return toConversation(last, turns)
+      if (!spend(budget, turn, bytes, isTruncated)) return toConversation(store, last, turns)
       turns.push(turn)
     }
     block = await readBlockBefore(store, turns.at(-1) as StoredTurn)
   }
-  return toConversation(last, turns)
+  return toConversation(store, last, turns)
 }
 
 /** Ids of the turns of a conversation up to one of them, oldest first. */
@@ -112,18 +113,39 @@ async function readBlockBefore(
 
 function spend(budget: HistoryBudget | undefined, turn: StoredTurn, bytes: number, isTruncated: boolean): boolean {
   const items = turn.conversation_data.messages.length
-  if (isTruncated) return budget?.takeTurn(items, bytes) ?? true
-  budget?.addTurn(items, bytes)
+  // Counted as base64, which they are in the row where they are few.
+  const all = bytesOf(turn).reduce((sum, { size }) => sum + Math.ceil(size / 3) * 4, bytes)
+  if (isTruncated) return budget?.takeTurn(items, all) ?? true
+  budget?.addTurn(items, all)
   return true
 }
 
-function toConversation(last: StoredTurn, newestFirst: StoredTurn[]): Conversation {
+async function toConversation(store: RecordStore, last: StoredTurn, newestFirst: StoredTurn[]): Promise<Conversation> {
   const turns = newestFirst.reverse()
-  return { last, turns, messages: turns.flatMap(messagesOf) }
+  const messages: Message[] = []
+  for (const turn of turns) messages.push(...(await readMessages(store, turn)))
+  return { last, turns, messages }
 }
 
-export function messagesOf({ conversation_data }: StoredTurn): Message[] {
-  return conversation_data.messages.map(fromMessageJson)
+/** Reads the messages of a turn with their bytes. */
+export async function readMessages(store: RecordStore, turn: StoredTurn): Promise<Message[]> {
+  const data = new Map<string, Uint8Array>()
+  for (const bytes of bytesOf(turn)) data.set(bytes.id, await readBytes(store, bytes))
+  return messagesOf(turn, data)
+}
+
+/** @param data stored bytes, by id; none for a turn that is not stored */
+export function messagesOf({ conversation_data }: StoredTurn, data?: ReadonlyMap<string, Uint8Array>): Message[] {
+  return conversation_data.messages.map((message) => fromStoredMessage(message, data))
+}
+
+/** Bytes of a turn that are not stored yet: they are written before it is. */
+export function newBytesOf(turn: StoredTurn): NewBytes[] {
+  return bytesOf(turn).filter((bytes) => bytes instanceof NewBytes)
+}
+
+function bytesOf({ conversation_data }: StoredTurn): StoredBytes[] {
+  return conversation_data.messages.flatMap(bytesOfMessage)
 }
 
 export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {
@@ -150,7 +172,7 @@ export function makeTurn(
     response_id: runId,
     previous_response_id: previous?.response_id ?? null,
     created_at: createdAt,
-    conversation_data: { messages: messages.map(toMessageJson) },
+    conversation_data: { messages: messages.map((message) => toStoredMessage(runId, message)) },
     ...(pending.length > 0 ? { pending } : {}),
     block: previous && !isFull ? [...previous.block, previous.response_id] : [],
     block_before: previous ? (isFull ? previous.response_id : previous.block_before) : null,
@@ -167,7 +189,8 @@ export interface TurnOutcome {
 
 /** Returns the turn with all that its run added. */
 export function withOutcome({ pending: _answered, ...turn }: StoredTurn, outcome: TurnOutcome): StoredTurn {
-  const messages = [...turn.conversation_data.messages, ...outcome.messages.map(toMessageJson)]
+  const added = outcome.messages.map((message) => toStoredMessage(turn.response_id, message))
+  const messages = [...turn.conversation_data.messages, ...added]
   const pending = outcome.pending.length > 0 ? { pending: outcome.pending } : {}
   return { ...turn, conversation_data: { messages }, ...pending }
 }
@@ -181,13 +204,15 @@ export function withText(turn: StoredTurn, text: string): StoredTurn {
 
 /** The same turn for itself alone, with the messages of all that came before it. */
 export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTurn {
-  const messages = [...earlier.map(toMessageJson), ...turn.conversation_data.messages]
+  const before = earlier.map((message) => toStoredMessage(turn.response_id, message))
+  const messages = [...before, ...turn.conversation_data.messages]
   return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
 }
 
-/** Change that stores a turn. */
+/** Change that stores a turn, after its bytes. */
 export function turnChange(turn: StoredTurn): Change {
-  return [turnKey(turn.response_id), JSON.stringify(turn)]
+  const row = bytesOf(turn).length > 0 ? { ...turn, version: BYTES_VERSION } : turn
+  return [turnKey(turn.response_id), JSON.stringify(row)]
 }
 
 /** Changes that store the link from a turn to the one before it. */
@@ -212,6 +237,7 @@ export async function removeForgottenTurns(
     const previous: string | null = turn.previous_response_id
     const removal: Change[] = [[turnKey(id), undefined]]
     if (previous !== null) removal.push([branchKey(previous, id), undefined])
+    removal.push(...(await removeBytes(store, id)))
     // Somebody may continue it at this moment: then it stays.
     if (!(await store.commit(removal, { absent: [branchPrefix(id)] }))) return
     id = previous

@@ -10,6 +10,7 @@ import { parseOwner } from './run-marks.ts'
 import type { RunQueue } from './run-queue.ts'
 import type { RunStore } from './run-store.ts'
 import { type EndStep, endCutOff, endUnstored } from './steps.ts'
+import { sweepBytes } from './sweep-bytes.ts'
 
 export interface ResponseMaintenanceOptions<Facts, Item> {
   readonly records: RecordStore
@@ -54,6 +55,8 @@ export class ResponseMaintenance<Facts, Item> {
   readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
   readonly #reported = new Set<string>()
+  /** Ids of turns that the last sweep did not find, only their bytes. */
+  #missingTurns: ReadonlySet<string> = new Set()
   #timer: NodeJS.Timeout | undefined
   #ticks = 0
   #isWorking = false
@@ -157,8 +160,9 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   async #clean(): Promise<void> {
-    const { requests, retentionDays } = this.#options
+    const { records, requests, retentionDays } = this.#options
     await requests.expire()
+    this.#missingTurns = await sweepBytes(records, this.#missingTurns)
     if (retentionDays === undefined) return
     const beforeMs = Date.now() - retentionDays * DAY_MS
     await this.#removeConversations(beforeMs)

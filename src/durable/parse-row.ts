@@ -2,6 +2,8 @@ import { HostError } from '../errors.ts'
 
 /** Version of the rows that this version writes. Rows of the first one carry none. */
 export const ROW_VERSION = 2
+/** Version of a row that refers to bytes in rows of their own: earlier versions of agent-host must not take it for a whole one. */
+export const BYTES_VERSION = 3
 
 /**
  * Parses a row of any version up to this one. The version is checked, the fields are not: nobody else writes rows.
@@ -13,7 +15,7 @@ export const ROW_VERSION = 2
 export function parseRow<Row>(id: string, text: string): Row & { readonly version: number } {
   const row = parseObject(id, text)
   const { version = 1 } = row
-  if (typeof version === 'number' && version <= ROW_VERSION) return { ...(row as Row), version }
+  if (typeof version === 'number' && version <= BYTES_VERSION) return { ...(row as Row), version }
   throw new HostError(
     'RECORD_UNREADABLE',
     `The stored response '${id}' was written by a newer version of agent-host.`,

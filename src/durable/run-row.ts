@@ -1,11 +1,20 @@
 import type { Message } from '../protocols/message.ts'
 import type { Change } from '../store/record-store.ts'
 import type { Claim } from './approvals.ts'
-import { type StoredTurn, type TurnOutcome, turnChange, withOutcome, withText } from './conversation-tree.ts'
+import {
+  newBytesOf,
+  type StoredTurn,
+  type TurnOutcome,
+  turnChange,
+  withOutcome,
+  withText,
+} from './conversation-tree.ts'
 import { type IdempotentRequest, requestKey, requestKeys } from './idempotency.ts'
-import { ROW_VERSION } from './parse-row.ts'
+import { liftItems } from './item-bytes.ts'
+import { BYTES_VERSION, ROW_VERSION } from './parse-row.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
+import type { NewBytes } from './turn-bytes.ts'
 
 /** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
 export interface RunRow<Facts, Item> extends PackedSteps {
@@ -55,19 +64,31 @@ const ITEMS_PER_ROW = 50
 /** Items longer than this in total are stored outside the row of the run. */
 const MAX_ITEMS_LENGTH = 4096
 
-/** Row of a run that is created, with the changes that store its input items where the row does not hold them. */
+/** Run that is created, as its rows. */
+export interface RowDescription<Facts, Item> {
+  readonly row: PersistedRun<Facts, Item>['row']
+  /** Changes that store its input items where the row does not hold them. */
+  readonly itemRows: readonly Change[]
+  /** Bytes of its turn and its input items: they are written first. */
+  readonly bytes: readonly NewBytes[]
+}
+
 export function describeRow<Facts, Item>(
-  { id, facts, items, idempotency }: Draft<Facts, Item>,
+  { id, facts, items: given, turn, idempotency }: Draft<Facts, Item>,
   hasJob: boolean,
-): { row: PersistedRun<Facts, Item>['row']; itemRows: Change[] } {
+): RowDescription<Facts, Item> {
+  const { items, bytes } = liftItems(id, given, newBytesOf(turn))
+  const version = items === given ? ROW_VERSION : BYTES_VERSION
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
-  const row = { version: ROW_VERSION, id, facts, inputs: items.length, ...request, ...(hasJob ? { hasJob } : {}) }
+  const row = { version, id, facts, inputs: items.length, ...request, ...(hasJob ? { hasJob } : {}) }
   const itemRows: Change[] = []
   for (let start = 0; start < items.length; start += ITEMS_PER_ROW) {
     itemRows.push([itemsKey(id, itemRows.length), JSON.stringify(items.slice(start, start + ITEMS_PER_ROW))])
   }
   const isShort = itemRows.length <= 1 && (itemRows[0]?.[1] ?? '').length <= MAX_ITEMS_LENGTH
-  return isShort ? { row: { ...row, items }, itemRows: [] } : { row, itemRows }
+  // References are resolved in rows of items alone.
+  const isInRow = isShort && items === given
+  return isInRow ? { row: { ...row, items }, itemRows: [], bytes } : { row, itemRows, bytes }
 }
 
 /** Changes that store a run which has not ended. */
@@ -75,12 +96,17 @@ export function beginChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Ite
   return [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]
 }
 
+/** Returns the turn of a run that ends. */
+export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTurn {
+  return outcome ? withOutcome(turn, outcome) : withText(turn, answerOf(steps))
+}
+
+/** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */
 export function endChanges<Facts, Item>(
   { row, turn }: PersistedRun<Facts, Item>,
   { steps, outcome }: Ending,
 ): Change[] {
-  const ended = outcome ? withOutcome(turn, outcome) : withText(turn, answerOf(steps))
-  return [...(outcome?.approvals ?? []), turnChange(ended), rowChange({ ...row, ...packSteps(steps) })]
+  return [...(outcome?.approvals ?? []), turnChange(turn), rowChange({ ...row, ...packSteps(steps) })]
 }
 
 export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {

@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import type { Message } from '../protocols/message.ts'
 import { appendLog, readLog, readLogs, removeLog } from '../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../store/record-store.ts'
 import {
@@ -8,12 +9,15 @@ import {
   linkChanges,
   loadConversation,
   loadTurn,
+  newBytesOf,
+  readMessages,
   removeForgottenTurns,
   type StoredTurn,
   type TurnOutcome,
   turnKey,
 } from './conversation-tree.ts'
 import { requestChanges, requestKey } from './idempotency.ts'
+import { parseItems } from './item-bytes.ts'
 import { parseRow } from './parse-row.ts'
 import {
   changeTopic,
@@ -36,6 +40,7 @@ import {
   type Ending,
   endChanges,
   endOf,
+  endTurn,
   keysOfRequest,
   locateItems,
   type PersistedRun,
@@ -43,6 +48,7 @@ import {
   rowChange,
 } from './run-row.ts'
 import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
+import { type NewBytes, removeBytes, writeBytes } from './turn-bytes.ts'
 
 /** Run as it was read. */
 export interface StoredRun<Facts, Item> {
@@ -105,6 +111,11 @@ export class RunStore<Facts, Item> {
     return loadConversation(this.#records, id, options)
   }
 
+  /** Messages of one turn, with their bytes. */
+  messagesOf(turn: StoredTurn): Promise<Message[]> {
+    return readMessages(this.#records, turn)
+  }
+
   /**
    * Stores a run of this server for the first time: one that goes on, or one that has ended already.
    *
@@ -116,8 +127,10 @@ export class RunStore<Facts, Item> {
     outcome?: TurnOutcome,
   ): Promise<OwnedRun<Facts, Item> | undefined> {
     const { id } = draft
-    const created = await this.#create(draft, false, (run) => {
-      if (isEnd(steps.at(-1))) return endChanges(run, { steps, outcome })
+    const isEnded = isEnd(steps.at(-1))
+    const turn = isEnded ? endTurn(draft.turn, { steps, outcome }) : draft.turn
+    const created = await this.#create({ ...draft, turn }, false, (run) => {
+      if (isEnded) return endChanges(run, { steps, outcome })
       const first = steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]
       return [[runningKey(id), this.#mark], ...first, ...beginChanges(run)]
     })
@@ -149,15 +162,21 @@ export class RunStore<Facts, Item> {
     const previous = turn.previous_response_id
     const absent = idempotency ? [requestKey(idempotency.hash)] : []
     const present = previous === null ? [] : [turnKey(previous)]
-    const { row, itemRows } = describeRow(draft, hasJob)
+    const { row, itemRows, bytes } = describeRow(draft, hasJob)
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
+    await writeBytes(this.#records, bytes)
     if (await this.#records.commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
-    if (previous === null || (await loadTurn(this.#records, previous))) return undefined
+    if (previous === null || (await loadTurn(this.#records, previous))) return this.#forgetBytes(id, bytes)
     // The run that this one continues was deleted meanwhile: its messages belong to this one now.
     const alone = detach(turn, earlier)
+    await writeBytes(this.#records, newBytesOf(alone))
     const isCreated = await this.#records.commit(changes(alone), { absent, equal }, notify)
-    return isCreated ? { row, turn: alone } : undefined
+    return isCreated ? { row, turn: alone } : this.#forgetBytes(id, newBytesOf(alone))
+  }
+
+  async #forgetBytes(id: string, bytes: readonly NewBytes[]): Promise<undefined> {
+    if (bytes.length > 0) await this.#records.commit(await removeBytes(this.#records, id))
   }
 
   /**
@@ -181,18 +200,20 @@ export class RunStore<Facts, Item> {
     return this.#finish(run, ending, ownedGuards(run), [changeTopic(run.row.id)])
   }
 
-  #finish(
+  async #finish(
     run: PersistedRun<Facts, Item>,
     { batches = 0, ...ending }: Ending,
     guards: Guards,
     notify: readonly string[],
   ): Promise<boolean> {
     const { id, hasJob } = run.row
+    const turn = endTurn(run.turn, ending)
+    await writeBytes(this.#records, newBytesOf(turn))
     const log = stepsLog(id)
     const marks = [runningKey(id), ...(hasJob ? [queuedKey(id), jobKey(id)] : [])]
     const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
-    return this.#records.commit([...endChanges(run, ending), ...removals], { ...guards, absent }, notify)
+    return this.#records.commit([...endChanges({ ...run, turn }, ending), ...removals], { ...guards, absent }, notify)
   }
 
   /**
@@ -312,7 +333,8 @@ export class RunStore<Facts, Item> {
     if (items) return items.slice(from, to)
     const { keys, firstIndex } = locateItems(id, from, to)
     const rows = await this.#records.get(keys)
-    const read = rows.flatMap((text) => (text === undefined ? [] : (JSON.parse(text) as Item[])))
+    const read: Item[] = []
+    for (const text of rows) if (text !== undefined) read.push(...(await parseItems<Item>(this.#records, id, text)))
     return read.slice(from - firstIndex, to - firstIndex)
   }
 

@@ -1,5 +1,5 @@
+import { toDataUrl } from '../data-url.ts'
 import type { Attachment } from '../protocols/message.ts'
-import { toDataUrl } from './data-url.ts'
 
 /** Link to an attachment, for an answer that is text; one of bytes is a data URL. */
 export function attachmentToMarkdown({ data, mediaType, name = mediaType }: Attachment): string {

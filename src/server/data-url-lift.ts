@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { Transform, type TransformCallback } from 'node:stream'
+import { DecodedUrl } from '../data-url.ts'
 import { HostError } from '../errors.ts'
 import { Base64Run, endOfBase64 } from './base64-run.ts'
-import { DecodedUrl } from './data-url.ts'
 
 /** End of what stands before the bytes of a data URL. */
 const PREFIX = Buffer.from(';base64,')

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { DecodedUrl } from '../../src/server/data-url.ts'
+import { DecodedUrl } from '../../src/data-url.ts'
 import { DataUrlLift } from '../../src/server/data-url-lift.ts'
 
 const MIN_BYTES = 48 * 1024

@@ -95,6 +95,17 @@ describe('a large picture', () => {
     }
   })
 
+  it('may end in what is no base64, as a small one may: it is read up to there', async () => {
+    const ask = await listen()
+    const small = 'data:image/png;base64,AAAA'
+    for (const url of [small, URL_OF_PICTURE]) {
+      const replies = await Promise.all([url, `${url}!!`].map((sent) => ask('/v1/chat/completions', asChat(sent))))
+      const [whole, odd] = replies.map(({ status, body }) => [status, body.choices[0].message.content])
+      expect(odd).to.deep.equal(whole)
+      expect(whole?.[0]).to.equal(200)
+    }
+  })
+
   it('opens no way around the checks of a body', async () => {
     const ask = await listen()
     const refusal = async (body: string) => (await ask('/compat/chat/completions', body)).body.detail

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../../base64.ts'
+import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
 import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
-import { DecodedUrl, readDataUrl } from '../../data-url.ts'
 import type { ContentPart } from './schema.ts'
 
 /** Reads the attachment of a part; undefined for a type that is not known. */

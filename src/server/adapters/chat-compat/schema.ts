@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { DecodedUrl } from '../../data-url.ts'
+import type { DecodedUrl } from '../../../data-url.ts'
 
 /** Clients send `null` for fields they leave out. */
 const optional = <T extends TSchema>(schema: T) => Type.Optional(Type.Union([schema, Type.Null()]))

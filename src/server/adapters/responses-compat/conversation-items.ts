@@ -1,11 +1,5 @@
 import type { ConversationStore, StoredConversation } from '../../../durable/conversation-store.ts'
-import {
-  type Conversation,
-  type LoadOptions,
-  makeTurn,
-  messagesOf,
-  type StoredTurn,
-} from '../../../durable/conversation-tree.ts'
+import { type Conversation, type LoadOptions, makeTurn, type StoredTurn } from '../../../durable/conversation-tree.ts'
 import type { DurableRuns } from '../../../durable/durable-runs.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../durable/history-budget.ts'
 import type { RunIds } from '../../../durable/run-ids.ts'
@@ -125,8 +119,10 @@ export class ConversationItems {
   async #leaveOut({ last, turns }: Conversation, removed: ReadonlySet<string>): Promise<Conversation> {
     const touched = new Set([...removed].map(turnIdOf))
     const messages: Message[] = []
+    const { store } = this.#options.runs
     for (const turn of turns) {
-      messages.push(...(touched.has(turn.response_id) ? await this.#readRest(turn, removed) : messagesOf(turn)))
+      const isTouched = touched.has(turn.response_id)
+      messages.push(...(isTouched ? await this.#readRest(turn, removed) : await store.messagesOf(turn)))
     }
     const kept = withWholeCalls(
       messages,

@@ -1,7 +1,7 @@
 import { decodeBase64 } from '../../../base64.ts'
+import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
 import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
-import { DecodedUrl, readDataUrl } from '../../data-url.ts'
 
 /** Media types of files that are named by an address, by their ending. */
 const TYPES: Readonly<Record<string, string>> = {

@@ -72,6 +72,6 @@ export class UnstoredResponses {
 
 /** Memory that a response takes at most: earlier messages are counted although other responses may share them. */
 function bytesOf({ run: { outcome }, draft: { turn, items, earlier } }: Unstored): number {
-  const own = [turn, items, outcome?.messages ?? []].map((part) => 2 * JSON.stringify(part).length)
-  return own.reduce((sum, bytes) => sum + bytes, bytesOfMessages(earlier))
+  const messages = [...earlier, ...messagesOf(turn), ...(outcome?.messages ?? [])]
+  return bytesOfMessages(messages) + 2 * JSON.stringify(items).length
 }

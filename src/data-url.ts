@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64 } from '../base64.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
 
 /** Bytes of a data URL (RFC 2397), with their media type. */
 export interface DataUrl {
