@@ -1,5 +1,5 @@
 // read-trace.js <dir> <query>: measures one query of a trace in a fresh process.
-import { TraceReader } from '../dist/trace/trace-reader.js'
+import { TraceReader } from '../build/trace/trace-reader.js'
 
 const [, , dir = '', question = ''] = process.argv
 const before = process.memoryUsage().rss

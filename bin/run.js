@@ -6,6 +6,6 @@ const text = readyText(process.argv.slice(2))
 if (text !== undefined) {
   process.stdout.write(text)
 } else {
-  const { execute } = await import('../dist/oclif/core.js')
+  const { execute } = await import('../dist/packages/oclif.js')
   await execute({ dir: import.meta.url })
 }

@@ -1,69 +1,90 @@
-// typebox comes as 680 files and oclif, with what it needs, as 130: loading them was most of the time that a command needs to start.
-// The build puts what agent-host uses of them into a few files beside its own code.
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+// typebox comes as 680 files, oclif with what it needs as 130, Fastify as 290 and yaml as 70: loading them was most of the time that
+// agent-host needs to start. The build puts what agent-host uses of them into a few files beside its own code.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-/** Packages by the folder of their bundle: its files, by the name that the code imports. */
-const BUNDLES = {
-  typebox: { typebox: 'typebox.js', 'typebox/compile': 'compile.js', 'typebox/value': 'value.js' },
-  oclif: { '@oclif/core': 'core.js' },
+/** Files of the bundle by the name that the code imports. */
+const FILES = {
+  typebox: 'typebox.js',
+  'typebox/compile': 'typebox-compile.js',
+  'typebox/value': 'typebox-value.js',
+  '@oclif/core': 'oclif.js',
+  fastify: 'fastify.js',
+  '@fastify/cors': 'fastify-cors.js',
+  '@fastify/static': 'fastify-static.js',
+  '@fastify/swagger': 'fastify-swagger.js',
+  'secure-json-parse': 'secure-json-parse.js',
+  yaml: 'yaml.js',
 }
 
-/** Imported names of a CommonJS package: a bundle would not export them by itself. */
-const NAMES = { '@oclif/core': ['Args', 'Command', 'Errors', 'Flags', 'Help', 'execute'] }
+/** Imported names of CommonJS packages: a bundle would export their default alone. */
+const NAMES = {
+  '@oclif/core': ['Args', 'Command', 'Errors', 'Flags', 'Help', 'execute'],
+  yaml: [
+    ...['LineCounter', 'isAlias', 'isCollection', 'isMap', 'isNode', 'isScalar', 'isSeq'],
+    ...['parse', 'parseDocument', 'visit'],
+  ],
+}
+
+/** Packages that are there once (pino starts a thread from its own folder), are loaded late, or serve development alone. */
+const EXTERNAL = ['pino', 'light-my-request', 'ts-node', 'tsx', 'typescript']
 
 /** Variables that every CommonJS file has. */
 const COMMON_JS = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 const __dirname = import.meta.dirname`
 
-const FILE_OF = Object.fromEntries(
-  Object.entries(BUNDLES).flatMap(([folder, files]) =>
-    Object.entries(files).map(([name, file]) => [name, join(folder, file)]),
-  ),
-)
-
 /**
- * Bundles each package into a folder of the built code, and has that code import it from there.
+ * Bundles the packages into `packages/`, and has the built code import them from there.
  *
  * @param {string} dist absolute path of the built code
  */
 export async function bundlePackages(dist) {
-  await bundleTypebox(join(dist, 'typebox'))
-  await bundleOclif(join(dist, 'oclif'))
-  for (const file of readdirSync(dist, { recursive: true })) {
-    if (file.endsWith('.js') && !/^(ui|typebox|oclif)[\\/]/.test(file)) importFromBundles(dist, join(dist, file))
-  }
-}
-
-async function bundleTypebox(folder) {
-  const entryPoints = Object.entries(BUNDLES.typebox).map(([name, file]) => ({
-    in: name,
-    out: file.replace('.js', ''),
-  }))
-  await build({ ...OPTIONS, entryPoints, outdir: folder, splitting: true })
-  copyFileSync(resolve(fileURLToPath(import.meta.resolve('typebox')), '../../license'), join(folder, 'LICENSE'))
-}
-
-/** Packages that oclif looks for in development alone stay outside. */
-async function bundleOclif(folder) {
-  const contents = `export { ${NAMES['@oclif/core'].join(', ')} } from '@oclif/core'`
-  const outfile = join(folder, BUNDLES.oclif['@oclif/core'])
-  const stdin = { contents, resolveDir: fileURLToPath(new URL('.', import.meta.url)) }
-  const options = {
-    stdin,
-    outfile,
+  const folder = join(dist, 'packages')
+  const { metafile } = await build({
+    entryPoints: Object.entries(FILES).map(([name, file]) => ({ in: `entry:${name}`, out: file.replace('.js', '') })),
+    outdir: folder,
+    plugins: [entries],
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20',
+    // Names stay: stack traces and Fastify's list of plugins show them.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
     banner: { js: COMMON_JS },
-    external: ['ts-node', 'tsx', 'typescript'],
+    external: EXTERNAL,
     metafile: true,
-  }
-  const { metafile } = await build({ ...OPTIONS, ...options })
+  })
   writeFileSync(join(folder, 'LICENSES.txt'), readLicenses(Object.keys(metafile.inputs)))
+  for (const file of readdirSync(dist, { recursive: true })) {
+    if (file.endsWith('.js') && !/^(ui|packages)[\\/]/.test(file)) importFromBundles(dist, join(dist, file))
+  }
 }
 
-/** The licenses of all packages that these files come from: oclif brings some twenty others. */
+/** Files that export what the code imports of each package. */
+const entries = {
+  name: 'entries',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^entry:/ }, ({ path }) => ({ path: path.slice('entry:'.length), namespace: 'entry' }))
+    onLoad({ filter: /.*/, namespace: 'entry' }, ({ path }) => ({
+      contents: exportsOf(path),
+      resolveDir: dirname(fileURLToPath(import.meta.url)),
+    }))
+  },
+}
+
+function exportsOf(name) {
+  if (name in NAMES) return `export { ${NAMES[name].join(', ')} } from '${name}'`
+  const both = `export * from '${name}'; export { default } from '${name}'`
+  return name.startsWith('typebox') ? both : `export { default } from '${name}'`
+}
+
+/** The licenses of all packages that these files come from. */
 function readLicenses(files) {
   const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file) ?? [])
   const texts = [...new Set(folders)].sort().map((folder) => {
@@ -74,14 +95,15 @@ function readLicenses(files) {
   return texts.join('\n---\n\n')
 }
 
-const OPTIONS = { bundle: true, format: 'esm', platform: 'node', target: 'node20' }
-
 function importFromBundles(dist, file) {
   const code = readFileSync(file, 'utf8')
-  const imports = /(\bfrom |\bimport\()(['"])((?:typebox|@oclif)(?:\/[\w/-]+)?)\2/g
+  const imports =
+    /(\bfrom |\bimport ?\(?)(['"])((?:typebox|@oclif|fastify|@fastify|secure-json-parse|yaml)(?:\/[\w/-]+)?)\2/g
   const changed = code.replace(imports, (_all, before, quote, name) => {
-    if (!(name in FILE_OF)) throw new Error(`${file} imports ${name}, which scripts/bundle-packages.js does not bundle`)
-    const path = relative(join(file, '..'), join(dist, FILE_OF[name])).split(sep).join('/')
+    if (!(name in FILES)) throw new Error(`${file} imports ${name}, which scripts/bundle-packages.js does not bundle`)
+    const path = relative(dirname(file), join(dist, 'packages', FILES[name]))
+      .split(sep)
+      .join('/')
     return `${before}${quote}${path.startsWith('.') ? path : `./${path}`}${quote}`
   })
   if (changed !== code) writeFileSync(file, changed)

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
 
-rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })
+for (const folder of ['../dist', '../build']) rmSync(new URL(folder, import.meta.url), { recursive: true, force: true })
 // Where there is one it is believed, also while the next one is made.
 rmSync(new URL('../oclif.manifest.json', import.meta.url), { force: true })

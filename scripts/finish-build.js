@@ -1,10 +1,11 @@
 // After the compiler: what it does not copy, the compressed page, the catalog of the library, the manifest of the commands, the
-// ready texts of bin/run.js, and the bundles of packages.
+// ready texts of bin/run.js, and the bundles.
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { Config } from '@oclif/core'
+import { bundleCode } from './bundle-code.js'
 import { bundlePackages } from './bundle-packages.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -48,6 +49,7 @@ const help = { '': await writeHelp([]) }
 for (const id of config.commandIDs) help[id] = await writeHelp([id])
 const version = `${pjson.name}/${pjson.version}\n`
 writeFileSync(`${root}dist/ready-texts.json`, JSON.stringify({ version, help }))
+await bundleCode(`${root}dist`, `${root}build`)
 await bundlePackages(`${root}dist`)
 
 /** The page of the API, and the viewer that it uses: the largest file of the package, so that it is there only compressed. */

@@ -1,18 +1,18 @@
 // Ejects every module of the library, and runs the tests of the modules against the copies, every run observed. After
 // `npm run build`.
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { listLibrary } from '../dist/module/load-module.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'agent-host-ejected-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 
-run(join(root, 'bin/run.js'), ['eject', '-m', ...listLibrary()])
+const catalog = JSON.parse(readFileSync(join(root, 'dist/library-catalog.json'), 'utf8'))
+run(join(root, 'bin/run.js'), ['eject', '-m', ...catalog.map(({ reference }) => reference)])
 for (const name of ['package.json', 'tsconfig.json', 'test']) {
   cpSync(join(root, name), join(folder, name), { recursive: true })
 }

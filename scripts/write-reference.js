@@ -1,8 +1,6 @@
 // Writes docs/reference.md: every library module with its config, from its schema. `--check` only compares.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { listLibrary, ModuleLoader } from '../dist/module/load-module.js'
-import { ProjectCode } from '../dist/module/project-code.js'
 
 const PAGE = fileURLToPath(new URL('../docs/reference.md', import.meta.url))
 const HEAD = `# Module configuration
@@ -11,10 +9,13 @@ Every module of the library with its protocols and its \`config\`; [modules](mod
 provider, one marked \`?\` none or one. \`npm run reference\` generates this page from the modules.
 `
 
-const root = fileURLToPath(new URL('..', import.meta.url))
-const loader = new ModuleLoader(root, new ProjectCode(root))
+const built = new URL('../dist/', import.meta.url)
+const catalog = JSON.parse(readFileSync(new URL('library-catalog.json', built), 'utf8'))
 const sections = []
-for (const reference of listLibrary()) sections.push(describeModule(reference, (await loader.load(reference)).module))
+for (const { reference } of catalog) {
+  const { default: module } = await import(new URL(`modules/${reference}.js`, built).href)
+  sections.push(describeModule(reference, module))
+}
 const text = `${HEAD}\n${sections.join('\n')}`
 
 if (!process.argv.includes('--check')) writeFileSync(PAGE, text)

@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fastify from 'fastify'
 import { Compile } from 'typebox/compile'
-import { CreateRequest } from '../../dist/server/adapters/responses-compat/schema.js'
-import { SqliteStore } from '../../dist/store/sqlite/sqlite-store.js'
+import { CreateRequest } from '../../build/server/adapters/responses-compat/schema.js'
+import { SqliteStore } from '../../build/store/sqlite/sqlite-store.js'
 import { report } from './report.js'
 
 const store = await SqliteStore.open(join(process.argv[2], 'responses.db'))

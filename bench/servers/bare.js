@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import fastify from 'fastify'
 import { Compile } from 'typebox/compile'
-import { ChatCompletion, ChatRequest } from '../../dist/server/adapters/chat-compat/schema.js'
+import { ChatCompletion, ChatRequest } from '../../build/server/adapters/chat-compat/schema.js'
 import { report } from './report.js'
 
 const app = fastify()

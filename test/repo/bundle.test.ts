@@ -1,0 +1,60 @@
+import { expect } from 'chai'
+import { runNode } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+
+/** Runs a script that imports the built `agent-host` as `built`, in a project; returns what it printed as JSON. */
+async function runBuilt(files: Readonly<Record<string, string>>, lines: readonly string[]): Promise<unknown> {
+  const { dir } = await makeProject({
+    ...files,
+    'script.mjs': [
+      `import * as built from '${new URL('dist/index.js', ROOT)}'`,
+      `import fastify from '${import.meta.resolve('fastify')}'`,
+      "const options = { projectDir: import.meta.dirname, adapters: ['ChatCompatApiAdapter', 'UiApiAdapter'], logLevel: 'silent' }",
+      "const ask = (url) => fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' },",
+      "  body: JSON.stringify({ model: 'main', messages: [{ role: 'user', content: 'hi' }] }) })",
+      ...lines,
+    ].join('\n'),
+  })
+  const { stdout, stderr } = await runNode([`${dir}/script.mjs`])
+  expect(stderr).equal('')
+  return JSON.parse(stdout)
+}
+
+describe('the built code', () => {
+  it('keeps the names of what it exports, and shares it with the code of a project', async () => {
+    const module = `import { defineModule, HostError, TextMessageHandler } from 'agent-host'
+      const refuse = () => { throw new HostError('REQUEST_INVALID', 'not this one') }
+      export default defineModule({ name: 'Refusing', provides: [TextMessageHandler], create: () => ({ handleText: refuse }) })`
+    const files = {
+      'modules/refusing.ts': module,
+      'agents/main.yml': 'id: main\nmodules: [{ id: m, module: refusing }]',
+    }
+    const result = await runBuilt(files, [
+      "const renamed = Object.entries(built).filter(([name, value]) => typeof value === 'function' && value.name !== name)",
+      'const server = await built.buildServer({ ...options, port: 0 })',
+      "const response = await ask(await server.listen() + '/compat/chat/completions')",
+      'console.log(JSON.stringify({ renamed, status: response.status, body: await response.json() }))',
+      'await server.close()',
+    ])
+    expect(result).deep.equal({ renamed: [], status: 400, body: { detail: 'not this one' } })
+  })
+
+  it("serves within somebody's own Fastify, with its bundled plugins", async () => {
+    const result = await runBuilt({ 'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]' }, [
+      'const app = fastify()',
+      "await app.register(built.agentHost, { ...options, prefix: '/agents' })",
+      "app.get('/own', () => ({ hello: 'there' }))",
+      'const url = await app.listen({ port: 0 })',
+      "const answer = await (await ask(url + '/agents/compat/chat/completions')).json()",
+      "const document = await (await fetch(url + '/agents/openapi.json')).json()",
+      "const page = await fetch(url + '/agents/')",
+      "const own = await (await fetch(url + '/own')).json()",
+      'const [choice] = answer.choices',
+      'console.log(JSON.stringify({ text: choice.message.content, openapi: document.openapi, page: page.status, own }))',
+      'await app.close()',
+    ])
+    expect(result).deep.equal({ text: 'hi', openapi: '3.1.0', page: 200, own: { hello: 'there' } })
+  })
+})
