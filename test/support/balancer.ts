@@ -12,6 +12,8 @@ export class Balancer {
   targets: readonly string[]
   readonly url: string
   readonly #server: Server
+  /** Connections of WebSockets: Node's server does not close them. */
+  readonly #upgraded = new Set<Duplex>()
   #turn = 0
 
   private constructor(server: Server, targets: readonly string[]) {
@@ -30,6 +32,7 @@ export class Balancer {
 
   async close(): Promise<void> {
     this.#server.closeAllConnections()
+    for (const client of this.#upgraded) client.destroy()
     await new Promise((resolve) => this.#server.close(resolve))
   }
 
@@ -60,6 +63,9 @@ export class Balancer {
     )
     server.write(`${method} ${url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`)
     server.write(head)
+    // If its server is gone first, nobody reads the end of a client.
+    this.#upgraded.add(client)
+    client.once('close', () => this.#upgraded.delete(client))
     client.pipe(server).pipe(client)
     client.on('error', () => server.destroy())
     server.on('error', () => client.destroy())
