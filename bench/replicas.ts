@@ -1,13 +1,15 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { hasPostgres, hasRedis, startPostgres, startRedis } from '../test/support/store-servers.ts'
+import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../test/support/store-servers.ts'
+import { cpuMicrosOf } from './process-cpu.ts'
 import { ReplicaPair } from './replica-pair.ts'
 
 const STREAMS = Number(process.env.BENCH_STREAMS ?? 500)
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 5)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
-const STEPS_PER_SECOND = 20
+/** The last is the goal's. */
+const RATES = [5, 10, 20]
 const WORDS = 600
 const WORDS_PER_SECOND = 100
 const FOLLOWERS = 20
@@ -28,7 +30,9 @@ export async function benchReplicas(): Promise<void> {
     const store = await startServer()
     const pair = await ReplicaPair.start(store.directUrl)
     await benchIdle(await countQueries(store.directUrl))
-    await benchSteps(pair)
+    // The first round is for the compilers.
+    await measureSteps(pair, store, RATES[0] as number)
+    for (const rate of RATES) await benchSteps(pair, store, rate)
     await benchFollowers(pair)
     await benchCancel(pair)
     await pair.stop()
@@ -47,15 +51,30 @@ async function benchIdle(queries: QueryCounter): Promise<void> {
   console.log(`  an idle server asks ${perSecond.toFixed(1)} times a second (goal 5)`)
 }
 
-async function benchSteps(pair: ReplicaPair): Promise<void> {
-  const input = `${Date.now() + BEGIN_MS + STREAMS * 5} ${SECONDS * STEPS_PER_SECOND} ${STEPS_PER_SECOND}`
-  const follow = async () => pair.follow(pair.other, await pair.begin('ticking', input))
-  const delays = (await Promise.all(Array.from({ length: STREAMS }, follow))).flat()
-  const expected = STREAMS * SECONDS * STEPS_PER_SECOND
+async function benchSteps(pair: ReplicaPair, store: StoreServer, rate: number): Promise<void> {
+  const { delays, expected, cpuMicros } = await measureSteps(pair, store, rate)
   const [p50, p99] = [percentile(delays, 0.5), percentile(delays, 0.99)]
+  const [owner, other, engine, clients] = cpuMicros.map((micros) => (micros / expected).toFixed(0))
   console.log(
-    `  a step on the other server, ${STREAMS} streams of ${STEPS_PER_SECOND}/s: p50 ${p50.toFixed(1)} ms (goal 5), p99 ${p99.toFixed(1)} ms (goal 100); ${delays.length} of ${expected} steps arrived`,
+    `  a step on the other server, ${STREAMS} streams of ${rate}/s: p50 ${p50.toFixed(1)} ms (goal 5), p99 ${p99.toFixed(1)} ms (goal 100); ${delays.length} of ${expected} steps arrived; CPU of a step: owner ${owner}, other ${other}, store ${engine}, clients ${clients} µs`,
   )
+}
+
+/** Also says who used the CPU: while all of it is busy, steps wait. */
+async function measureSteps(pair: ReplicaPair, store: StoreServer, rate: number) {
+  const input = `${Date.now() + BEGIN_MS + STREAMS * 5} ${SECONDS * rate} ${rate}`
+  const ids = await Promise.all(Array.from({ length: STREAMS }, () => pair.begin('ticking', input)))
+  const before = await usedCpu(pair, store)
+  const delays = (await Promise.all(ids.map((id) => pair.follow(pair.other, id)))).flat()
+  const cpuMicros = (await usedCpu(pair, store)).map((micros, index) => micros - (before[index] ?? 0))
+  return { delays, expected: STREAMS * SECONDS * rate, cpuMicros }
+}
+
+/** CPU time so far of the owner, the other server, the store and this process, which is all clients; in microseconds. */
+async function usedCpu(pair: ReplicaPair, store: StoreServer): Promise<number[]> {
+  const [owner, other] = [await pair.owner.used(), await pair.other.used()]
+  const { user, system } = process.cpuUsage()
+  return [owner.cpuMicros, other.cpuMicros, cpuMicrosOf(store.pid), user + system]
 }
 
 async function benchFollowers(pair: ReplicaPair): Promise<void> {

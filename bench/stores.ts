@@ -5,6 +5,7 @@ import { openStore } from '../src/store/open-store.ts'
 import { appendLog, removeLog } from '../src/store/record-log.ts'
 import type { Change, RecordStore } from '../src/store/record-store.ts'
 import { hasPostgres, hasRedis, startPostgres, startRedis } from '../test/support/store-servers.ts'
+import { cpuMicrosOf } from './process-cpu.ts'
 
 const SECONDS = Number(process.env.BENCH_SECONDS ?? 4)
 const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 3)
@@ -24,21 +25,22 @@ export async function benchStores(): Promise<void> {
       openStore({ store, dir, projectDir: process.cwd() }),
     ),
   )
+  const pids = [undefined, ...servers.map(({ pid }) => pid)]
   const names = ['SQLite', ...(hasPostgres() ? ['PostgreSQL'] : []), ...(hasRedis() ? ['Redis'] : [])]
   const results = names.map((): Measured[] => [])
   for (let round = 0; round <= ROUNDS; round++) {
     for (const [index, store] of stores.entries()) {
-      const measured = await measure(store)
+      const measured = await measure(store, pids[index])
       // The first round is for the compilers.
       if (round > 0) results[index]?.push(measured)
     }
   }
   const floor = median(results[0] ?? [])
   for (const [index, name] of names.entries()) {
-    const { perSecond, cpuMicros } = median(results[index] ?? [])
+    const { perSecond, cpuMicros, engineMicros } = median(results[index] ?? [])
     const ratio = (perSecond / floor.perSecond).toFixed(2)
     console.log(
-      `  ${name.padEnd(11)} ${perSecond.toFixed(0).padStart(6)}/s  ratio ${ratio} (goal 0.9)  CPU of Node ${cpuMicros.toFixed(0)} µs`,
+      `  ${name.padEnd(11)} ${perSecond.toFixed(0).padStart(6)}/s  ratio ${ratio} (goal 0.9)  CPU of Node ${cpuMicros.toFixed(0)} µs, of the engine ${engineMicros.toFixed(0)} µs`,
     )
   }
   await Promise.all(stores.map((store) => store.close()))
@@ -49,18 +51,28 @@ export async function benchStores(): Promise<void> {
 interface Measured {
   readonly perSecond: number
   readonly cpuMicros: number
+  /** 0 for one that runs in this process. */
+  readonly engineMicros: number
 }
 
-async function measure(store: RecordStore): Promise<Measured> {
+async function measure(store: RecordStore, pid: number | undefined): Promise<Measured> {
   const endMs = Date.now() + SECONDS * 1000
-  const before = process.cpuUsage()
+  const [before, engineBefore] = [process.cpuUsage(), engineMicros(pid)]
   let done = 0
   const lane = async (name: number) => {
     for (let n = 0; Date.now() < endMs; n++, done++) await storeResponse(store, `${Date.now()}-${name}-${n}`)
   }
   await Promise.all(Array.from({ length: LANES }, (_, name) => lane(name)))
   const { user, system } = process.cpuUsage(before)
-  return { perSecond: done / SECONDS, cpuMicros: (user + system) / done }
+  return {
+    perSecond: done / SECONDS,
+    cpuMicros: (user + system) / done,
+    engineMicros: (engineMicros(pid) - engineBefore) / done,
+  }
+}
+
+function engineMicros(pid: number | undefined): number {
+  return pid === undefined ? 0 : cpuMicrosOf(pid)
 }
 
 const RECORD = JSON.stringify({ status: 'in_progress', input: 'x'.repeat(600) })
@@ -81,5 +93,5 @@ async function storeResponse(store: RecordStore, id: string): Promise<void> {
 
 function median(all: readonly Measured[]): Measured {
   const sorted = [...all].sort((one, other) => one.perSecond - other.perSecond)
-  return sorted[Math.floor(sorted.length / 2)] ?? { perSecond: 0, cpuMicros: 0 }
+  return sorted[Math.floor(sorted.length / 2)] ?? { perSecond: 0, cpuMicros: 0, engineMicros: 0 }
 }

@@ -131,11 +131,22 @@ describe('the PostgreSQL store, its layout', function () {
     await Promise.all(stores.map((store) => store.close()))
     const client = new pg.Client(server.url)
     await client.connect()
-    expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 4 }])
+    expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 5 }])
     await client.query('UPDATE agent_host.layout SET steps = 99')
     const store = await open()
     expect(await store.get(['a'])).to.deep.equal(['1'])
     expect((await client.query('SELECT steps FROM agent_host.layout')).rows).to.deep.equal([{ steps: 99 }])
+    await Promise.all([store.close(), client.end()])
+  })
+
+  it('has its functions plan their statements once', async () => {
+    const store = await open()
+    const client = new pg.Client(server.url)
+    await client.connect()
+    const { rows } = await client.query(`
+      SELECT proname FROM pg_proc WHERE pronamespace = 'agent_host'::regnamespace
+        AND NOT proconfig @> '{plan_cache_mode=force_generic_plan}'`)
+    expect(rows).to.deep.equal([])
     await Promise.all([store.close(), client.end()])
   })
 

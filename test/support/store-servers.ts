@@ -10,6 +10,8 @@ export interface StoreServer {
   readonly url: string
   /** Past what `freeze` stops. */
   readonly directUrl: string
+  /** Process of the server; of PostgreSQL the parent of all others. */
+  readonly pid: number
   /** Ends it as a crash would; what it has stored stays. */
   kill(): Promise<void>
   /** Starts it again after `kill`. */
@@ -81,6 +83,9 @@ async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: nu
   return {
     url: urlOf(front.port),
     directUrl: urlOf(port),
+    get pid() {
+      return child?.pid ?? 0
+    },
     start,
     kill,
     freeze: (isFrozen) => front.freeze(isFrozen),
