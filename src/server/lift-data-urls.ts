@@ -11,9 +11,11 @@ export function liftDataUrls(): Pick<RouteShorthandOptions, 'preParsing' | 'preH
     preParsing(request, _reply, payload, done) {
       const { 'content-length': header } = request.headers
       const length = header === undefined ? undefined : Number(header)
+      // Asked first: Fastify makes `routeOptions` anew each time.
+      if (length !== undefined && !(length >= MIN_LENGTH)) return done(null, payload)
       const maxBytes = request.routeOptions.bodyLimit
       // The parser refuses what is too long before it reads anything.
-      if (length !== undefined && !(length >= MIN_LENGTH && length <= maxBytes)) return done(null, payload)
+      if (length !== undefined && length > maxBytes) return done(null, payload)
       const lift = new DataUrlLift({ length, maxBytes })
       lifts.set(request, lift)
       payload.on('error', (error) => lift.destroy(error))
