@@ -73,12 +73,11 @@ function listener(response: Response, isTextSent: boolean): () => CallOptions {
   return () => {
     if (!isTextSent) return { onReasoning }
     let gap = last === '' || /\s$/.test(last) ? '' : '\n\n'
-    const onText = async (piece: string) => {
+    const onText = (piece: string) => {
       last = piece
       const paragraph = gap + piece
       gap = ''
-      await response.respondText(paragraph)
-      return undefined
+      return response.respondText(paragraph)
     }
     return { onText, onReasoning }
   }

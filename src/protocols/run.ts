@@ -67,6 +67,13 @@ export interface Run {
   /** The same run with some properties replaced: an earlier deadline, a counter in between. Modules hand it on like any run. */
   with(overrides: RunOverrides): Run
   /**
+   * Throws if the run has to stop: it was aborted, or waits for an answer. Call it between the steps of a loop, and after you have
+   * caught an error. It costs less than {@link Run.signal}, which is created when it is first asked for.
+   *
+   * @throws unknown the reason of the abort, or the error with which a waiting run ends
+   */
+  throwIfStopped(): void
+  /**
    * Asks a question from inside a tool. Without an answer the run ends waiting (this never returns); when the answer comes, the
    * tool runs again from its start and this returns the answer. Code before it must have no effects.
    *

@@ -50,6 +50,13 @@ export class AgentRun implements Run {
     return this.ownSignal ?? this.state.signal
   }
 
+  throwIfStopped(): void {
+    this.ownSignal?.throwIfAborted()
+    this.state.throwIfAborted()
+    // The code of a tool goes on: the other calls of a step are executed, too.
+    if (this.state.isWaiting && !this.isInTool) throw this.state.waits
+  }
+
   get clientTools(): readonly ToolDefinition[] {
     return this.state.clientTools
   }

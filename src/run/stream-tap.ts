@@ -12,28 +12,76 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
 /** The same stream with a listener. Keeps its shape: a `ReadableStream` stays one, an object keeps its other properties. */
 export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): AsyncIterable<unknown> {
   if (stream instanceof ReadableStream) return tapReadable(stream, tap)
-  if (isGenerator(stream)) return tapIterable(stream, tap)
+  if (isGenerator(stream)) return new TappedGenerator(stream, tap)
   return new Proxy(stream, {
     get(target, name) {
-      if (name === Symbol.asyncIterator) return () => tapIterable(target, tap)
+      if (name === Symbol.asyncIterator) return () => new TappedGenerator(target, tap)
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
   })
 }
 
-async function* tapIterable(stream: AsyncIterable<unknown>, tap: StreamTap): AsyncGenerator<unknown> {
-  try {
-    for await (const part of stream) {
-      tap.part(part)
-      yield part
+/** A generator in the place of another. No generator function: each part would take two turns of a second one. */
+class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
+  readonly #iterator: AsyncIterator<unknown, unknown, unknown>
+  readonly #tap: StreamTap
+  #isOver = false
+
+  constructor(stream: AsyncIterable<unknown, unknown, unknown>, tap: StreamTap) {
+    this.#iterator = stream[Symbol.asyncIterator]()
+    this.#tap = tap
+  }
+
+  async next(): Promise<IteratorResult<unknown, unknown>> {
+    let result: IteratorResult<unknown, unknown>
+    try {
+      result = await this.#iterator.next()
+    } catch (error) {
+      this.#fail(error)
+      throw error
     }
-  } catch (error) {
-    tap.fail(error)
+    if (result.done) this.#end()
+    else {
+      try {
+        this.#tap.part(result.value)
+      } catch (error) {
+        return this.throw(error)
+      }
+    }
+    return result
+  }
+
+  /** The reader leaves early. */
+  async return(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
+    this.#end()
+    return this.#iterator.return ? this.#iterator.return(value) : { done: true, value }
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<unknown, unknown>> {
+    this.#fail(error)
+    await this.#iterator.return?.()
     throw error
-  } finally {
-    // Also when the reader leaves early. After a failure this is without effect.
-    tap.end()
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.return()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#tap.end()
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#tap.fail(error)
   }
 }
 
@@ -67,5 +115,5 @@ function tapReadable(stream: ReadableStream<unknown>, tap: StreamTap): ReadableS
 }
 
 function isGenerator(stream: AsyncIterable<unknown>): boolean {
-  return Object.prototype.toString.call(stream) === '[object AsyncGenerator]'
+  return stream instanceof TappedGenerator || Object.prototype.toString.call(stream) === '[object AsyncGenerator]'
 }

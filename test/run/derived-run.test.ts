@@ -24,6 +24,12 @@ export default defineModule({ name: 'Main', provides: [TextMessageHandler], uses
       await response.respondText(JSON.stringify([await read(source.generator(run)), readable instanceof ReadableStream,
         await read(readable), object.total, object.text(), await read(object), await read(await source.late(run))]))
     }
+    if (text === 'stop') {
+      const stops = (view) => { try { view.throwIfStopped() } catch (error) { return String(error) } return 'goes on' }
+      const late = run.with({ signal: AbortSignal.abort('late') })
+      await response.respondText([stops(run), stops(late), stops(late.with({ toolCallId: 'c1' }))].join())
+    }
+    if (text === 'broken') for await (const part of source.generator(run)) throw new Error('no taste for ' + part)
     if (text === 'unread') source.generator(run)
     if (text === 'left') for await (const part of source.readable(run)) break
     if (text === 'derived') {
@@ -49,7 +55,7 @@ async function record(text: string, observed: boolean) {
   const events: AgentEvent[] = []
   if (observed) host.onEvent((event) => void events.push(event))
   await host.register(AGENT)
-  const result = await host.run('a', text)
+  const result = await host.run('a', text).catch(() => ({ text: '', usage: { inputTokens: 0 } }))
   await host.close()
   return { result, ends: events.filter(({ event_type, module_id }) => event_type !== 'call' && module_id === 'source') }
 }
@@ -60,6 +66,11 @@ for (const observed of [false, true]) {
       const { result } = await record('derived', observed)
       expect(JSON.parse(result.text)).to.deep.equal([[true, 'brief', 'c1'], [{ inputTokens: 5 }], false])
       expect(result.usage.inputTokens).to.equal(0)
+    })
+
+    it('stops with its own signal; the run goes on', async () => {
+      const { result } = await record('stop', observed)
+      expect(result.text).to.equal('goes on,late,late')
     })
 
     it('returns streams in their original shape', async () => {
@@ -73,6 +84,8 @@ describe('observed streams', () => {
   it('are closed with the run if nobody reads them, and when their reader stops', async () => {
     const { ends: unread } = await record('unread', true)
     expect(unread.map(({ event_type, result }) => [event_type, result])).to.deep.equal([['result', []]])
+    const { ends: broken } = await record('broken', true)
+    expect(broken.map(({ event_type, result }) => [event_type, result])).to.deep.equal([['result', ['a']]])
     const { ends: left } = await record('left', true)
     expect(left.map(({ event_type, result }) => [event_type, result])).to.deep.equal([['result', ['a']]])
   })

@@ -26,6 +26,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     clientTools: [],
     toolCallId: undefined,
     with: (overrides) => ({ ...run, ...overrides }),
+    throwIfStopped: () => controller.signal.throwIfAborted(),
     ask: () => Promise.reject(new Error('Nobody answers.')),
     addUsage: (added) => {
       usage.push(added)

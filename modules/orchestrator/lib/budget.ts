@@ -1,4 +1,4 @@
-import { type Response, type Run, Type } from 'agent-host'
+import { type Message, type Response, type Run, Type } from 'agent-host'
 
 /** Limits for the cost of an answer, as fields of a config. */
 export const costLimits = {
@@ -62,7 +62,7 @@ export async function withinBudget(
   try {
     await work(budget)
   } catch (error) {
-    run.signal.throwIfAborted()
+    run.throwIfStopped()
     const spent = budget.explain(error)
     if (!spent) throw error
     run.markIncomplete(spent.reason)
@@ -77,6 +77,10 @@ export async function withinBudget(
 export async function sayAfter(response: Response, sentence: string): Promise<void> {
   const { text } = await response.getResponse()
   await response.respondText(text === '' || /\s$/.test(text) ? sentence : `\n\n${sentence}`)
+}
+
+function estimateTokens(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 4)
 }
 
 /** Remaining budget of one answer. */
@@ -100,16 +104,17 @@ export class Budget {
 
   /** @throws BudgetSpent when nothing further may be begun */
   check(): void {
-    this.run.signal.throwIfAborted()
+    this.run.throwIfStopped()
     const { max_tokens } = this.#limits
     if (max_tokens === undefined || this.#tokens < max_tokens) return
     throw new BudgetSpent('max_tokens', `I stopped, because this answer has already taken ${this.#tokens} tokens.`)
   }
 
   /** Estimate for models that report no usage: four bytes per token. */
-  estimate(texts: readonly string[]): void {
+  estimate(messages: readonly Message[], answer: string): void {
     if (this.#limits.max_tokens === undefined) return
-    for (const text of texts) this.#tokens += Math.ceil(Buffer.byteLength(text) / 4)
+    for (const { content } of messages) this.#tokens += estimateTokens(content)
+    this.#tokens += estimateTokens(answer)
   }
 
   /** The end of the budget that an error stands for, if it does. */

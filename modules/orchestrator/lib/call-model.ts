@@ -23,8 +23,8 @@ export interface Answer {
 export interface CallOptions {
   /** View of the run to call the model with. Default: that of the budget. */
   readonly run?: Run
-  /** Gets the text as it comes; `false` ends the answer there. */
-  readonly onText?: (piece: string) => undefined | false | Promise<undefined | false>
+  /** Gets the text as it comes; `false`, or a promise of it, ends the answer there. */
+  readonly onText?: (piece: string) => unknown
   readonly onReasoning?: (piece: string) => void | Promise<void>
 }
 
@@ -33,21 +33,21 @@ export async function callModel(
   llm: LLM,
   request: LLMRequest,
   budget: Budget,
-  { run = budget.run, ...listener }: CallOptions = {},
+  { run = budget.run, onText, onReasoning }: CallOptions = {},
 ): Promise<Answer> {
   const heard = new HeardAnswer()
   let isCounted = false
   for await (const part of llm.generate(request, run)) {
     heard.take(part)
     if (part.type === 'text' && part.text !== '') {
-      if ((await listener.onText?.(part.text)) === false) break
-    } else if (part.type === 'reasoning' && part.text !== '') await listener.onReasoning?.(part.text)
+      if ((await onText?.(part.text)) === false) break
+    } else if (part.type === 'reasoning' && part.text !== '') await onReasoning?.(part.text)
     else if (part.type === 'usage') {
       isCounted = true
       run.addUsage(part.usage)
     } else if (part.type === 'finish') markCutOff(part.reason, run)
   }
-  if (!isCounted) budget.estimate([...request.messages.map(({ content }) => content), heard.text])
+  if (!isCounted) budget.estimate(request.messages, heard.text)
   return heard
 }
 

@@ -23,10 +23,7 @@ export class Toolbox {
     return new Toolbox(lists.flat(), byName)
   }
 
-  /**
-   * Executes a tool call. The result of a failed call describes the failure to the model, which may find another way.
-   * Only the end of the run is thrown.
-   */
+  /** Executes a tool call. The result of a failed call describes the failure to the model, which may find another way. */
   async execute({ id, name, arguments: args }: ToolCall, run: Run): Promise<ToolResult> {
     const provider = this.#providers.get(name)
     if (!provider)
@@ -34,7 +31,6 @@ export class Toolbox {
     try {
       return await provider.executeTool(name, args, run.with({ toolCallId: id }))
     } catch (error) {
-      run.signal.throwIfAborted()
       return failed(messageOf(error))
     }
   }
