@@ -1,9 +1,11 @@
-// Runs the benchmarks that docs/benchmarks.md explains: all of them, or the parts that are named. `--keep` keeps the ratios as those
+// Runs the benchmarks that docs/benchmarks.md explains: all of them, or the parts that are named. `curves` and each of its parts run
+// only when they are named: they write the plots of docs/growth.md. `--keep` keeps the ratios as those
 // of a release; `BENCH_BEFORE=<checkout>` compares with the build of another checkout.
 import { parseArgs } from 'node:util'
 import { benchAgents } from './agents.ts'
 import { benchApprovals } from './approvals.ts'
 import { benchChat } from './chat.ts'
+import { CURVES } from './curves.ts'
 import { benchDebug } from './debug.ts'
 import { benchLibrary } from './library.ts'
 import { benchMcp } from './mcp.ts'
@@ -35,9 +37,13 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
 }
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { keep: { type: 'boolean' } } })
-for (const name of positionals.length > 0 ? positionals : Object.keys(PARTS)) {
-  const part = PARTS[name]
-  if (!part) throw new Error(`There is no part '${name}' of the bench: ${Object.keys(PARTS).join(', ')}.`)
+const named = positionals.flatMap((name) => (name === 'curves' ? Object.keys(CURVES) : name))
+for (const name of named.length > 0 ? named : Object.keys(PARTS)) {
+  const part = PARTS[name] ?? CURVES[name]
+  if (!part) {
+    const names = [...Object.keys(PARTS), 'curves', ...Object.keys(CURVES)]
+    throw new Error(`There is no part '${name}' of the bench: ${names.join(', ')}.`)
+  }
   await part()
 }
 reportWorse()

@@ -89,6 +89,7 @@ export const sidebar: SidebarGroup[] = [
     items: [
       page('Architecture', 'architecture'),
       page('Benchmarks', 'benchmarks'),
+      page('How cost grows', 'growth'),
       page('Proofs', 'proofs'),
       page('What it installs', 'what-it-installs'),
     ],
