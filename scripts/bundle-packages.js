@@ -21,7 +21,7 @@ const FILES = {
 
 /** Imported names of CommonJS packages: a bundle would export their default alone. */
 const NAMES = {
-  '@oclif/core': ['Args', 'Command', 'Errors', 'Flags', 'Help', 'execute'],
+  '@oclif/core': ['Args', 'Command', 'CommandHelp', 'Errors', 'Flags', 'Help', 'execute'],
   yaml: [
     ...['LineCounter', 'isAlias', 'isCollection', 'isMap', 'isNode', 'isScalar', 'isSeq'],
     ...['parse', 'parseDocument', 'visit'],

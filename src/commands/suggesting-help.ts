@@ -1,11 +1,20 @@
-import { Help } from '@oclif/core'
+import { CommandHelp, Help } from '@oclif/core'
 
 /** Commands in the order of a reader; those below another follow it. */
 const ORDER =
   'init dev chat check test tool run new eject schema runs approvals serve worker mcp doctor completion'.split(' ')
 
+/** oclif's help of a command, without the description after the options: it is the first line already. */
+class BriefCommandHelp extends CommandHelp {
+  protected override description(): undefined {
+    return undefined
+  }
+}
+
 /** oclif's help, which for an unknown command says no more than that. */
 export default class SuggestingHelp extends Help {
+  protected override CommandHelpClass = BriefCommandHelp
+
   /** A topic that is a command too is listed once, as a command. */
   protected override get sortedTopics() {
     return super.sortedTopics.filter(({ name }) => !this.config.commandIDs.includes(name))

@@ -37,7 +37,7 @@ describe('dev', () => {
       'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
       `curl ${url}/compat/chat/completions \\`,
       '  -H "Content-Type: application/json" \\',
-      '  -d \'{"model": "echo", "messages": [{"role": "user", "content": "What time is it in Tokyo?"}]}\'',
+      '  -d \'{"model": "echo", "messages": [{"role": "user", "content": "What can you do?"}]}\'',
       'Ctrl-C stops the server.',
     ])
     expect(await server.stop('SIGINT')).to.equal(0)

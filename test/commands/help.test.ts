@@ -51,6 +51,8 @@ describe('help and version', () => {
     it(`'${name} --help', '${name} -h' and 'help ${name}' print the same text`, () => {
       const text = readyText([...words, '--help'])
       expect(text).to.contain(`USAGE\n  $ agent-host ${name}`).and.not.to.contain('[object Object]')
+      const description = COMMANDS[id as keyof typeof COMMANDS].description ?? ''
+      expect(plain(text ?? '').split(plain(description))).to.have.length(2)
       expect(readyText([...words, '-h'])).to.equal(text)
       expect(readyText(['help', ...words])).to.equal(text)
     })

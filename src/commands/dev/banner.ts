@@ -82,7 +82,7 @@ function listEjected(agents: readonly AgentInfo[]): string[] {
 
 function exampleRequest(agent: AgentInfo | undefined, url: string, key: string | undefined): string[] {
   if (!agent) return ['']
-  const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": "What time is it in Tokyo?"}]}`
+  const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": "What can you do?"}]}`
   const auth = key === undefined ? [] : [`  -H "Authorization: ${bearer(key, 'CUSTOM_COMPAT_API_KEY')}" \\`]
   return [
     '',
