@@ -54,6 +54,7 @@ const statements = {
     `INSERT INTO servers VALUES (?, ?, ${NOW_MS}) ON CONFLICT (id) DO UPDATE SET seen_ms = excluded.seen_ms`,
   ),
   forget: db.prepare(`DELETE FROM servers WHERE seen_ms < ${NOW_MS} - ${FORGET_AFTER_MS}`),
+  version: db.prepare('PRAGMA data_version').raw(),
   sighting: db.prepare(`SELECT process, ${NOW_MS} - seen_ms AS ageMs FROM servers WHERE id = ?`),
   leave: db.prepare('DELETE FROM servers WHERE id = ?'),
   begin: db.prepare('BEGIN IMMEDIATE'),
@@ -324,8 +325,8 @@ function tellChanges() {
 
 /** It changes with the commits of other connections (https://sqlite.org/pragma.html#pragma_data_version). */
 function dataVersion() {
-  const [{ data_version }] = /** @type {[{ data_version: number }]} */ (db.pragma('data_version'))
-  return data_version
+  const [version] = /** @type {[number]} */ (statements.version.get())
+  return version
 }
 
 /** @param {string} serverId */
