@@ -4,8 +4,14 @@ import type { PendingCall } from '../run/pending-call.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import type { HistoryBudget } from './history-budget.ts'
 import { BYTES_VERSION, parseRow, ROW_VERSION } from './parse-row.ts'
-import { bytesOfMessage, fromStoredMessage, type StoredMessage, toStoredMessage } from './stored-message.ts'
-import { NewBytes, readBytes, removeBytes, type StoredBytes } from './turn-bytes.ts'
+import {
+  bytesOfMessage,
+  fromStoredMessage,
+  readStoredMessages,
+  type StoredMessage,
+  toStoredMessage,
+} from './stored-message.ts'
+import { NewBytes, removeBytes, type StoredBytes, takeLarge } from './turn-bytes.ts'
 
 /**
  * Part of a conversation that one run adds. A conversation is a tree of turns: each knows the one before it, and the
@@ -127,16 +133,14 @@ async function toConversation(store: RecordStore, last: StoredTurn, newestFirst:
   return { last, turns, messages }
 }
 
-/** Reads the messages of a turn with their bytes. */
-export async function readMessages(store: RecordStore, turn: StoredTurn): Promise<Message[]> {
-  const data = new Map<string, Uint8Array>()
-  for (const bytes of bytesOf(turn)) data.set(bytes.id, await readBytes(store, bytes))
-  return messagesOf(turn, data)
+/** Messages of a turn that is not stored. */
+export function messagesOf({ conversation_data }: StoredTurn): Message[] {
+  return conversation_data.messages.map((message) => fromStoredMessage(message))
 }
 
-/** @param data stored bytes, by id; none for a turn that is not stored */
-export function messagesOf({ conversation_data }: StoredTurn, data?: ReadonlyMap<string, Uint8Array>): Message[] {
-  return conversation_data.messages.map((message) => fromStoredMessage(message, data))
+/** Reads the messages of a stored turn with their bytes. */
+export function readMessages(store: RecordStore, { conversation_data }: StoredTurn): Promise<Message[]> {
+  return readStoredMessages(store, conversation_data.messages)
 }
 
 /** Bytes of a turn that are not stored yet: they are written before it is. */
@@ -172,7 +176,7 @@ export function makeTurn(
     response_id: runId,
     previous_response_id: previous?.response_id ?? null,
     created_at: createdAt,
-    conversation_data: { messages: messages.map((message) => toStoredMessage(runId, message)) },
+    conversation_data: { messages: messages.map((message) => toStoredMessage(message, takeLarge(runId))) },
     ...(pending.length > 0 ? { pending } : {}),
     block: previous && !isFull ? [...previous.block, previous.response_id] : [],
     block_before: previous ? (isFull ? previous.response_id : previous.block_before) : null,
@@ -189,7 +193,7 @@ export interface TurnOutcome {
 
 /** Returns the turn with all that its run added. */
 export function withOutcome({ pending: _answered, ...turn }: StoredTurn, outcome: TurnOutcome): StoredTurn {
-  const added = outcome.messages.map((message) => toStoredMessage(turn.response_id, message))
+  const added = outcome.messages.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
   const messages = [...turn.conversation_data.messages, ...added]
   const pending = outcome.pending.length > 0 ? { pending: outcome.pending } : {}
   return { ...turn, conversation_data: { messages }, ...pending }
@@ -204,7 +208,7 @@ export function withText(turn: StoredTurn, text: string): StoredTurn {
 
 /** The same turn for itself alone, with the messages of all that came before it. */
 export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTurn {
-  const before = earlier.map((message) => toStoredMessage(turn.response_id, message))
+  const before = earlier.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
   const messages = [...before, ...turn.conversation_data.messages]
   return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
 }

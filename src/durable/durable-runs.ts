@@ -4,6 +4,7 @@ import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { Approvals } from './approvals.ts'
 import { ConversationStore } from './conversation-store.ts'
+import { newBytesOf } from './conversation-tree.ts'
 import { DurableRun, type DurableRunOptions } from './durable-run.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import type { Job } from './job.ts'
@@ -107,7 +108,7 @@ export class DurableRuns<Facts, Item> {
    */
   async enqueue(draft: Draft<Facts, Item>, job: Job): Promise<StoredRun<Facts, Item>> {
     await this.queue.refuseWhenFull()
-    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job))
+    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job, newBytesOf(draft.turn)))
     if (!stored) throw new RequestRepeated()
     this.queue.onWaiting(draft.id)
     return stored

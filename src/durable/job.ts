@@ -1,15 +1,11 @@
-import {
-  type AttachmentJson,
-  fromAttachmentJson,
-  fromMessageJson,
-  type MessageJson,
-  toAttachmentJson,
-  toMessageJson,
-} from '../run/attachment-json.ts'
+import { type AttachmentJson, fromAttachmentJson, toAttachmentJson } from '../run/attachment-json.ts'
 import type { PendingAnswer } from '../run/pending-call.ts'
 import type { RunEvent } from '../run/run-event.ts'
 import type { Turn } from '../run/turn.ts'
-import { parseRow, ROW_VERSION } from './parse-row.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import { BYTES_VERSION, parseRow, ROW_VERSION } from './parse-row.ts'
+import { bytesOfMessage, readStoredMessages, type StoredMessage, toStoredMessage } from './stored-message.ts'
+import type { NewBytes } from './turn-bytes.ts'
 
 /** Description of a run that any server can carry out. */
 export interface Job {
@@ -32,25 +28,29 @@ type AnswerJson =
       readonly result: { readonly text: string; readonly isError?: boolean; readonly attachments?: AttachmentJson[] }
     }
 
-export function writeJob({ turn, ...job }: Job): string {
-  const { answers, messages, ...rest } = turn
-  const json = { ...rest, messages: messages.map(toMessageJson), answers: answers?.map(toAnswerJson) }
-  return JSON.stringify({ version: ROW_VERSION, ...job, turn: json })
+/** @param bytes those of the run's turn: the job refers to them */
+export function writeJob({ turn, ...job }: Job, bytes: readonly NewBytes[]): string {
+  const { answers, messages: given, ...rest } = turn
+  const messages = given.map((message) => toStoredMessage(message, (data) => bytes.find((own) => own.data === data)))
+  const version = messages.some((message) => bytesOfMessage(message).length > 0) ? BYTES_VERSION : ROW_VERSION
+  return JSON.stringify({ version, ...job, turn: { ...rest, messages, answers: answers?.map(toAnswerJson) } })
 }
 
 interface TurnJson extends Omit<Job['turn'], 'messages' | 'answers'> {
-  readonly messages: readonly MessageJson[]
+  readonly messages: readonly StoredMessage[]
   readonly answers?: readonly AnswerJson[]
 }
 
 /**
+ * Reads a job with the bytes of its messages.
+ *
  * @param id of the run
  * @throws HostError `RECORD_UNREADABLE` for a job of a newer version, or one that is damaged
  */
-export function parseJob(id: string, text: string): Job {
+export async function readJob(store: RecordStore, id: string, text: string): Promise<Job> {
   const { version: _version, turn, ...job } = parseRow<Omit<Job, 'turn'> & { turn: TurnJson }>(id, text)
   const { answers, messages, ...rest } = turn
-  const read = { ...rest, messages: messages.map(fromMessageJson) }
+  const read = { ...rest, messages: await readStoredMessages(store, messages) }
   return { ...job, turn: answers ? { ...read, answers: answers.map(fromAnswerJson) } : read }
 }
 

@@ -1,8 +1,9 @@
 import { HostError } from '../errors.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
-import { type Job, parseJob, writeJob } from './job.ts'
+import { type Job, readJob, writeJob } from './job.ts'
 import { changeTopic, jobKey, QUEUE_TOPIC, QUEUED, queuedKey, rowKey, runningKey, stepsLog } from './run-keys.ts'
 import { describeOwner, parseOwner, parseQueued, type QueuedMark } from './run-marks.ts'
+import type { NewBytes } from './turn-bytes.ts'
 
 /** Run that waits for a worker. */
 export interface WaitingRun extends QueuedMark {
@@ -43,10 +44,14 @@ export class RunQueue {
     this.#maxSize = maxSize
   }
 
-  /** Changes that put a run into the queue, to be stored together with it. */
-  changes(id: string, job: Job): Change[] {
+  /**
+   * Changes that put a run into the queue, to be stored together with it.
+   *
+   * @param bytes those of its turn
+   */
+  changes(id: string, job: Job, bytes: readonly NewBytes[]): Change[] {
     return [
-      [jobKey(id), writeJob(job)],
+      [jobKey(id), writeJob(job, bytes)],
       [queuedKey(id), describeWaiting(job, 0)],
     ]
   }
@@ -99,7 +104,7 @@ export class RunQueue {
   async claim({ id, text, attempts }: WaitingRun): Promise<ClaimedRun | undefined> {
     const [jobText] = await this.#records.get([jobKey(id)])
     if (jobText === undefined) return void (await this.#forget(id))
-    const job = parseJob(id, jobText)
+    const job = await readJob(this.#records, id, jobText)
     const attempt = attempts + 1
     const mark = describeOwner(this.#records.serverId, attempt)
     const changes: Change[] = [
@@ -129,7 +134,7 @@ export class RunQueue {
     const [jobText] = await this.#records.get([jobKey(id)])
     const { attempt } = parseOwner(mark)
     if (jobText === undefined || attempt > MAX_RETRIES) return false
-    return this.#putBack(id, mark, parseJob(id, jobText), attempt)
+    return this.#putBack(id, mark, await readJob(this.#records, id, jobText), attempt)
   }
 
   async #putBack(id: string, mark: string, job: Job, attempts: number): Promise<boolean> {

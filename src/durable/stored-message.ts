@@ -1,6 +1,7 @@
 import type { Attachment, Message } from '../protocols/message.ts'
 import { type AttachmentJson, fromAttachmentJson, toAttachmentJson } from '../run/attachment-json.ts'
-import { isLarge, NewBytes, type StoredBytes } from './turn-bytes.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import { NewBytes, readBytes, type StoredBytes } from './turn-bytes.ts'
 
 /** Attachment whose bytes have rows of their own where they are many. */
 type StoredAttachment = AttachmentJson & { readonly bytes?: StoredBytes }
@@ -8,15 +9,25 @@ type StoredAttachment = AttachmentJson & { readonly bytes?: StoredBytes }
 /** Message of a turn, as it is stored. */
 export type StoredMessage = Omit<Message, 'attachments'> & { readonly attachments?: readonly StoredAttachment[] }
 
-export function toStoredMessage(turnId: string, message: Message): StoredMessage {
+/** Returns the reference to bytes that have rows of their own; undefined for bytes that stay in the message. */
+type FindBytes = (data: Uint8Array) => StoredBytes | undefined
+
+export function toStoredMessage(message: Message, find: FindBytes): StoredMessage {
   if (!('attachments' in message) || !message.attachments) return message as StoredMessage
-  return { ...message, attachments: message.attachments.map((attachment) => toStoredAttachment(turnId, attachment)) }
+  return { ...message, attachments: message.attachments.map((attachment) => toStoredAttachment(attachment, find)) }
 }
 
-function toStoredAttachment(turnId: string, attachment: Attachment): StoredAttachment {
+function toStoredAttachment(attachment: Attachment, find: FindBytes): StoredAttachment {
   const { data, ...named } = attachment
-  if (data instanceof URL || !isLarge(data)) return toAttachmentJson(attachment)
-  return { ...named, bytes: new NewBytes(turnId, data) }
+  const bytes = data instanceof URL ? undefined : find(data)
+  return bytes ? { ...named, bytes } : toAttachmentJson(attachment)
+}
+
+/** Reads messages with their bytes. */
+export async function readStoredMessages(store: RecordStore, messages: readonly StoredMessage[]): Promise<Message[]> {
+  const data = new Map<string, Uint8Array>()
+  for (const bytes of messages.flatMap(bytesOfMessage)) data.set(bytes.id, await readBytes(store, bytes))
+  return messages.map((message) => fromStoredMessage(message, data))
 }
 
 /** @param data stored bytes, by id */

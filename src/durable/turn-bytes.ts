@@ -61,8 +61,9 @@ export async function writeBytes(store: RecordStore, all: readonly NewBytes[]): 
   for (const bytes of all) await bytes.write(store)
 }
 
-export function isLarge(data: Uint8Array): boolean {
-  return data.length >= MIN_SIZE
+/** Returns a function that gives large bytes rows of their own, under the id of a turn. */
+export function takeLarge(turnId: string): (data: Uint8Array) => NewBytes | undefined {
+  return (data) => (data.length >= MIN_SIZE ? new NewBytes(turnId, data) : undefined)
 }
 
 /**

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { DecodedUrl } from '../../src/data-url.ts'
-import { makeTurn, type StoredTurn } from '../../src/durable/conversation-tree.ts'
+import { makeTurn, newBytesOf, type StoredTurn } from '../../src/durable/conversation-tree.ts'
 import { RunIds } from '../../src/durable/run-ids.ts'
+import { RunQueue } from '../../src/durable/run-queue.ts'
 import { RunStore } from '../../src/durable/run-store.ts'
 import { nowSeconds } from '../../src/durable/steps.ts'
 import { sweepBytes } from '../../src/durable/sweep-bytes.ts'
@@ -117,6 +118,21 @@ describe('bytes of a turn', () => {
       await sweepBytes(later.records, missing)
       expect((await later.bytesRows()).length > 0, `${commits}`).to.equal(isThrough)
     }
+  })
+
+  it('stand once for a run of the queue, whose job refers to them', async () => {
+    const { records, store, rows } = await open()
+    const id = ids.next()
+    const messages = [asked(PICTURE)]
+    const draft = { id, facts: {}, items: [], turn: makeTurn(id, nowSeconds(), messages, undefined), earlier: [] }
+    const queue = new RunQueue(records, 10)
+    const job = { agent: 'a', turn: { messages }, shows: [], isRestartSafe: false }
+    const changes = queue.changes(id, job, newBytesOf(draft.turn))
+    await store.enqueue({ ...draft, idempotency: undefined }, changes)
+    expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
+    const [waiting] = await queue.waiting(1)
+    const claimed = waiting && (await queue.claim(waiting))
+    expect(claimed?.job.turn.messages.map(picturesOf)).to.deep.equal([[PICTURE]])
   })
 
   it('are not those of another run, whatever an item says', async () => {
