@@ -5,13 +5,16 @@ import { type EndStep, packSteps, type Step, unpackSteps } from '../../../src/du
 import { beginRecord } from '../../../src/server/adapters/responses-compat/convert.ts'
 import { EventWriter } from '../../../src/server/adapters/responses-compat/event-writer.ts'
 import { recordAfter } from '../../../src/server/adapters/responses-compat/output.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 import type { Json } from '../../support/responses.ts'
 import { readEvents } from '../../support/server.ts'
 
 const begun = beginRecord({ input: 'hi', model: 'talk' }, new RunIds('resp_').next(), 1_800_000_000)
 
-const text: fc.Arbitrary<Step> = fc.string({ unit: 'binary', maxLength: 20 })
-const reasoning: fc.Arbitrary<Step> = fc.string({ unit: 'binary', maxLength: 20 }).map((reasoning) => ({ reasoning }))
+const text: fc.Arbitrary<Step> = fc.string({ unit: anyCharacter, maxLength: 20 })
+const reasoning: fc.Arbitrary<Step> = fc
+  .string({ unit: anyCharacter, maxLength: 20 })
+  .map((reasoning) => ({ reasoning }))
 const id = fc.constantFrom('a', 'b', 'c')
 const args = fc
   .dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 })
