@@ -176,7 +176,11 @@ export class Agent {
     try {
       await undefined
       state.throwIfAborted()
-      await work(exchange, conversation).catch((error: unknown) => throwUnlessWaiting(error, state))
+      try {
+        await work(exchange, conversation)
+      } catch (error) {
+        throwUnlessWaiting(error, state)
+      }
       // Before the answer is closed: a module may hold something back until then.
       response.beginClosing()
       if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)

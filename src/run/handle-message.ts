@@ -14,18 +14,30 @@ import type { Exchange } from './exchange.ts'
  * Hands the last message of the user to the entry point: each attachment to the handler of its kind, where there is one, then the
  * text.
  */
-export async function handleMessage(
+export function handleMessage(
   exchange: Exchange,
   entryPoint: EntryPoint,
   messages: readonly Message[],
   run: AgentRun,
-): Promise<void> {
+): void | Promise<void> {
   const message = messages.findLast(({ role }) => role === 'user')
   const attachments = message?.role === 'user' ? message.attachments : undefined
   const text = message?.content ?? ''
-  const rest = attachments && (await handleAttachments(exchange, entryPoint, attachments, run))
+  // No promise of its own for a plain text: most messages are.
+  if (!attachments) return textHandler(exchange, entryPoint, run).handleText(text, run)
+  return handleParts(exchange, entryPoint, attachments, text, run)
+}
+
+async function handleParts(
+  exchange: Exchange,
+  entryPoint: EntryPoint,
+  attachments: readonly Attachment[],
+  text: string,
+  run: AgentRun,
+): Promise<void> {
+  const rest = await handleAttachments(exchange, entryPoint, attachments, run)
   // All of the message was handled already.
-  if (rest?.length === 0 && text === '') return
+  if (rest.length === 0 && text === '') return
   await textHandler(exchange, entryPoint, run).handleText(text, run)
 }
 
