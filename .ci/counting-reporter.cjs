@@ -1,4 +1,4 @@
-// Mocha's own spec reporter, and beside it a file with the tests that passed only when they were repeated, and one line with mocha's own counts.
+// Mocha's own spec reporter, and beside it a file with the tests that failed or had to be repeated, and one line with mocha's own counts.
 const { writeFileSync } = require('node:fs')
 const { reporters } = require('mocha')
 
@@ -6,11 +6,16 @@ module.exports = class CountingReporter extends reporters.Spec {
   constructor(runner, options) {
     super(runner, options)
     const repeated = new Set()
+    const failed = new Set()
     runner.on('retry', (test) => repeated.add(test.fullTitle()))
+    runner.on('fail', (test) => failed.add(test.fullTitle()))
     runner.once('end', () => {
       const { passes, failures, pending } = this.stats
       const skipped = pending > 0 ? `, ${pending} skipped` : ''
-      const lines = [...repeated].map((title) => `Repeated: ${title}\n`)
+      const lines = [
+        ...[...repeated].filter((title) => !failed.has(title)).map((title) => `Repeated: ${title}\n`),
+        ...[...failed].map((title) => `Failed: ${title}\n`),
+      ]
       writeFileSync(options.reporterOptions.output, `${lines.join('')}${passes} passed, ${failures} failed${skipped}\n`)
     })
   }

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
@@ -119,6 +120,13 @@ describe('the inbox of the debug UI', function () {
 
   it('decides in the playground, where the answer continues', async () => {
     const page = await ui.open('#/play/shop')
+    let decisions = 0
+    await page.route('**/approvals/*', async (route) => {
+      decisions++
+      // Slow enough for a second click on the same button.
+      await setTimeout(300)
+      await route.continue()
+    })
     const message = page.getByLabel('Message to shop')
     await message.fill('please')
     await message.press('Enter')
@@ -129,5 +137,6 @@ describe('the inbox of the debug UI', function () {
     await page.reload()
     await see(page, /Results: pay 40 Ann,[\s\S]*refund 2 Bob/)
     expect(await page.getByRole('button', { name: 'Approve' }).count()).equal(0)
+    expect(decisions).equal(2)
   })
 })

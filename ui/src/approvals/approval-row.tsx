@@ -1,4 +1,5 @@
 import { Fragment } from 'preact'
+import { useState } from 'preact/hooks'
 import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
@@ -15,7 +16,8 @@ interface ApprovalRowProps {
   readonly problem: string
   readonly onCurrent: () => void
   readonly onForm: (form: OpenForm | undefined) => void
-  readonly onDecide: (decision: ApprovalDecision) => void
+  /** Until it is through, the row takes no second decision. */
+  readonly onDecide: (decision: ApprovalDecision) => Promise<void>
 }
 
 /** One approval: agent, call and age, with its buttons or the decision. */
@@ -59,7 +61,21 @@ function Arguments({ values }: { values: Readonly<Record<string, unknown>> }) {
   )
 }
 
-function Choice({ approval, form, onForm, onDecide }: ApprovalRowProps) {
+function Choice(props: ApprovalRowProps) {
+  const [isSending, setSending] = useState(false)
+  const onDecide = async (decision: ApprovalDecision) => {
+    setSending(true)
+    await props.onDecide(decision)
+    setSending(false)
+  }
+  return (
+    <fieldset class="approval-choice" disabled={isSending} aria-busy={isSending}>
+      <Choices {...props} onDecide={onDecide} />
+    </fieldset>
+  )
+}
+
+function Choices({ approval, form, onForm, onDecide }: ApprovalRowProps) {
   if (approval.kind === 'question') return <AnswerForm approval={approval} onDecide={onDecide} />
   const onClose = () => onForm(undefined)
   if (form === 'edit') return <EditForm approval={approval} onDecide={onDecide} onClose={onClose} />

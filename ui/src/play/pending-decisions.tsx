@@ -27,20 +27,20 @@ export function PendingDecisions({ responseId, onContinue }: PendingDecisionsPro
   return (
     <ul class="approvals" aria-label="Waits for you">
       {approvals.map((approval) => (
-        <PendingDecision key={approval.id} approval={approval} onDecided={() => void read()} />
+        <PendingDecision key={approval.id} approval={approval} onDecided={read} />
       ))}
     </ul>
   )
 }
 
-function PendingDecision({ approval, onDecided }: { approval: ApprovalView; onDecided: () => void }) {
+function PendingDecision({ approval, onDecided }: { approval: ApprovalView; onDecided: () => Promise<void> }) {
   const [form, setForm] = useState<OpenForm>()
   const [problem, setProblem] = useState('')
   const send = async (decision: ApprovalDecision) => {
     setProblem('')
     try {
       await decide(approval.id, decision)
-      onDecided()
+      await onDecided()
     } catch (failure) {
       setProblem((failure as Error).message)
     }
@@ -53,7 +53,7 @@ function PendingDecision({ approval, onDecided }: { approval: ApprovalView; onDe
       problem={problem}
       onCurrent={() => {}}
       onForm={setForm}
-      onDecide={(decision) => void send(decision)}
+      onDecide={send}
     />
   )
 }
