@@ -67,8 +67,9 @@ export interface Run {
   /** The same run with some properties replaced: an earlier deadline, a counter in between. Modules hand it on like any run. */
   with(overrides: RunOverrides): Run
   /**
-   * Throws if the run has to stop: it was aborted, or waits for an answer. Call it between the steps of a loop, and after you have
-   * caught an error. It costs less than {@link Run.signal}, which is created when it is first asked for.
+   * Throws if the run has to stop: it was aborted, or waits for an answer. Call it between the steps of a loop; not between the
+   * calls of one step, which are all executed before a run waits. Within a tool it throws only if the run was aborted. It costs
+   * less than {@link Run.signal}, which is created when it is first asked for.
    *
    * @throws unknown the reason of the abort, or the error with which a waiting run ends
    */

@@ -23,7 +23,7 @@ export function handleMessage(
   const message = messages.findLast(({ role }) => role === 'user')
   const attachments = message?.role === 'user' ? message.attachments : undefined
   const text = message?.content ?? ''
-  // No promise of its own for a plain text: most messages are.
+  // Most messages are plain text, which needs no promise of its own.
   if (!attachments) return textHandler(exchange, entryPoint, run).handleText(text, run)
   return handleParts(exchange, entryPoint, attachments, text, run)
 }

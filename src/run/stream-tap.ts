@@ -22,7 +22,7 @@ export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): Async
   })
 }
 
-/** A generator in the place of another. No generator function: each part would take two turns of a second one. */
+/** Passes a stream on, and tells a listener. A class, because a second generator function would cost two more turns for each part. */
 class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
   readonly #iterator: AsyncIterator<unknown, unknown, unknown>
   readonly #tap: StreamTap
@@ -52,7 +52,7 @@ class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
     return result
   }
 
-  /** The reader leaves early. */
+  /** Ends the stream early, for its reader. */
   async return(value?: unknown): Promise<IteratorResult<unknown, unknown>> {
     this.#end()
     return this.#iterator.return ? this.#iterator.return(value) : { done: true, value }

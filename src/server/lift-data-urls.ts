@@ -11,7 +11,7 @@ export function liftDataUrls(): Pick<RouteShorthandOptions, 'preParsing' | 'preH
     preParsing(request, _reply, payload, done) {
       const { 'content-length': header } = request.headers
       const length = header === undefined ? undefined : Number(header)
-      // Asked first: Fastify makes `routeOptions` anew each time.
+      // Short bodies leave before `routeOptions` is read: Fastify creates that object for each reader.
       if (length !== undefined && !(length >= MIN_LENGTH)) return done(null, payload)
       const maxBytes = request.routeOptions.bodyLimit
       // The parser refuses what is too long before it reads anything.
