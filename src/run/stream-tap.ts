@@ -102,6 +102,8 @@ function tapReadable(stream: ReadableStream<unknown>, tap: StreamTap): ReadableS
         } catch (error) {
           tap.fail(error)
           controller.error(error)
+          // Closes a source whose part the tap has refused.
+          await reader.cancel(error)
         }
       },
       cancel(reason) {

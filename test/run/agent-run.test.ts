@@ -1,0 +1,29 @@
+import { expect } from 'chai'
+import { AgentRun } from '../../src/run/agent-run.ts'
+
+describe('throwIfStopped', () => {
+  const makeRun = () => new AgentRun({ agentId: 'a', agentVersion: '1', entryPoint: '__entry__' }, { messages: [] })
+  const stops = (run: AgentRun): unknown => {
+    try {
+      run.throwIfStopped()
+    } catch (error) {
+      return error
+    }
+    return 'goes on'
+  }
+
+  it('throws the reason of an aborted run in every view', () => {
+    const run = makeRun()
+    expect(stops(run)).equal('goes on')
+    run.state.abort('enough')
+    expect([stops(run), stops(run.within('1')), stops(run.inTool('c1'))]).deep.equal(['enough', 'enough', 'enough'])
+  })
+
+  it('ends a waiting run, but not its tools: all calls of a step are executed', () => {
+    const run = makeRun()
+    const waits = run.state.wait({ callId: 'c1', kind: 'client_tool', name: 'weather', arguments: {} })
+    expect(stops(run)).equal(waits)
+    expect(stops(run.within('1'))).equal(waits)
+    expect(stops(run.inTool('c2'))).equal('goes on')
+  })
+})
