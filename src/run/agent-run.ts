@@ -3,6 +3,7 @@ import { HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import { RUN_WAITS } from './pending-call.ts'
 import { RunState } from './run-state.ts'
 import type { Turn } from './turn.ts'
 
@@ -12,6 +13,16 @@ export interface RunOwner {
   readonly agentVersion: string
   readonly entryPoint: string
 }
+
+/** Facts of a run, or of a view of one. */
+type RunFacts = Pick<
+  AgentRun,
+  'id' | 'agentId' | 'entryPoint' | 'instructions' | 'user' | 'metadata' | 'input' | 'requestOptions' | 'state'
+> &
+  Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
+
+/** Changes by which a view differs from the run that it is a view of. */
+type ViewChanges = RunOverrides & Partial<Pick<AgentRun, 'isInTool' | 'callId'>>
 
 const NOTHING = Object.freeze({})
 
@@ -25,36 +36,50 @@ export class AgentRun implements Run {
   readonly metadata: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly requestOptions: Readonly<ModelOptions>
-  readonly toolCallId: string | undefined = undefined
+  readonly toolCallId: string | undefined
   /** True within the code of a tool: its own calls are not part of the conversation. */
-  readonly isInTool: boolean = false
+  readonly isInTool: boolean
   /** The observed call within which this view of the run was handed out; undefined outside any. */
-  readonly callId: string | undefined = undefined
+  readonly callId: string | undefined
   readonly state: RunState
-  /** Replaces the signal of the run in this view. */
-  readonly ownSignal: AbortSignal | undefined = undefined
+  /** Signal and methods of this view, in the place of those of the state. */
+  readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
-  constructor({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn) {
-    this.id = turn.runId ?? randomUUID()
-    this.agentId = agentId
-    this.entryPoint = entryPoint
-    this.instructions = turn.instructions
-    this.user = turn.user
-    this.metadata = turn.metadata ?? NOTHING
-    this.input = turn.input
-    this.requestOptions = turn.requestOptions ?? NOTHING
-    this.state = new RunState(agentVersion, turn)
+  static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
+    const { runId: id = randomUUID(), instructions, user, metadata = NOTHING, input, requestOptions = NOTHING } = turn
+    const state = new RunState(agentVersion, turn)
+    return new AgentRun(
+      { id, agentId, entryPoint, instructions, user, metadata, input, requestOptions, state },
+      NOTHING,
+    )
+  }
+
+  /** Every property is assigned, in one order: views that differ in shape would make each use of a run slower. */
+  private constructor(run: RunFacts, changes: ViewChanges) {
+    this.id = run.id
+    this.agentId = run.agentId
+    this.entryPoint = run.entryPoint
+    this.instructions = changes.instructions ?? run.instructions
+    this.user = changes.user ?? run.user
+    this.metadata = changes.metadata ?? run.metadata
+    this.input = changes.input ?? run.input
+    this.requestOptions = changes.requestOptions ?? run.requestOptions
+    this.toolCallId = changes.toolCallId ?? run.toolCallId
+    this.isInTool = changes.isInTool ?? run.isInTool ?? false
+    this.callId = changes.callId ?? run.callId
+    this.state = run.state
+    this.own = mergeOwn(run.own ?? NOTHING, changes)
   }
 
   get signal(): AbortSignal {
-    return this.ownSignal ?? this.state.signal
+    return this.own.signal ?? this.state.signal
   }
 
   throwIfStopped(): void {
-    this.ownSignal?.throwIfAborted()
+    this.own.signal?.throwIfAborted()
     this.state.throwIfAborted()
     // The code of a tool goes on: the other calls of a step are executed, too.
-    if (this.state.isWaiting && !this.isInTool) throw this.state.waits
+    if (this.state.isWaiting && !this.isInTool) throw RUN_WAITS
   }
 
   get clientTools(): readonly ToolDefinition[] {
@@ -62,15 +87,18 @@ export class AgentRun implements Run {
   }
 
   addUsage(usage: Partial<Usage>): void {
-    this.state.addUsage(usage)
+    if (this.own.addUsage) this.own.addUsage(usage)
+    else this.state.addUsage(usage)
   }
 
   markIncomplete(reason: string): void {
-    this.state.markIncomplete(reason)
+    if (this.own.markIncomplete) this.own.markIncomplete(reason)
+    else this.state.markIncomplete(reason)
   }
 
   reportProgress(message: string): void {
-    this.state.reportProgress(message)
+    if (this.own.reportProgress) this.own.reportProgress(message)
+    else this.state.reportProgress(message)
   }
 
   async ask({ message, schema }: Question): Promise<unknown> {
@@ -92,18 +120,18 @@ export class AgentRun implements Run {
   }
 
   /** @inheritdoc Overrides stay in every view of this run. */
-  with({ signal, ...overrides }: RunOverrides): AgentRun {
-    return derive(this, { ...overrides, ownSignal: signal })
+  with(overrides: RunOverrides): AgentRun {
+    return new AgentRun(this, overrides)
   }
 
   /** The same run within an observed call: calls made with it are children of that call. */
   within(callId: string): AgentRun {
-    return derive(this, { callId })
+    return new AgentRun(this, { callId })
   }
 
   /** The same run, for the code of a tool. */
   inTool(toolCallId: string): AgentRun {
-    return derive(this, { toolCallId, isInTool: true })
+    return new AgentRun(this, { toolCallId, isInTool: true })
   }
 
   toJSON(): { run: string } {
@@ -111,9 +139,13 @@ export class AgentRun implements Run {
   }
 }
 
-/** A view of the same run: its own properties, overridden ones included, with these changes. */
-function derive(run: AgentRun, changes: Readonly<Record<string, unknown>>): AgentRun {
-  const view = Object.assign(Object.create(AgentRun.prototype), run)
-  for (const name in changes) if (changes[name] !== undefined) view[name] = changes[name]
-  return view
+function mergeOwn(before: AgentRun['own'], changes: ViewChanges): AgentRun['own'] {
+  const { signal, addUsage, markIncomplete, reportProgress } = changes
+  if (!signal && !addUsage && !markIncomplete && !reportProgress) return before
+  return {
+    signal: signal ?? before.signal,
+    addUsage: addUsage ?? before.addUsage,
+    markIncomplete: markIncomplete ?? before.markIncomplete,
+    reportProgress: reportProgress ?? before.reportProgress,
+  }
 }

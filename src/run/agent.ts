@@ -118,7 +118,7 @@ export class Agent {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
-    const run = new AgentRun({ agentId, agentVersion, entryPoint }, turn)
+    const run = AgentRun.begin({ agentId, agentVersion, entryPoint }, turn)
     this.#refuseUnfit(run, turn)
     return { run, turn }
   }
@@ -131,7 +131,7 @@ export class Agent {
     const entry = { name: moduleId, handlers: { [protocol.name]: moduleId } }
     const { id: agentId, version: agentVersion } = this.info
     const turn: Turn = { messages: [], ...caller }
-    const run = new AgentRun({ agentId, agentVersion, entryPoint: moduleId }, turn)
+    const run = AgentRun.begin({ agentId, agentVersion, entryPoint: moduleId }, turn)
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {
       await exchange.open(instancesFor(entry, this.#modules))
@@ -314,6 +314,6 @@ function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
     usage: state.usage,
     incompleteReason: state.incompleteReason,
     pending: state.pendingWithDecisions(),
-    trail: [...messages, ...state.addedMessages()],
+    trail: messages.concat(state.addedMessages()),
   }
 }

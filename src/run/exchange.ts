@@ -215,14 +215,13 @@ export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {
   for (const { name, methods } of module.provides) {
-    const missing = methods.find(
-      (method) => typeof (instance as Record<string, unknown> | null)?.[method] !== 'function',
-    )
-    if (missing === undefined) continue
-    const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method '${missing}'.`
-    throw new HostError('MODULE_INVALID', message, {
-      suggestions: [`Add ${missing} to the object that create returns.`],
-    })
+    for (const method of methods) {
+      if (typeof (instance as Record<string, unknown> | null)?.[method] === 'function') continue
+      const message = `Module '${id}' (${reference}) provides '${name}', and what its create returned has no method '${method}'.`
+      throw new HostError('MODULE_INVALID', message, {
+        suggestions: [`Add ${method} to the object that create returns.`],
+      })
+    }
   }
 }
 

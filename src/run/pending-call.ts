@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { withoutStack } from '../errors.ts'
 import type { ToolResult } from '../protocols/tool-provider.ts'
 import type { AttachmentJson } from './attachment-json.ts'
 
@@ -93,3 +94,6 @@ export class RunWaits extends Error {
     this.name = 'RunWaits'
   }
 }
+
+/** The one error of all waiting runs: it says nothing about any of them. */
+export const RUN_WAITS = Object.freeze(withoutStack(() => new RunWaits()))

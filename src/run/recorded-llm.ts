@@ -2,7 +2,8 @@ import { isPromise } from '../async.ts'
 import type { LLM, LLMPart } from '../protocols/llm.ts'
 import type { Reasoning } from '../protocols/message.ts'
 import { AgentRun } from './agent-run.ts'
-import { type StreamTap, tapStream } from './stream-tap.ts'
+import { RUN_WAITS } from './pending-call.ts'
+import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './stream-tap.ts'
 import type { ModelAnswer, Trail } from './trail.ts'
 
 /** A model whose answers enter the trail of the run. A run that waits asks no model. */
@@ -11,11 +12,11 @@ export function recordLLM(llm: LLM): LLM {
     generate(request, run) {
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { state } = run
-      if (state.isWaiting) throw state.waits
+      if (state.isWaiting) throw RUN_WAITS
       const answer: unknown = llm.generate(request, run)
       const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(state.trail))
       // A module may be written in JavaScript: the promise of a stream is one of the shapes that facades know.
-      const isLate = isPromise(answer) && !(Symbol.asyncIterator in (answer as object))
+      const isLate = !isGenerator(answer) && isPromise(answer) && !isAsyncIterable(answer)
       return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>
     },
   }

@@ -4,7 +4,7 @@ import type { ApprovalPolicy, ApprovalRule } from '../protocols/approval-policy.
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
 import { AgentRun } from './agent-run.ts'
-import { type CallDecision, digestOf, type PendingCall } from './pending-call.ts'
+import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from './pending-call.ts'
 import type { RecordedCall } from './trail.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -66,9 +66,9 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   const { state } = run
   state.throwIfAborted()
   const recorded = state.trail.begin(name, args, run.toolCallId)
-  if (state.isTrailLost && hasClientCall(recorded, run)) throw state.waits
+  if (state.isTrailLost && hasClientCall(recorded, run)) throw RUN_WAITS
   // The other calls of the waiting step still run; later steps do not.
-  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw state.waits
+  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
   const { id } = recorded.call
   await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
@@ -102,7 +102,7 @@ async function untilWaiting(
   if (!state.isWaitingFor(id)) return settled()
   await state.answers.settle(id)
   recorded.isPending = true
-  throw state.waits
+  throw RUN_WAITS
 }
 
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */

@@ -3,6 +3,7 @@ import type { ConversationHistory } from '../protocols/conversation-history.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { CollectedResponse, Response } from '../protocols/response.ts'
 import type { AgentRun } from './agent-run.ts'
+import { RUN_WAITS } from './pending-call.ts'
 
 /** `__response__`: the way from an agent to its client. */
 export class RunResponse implements Response {
@@ -63,7 +64,7 @@ export class RunResponse implements Response {
   #checkOpen(): void {
     const { state } = this.#run
     state.throwIfAborted()
-    if (state.isWaiting && !this.#isClosing) throw state.waits
+    if (state.isWaiting && !this.#isClosing) throw RUN_WAITS
     if (this.#closed) {
       throw new HostError('AGENT_FAILED', `Agent '${this.#run.agentId}' responds after its run has ended.`, {
         suggestions: ['Await everything in the message handler before it returns.'],

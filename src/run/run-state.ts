@@ -1,8 +1,8 @@
-import { HostError, withoutStack } from '../errors.ts'
+import { HostError } from '../errors.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
-import { type PendingCall, RunWaits } from './pending-call.ts'
+import { type PendingCall, RUN_WAITS, type RunWaits } from './pending-call.ts'
 import { RunAnswers } from './run-answers.ts'
 import type { RunEvent, RunEventSink, RunStatus } from './run-event.ts'
 import { Trail, toLastMessage } from './trail.ts'
@@ -32,7 +32,6 @@ export class RunState {
   #holdsText = false
   #trail: Trail | undefined
   #pending: PendingCall[] | undefined
-  #waits: RunWaits | undefined
   #refusal: HostError | undefined
   #answers: RunAnswers | undefined
   #openStreams: Set<() => void> | undefined
@@ -169,6 +168,7 @@ export class RunState {
 
   /** Returns the calls that the run waits for, with earlier decisions on their nested calls. Only for use after the end of the run. */
   pendingWithDecisions(): readonly PendingCall[] {
+    if (!this.#given.answers && !this.#given.pending) return this.pending
     return this.pending.map((pending) => {
       const decided = this.answers.keptFor(pending.callId)
       return decided.length > 0 ? { ...pending, decided } : pending
@@ -179,7 +179,7 @@ export class RunState {
     return this.#pending !== undefined
   }
 
-  /** Has the run end waiting for an answer to this call. */
+  /** Has the run end waiting for an answer to this call. Returns the error that ends its handler. */
   wait(pending: PendingCall): RunWaits {
     this.#pending ??= []
     // One question at a time: the tool of the call runs again after the answer, and then asks the next.
@@ -187,13 +187,7 @@ export class RunState {
       this.#pending.push(pending)
       this.#notify({ type: 'pending', pending })
     }
-    return this.waits
-  }
-
-  /** Stops all work of a waiting run with one shared error. */
-  get waits(): RunWaits {
-    this.#waits ??= withoutStack(() => new RunWaits())
-    return this.#waits
+    return RUN_WAITS
   }
 
   isWaitingFor(callId: string): boolean {

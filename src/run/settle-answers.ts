@@ -35,7 +35,8 @@ export async function settleAnswers(
       run.state.wait(pending)
     } else if (answer?.kind === 'client_tool') recorded.result = answer.result
     else await execute(call, exchange, modules, run)
-    for (const message of recorded.toMessages()) conversation.addMessage(message)
+    const message = recorded.toMessage()
+    if (message) conversation.addMessage(message)
   }
 }
 

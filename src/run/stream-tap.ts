@@ -1,3 +1,5 @@
+import { types } from 'node:util'
+
 /** Observer of a stream. Exactly one of `end` and `fail` is called, once, even if the reader stops early. */
 export interface StreamTap {
   part(value: unknown): void
@@ -9,13 +11,18 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
+/** Tells a generator without reading a property: its class is new in each run, so that each first look at one is a slow one. */
+export function isGenerator(value: unknown): value is AsyncGenerator<unknown> {
+  return types.isGeneratorObject(value)
+}
+
 /** The same stream with a listener. Keeps its shape: a `ReadableStream` stays one, an object keeps its other properties. */
 export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): AsyncIterable<unknown> {
+  if (isGenerator(stream) || stream instanceof TappedGenerator) return new TappedGenerator(stream, tap)
   if (stream instanceof ReadableStream) return tapReadable(stream, tap)
-  if (isGenerator(stream)) return new TappedGenerator(stream, tap)
   return new Proxy(stream, {
     get(target, name) {
-      if (name === Symbol.asyncIterator) return () => new TappedGenerator(target, tap)
+      if (name === Symbol.asyncIterator) return () => new TappedGenerator(target[Symbol.asyncIterator](), tap)
       const value: unknown = Reflect.get(target, name, target)
       return typeof value === 'function' ? value.bind(target) : value
     },
@@ -25,18 +32,21 @@ export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): Async
 /** Passes a stream on, and tells a listener. A class, because a second generator function would cost two more turns for each part. */
 class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
   readonly #iterator: AsyncIterator<unknown, unknown, unknown>
+  /** Read once, as a loop does. */
+  readonly #next: AsyncIterator<unknown, unknown, unknown>['next']
   readonly #tap: StreamTap
   #isOver = false
 
-  constructor(stream: AsyncIterable<unknown, unknown, unknown>, tap: StreamTap) {
-    this.#iterator = stream[Symbol.asyncIterator]()
+  constructor(iterator: AsyncIterator<unknown, unknown, unknown>, tap: StreamTap) {
+    this.#iterator = iterator
+    this.#next = iterator.next
     this.#tap = tap
   }
 
   async next(): Promise<IteratorResult<unknown, unknown>> {
     let result: IteratorResult<unknown, unknown>
     try {
-      result = await this.#iterator.next()
+      result = await this.#next.call(this.#iterator)
     } catch (error) {
       this.#fail(error)
       throw error
@@ -114,8 +124,4 @@ function tapReadable(stream: ReadableStream<unknown>, tap: StreamTap): ReadableS
     // Nothing is read before somebody asks for it.
     { highWaterMark: 0 },
   )
-}
-
-function isGenerator(stream: AsyncIterable<unknown>): boolean {
-  return stream instanceof TappedGenerator || Object.prototype.toString.call(stream) === '[object AsyncGenerator]'
 }

@@ -43,11 +43,11 @@ export class RecordedCall {
     this.#decisions.push({ name, decision, by, ...(at === undefined ? {} : { at }) })
   }
 
-  /** Messages that answer the call: none until it has a result. */
-  toMessages(): Message[] {
-    if (!this.result) return []
+  /** The message that answers the call; undefined until it has a result. */
+  toMessage(): Message | undefined {
+    if (!this.result) return undefined
     const message = toToolMessage(this.call.id, this.result)
-    return [this.#decisions ? { ...message, decisions: this.#decisions } : message]
+    return this.#decisions ? { ...message, decisions: this.#decisions } : message
   }
 }
 
@@ -122,8 +122,11 @@ export class Trail {
 
   /** The messages, oldest first. Calls that were neither executed nor waited for are left out. */
   messages(attachments: readonly Attachment[]): Message[] {
-    const last = this.#lastMessage(this.#takeSaid(), attachments)
-    return [...resultsOf(this.#resumed), ...this.#answers.flatMap(toMessages), ...last]
+    const messages: Message[] = []
+    pushResults(messages, this.#resumed)
+    for (const answer of this.#answers) pushAnswer(messages, answer)
+    messages.push(...this.#lastMessage(this.#takeSaid(), attachments))
+    return messages
   }
 
   #match(name: string, args: ToolCall['arguments']): RecordedCall | undefined {
@@ -166,22 +169,29 @@ export function toLastMessage(
   return [{ role: 'assistant', content, ...(attachments.length > 0 ? { attachments } : {}) }]
 }
 
-function toMessages(answer: ModelAnswer): Message[] {
+/** Adds the message of a model's answer, and those of its results. */
+function pushAnswer(messages: Message[], answer: ModelAnswer): void {
   const { text: content, reasoning, providerMetadata, calls } = answer
   const toolCalls = calls.filter(({ result, isPending }) => result || isPending).map(({ call }) => call)
-  if (toolCalls.length === 0) return content === '' ? [] : [{ role: 'assistant', content }]
-  const message: Message = {
+  if (toolCalls.length === 0) {
+    if (content !== '') messages.push({ role: 'assistant', content })
+    return
+  }
+  messages.push({
     role: 'assistant',
     content,
     ...(reasoning.length > 0 ? { reasoning } : {}),
     toolCalls,
     ...(providerMetadata ? { providerMetadata } : {}),
-  }
-  return [message, ...resultsOf(answer)]
+  })
+  pushResults(messages, answer)
 }
 
-function resultsOf({ calls }: ModelAnswer): Message[] {
-  return calls.flatMap((recorded) => recorded.toMessages())
+function pushResults(messages: Message[], { calls }: ModelAnswer): void {
+  for (const call of calls) {
+    const message = call.toMessage()
+    if (message) messages.push(message)
+  }
 }
 
 /** Result of a call, as the message that answers it. */

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { AgentRun } from '../../src/run/agent-run.ts'
 
 describe('throwIfStopped', () => {
-  const makeRun = () => new AgentRun({ agentId: 'a', agentVersion: '1', entryPoint: '__entry__' }, { messages: [] })
+  const makeRun = () => AgentRun.begin({ agentId: 'a', agentVersion: '1', entryPoint: '__entry__' }, { messages: [] })
   const stops = (run: AgentRun): unknown => {
     try {
       run.throwIfStopped()

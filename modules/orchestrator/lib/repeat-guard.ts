@@ -7,6 +7,8 @@ type Call = Pick<ToolCall, 'name' | 'arguments'>
 export class RepeatGuard {
   readonly #maxRepeats: number
   readonly #answers = new Map<string, { text: string; count: number }>()
+  /** Results since the last check. Most models call a tool once: then no call has to be compared with another. */
+  readonly #noted: { readonly call: Call; readonly text: string }[] = []
 
   constructor(maxRepeats: number) {
     this.#maxRepeats = maxRepeats
@@ -14,6 +16,7 @@ export class RepeatGuard {
 
   /** @throws BudgetSpent before a call that has brought the same too often */
   check(calls: readonly Call[]): void {
+    for (const { call, text } of this.#noted.splice(0)) this.#count(keyOf(call), text)
     if (this.#answers.size === 0) return
     for (const call of calls) {
       const { count = 0 } = this.#answers.get(keyOf(call)) ?? {}
@@ -25,7 +28,10 @@ export class RepeatGuard {
   }
 
   note(call: Call, text: string): void {
-    const key = keyOf(call)
+    this.#noted.push({ call, text })
+  }
+
+  #count(key: string, text: string): void {
     const before = this.#answers.get(key)
     this.#answers.set(key, { text, count: before?.text === text ? before.count + 1 : 1 })
   }

@@ -13,14 +13,17 @@ export class Toolbox {
   /** @throws Error when two tools have one name */
   static async open(providers: readonly ToolProvider[], run: Run): Promise<Toolbox> {
     const lists = await Promise.all(providers.map((provider) => provider.listTools(run)))
+    const all: ToolDefinition[] = []
     const byName = new Map<string, ToolProvider>()
     lists.forEach((definitions, index) => {
-      for (const { name } of definitions) {
+      for (const definition of definitions) {
+        const { name } = definition
         if (byName.has(name)) throw collision(name, lists)
         byName.set(name, providers[index] as ToolProvider)
+        all.push(definition)
       }
     })
-    return new Toolbox(lists.flat(), byName)
+    return new Toolbox(all, byName)
   }
 
   /** Executes a tool call. The result of a failed call describes the failure to the model, which may find another way. */

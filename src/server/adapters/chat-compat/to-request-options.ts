@@ -3,8 +3,8 @@ import type { ChatRequest } from './schema.ts'
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** Options of the API that are the same in the protocol of models; the later of two names for one option wins. */
-const SAME = [
+/** Options of the API that are the same in the protocol of models. */
+const SAME: ReadonlyMap<string, keyof ModelOptions> = new Map([
   ['temperature', 'temperature'],
   ['top_p', 'topP'],
   ['max_tokens', 'maxOutputTokens'],
@@ -14,15 +14,19 @@ const SAME = [
   ['frequency_penalty', 'frequencyPenalty'],
   ['reasoning_effort', 'reasoningEffort'],
   ['parallel_tool_calls', 'parallelToolCalls'],
-] as const satisfies readonly (readonly [keyof ChatRequest, keyof ModelOptions])[]
+] as const satisfies readonly (readonly [keyof ChatRequest, keyof ModelOptions])[])
 
 /** The options that the client sent, and nothing else; undefined when there are none. `null` counts as absent. */
 export function toRequestOptions(body: ChatRequest): ModelOptions | undefined {
   const options: Writable<ModelOptions> = {}
-  for (const [field, option] of SAME) {
-    const value = body[field] ?? undefined
+  for (const field in body) {
+    const option = SAME.get(field)
+    if (option === undefined) continue
+    const value = body[field as keyof ChatRequest] ?? undefined
     if (value !== undefined) Object.assign(options, { [option]: value })
   }
+  // Of the two names for one option the newer one wins.
+  if (typeof body.max_completion_tokens === 'number') options.maxOutputTokens = body.max_completion_tokens
   const { stop, tool_choice: choice, response_format: format } = body
   if (stop !== undefined && stop !== null) options.stop = typeof stop === 'string' ? [stop] : stop
   if (choice === 'required') options.toolChoice = choice
