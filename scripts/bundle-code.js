@@ -13,7 +13,6 @@ const ENTRIES = [
   'commands/command-not-found',
   'store/sqlite/sqlite-worker',
   'trace/trace-service',
-  'trace/trace-thread',
 ]
 
 /** Stands for the URL of the folder of the built code. */

@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
 import { groupByAgent } from './line-buffer.ts'
 import { TraceReader } from './trace-reader.ts'
@@ -12,18 +12,9 @@ const MAX_CHANGES = 200
 /** Maximum size of the writes that wait for a quiet moment. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024
 
-/** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
-export function serveTraces({ dir, maxBytes }: TraceThreadData): void {
-  try {
-    new TraceService(new TraceReader(dir, maxBytes))
-  } catch (cause) {
-    // An error of libsql loses its message on the way to another thread.
-    throw new Error(messageOf(cause))
-  }
-}
-
 type Answers = { [Q in TraceQuery]: (argument: TraceQueries[Q][0]) => TraceQueries[Q][1] }
 
+/** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
 class TraceService {
   readonly #reader: TraceReader
   readonly #answers: Answers
@@ -179,4 +170,12 @@ class TraceService {
   #say(news: WorkerMessage): void {
     parentPort?.postMessage(news)
   }
+}
+
+try {
+  const { dir, maxBytes } = workerData as TraceThreadData
+  new TraceService(new TraceReader(dir, maxBytes))
+} catch (cause) {
+  // An error of libsql loses its message on the way to another thread.
+  throw new Error(messageOf(cause))
 }

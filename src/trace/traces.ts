@@ -10,6 +10,7 @@ import type { RemoteRuns } from './remote-runs.ts'
 import type { RunEndNote, RunSummary } from './run-summary.ts'
 import { TraceLineWriter } from './trace-line.ts'
 import type { EventsPage, EventsQuery } from './trace-query.ts'
+import { findTraceScript } from './trace-script.ts'
 import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
 export interface TracesOptions {
@@ -40,10 +41,6 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024
 const CLOSE_TIMEOUT_MS = 5000
 /** Minimum interval between reports of lost events. */
 const WARN_EVERY_MS = 10_000
-
-const isSource = import.meta.url.endsWith('.ts')
-const THREAD = new URL('./trace-thread.js', import.meta.url)
-const SERVICE = new URL(isSource ? './trace-service.ts' : './trace-service.js', import.meta.url)
 
 /**
  * The traces of a project: every event of every agent as a line of a file, and what can be asked of them. An event costs its
@@ -82,9 +79,9 @@ export class Traces {
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
   static async open(options: TracesOptions): Promise<Traces> {
     const { dir, maxBytes } = options
-    const data: TraceThreadData = { service: SERVICE.href, dir, maxBytes }
+    const data: TraceThreadData = { dir, maxBytes }
     // Without what the process preloads: relative paths in it may lead nowhere by now.
-    const traces = new Traces(new Worker(THREAD, { workerData: data, execArgv: [] }), options)
+    const traces = new Traces(new Worker(await findTraceScript(), { workerData: data, execArgv: [] }), options)
     try {
       await new Promise<void>((resolve, reject) => {
         traces.#onReady = { resolve, reject }

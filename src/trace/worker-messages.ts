@@ -6,8 +6,6 @@ import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQu
 
 /** Start data of the worker thread. */
 export interface TraceThreadData {
-  /** The service to run, as a URL. */
-  readonly service: string
   readonly dir: string
   readonly maxBytes: number
 }
