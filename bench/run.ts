@@ -36,15 +36,32 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   library: benchLibrary,
 }
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { keep: { type: 'boolean' } } })
-const named = positionals.flatMap((name) => (name === 'curves' ? Object.keys(CURVES) : name))
-for (const name of named.length > 0 ? named : Object.keys(PARTS)) {
-  const part = PARTS[name] ?? CURVES[name]
-  if (!part) {
-    const names = [...Object.keys(PARTS), 'curves', ...Object.keys(CURVES)]
-    throw new Error(`There is no part '${name}' of the bench: ${names.join(', ')}.`)
+const USAGE = `Usage: npm run bench -- [--keep] [part ...]
+
+Parts: ${Object.keys(PARTS).join(', ')}.
+Only when they are named: curves, ${Object.keys(CURVES).join(', ')}.`
+
+/** Parts to run, in order. A name or an option that is not known ends the process. */
+function readArguments(): { readonly names: readonly string[]; readonly isKept: boolean } {
+  try {
+    const options = { keep: { type: 'boolean' }, help: { type: 'boolean' } } as const
+    const { values, positionals } = parseArgs({ allowPositionals: true, options })
+    if (values.help) stop(USAGE, 0)
+    const named = positionals.flatMap((name) => (name === 'curves' ? Object.keys(CURVES) : name))
+    const unknownName = named.find((name) => !(name in PARTS || name in CURVES))
+    if (unknownName !== undefined) throw new Error(`There is no part '${unknownName}'.`)
+    return { names: named.length > 0 ? named : Object.keys(PARTS), isKept: values.keep ?? false }
+  } catch (error) {
+    return stop(`${(error as Error).message}\n\n${USAGE}`, 2)
   }
-  await part()
 }
+
+function stop(text: string, exitCode: number): never {
+  console.log(text)
+  process.exit(exitCode)
+}
+
+const { names, isKept } = readArguments()
+for (const name of names) await (PARTS[name] ?? CURVES[name])?.()
 reportWorse()
-if (values.keep) keepRatios()
+if (isKept) keepRatios()
