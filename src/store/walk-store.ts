@@ -2,6 +2,8 @@ import { HostError } from '../errors.ts'
 import type { Entry, RecordStore } from './record-store.ts'
 
 const PAGE = 500
+/** Characters of the values in one commit, unless one value alone has more. A picture is many large records. */
+const MAX_COMMIT_LENGTH = 2 * 1024 * 1024
 
 /** Returns all records of a store, a page at a time, in the order of their keys. */
 export async function* walkStore(store: RecordStore): AsyncGenerator<Entry[]> {
@@ -25,10 +27,26 @@ export async function copyStore(from: RecordStore, to: RecordStore): Promise<num
   }
   let copied = 0
   for await (const page of walkStore(from)) {
-    await to.commit(page)
+    for (const part of inParts(page)) await to.commit(part)
     copied += page.length
   }
   return copied
+}
+
+/** Returns the entries in parts that one commit can hold. */
+function* inParts(entries: readonly Entry[]): Generator<Entry[]> {
+  let part: Entry[] = []
+  let length = 0
+  for (const entry of entries) {
+    if (part.length > 0 && length + entry[1].length > MAX_COMMIT_LENGTH) {
+      yield part
+      part = []
+      length = 0
+    }
+    part.push(entry)
+    length += entry[1].length
+  }
+  if (part.length > 0) yield part
 }
 
 /** Reads every record. Returns how many there are of each kind, and the keys of those that are no JSON. */
