@@ -253,6 +253,25 @@ export function describeRecordStore(openStore: () => Promise<RecordStore>, reope
         expect(await store.get(['count'])).to.deep.equal(['100'])
       })
 
+      it('moves amounts between records without losing any when both write at once', async () => {
+        const accounts = ['a', 'b', 'c', 'd', 'e', 'f']
+        await store.commit(accounts.map((key) => text(key, 100)))
+        const move = async (by: RecordStore, n: number) => {
+          const pair = [accounts[n % 6], accounts[((n % 6) + 1 + (n % 5)) % 6]] as [string, string]
+          const [from = '', to = ''] = await by.get(pair)
+          const changes = [text(pair[0], Number(from) - 1), text(pair[1], Number(to) + 1)]
+          const equal = [[pair[0], from] as const, [pair[1], to] as const]
+          return (await by.commit(changes, { equal })) && accounts.indexOf(pair[1]) - accounts.indexOf(pair[0])
+        }
+        const moves = Array.from({ length: 200 }, (_, n) => move(n % 2 === 0 ? store : other, n))
+        const moved = (await Promise.all(moves)).filter((way) => way !== false)
+        const amounts = (await store.get(accounts)).map(Number)
+        expect(moved).to.not.have.length(0)
+        expect(amounts.reduce((sum, amount) => sum + amount)).to.equal(600)
+        const weighted = amounts.reduce((sum, amount, place) => sum + amount * place, 0)
+        expect(weighted).to.equal(100 * 15 + moved.reduce((sum, way) => sum + way, 0))
+      })
+
       it('wakes on commits of the other', async function () {
         if (!store.capabilities.watch) this.skip()
         let calls = 0
