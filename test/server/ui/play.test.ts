@@ -70,6 +70,7 @@ describe('the playground of the debug UI', function () {
     const page = await ui.open('#/play/echo')
     await page.getByRole('button', { name: 'Compare' }).click()
     await page.getByLabel('Beside').selectOption('desk/billing')
+    await page.getByLabel('Message to echo and desk/billing').waitFor()
     await page.getByLabel('Its temperature').fill('0.2')
     await page.getByLabel('Its temperature').blur()
     const message = page.getByLabel('Message to echo and desk/billing · temperature 0.2')
