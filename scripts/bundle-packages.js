@@ -13,28 +13,46 @@ const FILES = {
   '@oclif/core': 'oclif.js',
   fastify: 'fastify.js',
   '@fastify/cors': 'fastify-cors.js',
-  '@fastify/static': 'fastify-static.js',
   '@fastify/swagger': 'fastify-swagger.js',
   'secure-json-parse': 'secure-json-parse.js',
   yaml: 'yaml.js',
+  pino: 'pino.js',
+  chokidar: 'chokidar.js',
 }
 
-/** Imported names of CommonJS packages: a bundle would export their default alone. */
+/** Imported names of packages whose default export is not imported: a bundle of a CommonJS package would export that alone. */
 const NAMES = {
   '@oclif/core': ['Args', 'Command', 'CommandHelp', 'Errors', 'Flags', 'Help', 'execute'],
   yaml: [
     ...['LineCounter', 'isAlias', 'isCollection', 'isMap', 'isNode', 'isScalar', 'isSeq'],
     ...['parse', 'parseDocument', 'visit'],
   ],
+  pino: ['pino'],
+  chokidar: ['watch'],
 }
 
-/** Packages that are there once (pino starts a thread from its own folder), are loaded late, or serve development alone. */
-const EXTERNAL = ['pino', 'light-my-request', 'ts-node', 'tsx', 'typescript']
+/** Packages that are loaded late, or serve development alone. */
+const EXTERNAL = ['light-my-request', 'ts-node', 'tsx', 'typescript']
+
+/** Compiler of Fastify that turns schemas of answers into functions: with what it needs, half of Fastify's code. */
+const SERIALIZER = '@fastify/fast-json-stringify-compiler'
+const SERIALIZER_FILE = 'fastify-serializer.cjs'
 
 /** Variables that every CommonJS file has. */
 const COMMON_JS = `import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 const __dirname = import.meta.dirname`
+
+const SETTINGS = {
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  // Names stay: stack traces and Fastify's list of plugins show them.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'none',
+  metafile: true,
+}
 
 /**
  * Bundles the packages into `packages/`, and has the built code import them from there.
@@ -43,24 +61,24 @@ const __dirname = import.meta.dirname`
  */
 export async function bundlePackages(dist) {
   const folder = join(dist, 'packages')
-  const { metafile } = await build({
+  const main = await build({
+    ...SETTINGS,
     entryPoints: Object.entries(FILES).map(([name, file]) => ({ in: `entry:${name}`, out: file.replace('.js', '') })),
     outdir: folder,
-    plugins: [entries],
-    bundle: true,
+    plugins: [entries, lateCompilers],
     splitting: true,
     format: 'esm',
-    platform: 'node',
-    target: 'node20',
-    // Names stay: stack traces and Fastify's list of plugins show them.
-    minifyWhitespace: true,
-    minifySyntax: true,
-    legalComments: 'none',
     banner: { js: COMMON_JS },
-    external: EXTERNAL,
-    metafile: true,
+    external: [...EXTERNAL, `./${SERIALIZER_FILE}`],
   })
-  writeFileSync(join(folder, 'LICENSES.txt'), readLicenses(Object.keys(metafile.inputs)))
+  const late = await build({
+    ...SETTINGS,
+    entryPoints: [fileURLToPath(import.meta.resolve(SERIALIZER))],
+    outfile: join(folder, SERIALIZER_FILE),
+    format: 'cjs',
+  })
+  const inputs = [main, late].flatMap(({ metafile }) => Object.keys(metafile.inputs))
+  writeFileSync(join(folder, 'LICENSES.txt'), readLicenses(inputs))
   for (const file of readdirSync(dist, { recursive: true })) {
     if (file.endsWith('.js') && !/^(ui|packages)[\\/]/.test(file)) importFromBundles(dist, join(dist, file))
   }
@@ -77,6 +95,32 @@ const entries = {
     }))
   },
 }
+
+/**
+ * Fastify loads its compilers before the first route. The server sets a validator of its own, and the first answer with a schema is
+ * early enough for its serializer.
+ */
+const lateCompilers = {
+  name: 'late-compilers',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^@fastify\/(ajv|fast-json-stringify)-compiler$/ }, ({ path }) => ({ path, namespace: 'late' }))
+    onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
+      contents: path === SERIALIZER ? LATE_SERIALIZER : 'module.exports = () => undefined',
+    }))
+  },
+}
+
+const LATE_SERIALIZER = `module.exports = () => (schemas, options) => {
+  let compile
+  return (route) => {
+    let serialize
+    return (value) => {
+      compile ??= require('./${SERIALIZER_FILE}')()(schemas, options)
+      serialize ??= compile(route)
+      return serialize(value)
+    }
+  }
+}`
 
 function exportsOf(name) {
   if (name in NAMES) return `export { ${NAMES[name].join(', ')} } from '${name}'`
@@ -98,7 +142,7 @@ function readLicenses(files) {
 function importFromBundles(dist, file) {
   const code = readFileSync(file, 'utf8')
   const imports =
-    /(\bfrom |\bimport ?\(?)(['"])((?:typebox|@oclif|fastify|@fastify|secure-json-parse|yaml)(?:\/[\w/-]+)?)\2/g
+    /(\bfrom |\bimport ?\(?)(['"])((?:typebox|@oclif|fastify|@fastify|secure-json-parse|yaml|pino|chokidar)(?:\/[\w/-]+)?)\2/g
   const changed = code.replace(imports, (_all, before, quote, name) => {
     if (!(name in FILES)) throw new Error(`${file} imports ${name}, which scripts/bundle-packages.js does not bundle`)
     const path = relative(dirname(file), join(dist, 'packages', FILES[name]))

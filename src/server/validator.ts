@@ -1,13 +1,17 @@
 import type { TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile, type Validator } from 'typebox/compile'
 import { findFirstProblem } from '../definition/first-problem.ts'
 import { formatPath } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 
-/** Names the invalid field and its valid values. Unknown fields are ignored, as clients expect. */
+/**
+ * Names the invalid field and its valid values. Unknown fields are ignored, as clients expect. The schema is compiled for the first
+ * value: a server has more routes than most clients use.
+ */
 export function makeValidator(schema: TSchema): (value: unknown) => { value?: unknown; error?: HostError } {
-  const validator = Compile(schema)
+  let validator: Validator | undefined
   return (value: unknown) => {
+    validator ??= Compile(schema)
     if (validator.Check(value)) return { value }
     const { message = 'The body is not valid.', path = [] } = findFirstProblem(schema, value) ?? {}
     const field = path.length > 0 ? formatPath(path) : undefined

@@ -41,6 +41,20 @@ describe('the built code', () => {
     expect(result).deep.equal({ renamed: [], status: 400, body: { detail: 'not this one' } })
   })
 
+  it('compiles the schemas of answers when the first is given', async () => {
+    const result = await runBuilt({ 'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]' }, [
+      "import { createRequire } from 'node:module'",
+      "const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.endsWith('fastify-serializer.cjs'))",
+      'const server = await built.buildServer({ ...options, port: 0 })',
+      'const url = await server.listen()',
+      'const before = isLoaded()',
+      "const { choices } = await (await ask(url + '/compat/chat/completions')).json()",
+      'console.log(JSON.stringify({ before, after: isLoaded(), text: choices[0].message.content }))',
+      'await server.close()',
+    ])
+    expect(result).deep.equal({ before: false, after: true, text: 'hi' })
+  })
+
   it("serves within somebody's own Fastify, with its bundled plugins", async () => {
     const result = await runBuilt({ 'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]' }, [
       'const app = fastify()',

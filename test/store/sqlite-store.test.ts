@@ -109,6 +109,21 @@ describe('the SQLite store', () => {
     await other.close()
   })
 
+  it('hears of each commit of another server, also after silence', async () => {
+    const [one, other] = [await open(), await open()]
+    let heard = 0
+    const end = one.watch(['topic'], () => heard++)
+    for (const silenceMs of [0, 5, 30, 400]) {
+      await wait(silenceMs)
+      const before = heard
+      await other.commit([['a', `${silenceMs}`]])
+      await eventually(() => expect(heard).to.be.greaterThan(before), 2000)
+    }
+    end()
+    await one.close()
+    await other.close()
+  })
+
   it('serves other work and earlier records while another process holds the lock, and recovers', async () => {
     const store = await open()
     await store.commit([['a', '1']])

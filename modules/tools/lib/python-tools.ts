@@ -4,7 +4,7 @@ import type { ModuleContext, Run, ToolDefinition, ToolResult } from 'agent-host'
 import { pickEnvironment } from './child-environment.ts'
 import { findPython } from './find-python.ts'
 import type { LocalTool } from './local-tool.ts'
-import { PythonChild } from './python-child.ts'
+import type { PythonChild } from './python-child.ts'
 import { toToolResult, withinTimeout } from './tool-result.ts'
 
 interface PythonConfig {
@@ -83,6 +83,8 @@ export class PythonTools {
   }
 
   async #start(): Promise<PythonChild> {
+    // Most projects have no tool in Python.
+    const { PythonChild } = await import('./python-child.ts')
     const { python, env } = this.#config
     const { projectDir, environment, log } = this.#context
     const interpreter = await findPython(projectDir, python)

@@ -7,7 +7,8 @@ export function nameTarget({ agent_id, entry_point }: RunSummary): string {
 }
 
 const SHORT_ID = 8
-const dateTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
+/** Created at first use: it takes longer than most other things that a command does to start. */
+let dateTime: Intl.DateTimeFormat | undefined
 
 /** Columns of a line: id, time, agent, status, duration, number of calls, and question. */
 type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
@@ -25,6 +26,7 @@ export function formatHeader(hasServer = false): string {
 
 /** One line, cut to the width of the terminal. */
 export function formatRun(run: RunSummary, width: number, hasServer = false): string {
+  dateTime ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
   const started = dateTime.format(run.started_at * 1000)
   const id = run.run_id.slice(0, SHORT_ID)
   const columns = pad([id, started, nameTarget(run), run.status, formatMs(run.duration_ms), String(run.calls)])

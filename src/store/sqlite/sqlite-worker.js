@@ -2,7 +2,7 @@
 // The thread that holds the database: waiting for the disk or a lock happens here, and not where requests are served.
 // It is JavaScript because a thread starts without the loader with which the sources run in development.
 
-import { statSync } from 'node:fs'
+import { statSync, watch as watchFile } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'libsql'
 
@@ -15,8 +15,10 @@ const BUSY_TIMEOUT_MS = 3000
 const BEAT_TIMEOUT_MS = 500
 /** Time that removed data may still be in the log. */
 const PURGE_AFTER_MS = 500
-/** Interval at which commits of other processes are looked for. */
+/** Time after a look for commits of other processes before the next one. */
 const WATCH_INTERVAL_MS = 20
+/** Interval of looks without a sign: a file system need not report what another process writes. */
+const IDLE_INTERVAL_MS = 250
 /** Servers that gave no sign of life for longer are forgotten. */
 const FORGET_AFTER_MS = 60 * 60 * 1000
 /**
@@ -62,8 +64,8 @@ const statements = {
 }
 /** @type {NodeJS.Timeout | undefined} */
 let purging
-/** @type {NodeJS.Timeout | undefined} */
-let watching
+/** @type {(() => void) | undefined} */
+let unwatch
 
 port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
   // Every commit before these requests is visible to all of them, so no reader has to wait for a writer.
@@ -307,19 +309,56 @@ function beat({ serverId, process }) {
 
 /** @param {boolean} isOn */
 function watch(isOn) {
-  if (isOn === (watching !== undefined)) return
-  clearInterval(watching)
-  watching = isOn ? setInterval(tellChanges(), WATCH_INTERVAL_MS) : undefined
+  if (isOn === (unwatch !== undefined)) return
+  unwatch?.()
+  unwatch = isOn ? watchCommits() : undefined
 }
 
-/** @returns {() => void} notifies the server if another process has committed since the last call */
-function tellChanges() {
+/**
+ * Notifies the server about commits of other processes. An idle thread sleeps until the log is written to, and one that is written
+ * to all the time looks at intervals: waking up costs more than looking.
+ *
+ * @returns {() => void} ends it
+ */
+function watchCommits() {
   let last = dataVersion()
-  return () => {
+  /** @type {import('node:fs').FSWatcher | undefined} */
+  let watcher
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+  const stop = () => {
+    watcher?.close()
+    clearTimeout(timer)
+  }
+  const look = () => {
     const version = dataVersion()
-    if (version === last) return
+    if (version !== last) port.postMessage({ changed: true })
     last = version
-    port.postMessage({ changed: true })
+  }
+  const rest = () => {
+    stop()
+    look()
+    timer = setTimeout(wait, WATCH_INTERVAL_MS)
+  }
+  const wait = () => {
+    watcher = watchLog(rest)
+    // After the watch has begun, so that nothing falls between.
+    look()
+    timer = setTimeout(rest, watcher ? IDLE_INTERVAL_MS : 0)
+  }
+  wait()
+  return stop
+}
+
+/**
+ * @param {() => void} onWrite
+ * @returns {import('node:fs').FSWatcher | undefined} undefined where files cannot be watched
+ */
+function watchLog(onWrite) {
+  try {
+    return watchFile(`${file}-wal`, onWrite).on('error', () => {})
+  } catch {
+    return undefined
   }
 }
 
@@ -334,6 +373,6 @@ function close(serverId) {
   attempt(() => inTransaction(() => statements.leave.run([serverId])))
   attempt(purge)
   stopPurging()
-  clearInterval(watching)
+  unwatch?.()
   db.close()
 }

@@ -70,7 +70,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   readonly #options: InboxAdapterOptions
   readonly #ids = new RunIds(RESPONSE_PREFIX)
   readonly #unstored = openUnstoredMemory()
-  /** Opened by {@link adapt}. */
+  /** Opened when the server is ready. */
   #runs!: DurableRuns<ResponseRecord, InputItem>
   #decided!: DecidedRuns
   #items!: ConversationItems
@@ -85,13 +85,21 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    await this.#open()
-    app.addHook('onReady', async () => this.#startWork())
+    // The thread of the store starts while routes are added.
+    const opening = this.#open()
+    const isOpen = opening.then(
+      () => true,
+      () => false,
+    )
+    app.addHook('onReady', () => opening.then(() => this.#startWork()))
     app.addHook('preClose', async () => {
+      if (!(await isOpen)) return
       await Promise.all([this.#decided.stop(), this.#delivery.stop()])
       await this.#runs.settle()
     })
-    app.addHook('onClose', () => this.#runs.close())
+    app.addHook('onClose', async () => {
+      if (await isOpen) await this.#runs.close()
+    })
     app.addHook('onRequest', requireBearer(this.#options.apiKey, this.#options.onWrongKey))
     if (this.#options.options.workerOnly) return
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))

@@ -36,7 +36,7 @@ export class UiApiAdapter implements Adapter {
       return (await route)(request, reply)
     })
     app.get('/api/ui/live', describeUi('followLive'), (request, reply) => live.open(request, reply))
-    await servePage(app)
+    servePage(app)
   }
 
   #adapters(): { name: string; hasKey: boolean }[] {

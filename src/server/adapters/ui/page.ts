@@ -1,35 +1,58 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import fastifyStatic, { type SetHeadersResponse } from '@fastify/static'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { pageHeaders } from '../../page-headers.ts'
 
 // The page is built into dist/; from source it is found there too.
 const isSource = import.meta.url.endsWith('.ts')
 const folder = fileURLToPath(new URL(isSource ? '../../../../dist/ui/' : '../../../ui/', import.meta.url))
 
-const HEADERS = pageHeaders()
+/** Media types of the files that are served. */
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
 
-/** Serves the files of the debug UI at the root. */
-export async function servePage(app: FastifyInstance): Promise<void> {
+/** Encodings in which the build leaves each file, with the ending of their files; the smallest first. */
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+
+const HEADERS = { ...pageHeaders(), vary: 'accept-encoding' }
+
+/** Serves the files of the debug UI at the root. One route per file: missing files are unknown routes. */
+export function servePage(app: FastifyInstance): void {
   if (!existsSync(folder)) {
     app.get('/', (_request, reply) => reply.code(404).send({ detail: 'The debug UI is not built: npm run build' }))
     return
   }
-  await app.register(fastifyStatic, {
-    root: folder,
-    // One route per file: missing files are unknown routes.
-    wildcard: false,
-    preCompressed: true,
-    decorateReply: false,
-    cacheControl: false,
-    setHeaders,
-  })
+  const options = { schema: { hide: true } }
+  for (const file of listFiles()) app.get(`/${file}`, options, (request, reply) => sendFile(file, request, reply))
+  app.get('/', options, (request, reply) => sendFile('index.html', request, reply))
 }
 
-function setHeaders(reply: SetHeadersResponse, path: string): void {
-  for (const [name, value] of Object.entries(HEADERS)) reply.setHeader(name, value)
+/** Lists the paths of the files below the folder, with slashes. */
+function listFiles(): string[] {
+  const files = readdirSync(folder, { recursive: true }).map((file) => String(file).replaceAll(sep, '/'))
+  return files.filter((file) => extname(file) in TYPES)
+}
+
+async function sendFile(file: string, { headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
+  const [encoding, ending] = ENCODINGS.find(([name]) => accepts(headers['accept-encoding'], name)) ?? []
+  if (encoding !== undefined) reply.header('content-encoding', encoding)
   // Names of assets contain a hash of their content.
-  const isAsset = /[\\/]assets[\\/]/.test(path)
-  reply.setHeader('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
+  const cacheControl = file.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
+  reply.headers({ ...HEADERS, 'cache-control': cacheControl }).type(TYPES[extname(file)] as string)
+  return readFile(join(folder, `${file}${ending ?? ''}`))
+}
+
+/** Tells whether a client takes an encoding; `q=0` refuses it. */
+function accepts(header: string | string[] | undefined, encoding: string): boolean {
+  const names = String(header ?? '').split(',')
+  return names.some((name) => name.split(';', 1)[0]?.trim() === encoding && !/;\s*q=0(?:\.0*)?\s*$/.test(name))
 }
