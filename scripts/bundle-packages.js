@@ -18,6 +18,8 @@ const FILES = {
   yaml: 'yaml.js',
   pino: 'pino.js',
   chokidar: 'chokidar.js',
+  graphql: 'graphql.js',
+  'graphql-http': 'graphql-http.js',
 }
 
 /** Imported names of packages whose default export is not imported: a bundle of a CommonJS package would export that alone. */
@@ -29,6 +31,8 @@ const NAMES = {
   ],
   pino: ['pino'],
   chokidar: ['watch'],
+  graphql: ['buildSchema', 'GraphQLError', 'Lexer', 'Source', 'TokenKind', 'parse', 'validate'],
+  'graphql-http': ['createHandler'],
 }
 
 /** Packages that are loaded late, or serve development alone. */
@@ -51,6 +55,8 @@ const SETTINGS = {
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'none',
+  // GraphQL then spends no time on looking for a second copy of itself.
+  define: { 'process.env.NODE_ENV': '"production"' },
   metafile: true,
 }
 
@@ -142,7 +148,7 @@ function readLicenses(files) {
 function importFromBundles(dist, file) {
   const code = readFileSync(file, 'utf8')
   const imports =
-    /(\bfrom |\bimport ?\(?)(['"])((?:typebox|@oclif|fastify|@fastify|secure-json-parse|yaml|pino|chokidar)(?:\/[\w/-]+)?)\2/g
+    /(\bfrom |\bimport ?\(?)(['"])((?:typebox|@oclif|fastify|@fastify|secure-json-parse|yaml|pino|chokidar|graphql|graphql-http)(?:\/[\w/-]+)?)\2/g
   const changed = code.replace(imports, (_all, before, quote, name) => {
     if (!(name in FILES)) throw new Error(`${file} imports ${name}, which scripts/bundle-packages.js does not bundle`)
     const path = relative(dirname(file), join(dist, 'packages', FILES[name]))
