@@ -20,7 +20,7 @@ describe('connections of a server', () => {
     const url = await server.listen()
     const count = () =>
       new Promise<number>((resolve) => server.app.server.getConnections((_error, open) => resolve(open)))
-    return { url, count, accepted: () => connections }
+    return { url, count, accepted: () => connections, http: server.app.server }
   }
 
   it('are closed if a client stops reading a plain answer', async () => {
@@ -56,10 +56,12 @@ describe('connections of a server', () => {
   })
 
   it('are closed after the answer to a malformed or slow request', async () => {
-    const { url, count } = await open()
+    const { url, count, http } = await open()
     const malformed = await connectRaw(url, 'NONSENSE\r\n\r\n')
     await eventually(() => expect(malformed.received()).to.match(/^HTTP\/1.1 400 /))
     await eventually(async () => expect(await count()).to.equal(0))
+    expect(http.headersTimeout).to.equal(10_000)
+    http.headersTimeout = 500
     const slow = await connectRaw(url, 'GET /compat/models HTTP/1.1\r\nHost: localhost\r\nX-')
     await eventually(() => expect(slow.received()).to.match(/^HTTP\/1.1 408 /), 15_000)
     await eventually(async () => expect(await count()).to.equal(0))

@@ -10,9 +10,8 @@ const CHILD = fileURLToPath(new URL('../../support/memory-process.ts', import.me
 
 /** Lets a process store until it has told of `count` texts, and kills it in the middle of the next. */
 async function storeAndDie(dir: string, count: number): Promise<{ id: string; n: number }[]> {
-  const child = spawn(process.execPath, ['--import=tsx', '--conditions=agent-host-source', CHILD, dir], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  // Its modules from source, and the built agent-host below them: all of it from source takes seconds to load.
+  const child = spawn(process.execPath, ['--import=tsx', CHILD, dir], { stdio: ['ignore', 'pipe', 'inherit'] })
   let told = ''
   child.stdout.on('data', (chunk) => {
     told += chunk

@@ -36,6 +36,8 @@ export default defineModule({ name: 'Limits', provides: [ApprovalPolicy], create
   ruleFor: (name, { euros }) => euros > 100 ? { deny: 'Too much.' } : euros > 50 ? 'always' : euros < 0 ? 'perhaps' : 'never' }) })
 `
 const LOCAL = { id: 'tools', module: 'tools/local', config: { files: ['tools/a.ts', 'tools/b.py'] } }
+const TYPESCRIPT = { ...LOCAL, config: { files: ['tools/a.ts'] } }
+const PYTHON = { ...LOCAL, config: { files: ['tools/b.py'] } }
 const mcpServer = {
   name: 'files',
   command: process.execPath,
@@ -78,7 +80,7 @@ describe('approvals of tools', () => {
 
   for (const listens of [false, true]) {
     it(`tools/local: code decides by the arguments, and the config takes precedence${listens ? ', with a listener' : ''}`, async () => {
-      const ask = (config: object, name: string, args: object) => calling(LOCAL, config, name, args, listens)
+      const ask = (config: object, name: string, args: object) => calling(TYPESCRIPT, config, name, args, listens)
       expect(await ask({}, 'pay', { euros: 11 })).to.deep.equal(['approval'])
       expect(await ask({}, 'pay', { euros: '9' })).to.deep.equal(['paid 9'])
       expect(await ask({}, 'look', {})).to.deep.equal(['seen'])
@@ -90,8 +92,8 @@ describe('approvals of tools', () => {
 
   it('tools/local: @needs_approval of a Python file', async () => {
     expect(await calling(LOCAL, {}, 'wipe', { disk: 'c' })).to.deep.equal(['approval'])
-    expect(await calling(LOCAL, {}, 'count', { n: 2 })).to.deep.equal(['2'])
-    expect(await calling(LOCAL, { approval: { wipe: 'never' } }, 'wipe', { disk: 'c' })).to.deep.equal(['wiped c'])
+    expect(await calling(PYTHON, {}, 'count', { n: 2 })).to.deep.equal(['2'])
+    expect(await calling(PYTHON, { approval: { wipe: 'never' } }, 'wipe', { disk: 'c' })).to.deep.equal(['wiped c'])
   })
 
   it('tools/local: a tool in Python asks, and runs again with each answer', async () => {
@@ -119,14 +121,13 @@ describe('approvals of tools', () => {
   })
 
   it('tools/local: a tool in TypeScript asks with run.ask', async () => {
-    expect(await calling(LOCAL, {}, 'choose', {})).to.deep.equal(['question'])
+    expect(await calling(TYPESCRIPT, {}, 'choose', {})).to.deep.equal(['question'])
   })
 
   for (const listens of [false, true]) {
     it(`a module decides each call, or denies it with a reason${listens ? ', with a listener' : ''}`, async () => {
       const approval = { look: 'never', '*': 'limits' }
-      const config = { files: ['tools/a.ts'], approval }
-      const ask = (euros: number) => calling(LOCAL, config, 'pay', { euros }, listens)
+      const ask = (euros: number) => calling(TYPESCRIPT, { approval }, 'pay', { euros }, listens)
       expect(await ask(20)).to.deep.equal(['paid 20'])
       expect(await ask(60)).to.deep.equal(['approval'])
       expect(await ask(200)).to.deep.equal(["The call of 'pay' is denied; it was not executed. Reason: Too much."])
@@ -135,7 +136,7 @@ describe('approvals of tools', () => {
   }
 
   it('an agent with an unknown rule fails to load', async () => {
-    const failure = await calling(LOCAL, { approval: 'loop' }, 'look', {}).catch((error: Error) => error.message)
+    const failure = await calling(TYPESCRIPT, { approval: 'loop' }, 'look', {}).catch((error: Error) => error.message)
     expect(failure).to.contain(
       "approval: 'loop' is neither always nor never nor a module that provides ApprovalPolicy.",
     )

@@ -125,13 +125,7 @@ describe('tools/mcp', () => {
       const log = { debug() {}, info() {}, warn() {}, error() {} }
       const [command, ...args] = [process.execPath, '-e', 'process.on("SIGTERM", () => {}); console.log(process.pid); setInterval(() => {}, 1000)']
       new LineChild({ command, args, cwd: '.', env: {}, log, maxLineChars: 100, onExit() {}, onLine(pid) { console.log(pid); process.exit(0) } })`
-    const { stdout, exitCode } = await runNode([
-      '--import=tsx',
-      '--conditions=agent-host-source',
-      '--input-type=module',
-      '-e',
-      code,
-    ])
+    const { stdout, exitCode } = await runNode(['--import=tsx', '--input-type=module', '-e', code])
     expect(exitCode).to.equal(0)
     await eventually(() => expect(isAlive(Number(stdout))).to.equal(false), 3000)
   })

@@ -7,9 +7,7 @@ const PROBE = fileURLToPath(new URL('../../support/windows-child.ts', import.met
 describe('children on Windows', () => {
   it('start through the shell if they are scripts, like npx, and stop with their process tree', async function () {
     if (process.platform === 'win32') this.skip()
-    const { stdout } = await execa('node', ['--conditions=agent-host-source', '--import=tsx', PROBE], {
-      timeout: 15_000,
-    })
+    const { stdout } = await execa('node', ['--import=tsx', PROBE], { timeout: 15_000 })
     const [started, ...ended] = stdout.split('\n')
     expect(started).to.equal('cmd.exe /d /s /c "npx ^"-y^" ^"some-server^""')
     // Once by us, and once more for what it may have left behind.

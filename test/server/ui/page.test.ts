@@ -83,6 +83,7 @@ describe('the debug UI in a browser', function () {
       expect([hash, await findBarriers(page)]).deep.equal([hash, []])
       await page.emulateMedia({ colorScheme: 'dark' })
       expect([hash, await findBarriers(page, { runOnly: ['color-contrast'] })]).deep.equal([hash, []])
+      await page.close()
     }
   })
 
