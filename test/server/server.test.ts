@@ -159,7 +159,8 @@ export class Faulty { adapt(app) {
       const body = JSON.stringify(chat('probe', 'wait 5000', { stream }))
       const request = fetch(url + COMPLETIONS, { method: 'POST', headers: JSON_TYPE, body, signal: controller.signal })
       if (stream) await request
-      else await setTimeout(100)
+      else await eventually(() => expect(server.host.runningCount).to.equal(1))
+      await setTimeout(20)
       const leftMs = Date.now()
       controller.abort()
       await request.catch(() => {})
@@ -218,9 +219,9 @@ export class Faulty { adapt(app) {
   })
 
   it('refuses runs above the limit with Retry-After, and finishes accepted ones', async () => {
-    const { app } = await makeServer({ maxConcurrentRuns: 1 })
-    const first = app.inject({ method: 'POST', url: COMPLETIONS, payload: chat('probe', 'wait 150') })
-    await setTimeout(50)
+    const { app, host } = await makeServer({ maxConcurrentRuns: 1 })
+    const first = app.inject({ method: 'POST', url: COMPLETIONS, payload: chat('probe', 'wait 500') })
+    await eventually(() => expect(host.runningCount).to.equal(1))
     for (const stream of [false, true]) {
       const second = await app.inject({
         method: 'POST',

@@ -74,7 +74,7 @@ const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 const ONLY_VIOLATIONS = { resultTypes: ['violations'], selectors: false }
 
 // Written as texts, for the browser: the types of a page are not those of this project.
-const runAxe = (options: object) => `axe.run(${JSON.stringify({ ...ONLY_VIOLATIONS, ...options })}).then(({ violations }) =>
+const runAxe = (options: object) => `axe.run(${JSON.stringify(options)}).then(({ violations }) =>
   violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 160))))`
 const IS_TOO_WIDE = `((main) => document.documentElement.scrollWidth > innerWidth || main.scrollWidth > main.clientWidth)(
   document.querySelector('main'))`
@@ -82,7 +82,7 @@ const IS_TOO_WIDE = `((main) => document.documentElement.scrollWidth > innerWidt
 /** What axe finds wrong with the page as it is: `<rule>: <element>`. @param options of `axe.run` */
 export async function findBarriers(page: Page, options: object = {}): Promise<string[]> {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await readFile(axePath, 'utf8'))
-  return page.evaluate<string[]>(runAxe(options))
+  return page.evaluate<string[]>(runAxe({ ...ONLY_VIOLATIONS, ...options }))
 }
 
 /** Whether something is wider than the page. */

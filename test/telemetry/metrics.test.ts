@@ -100,13 +100,16 @@ describe('metrics', () => {
     await readMetrics(server)
     // The first tick after a look only begins the next measure.
     await setTimeout(100)
-    const until = performance.now() + 200
+    const sinceMs = performance.now()
+    const until = sinceMs + 200
     while (performance.now() < until);
     await setTimeout(50)
     const metrics = await readMetrics(server)
-    expect(metrics.nodejs_eventloop_lag_max_seconds).to.be.within(0.18, 0.6)
-    expect(metrics.nodejs_eventloop_lag_mean_seconds).to.be.within(0, 0.1)
-    expect(metrics.nodejs_eventloop_lag_p99_seconds).to.be.within(0.01, 0.6)
+    // On a machine that is shared the process may have to wait longer, but never longer than all this took.
+    const longest = (performance.now() - sinceMs) / 1000
+    expect(metrics.nodejs_eventloop_lag_max_seconds).to.be.within(0.18, longest)
+    expect(metrics.nodejs_eventloop_lag_mean_seconds).to.be.within(0, longest / 2)
+    expect(metrics.nodejs_eventloop_lag_p99_seconds).to.be.within(0.01, longest)
     expect(metrics.process_resident_memory_bytes).to.be.within(30e6, 8e9)
     expect(metrics.nodejs_heap_size_used_bytes).to.be.below(metrics.nodejs_heap_size_total_bytes as number)
     expect(metrics.process_cpu_seconds_total).to.be.above(0.2)

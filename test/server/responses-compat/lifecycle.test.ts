@@ -176,12 +176,13 @@ describe('the life of a response', () => {
   it('stores nothing if the client of a plain request disconnects', async () => {
     const { listen, inject } = await makeResponses({ responsesApiKey: 'k' })
     const url = `${await listen()}${RESPONSES}`
-    const aborted = talkState().aborted
+    const { aborted, runs } = talkState()
     const leaving = new AbortController()
     const headers = { 'content-type': 'application/json', authorization: 'Bearer k' }
     const body = JSON.stringify({ model: 'talk', input: 'hang' })
     const asked = fetch(url, { method: 'POST', headers, body, signal: leaving.signal }).catch(() => 'left')
-    await wait(100)
+    await eventually(() => expect(talkState().runs).to.equal(runs + 1))
+    await wait(20)
     leaving.abort()
     expect(await asked).to.equal('left')
     await eventually(() => expect(talkState().aborted).to.equal(aborted + 1))
