@@ -243,13 +243,14 @@ describe('init on a terminal', () => {
   })
 
   it('Ctrl-C cancels at every kind of prompt, the first and the last: nothing is created, exit code 130', async () => {
-    for (const [args, prompt] of [
+    const prompts = [
       [['init'], /Name of the project:/],
       [['init', 'x'], /Template:/],
       [['init', 'x', '--template', 'rag', '--llm', 'openai'], /OPENAI_API_KEY/],
       [['init', 'x', '--template', 'rag', '--llm', 'offline', '--no-git'], /Install dependencies/],
       [['eject'], /Which packages\?/],
-    ] as const) {
+    ] as const
+    const cancel = async ([args, prompt]: (typeof prompts)[number]) => {
       const { dir } = await makeProject()
       const terminal = openTerminal(args, { cwd: dir })
       await terminal.shows(prompt)
@@ -258,6 +259,7 @@ describe('init on a terminal', () => {
       expect(terminal.screen()).to.match(/Cancelled, nothing created\.\n$/)
       expect(await readdir(dir)).to.deep.equal([])
     }
+    await Promise.all(prompts.map(cancel))
   }).timeout(60_000)
 
   for (const [what, args, env] of [

@@ -37,11 +37,12 @@ describe('serve', () => {
 
   it('serves the agents over the named adapter, and exits with 0 on SIGTERM and SIGINT', async () => {
     const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const serveUntil = async (signal: NodeJS.Signals) => {
       const server = startCli(['serve', ...CHAT], { cwd: dir })
       expect(await ask(await addressOf(server), 'echo')).to.deep.equal({ status: 200, content: 'hello' })
       expect(await server.stop(signal)).to.equal(0)
     }
+    await Promise.all([serveUntil('SIGTERM'), serveUntil('SIGINT')])
   })
 
   it('reads its options from the environment', async () => {
@@ -138,13 +139,14 @@ describe('serve', () => {
         await new Promise((resolve) => setTimeout(resolve, 300))
         await response.respondText('whole')`),
     )
-    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+    const answerUntil = async (signal: NodeJS.Signals) => {
       const server = startCli(['serve', ...CHAT], { cwd: dir })
       const answer = ask(await addressOf(server), 'own')
       await server.printed(/handling/)
       expect(await server.stop(signal)).to.equal(0)
       expect(await answer).to.deep.equal({ status: 200, content: 'whole' })
     }
+    await Promise.all([answerUntil('SIGTERM'), answerUntil('SIGHUP')])
   })
 
   it('exits at once with 1 on a second signal', async () => {

@@ -91,9 +91,12 @@ describe('approvals of tools', () => {
   }
 
   it('tools/local: @needs_approval of a Python file', async () => {
-    expect(await calling(LOCAL, {}, 'wipe', { disk: 'c' })).to.deep.equal(['approval'])
-    expect(await calling(PYTHON, {}, 'count', { n: 2 })).to.deep.equal(['2'])
-    expect(await calling(PYTHON, { approval: { wipe: 'never' } }, 'wipe', { disk: 'c' })).to.deep.equal(['wiped c'])
+    const asked = [
+      calling(LOCAL, {}, 'wipe', { disk: 'c' }),
+      calling(PYTHON, {}, 'count', { n: 2 }),
+      calling(PYTHON, { approval: { wipe: 'never' } }, 'wipe', { disk: 'c' }),
+    ]
+    expect(await Promise.all(asked)).to.deep.equal([['approval'], ['2'], ['wiped c']])
   })
 
   it('tools/local: a tool in Python asks, and runs again with each answer', async () => {
@@ -147,9 +150,12 @@ describe('approvals of tools', () => {
     const ask = (config: object, name: string, args: object = {}) =>
       calling({ id: 'tools', module: 'tools/mcp', config: { servers: [mcpServer] } } as never, config, name, args)
     const sum = { a: 1, b: 2 }
-    expect(await ask({}, 'dotted_name')).to.deep.equal(['dotted'])
-    expect(await ask({ approval: 'destructive' }, 'dotted_name')).to.deep.equal(['approval'])
-    expect(await ask({ approval: 'destructive' }, 'add', sum)).to.deep.equal(['3'])
-    expect(await ask({ approval: { add: 'always', '*': 'destructive' } }, 'add', sum)).to.deep.equal(['approval'])
+    const asked = [
+      ask({}, 'dotted_name'),
+      ask({ approval: 'destructive' }, 'dotted_name'),
+      ask({ approval: 'destructive' }, 'add', sum),
+      ask({ approval: { add: 'always', '*': 'destructive' } }, 'add', sum),
+    ]
+    expect(await Promise.all(asked)).to.deep.equal([['dotted'], ['approval'], ['3'], ['approval']])
   })
 })
