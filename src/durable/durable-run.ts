@@ -122,7 +122,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
   start(host: AgentHost, name: string, turn: Omit<Turn, 'onEvent'>): void {
     const { store, persistsSteps } = this.#options
-    this.#handle = host.start(name, { ...turn, onEvent: (event) => this.#take(event) })
+    this.#handle = host.start(name, { onEvent: (event) => this.#take(event), ...turn })
     this.#handle.result.then(
       (result) => this.#complete(result, turn.messages.length),
       (error: unknown) => this.#fail(error),

@@ -138,7 +138,8 @@ export class ResponseStarter {
     }
     const seen = this.#truncate([...earlier, ...messages], body, pending)
     const isTrailLost = body.store === false && !unstored
-    const turn = { ...toTurn(this.#options.host, ids.uuidOf(id), body, seen), answers, pending, isTrailLost }
+    // Spread last: what is added to a copy costs microseconds (V8 of Node 20), and a copy of what is added none.
+    const turn = { answers, pending, isTrailLost, ...toTurn(this.#options.host, ids.uuidOf(id), body, seen) }
     return { draft, turn }
   }
 
