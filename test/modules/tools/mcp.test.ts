@@ -267,7 +267,7 @@ describe('tools/mcp', () => {
     it('is missing, silent, or exits at once: only its own tools are missing', async () => {
       const port = await freePort()
       const unreachable = "The MCP server 'bad' cannot be reached: "
-      for (const [server, expected] of [
+      const cases: readonly (readonly [server: object, expected: RegExp])[] = [
         [
           { command: 'no-such-program-anywhere' },
           RegExp(`${unreachable}the program could not be started: .*ENOENT\\.`),
@@ -275,7 +275,8 @@ describe('tools/mcp', () => {
         [bad('silent'), /The MCP server 'bad' has not answered for 1 s/],
         [bad('dies'), RegExp(`${unreachable}the program stopped \\(exit code 9\\)\\. Next attempt in 1 s`)],
         [{ url: `http://127.0.0.1:${port}/mcp` }, RegExp(`${unreachable}.+\\. Next attempt`)],
-      ] as const) {
+      ]
+      const expectOnly = async ([server, expected]: (typeof cases)[number]) => {
         const { names, call, lines, provider } = await withGood(server)
         // The good one has a second, too: on a busy machine it may need the next attempt.
         await eventually(async () => expect(await call('add', { a: 1, b: 2 })).to.equal('3'))
@@ -285,6 +286,7 @@ describe('tools/mcp', () => {
         await provider[Symbol.asyncDispose]()
         expect(Date.now() - startedMs).to.be.below(3000)
       }
+      await Promise.all(cases.map(expectOnly))
     }).timeout(30_000)
 
     it('prints a banner, or exits on unknown requests: works', async () => {
@@ -407,13 +409,14 @@ describe('tools/mcp', () => {
     })
 
     it('ignores SIGTERM, or forks others that do: no process is left', async () => {
-      for (const how of ['deaf', 'forks']) {
+      const expectEnd = async (how: string) => {
         const { call, lines, provider } = await make({ bad: bad(how) })
         expect(await call('add')).to.equal('fine')
         await provider[Symbol.asyncDispose]()
         const forked = Number(/forked (\d+)/.exec(lines.join('\n'))?.[1])
         if (how === 'forks') await eventually(() => expect(isAlive(forked)).to.equal(false), 3000)
       }
+      await Promise.all(['deaf', 'forks'].map(expectEnd))
       const left = await new Promise<string>((resolve) => {
         const list = spawn('ps', ['-eo', 'args'], { stdio: ['ignore', 'pipe', 'ignore'] })
         let text = ''
