@@ -34,11 +34,8 @@ function isAlive(pid: number): boolean {
 
 describe('mcp --stdio', () => {
   it('serves clients of any protocol version, whatever agents print', async () => {
-    const { dir } = await makeProject(FILES)
-    for (const [mode, version] of [
-      [undefined, '2025-11-25'],
-      ['auto', '2026-07-28'],
-    ] as const) {
+    const serve = async (mode: 'auto' | undefined, version: string) => {
+      const { dir } = await makeProject(FILES)
       const client = new Client(INFO, mode ? { versionNegotiation: { mode } } : {})
       const transport = new StdioClientTransport(parameters(dir))
       await client.connect(transport)
@@ -57,6 +54,7 @@ describe('mcp --stdio', () => {
       await client.close()
       await eventually(() => expect(isAlive(pid as number)).to.equal(false))
     }
+    await Promise.all([serve(undefined, '2025-11-25'), serve('auto', '2026-07-28')])
   }).timeout(30_000)
 
   it('traces requests in debug mode', async () => {
