@@ -176,7 +176,7 @@ class ObservedCall {
     if (!this.#open) return
     this.#open = false
     this.#openCalls.splice(this.#openCalls.indexOf(this.#id), 1)
-    this.#emit(type, { ...outcome, duration_ms: performance.now() - this.#startedMs })
+    this.#emit(type, { duration_ms: performance.now() - this.#startedMs, ...outcome })
   }
 
   #emit(type: AgentEvent['event_type'], outcome: Partial<AgentEvent>): void {

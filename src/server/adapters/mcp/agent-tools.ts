@@ -147,7 +147,7 @@ export class AgentTools {
 
   #start(request: ToolRequest, given: GivenTurn, options: CallOptions): Call<ToolResult> {
     const { onProgress, requestId } = options
-    const turn = { ...given, input: request.input.input, onEvent: onProgress && toProgress(onProgress) }
+    const turn = { input: request.input.input, onEvent: onProgress && toProgress(onProgress), ...given }
     const handle = this.#options.host.start(request.name, turn, '.')
     const explain = (error: unknown) => this.#explain(error, requestId)
     return {
