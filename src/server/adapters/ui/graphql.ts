@@ -6,8 +6,8 @@ import { HostError } from '../../../errors.ts'
 import { checkQueryLimits } from './query-limits.ts'
 import { type Viewer, viewerOf } from './viewer.ts'
 
-/** Queries that are remembered, parsed and validated: the page sends a dozen. */
-const MAX_REMEMBERED = 200
+/** Maximum characters of the queries that are remembered, parsed and validated: the page sends a dozen, of a few hundred each. */
+const MAX_REMEMBERED_CHARS = 64 * 1024
 
 const schemaFile = new URL('./schema.graphql', import.meta.url)
 
@@ -25,13 +25,18 @@ export function readSchema(): GraphQLSchema {
 export function makeGraphqlRoute(root: object, onError: (error: unknown, request: FastifyRequest) => void) {
   const schema = readSchema()
   const remembered = new Map<string, { document: DocumentNode; errors: readonly GraphQLError[] }>()
+  let chars = 0
   const prepare = (query: string) => {
     let prepared = remembered.get(query)
     if (!prepared) {
       checkQueryLimits(query)
       const document = parse(query)
       prepared = { document, errors: validate(schema, document) }
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear()
+      chars += query.length
+      if (chars > MAX_REMEMBERED_CHARS) {
+        remembered.clear()
+        chars = query.length
+      }
       remembered.set(query, prepared)
     }
     return prepared
