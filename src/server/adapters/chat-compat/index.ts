@@ -107,7 +107,8 @@ export class ChatCompatApiAdapter implements Adapter {
     const completion = nameCompletion(handle, body)
     if (result.status === 'completed') return toCompletion(completion, answer, result)
     const { text, pending } = await this.#showOpen(body, turn, result, request)
-    return toCompletion(completion, { ...answer, text: answer.text + text }, { ...result, pending })
+    answer.text += text
+    return toCompletion(completion, answer, endingOf(result, pending))
   }
 
   /** Ends an answer with the calls of the client, and with the decisions that the run waits for: as such calls, or as text. */
@@ -185,7 +186,7 @@ export class ChatCompatApiAdapter implements Adapter {
         const { text, pending } = await this.#showOpen(body, turn, result, request)
         // Calls of the client were sent as they came.
         sendEnd(stream, chunks, { text, pending: pending === result.pending ? [] : pending })
-        stream.end(chunks.end({ ...result, pending }, body.stream_options?.include_usage ?? false))
+        stream.end(chunks.end(endingOf(result, pending), body.stream_options?.include_usage ?? false))
       },
       failure: (error) => chunks.failure(this.#describeFailure(error)),
     }) as never
@@ -200,6 +201,10 @@ export class ChatCompatApiAdapter implements Adapter {
 interface Shown {
   readonly text: string
   readonly pending: readonly PendingCall[]
+}
+
+function endingOf({ usage, incompleteReason }: RunResult, pending: Ending['pending']): Ending {
+  return { usage, incompleteReason, pending }
 }
 
 type Decided = Ending & { readonly text: string }
