@@ -1,11 +1,11 @@
-import { readdir, rm } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
 import { chromiumPath, launchBrowser, NO_BROWSER, openPage, type WatchedPage } from './browser.ts'
 import { ask } from './graphql.ts'
 import { chat } from './server.ts'
-import { makeSharedProject, type TempProject } from './temp-project.ts'
+import { makeSharedProject, removeFolder, type TempProject } from './temp-project.ts'
 
 export const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script> [link](javascript:alert(3)) "><b>bold</b>'
 
@@ -90,7 +90,7 @@ export class DebugUi {
     })
     after(async () => {
       await ui.server?.close()
-      if (ui.project) await rm(ui.project.dir, { recursive: true, force: true })
+      if (ui.project) await removeFolder(ui.project.dir)
     })
     return ui
   }

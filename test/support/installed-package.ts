@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
 import fsExtra from 'fs-extra'
+import { removeFolder } from './temp-project.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const quiet = { env: { npm_config_loglevel: 'error', npm_config_fund: 'false', npm_config_audit: 'false' } }
@@ -71,7 +72,7 @@ export class InstalledPackage implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.#folder, { recursive: true, force: true })
+    await removeFolder(this.#folder)
   }
 }
 

@@ -1,9 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './free-port.ts'
+import { removeFolder } from './temp-project.ts'
 
 /** A server of a store, of a test's own, in a temporary folder. */
 export interface StoreServer {
@@ -92,7 +93,7 @@ async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: nu
     async remove() {
       await kill()
       await front.close()
-      rmSync(dir, { recursive: true, force: true })
+      await removeFolder(dir)
     },
   }
 }

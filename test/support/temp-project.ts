@@ -43,9 +43,14 @@ export async function makeSharedProject(files: Readonly<Record<string, string>>)
   return project
 }
 
+/** Removes a folder, even if a process that was just killed still writes to it. */
+export function removeFolder(dir: string): Promise<void> {
+  return rm(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+}
+
 /** Root hook: no folder outlives its test. */
 export const mochaHooks = {
   async afterEach(): Promise<void> {
-    for (const dir of open.splice(0)) await rm(dir, { recursive: true, force: true })
+    for (const dir of open.splice(0)) await removeFolder(dir)
   },
 }
