@@ -3,14 +3,14 @@ import { createContext, Script } from 'node:vm'
 const sandbox: { work?: (() => unknown) | undefined } = {}
 const call = new Script('work()')
 
-/** Number of times that a call is made if this process hardly got a processor until the deadline. */
+/** Maximum attempts when the process has had little CPU time before the deadline. */
 const MAX_CALLS = 3
 
 /**
  * Calls a synchronous function and stops it at a deadline, even inside a regular expression that
  * backtracks, or references that multiply. Costs about 0.1 ms.
  *
- * @param work may be called again, where the time went to other processes: on a busy machine a deadline says nothing about it
+ * @param work is called again if other processes used up the time, so it must be safe to repeat
  * @throws Error with the code `ERR_SCRIPT_EXECUTION_TIMEOUT`, or the error of the function
  */
 export function runLimited<T>(work: () => T, limitMs: number): T {

@@ -54,7 +54,7 @@ export class AgentRun implements Run {
     )
   }
 
-  /** Every property is assigned, in one order: views that differ in shape would make each use of a run slower. */
+  /** Assigns every property in a fixed order: V8 reads objects of one shape faster. */
   private constructor(run: RunFacts, changes: ViewChanges) {
     this.id = run.id
     this.agentId = run.agentId

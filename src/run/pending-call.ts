@@ -95,5 +95,5 @@ export class RunWaits extends Error {
   }
 }
 
-/** The one error of all waiting runs: it says nothing about any of them. */
+/** Shared by all waiting runs: the error holds nothing about a single one. */
 export const RUN_WAITS = Object.freeze(withoutStack(() => new RunWaits()))

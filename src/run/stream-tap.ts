@@ -11,7 +11,7 @@ export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown>
   return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
 }
 
-/** Tells a generator without reading a property: its class is new in each run, so that each first look at one is a slow one. */
+/** Recognizes a generator without reading its properties: each run creates generator functions anew, and V8 is slow to read a new one. */
 export function isGenerator(value: unknown): value is AsyncGenerator<unknown> {
   return types.isGeneratorObject(value)
 }
@@ -32,7 +32,7 @@ export function tapStream(stream: AsyncIterable<unknown>, tap: StreamTap): Async
 /** Passes a stream on, and tells a listener. A class, because a second generator function would cost two more turns for each part. */
 class TappedGenerator implements AsyncGenerator<unknown, unknown, unknown> {
   readonly #iterator: AsyncIterator<unknown, unknown, unknown>
-  /** Read once, as a loop does. */
+  /** Read once, as `for await` does. */
   readonly #next: AsyncIterator<unknown, unknown, unknown>['next']
   readonly #tap: StreamTap
   #isOver = false

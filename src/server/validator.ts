@@ -5,8 +5,8 @@ import { formatPath } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 
 /**
- * Names the invalid field and its valid values. Unknown fields are ignored, as clients expect. The schema is compiled for the first
- * value: a server has more routes than most clients use.
+ * Names the invalid field and its valid values. Unknown fields are ignored, as clients expect. The schema is compiled when the first
+ * value arrives, because most clients use few of a server's routes.
  */
 export function makeValidator(schema: TSchema): (value: unknown) => { value?: unknown; error?: HostError } {
   let validator: Validator | undefined

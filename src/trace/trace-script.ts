@@ -9,7 +9,7 @@ export function findTraceScript(): Promise<URL> {
   return script
 }
 
-/** Joins the sources of the thread into one script: it starts without the loader of this process, which takes longer than all the rest. */
+/** Bundles the sources of the thread into one script, which starts faster than through the TypeScript loader. */
 async function compile(): Promise<URL> {
   const { buildSync } = await import('esbuild')
   const { outputFiles } = buildSync({

@@ -1,8 +1,26 @@
 import { expect } from 'chai'
 import { AgentRun } from '../../src/run/agent-run.ts'
 
+const makeRun = () => AgentRun.begin({ agentId: 'a', agentVersion: '1', entryPoint: '__entry__' }, { messages: [] })
+
+describe('views of a run', () => {
+  it('keep earlier overrides when others are added', () => {
+    const heard: string[] = []
+    const signal = new AbortController().signal
+    const view = makeRun()
+      .with({ signal, addUsage: () => heard.push('usage') })
+      .with({ markIncomplete: () => heard.push('incomplete') })
+      .with({ reportProgress: () => heard.push('progress') })
+      .with({ user: 'ann' })
+    expect(view.signal).equal(signal)
+    view.addUsage({})
+    view.markIncomplete('max_steps')
+    view.reportProgress('half')
+    expect(heard).deep.equal(['usage', 'incomplete', 'progress'])
+  })
+})
+
 describe('throwIfStopped', () => {
-  const makeRun = () => AgentRun.begin({ agentId: 'a', agentVersion: '1', entryPoint: '__entry__' }, { messages: [] })
   const stops = (run: AgentRun): unknown => {
     try {
       run.throwIfStopped()

@@ -7,7 +7,7 @@ type Call = Pick<ToolCall, 'name' | 'arguments'>
 export class RepeatGuard {
   readonly #maxRepeats: number
   readonly #answers = new Map<string, { text: string; count: number }>()
-  /** Results since the last check. Most models call a tool once: then no call has to be compared with another. */
+  /** Results since the last check. A model that calls a tool once needs no comparison. */
   readonly #noted: { readonly call: Call; readonly text: string }[] = []
 
   constructor(maxRepeats: number) {

@@ -16,7 +16,7 @@ interface ApprovalRowProps {
   readonly problem: string
   readonly onCurrent: () => void
   readonly onForm: (form: OpenForm | undefined) => void
-  /** Until it is through, the row takes no second decision. */
+  /** Sends the decision. Until that has ended, the row takes no other. */
   readonly onDecide: (decision: ApprovalDecision) => Promise<void>
 }
 

@@ -138,7 +138,7 @@ export class ResponseStarter {
     }
     const seen = this.#truncate([...earlier, ...messages], body, pending)
     const isTrailLost = body.store === false && !unstored
-    // Spread last: what is added to a copy costs microseconds (V8 of Node 20), and a copy of what is added none.
+    // Spread last: in Node 20, adding properties after a spread takes microseconds.
     const turn = { answers, pending, isTrailLost, ...toTurn(this.#options.host, ids.uuidOf(id), body, seen) }
     return { draft, turn }
   }
