@@ -47,7 +47,7 @@ export class AgentRun implements Run {
 
   static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
     const { runId: id = randomUUID(), instructions, user, metadata = NOTHING, input, requestOptions = NOTHING } = turn
-    const state = new RunState(agentVersion, turn)
+    const state = new RunState(id, agentVersion, turn)
     return new AgentRun(
       { id, agentId, entryPoint, instructions, user, metadata, input, requestOptions, state },
       NOTHING,

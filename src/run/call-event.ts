@@ -31,6 +31,8 @@ export interface AgentEvent {
   readonly entry_point: string | null
   /** Version of the agent, see `AgentInfo`; null outside of a run. */
   readonly agent_version: string | null
+  /** Id of the waiting run that this run continues; null for any other. */
+  readonly continues: string | null
   /** Of a closing event. */
   readonly duration_ms: number | null
 }

@@ -200,6 +200,7 @@ class ObservedCall {
       parent_call_id: this.#parentCallId,
       entry_point: this.run?.entryPoint ?? null,
       agent_version: this.run?.state.agentVersion ?? null,
+      continues: this.run?.state.continues ?? null,
       duration_ms: null,
       ...outcome,
     })

@@ -7,6 +7,8 @@ import type { AttachmentJson } from './attachment-json.ts'
 export interface PendingCall {
   /** Of the tool call in the trail. */
   readonly callId: string
+  /** Run that waits, set by the host. Handed back with the call, it links the run that continues in traces. */
+  readonly runId?: string
   readonly kind: 'client_tool' | 'approval' | 'question'
   /** Name of the tool: the client's, the one to approve, or the one that asks. */
   readonly name: string

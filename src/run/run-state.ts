@@ -15,6 +15,7 @@ const NONE = Object.freeze([])
  * not created.
  */
 export class RunState {
+  readonly #runId: string
   readonly agentVersion: string
   readonly clientTools: readonly ToolDefinition[]
   readonly isTrailLost: boolean
@@ -37,9 +38,11 @@ export class RunState {
   #openStreams: Set<() => void> | undefined
 
   constructor(
+    runId: string,
     agentVersion: string,
     turn: Pick<Turn, 'clientTools' | 'isTrailLost' | 'onEvent' | 'answers' | 'pending'>,
   ) {
+    this.#runId = runId
     this.agentVersion = agentVersion
     this.clientTools = turn.clientTools ?? NONE
     this.isTrailLost = turn.isTrailLost ?? false
@@ -180,14 +183,20 @@ export class RunState {
   }
 
   /** Has the run end waiting for an answer to this call. Returns the error that ends its handler. */
-  wait(pending: PendingCall): RunWaits {
+  wait(call: PendingCall): RunWaits {
     this.#pending ??= []
     // One question at a time: the tool of the call runs again after the answer, and then asks the next.
-    if (!this.isWaitingFor(pending.callId)) {
+    if (!this.isWaitingFor(call.callId)) {
+      const pending = { ...call, runId: this.#runId }
       this.#pending.push(pending)
       this.#notify({ type: 'pending', pending })
     }
     return RUN_WAITS
+  }
+
+  /** Id of the waiting run that this one continues; null for any other. */
+  get continues(): string | null {
+    return this.#given.pending?.[0]?.runId ?? null
   }
 
   isWaitingFor(callId: string): boolean {

@@ -4,8 +4,16 @@ import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
 import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
 
-export const RUN_STATUSES = ['running', 'completed', 'waiting', 'failed', 'cancelled', 'interrupted'] as const
-/** `interrupted`: the process went away before the run had ended. */
+export const RUN_STATUSES = [
+  'running',
+  'completed',
+  'waiting',
+  'continued',
+  'failed',
+  'cancelled',
+  'interrupted',
+] as const
+/** `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /** One run in short. Fields are named as GraphQL names them. */
@@ -18,6 +26,10 @@ export interface RunSummary {
   /** Version of the agent's definition; null in traces that do not say. */
   agent_version: string | null
   status: RunStatus
+  /** Id of the waiting run that this one continues; null for any other. */
+  continues: string | null
+  /** Id of the run that continues this one, the first of several; null while there is none. */
+  continued_by: string | null
   /** Unix time in seconds, with fractions. */
   started_at: number
   /** Null while it runs. */
@@ -99,7 +111,10 @@ export class RunBuilder {
     }
   }
 
-  static begin(runId: string, { agent_id, entry_point, server = '', agent_version, time }: TracedEvent): RunBuilder {
+  static begin(
+    runId: string,
+    { agent_id, entry_point, server = '', agent_version, continues, time }: TracedEvent,
+  ): RunBuilder {
     const summary: RunSummary = {
       run_id: runId,
       agent_id,
@@ -107,6 +122,8 @@ export class RunBuilder {
       server,
       agent_version: agent_version ?? null,
       status: 'running',
+      continues: continues ?? null,
+      continued_by: null,
       started_at: time,
       duration_ms: null,
       first_text_ms: null,

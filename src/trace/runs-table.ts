@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, entry_point, server, agent_version, status, started_at, duration_ms, first_text_ms, calls, errors, events,
+const SUMMARY = `run_id, agent_id, entry_point, server, agent_version, status, continues, continued_by, started_at, duration_ms, first_text_ms, calls, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -33,12 +33,15 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 23 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 25 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
   put(record: RunRecord): void {
-    this.#put.run([...valuesOf(record), lastFileOf(record.places), ...textsOf(record)])
+    this.#write(this.#withSuccessor(record))
+    const { continues } = record.summary
+    const waiting = continues ? this.find(continues) : undefined
+    if (waiting?.summary.status === 'waiting') this.#write(this.#withSuccessor(waiting))
   }
 
   /** Everything about a run, to go on with it. */
@@ -173,7 +176,22 @@ export class RunsTable {
     return tally.view()
   }
 
-  #putRemote(record: RunRecord): void {
+  #write(record: RunRecord): void {
+    this.#put.run([...valuesOf(record), lastFileOf(record.places), ...textsOf(record)])
+  }
+
+  /** Marks a waiting run as continued once another run continues it, in whatever order the two become known. */
+  #withSuccessor(record: RunRecord): RunRecord {
+    const { summary } = record
+    if (summary.status !== 'waiting') return record
+    const sql = 'SELECT run_id FROM runs WHERE continues = ? ORDER BY started_at LIMIT 1'
+    const successor = this.#all<{ run_id: string }>(sql, [summary.run_id])[0]?.run_id
+    if (successor === undefined) return record
+    return { ...record, summary: { ...summary, status: 'continued', continued_by: successor } }
+  }
+
+  #putRemote(given: RunRecord): void {
+    const record = this.#withSuccessor(given)
     const known = this.find(record.summary.run_id)
     if (known && (known.places !== '' || JSON.stringify(known.summary) === JSON.stringify(record.summary))) return
     this.put(record)
@@ -213,6 +231,8 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.server,
     summary.agent_version,
     summary.status,
+    summary.continues ?? null,
+    summary.continued_by ?? null,
     summary.started_at,
     summary.duration_ms,
     summary.first_text_ms,

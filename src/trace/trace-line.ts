@@ -35,7 +35,7 @@ export class TraceLineWriter {
     const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
-    const origin = isBeginning(event) ? `${this.#server}${writeVersion(event)}` : ''
+    const origin = isBeginning(event) ? `${this.#server}${writeVersion(event)}${writeContinues(event)}` : ''
     return this.#redact(`${this.#beginningOf(event)}${origin}${facts},${within},${said}`)
   }
 
@@ -77,6 +77,10 @@ export class TraceLineWriter {
 
 function writeVersion({ agent_version: version }: AgentEvent): string {
   return version ? `"agent_version":${quote(version)},` : ''
+}
+
+function writeContinues({ continues }: AgentEvent): string {
+  return continues ? `"continues":${quote(continues)},` : ''
 }
 
 const UNSAFE = /["\\\p{Cc}\p{Cs}]/u

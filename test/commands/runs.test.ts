@@ -1,5 +1,7 @@
+import type { AgentEvent } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
+import type { RunSummary } from '../../src/trace/run-summary.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { callCli } from '../support/call-cli.ts'
 import { echoRun, eventOf } from '../support/events.ts'
@@ -35,10 +37,10 @@ describe('runs', () => {
     expect({ exitCode, stderr, stdout: stdout.replaceAll('\u202f', ' ') }).deep.equal({
       exitCode: 0,
       stderr: '',
-      stdout: `RUN       STARTED                 AGENT             STATUS          TIME      CALLS  INPUT OR ERROR
-cccc-3    11/14/23, 10:16:40 PM   other             failed        1.50 s          1  Error: no luck
-aabb-2    11/14/23, 10:15:00 PM   other             completed     500 ms          1  second \ufffd[31mquestion
-aaaa-1    11/14/23, 10:13:20 PM   echo              completed     500 ms          1  first question
+      stdout: `RUN            STARTED                 AGENT             STATUS          TIME      CALLS  INPUT OR ERROR
+cccc-3         11/14/23, 10:16:40 PM   other             failed        1.50 s          1  Error: no luck
+aabb-2         11/14/23, 10:15:00 PM   other             completed     500 ms          1  second \ufffd[31mquestion
+aaaa-1         11/14/23, 10:13:20 PM   echo              completed     500 ms          1  first question
 `,
     })
   })
@@ -108,6 +110,36 @@ main.handleText("first question")  500 ms
     expect([run.run_id, events]).deep.equal(['aaaa-1', written])
     const { stdout } = await callCli(['runs', 'show', 'aaaa-1', '--mermaid'], { cwd: dir })
     expect(stdout).match(/^sequenceDiagram\n {2}participant p0 as agent echo\n/)
+  })
+
+  it('shows a run that waited and the run that continues it as belonging together', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    // Ids of stored responses begin with the time.
+    const first = '019a0000-1111-7001-8000-000000000000'
+    const second = '019a0000-2222-7001-8000-000000000000'
+    const facts = { agent_id: 'shop', run_id: first, call_id: `${first}.1` }
+    traces.record(eventOf({ ...facts, event_type: 'call', arguments: { args: ['pay Ann', { run: first }] } }))
+    const exception = 'RunWaits: The run waits for an answer, and continues when it arrives.'
+    traces.record(eventOf({ ...facts, event_type: 'exception', exception, duration_ms: 20 }))
+    const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
+    await traces.query('runs', { filter: {}, first: 1, after: undefined })
+    expect(await list()).match(/^019a0000-1111 .* waiting .* 1 {2}pay Ann$/m)
+    const [call, ...rest] = echoRun(second, 'pay Ann', 1_700_000_300, 'shop')
+    traces.record({ ...(call as AgentEvent), continues: first })
+    for (const event of rest) traces.record(event)
+    await traces.close()
+    const [, ...rows] = (await list()).trimEnd().split('\n')
+    expect(rows[0]).match(/^019a0000-2222 .* completed .* 1 {2}\(continues 019a0000-1111\) pay Ann$/)
+    expect(rows[1]).match(/^019a0000-1111 .* continued .* 1 {2}\(continued by 019a0000-2222\) pay Ann$/)
+    expect(await list('--status', 'waiting')).equal('No matching runs.\n')
+    const { runs } = JSON.parse(await list('--json'))
+    expect(runs.map((run: RunSummary) => [run.status, run.continues, run.continued_by])).deep.equal([
+      ['completed', first, null],
+      ['continued', null, second],
+    ])
+    expect(await list('show', second)).contain(`\ncontinues     ${first}\n`)
+    expect(await list('show', first)).contain(`\ncontinued by  ${second}\n`)
   })
 
   it('explains an unknown run, an ambiguous id, and missing traces', async () => {

@@ -112,7 +112,8 @@ for (const observed of [false, true]) {
         overrides: model(calls(weather)),
         onEvent: (event) => void events.push(event),
       })
-      const pending = { callId: 'w1', kind: 'client_tool', name: 'weather', arguments: { city: 'Lima' } }
+      const { runId } = waiting
+      const pending = { callId: 'w1', runId, kind: 'client_tool', name: 'weather', arguments: { city: 'Lima' } }
       expect([waiting.status, waiting.text, waiting.pending]).to.deep.equal(['waiting', 'Let me see.', [pending]])
       expect(waiting.trail).to.deep.equal([HI, { role: 'assistant', content: 'Let me see.', toolCalls: [weather] }])
       expect(events).to.deep.equal([
@@ -126,6 +127,19 @@ for (const observed of [false, true]) {
       const result = { role: 'tool', content: 'rain', toolCallId: 'w1' } as const
       expect(ended.trail).to.deep.equal([...waiting.trail, result, { role: 'assistant', content: 'It rains.' }])
       expect(asked.at(-1)).to.deep.equal([...waiting.trail, result])
+    })
+
+    it('names in its events the waiting run that it continues', async () => {
+      const named: unknown[] = []
+      host.onEvent(({ run_id, continues }) => void named.push({ run_id, continues }), 'orchestrator/tool-loop.')
+      const { runId, trail, pending } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
+      const answers: PendingAnswer[] = [{ callId: 'c1', kind: 'approval', decision: 'reject' }]
+      const next = await host.run('a', trail, { answers, pending, overrides: model(calls(PAY)) })
+      expect(pending[0]?.runId).to.equal(runId)
+      expect(next.pending[0]?.runId).to.equal(next.runId)
+      const ofFirst = { run_id: runId, continues: null }
+      const ofNext = { run_id: next.runId, continues: runId }
+      expect(named).to.deep.equal([ofFirst, ofFirst, ofNext, ofNext])
     })
 
     it("executes and keeps the agent's own calls of a step that also calls a client", async () => {

@@ -58,6 +58,8 @@ describe('Traces', () => {
       server: '',
       agent_version: null,
       status: 'completed',
+      continues: null,
+      continued_by: null,
       started_at: 1_700_000_000,
       duration_ms: 500,
       first_text_ms: 250,

@@ -5,6 +5,17 @@ import type { MetricsRow } from '../../src/trace/metrics.ts'
 import type { RunSummary as Run, RunStatus } from '../../src/trace/run-summary.ts'
 
 export type { RunStatus }
+
+/** Tells a run that ended waiting, whether it was continued or not. */
+export function hasWaited(status: RunStatus | undefined): boolean {
+  return status === 'waiting' || status === 'continued'
+}
+
+/** State of a call that was broken off, by that of its run. */
+export function describeBrokenOff(status: RunStatus | undefined): 'waits' | 'waited' | 'stopped' {
+  if (status === 'waiting') return 'waits'
+  return status === 'continued' ? 'waited' : 'stopped'
+}
 /** Tokens of a model with their cost in US dollars; null where the price is not known. */
 export type ModelUsage = Usage & { readonly cost: number | null }
 interface Priced {
@@ -45,7 +56,7 @@ export interface ServerFacts {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id entry_point server agent_version status started_at duration_ms first_text_ms calls errors input output error
+export const RUN_FIELDS = `run_id agent_id entry_point server agent_version status continues continued_by started_at duration_ms first_text_ms calls errors input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
 export const NUMBER_FIELDS = `count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`

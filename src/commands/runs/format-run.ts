@@ -6,14 +6,20 @@ export function nameTarget({ agent_id, entry_point }: RunSummary): string {
   return entry_point === '__entry__' || entry_point === '' ? agent_id : `${agent_id}/${entry_point}`
 }
 
-const SHORT_ID = 8
+const ID_WIDTH = 13
+
+/** Beginning of an id that tells runs apart: those of stored responses (UUIDs of version 7) begin with the time. */
+function shortIdOf(runId: string): string {
+  return runId.slice(0, runId[14] === '7' ? ID_WIDTH : 8)
+}
+
 /** Created at first use: it takes longer than most other things that a command does to start. */
 let dateTime: Intl.DateTimeFormat | undefined
 
 /** Columns of a line: id, time, agent, status, duration, number of calls, and question. */
 type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
 
-const WIDTHS = [SHORT_ID, 22, 16, 9, 9, 9]
+const WIDTHS = [ID_WIDTH, 22, 16, 9, 9, 9]
 const SERVER_WIDTH = 20
 /** Numbers stand to the right. */
 const RIGHT = [4, 5]
@@ -28,11 +34,18 @@ export function formatHeader(hasServer = false): string {
 export function formatRun(run: RunSummary, width: number, hasServer = false): string {
   dateTime ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
   const started = dateTime.format(run.started_at * 1000)
-  const id = run.run_id.slice(0, SHORT_ID)
+  const id = shortIdOf(run.run_id)
   const columns = pad([id, started, nameTarget(run), run.status, formatMs(run.duration_ms), String(run.calls)])
   const server = hasServer ? `  ${run.server.padEnd(SERVER_WIDTH)}` : ''
-  const line = `${columns}${server}  ${oneLine(run.error ?? run.input)}`
+  const line = `${columns}${server}  ${describeLink(run)}${oneLine(run.error ?? run.input)}`
   return line.length > width ? `${line.slice(0, width - 1)}…` : line
+}
+
+/** The other run of a conversation that waited in between. */
+function describeLink({ continues, continued_by: next }: RunSummary): string {
+  const links = [continues && `continues ${shortIdOf(continues)}`, next && `continued by ${shortIdOf(next)}`]
+  const text = links.filter((link) => link).join(', ')
+  return text && `(${text}) `
 }
 
 function pad(columns: Columns): string {

@@ -78,6 +78,8 @@ async function describeRun(run: RunSummary, events: readonly AgentEvent[]): Prom
   return [
     `${nameTarget(run)}  ${run.run_id}${run.server === '' ? '' : `  on ${run.server}`}`,
     `${run.status}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
+    ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
+    ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
     `input   ${oneLine(run.input)}`,
     ...(run.output === '' ? [] : [`output  ${oneLine(run.output)}`]),

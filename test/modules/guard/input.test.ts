@@ -109,7 +109,7 @@ describe('guard/input', () => {
     const approve = { callId: held.pending[0]?.callId ?? '', kind: 'approval', decision: 'approve' } as const
     const waiting = await agent.run(held.trail, { clientTools, answers: [approve], pending: held.pending })
     expect(waiting.pending).to.have.deep.members([
-      { callId: 'w1', kind: 'client_tool', name: 'weather', arguments: {} },
+      { callId: 'w1', runId: waiting.runId, kind: 'client_tool', name: 'weather', arguments: {} },
     ])
     const output = { callId: 'w1', kind: 'client_tool', result: { text: 'dry' } } as const
     const ended = await agent.run(waiting.trail, { clientTools, answers: [output], pending: waiting.pending })

@@ -53,7 +53,8 @@ describe('guard/output', () => {
     const { trail, pending } = await agent.run('money?')
     const answer = { callId: pending[0]?.callId ?? '', kind: 'approval', decision: 'approve', digest: 'old' } as const
     const again = await agent.run(trail, { answers: [answer], pending })
-    expect([again.status, again.text, again.pending]).to.deep.equal(['waiting', '', pending])
+    const stillPending = pending.map((call) => ({ ...call, runId: again.runId }))
+    expect([again.status, again.text, again.pending]).to.deep.equal(['waiting', '', stillPending])
   })
 
   it('drops text sent before the run waits for something else', async () => {

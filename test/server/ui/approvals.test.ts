@@ -52,6 +52,10 @@ describe('the inbox of the debug UI', function () {
     await page.keyboard.press('Enter')
     await see(page, /Results: pay 40 Ann,[\s\S]*refund 7 Bob/)
     expect(page.url()).not.to.contain(waiting)
+    await page.getByRole('link', { name: 'Continues a run that waited' }).click()
+    await page.getByRole('link', { name: 'Continued by another run' }).waitFor()
+    expect(page.url()).to.contain(waiting)
+    await page.locator('.screen-head').getByText('continued', { exact: true }).waitFor()
   })
 
   it('rejects with a reason, answers questions, and shows decisions of another page', async () => {

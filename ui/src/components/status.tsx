@@ -4,6 +4,7 @@ const TEXTS: Readonly<Record<RunStatus, string>> = {
   running: 'running',
   completed: 'completed',
   waiting: 'waiting',
+  continued: 'continued',
   failed: 'failed',
   cancelled: 'cancelled',
   interrupted: 'interrupted',

@@ -6,6 +6,7 @@ import { Notice } from '../components/notice.tsx'
 import { Pictures } from '../components/pictures.tsx'
 import { formatCost, formatDuration, formatTokens } from '../format.ts'
 import { href } from '../router.ts'
+import { hasWaited } from '../types.ts'
 import { type Answer, useAnswer } from './answer.ts'
 import { PendingDecisions } from './pending-decisions.tsx'
 import { runIdOf } from './responses.ts'
@@ -29,7 +30,7 @@ export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry
   const { text, pictures, status, error } = answer
   return (
     <>
-      <ToolCalls events={facts?.events.events ?? []} isWaiting={facts?.status === 'waiting'} />
+      <ToolCalls events={facts?.events.events ?? []} runStatus={facts?.status} />
       {text !== '' && (
         <div class="message-text">
           <Markdown text={text} />
@@ -39,7 +40,7 @@ export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry
       {status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
       {status === 'failed' && <Notice kind="bad" title={error || 'The agent failed.'} />}
       {status === 'cancelled' && <p class="muted">Stopped</p>}
-      {isLatest && facts?.status === 'waiting' && (
+      {isLatest && hasWaited(facts?.status) && (
         <PendingDecisions responseId={responseId} onContinue={(next) => onContinue(responseId, next)} />
       )}
       <p class="message-foot">

@@ -1,10 +1,11 @@
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { formatDuration } from '../format.ts'
+import { describeBrokenOff, type RunStatus } from '../types.ts'
 import type { ToolEvent } from './run-facts.ts'
 
 /** Tools that a run has called, each with its arguments, result and time. */
-export function ToolCalls({ events, isWaiting }: { events: readonly ToolEvent[]; isWaiting: boolean }) {
+export function ToolCalls({ events, runStatus }: { events: readonly ToolEvent[]; runStatus: RunStatus | undefined }) {
   const calls = events.filter(({ event_type }) => event_type === 'call')
   if (calls.length === 0) return null
   return (
@@ -13,7 +14,7 @@ export function ToolCalls({ events, isWaiting }: { events: readonly ToolEvent[];
         <ToolCallItem
           key={call.call_id}
           call={call}
-          isWaiting={isWaiting}
+          runStatus={runStatus}
           end={events.find((event) => event.event_type !== 'call' && event.call_id === call.call_id)}
         />
       ))}
@@ -24,11 +25,10 @@ export function ToolCalls({ events, isWaiting }: { events: readonly ToolEvent[];
 interface ToolCallItemProps {
   readonly call: ToolEvent
   readonly end: ToolEvent | undefined
-  /** The run was interrupted in this call, and continues with it later. */
-  readonly isWaiting: boolean
+  readonly runStatus: RunStatus | undefined
 }
 
-function ToolCallItem({ call, end, isWaiting }: ToolCallItemProps) {
+function ToolCallItem({ call, end, runStatus }: ToolCallItemProps) {
   const isFailed = end?.exception != null && !end.is_aborted
   return (
     <li>
@@ -36,7 +36,7 @@ function ToolCallItem({ call, end, isWaiting }: ToolCallItemProps) {
         <summary>
           <Icon name="kind-tool" />
           <code>{call.label ?? 'tool'}</code>
-          <span class={isFailed ? 'bad-text' : 'muted'}>{stateOf(end, isWaiting)}</span>
+          <span class={isFailed ? 'bad-text' : 'muted'}>{stateOf(end, runStatus)}</span>
         </summary>
         <JsonTree value={call.arguments?.args[1] ?? {}} label="arguments" />
         {isFailed && (
@@ -50,8 +50,8 @@ function ToolCallItem({ call, end, isWaiting }: ToolCallItemProps) {
   )
 }
 
-function stateOf(end: ToolEvent | undefined, isWaiting: boolean): string {
+function stateOf(end: ToolEvent | undefined, runStatus: RunStatus | undefined): string {
   if (!end) return 'running'
-  if (end.is_aborted) return isWaiting ? 'waits' : 'stopped'
+  if (end.is_aborted) return describeBrokenOff(runStatus)
   return `${end.exception === null ? '' : 'failed, '}${formatDuration(end.duration_ms)}`
 }

@@ -6,7 +6,7 @@ import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { formatDuration, participantName } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
-import type { RunSummary } from '../types.ts'
+import { describeBrokenOff, type RunSummary } from '../types.ts'
 import { type CallPayload, useCallPayload } from './call-payload.ts'
 import { ExceptionView } from './exception-view.tsx'
 import { AnyCall } from './kinds/any-call.tsx'
@@ -61,7 +61,9 @@ function Facts({ run, call, reference }: { run: RunSummary; call: Call; referenc
   const { status, durationMs, startedAt, callerId, moduleId, method } = call
   return (
     <p class="facts muted">
-      <span class={status === 'failed' ? 'bad-text' : ''}>{isWaiting(run, call) ? 'waits' : status}</span>
+      <span class={status === 'failed' ? 'bad-text' : ''}>
+        {status === 'cancelled' ? describeBrokenOff(run.status) : status}
+      </span>
       <span>{formatDuration(durationMs)}</span>
       <span>after {formatDuration((startedAt - run.started_at) * 1000)}</span>
       <span>
@@ -72,12 +74,8 @@ function Facts({ run, call, reference }: { run: RunSummary; call: Call; referenc
   )
 }
 
-/** The call was broken off, since its run waits. */
-function isWaiting(run: RunSummary, { status }: Call): boolean {
-  return run.status === 'waiting' && status === 'cancelled'
-}
+const BROKEN_OFF = { waits: 'Waits', waited: 'Waited', stopped: 'Stopped' } as const
 
 function titleOf(run: RunSummary, call: Call): string {
-  if (call.status === 'failed') return 'Exception'
-  return isWaiting(run, call) ? 'Waits' : 'Stopped'
+  return call.status === 'failed' ? 'Exception' : BROKEN_OFF[describeBrokenOff(run.status)]
 }

@@ -41,9 +41,22 @@ export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerF
       <Facts run={run} hasServer={server?.shares_runs === true} />
       {elsewhere && <Notice kind="warn" title="The calls of this run are not here" children={elsewhere} />}
       {run.status === 'waiting' && <WaitingFor runId={run.run_id} />}
+      <Links run={run} />
       {run.error && run.status === 'failed' && <Notice kind="bad" title={run.error} />}
       {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
     </>
+  )
+}
+
+/** The other runs of a conversation that waited in between. */
+function Links({ run: { continues, continued_by: next } }: { run: RunSummary }) {
+  if (continues === null && next === null) return null
+  return (
+    <p class="muted">
+      {continues !== null && <a href={href(['runs', continues])}>Continues a run that waited</a>}
+      {continues !== null && next !== null && ' · '}
+      {next !== null && <a href={href(['runs', next])}>Continued by another run</a>}
+    </p>
   )
 }
 

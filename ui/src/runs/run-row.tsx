@@ -52,11 +52,14 @@ export function RunRow({ run, index, count, isSelected, hasServer }: RunRowProps
 }
 
 /** Question, and below it the answer or the error. A stopped run has no error. */
-function Said({ run: { input, output, error, status } }: { run: RunSummary }) {
+function Said({ run: { input, output, error, status, continues } }: { run: RunSummary }) {
   const isFailed = error !== null && (status === 'failed' || status === 'interrupted')
   return (
     <span class="run-text">
-      <span class="run-input">{input || <span class="muted">–</span>}</span>
+      <span class="run-input">
+        {continues !== null && <span class="muted">↳ goes on: </span>}
+        {input || <span class="muted">–</span>}
+      </span>
       <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>{isFailed ? error : excerpt(output)}</span>
     </span>
   )

@@ -6,7 +6,7 @@ import { formatTime, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { FILTERS, RANGES } from './run-filter.ts'
 
-const STATUSES = ['running', 'completed', 'waiting', 'failed', 'cancelled', 'interrupted']
+const STATUSES = ['running', 'completed', 'waiting', 'continued', 'failed', 'cancelled', 'interrupted']
 const MAX_MODULES = 200
 /** Delay for typed text. */
 const TYPING_MS = 250
