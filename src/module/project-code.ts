@@ -115,9 +115,6 @@ export class ProjectCode {
   }
 
   async #bundleAndImport(file: string): Promise<LoadedFile> {
-    const stats = await stat(file).catch(() => undefined)
-    // A pipe would be read for ever.
-    if (stats && !stats.isFile()) throw new HostError('MODULE_INVALID', `${this.#name(file)} is not a regular file.`)
     this.#sweeping ??= sweepBundleFolders()
     await this.#sweeping
     // Gone once Node has read the code: cleaners of temporary files find nothing to break.
@@ -139,7 +136,7 @@ export class ProjectCode {
       sourcemap: 'inline',
       sourcesContent: false,
       logLevel: 'silent',
-      plugins: [keepOutside(), keepImportMeta()],
+      plugins: [keepOutside(), refuseSpecialFiles(), keepImportMeta()],
     } satisfies BuildOptions
     const result = await withEsbuild(({ build }) => build(options)).catch((failure: BuildFailure) => {
       throw this.#explainBuildFailure(file, failure)
@@ -255,6 +252,21 @@ async function resolvePackage(
 /** Reports whether a file (absolute path) belongs to an installed package, in a form that Node loads as it is. */
 export function isForNode(path: string): boolean {
   return /[\\/]node_modules[\\/]/.test(path) && !/\.[cm]?tsx?$/.test(path)
+}
+
+/** Rejects named pipes and the like, also imported ones: reading one would block a thread of Node for ever. */
+function refuseSpecialFiles(): Plugin {
+  return {
+    name: 'refuse-special-files',
+    setup(build) {
+      build.onLoad({ filter: /./ }, async ({ path }): Promise<OnLoadResult | undefined> => {
+        if ((await stat(path)).isFile()) return undefined
+        return {
+          errors: [{ text: `${relative(build.initialOptions.absWorkingDir ?? '', path)} is not a regular file.` }],
+        }
+      })
+    },
+  }
 }
 
 const LOADERS: Readonly<Record<string, Loader>> = { ts: 'ts', mts: 'ts', cts: 'ts', tsx: 'tsx', jsx: 'jsx' }

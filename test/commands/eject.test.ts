@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdir, symlink } from 'node:fs/promises'
 import { expect } from 'chai'
@@ -48,7 +49,9 @@ Check the project: agent-host check
   it('lists the agents that use the copies, and copies that no agent uses', async () => {
     const example =
       'id: example\nmodules:\n  - { id: llm, module: llm/auto }\n  - { id: loop, module: orchestrator/tool-loop }\n'
-    const { dir } = await makeProject({ 'agents/example.yml': example })
+    const { dir, path } = await makeProject({ 'agents/example.yml': example })
+    // Reading it would not end.
+    if (process.platform !== 'win32') execFileSync('mkfifo', [path('agents/pipe.yml')])
     const loop = await callCli(['eject', '-m', 'tool-loop'], { cwd: dir })
     expect(loop.stdout).to.match(
       /\n\norchestrator\/tool-loop is used by 'example'\. Edit modules\/orchestrator\/tool-loop\.ts\.\nCheck the project: agent-host check\n$/,

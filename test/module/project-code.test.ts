@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { HostError } from 'agent-host'
@@ -83,6 +83,21 @@ describe('ProjectCode', () => {
     expect((await failure({ 'lib/main.ts': 'export {}\n\nthrow new Error("at load")' })).message).to.equal(
       'lib/main.ts:3:7: at load',
     )
+  })
+
+  it('rejects a named pipe that a file imports', async function () {
+    if (process.platform === 'win32') this.skip()
+    const { dir, path } = await makeProject({
+      'lib/main.ts': "import './pipe.ts'",
+      'lib/other.ts': "import './data.json'",
+    })
+    for (const name of ['pipe.ts', 'data.json']) execFileSync('mkfifo', [path(`lib/${name}`)])
+    const code = new ProjectCode(dir)
+    const failures = ['lib/main.ts', 'lib/other.ts'].map((file) => code.load(file).catch(({ message }) => message))
+    expect(await Promise.all(failures)).to.deep.equal([
+      'lib/main.ts:1:8: lib/pipe.ts is not a regular file.',
+      'lib/other.ts:1:8: lib/data.json is not a regular file.',
+    ])
   })
 
   it("maps later errors to the user's file and line", async () => {

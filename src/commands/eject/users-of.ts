@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { readDefinition } from '../../definition/definition.ts'
 import { listAgentFiles } from '../../host/list-agent-files.ts'
+import { readRegularFile } from '../../host/read-regular-file.ts'
 import { listLibrary } from '../../module/load-module.ts'
 import { readItem } from '../../project/library-files.ts'
 
@@ -38,7 +38,7 @@ async function readReferences(folder: string): Promise<{ id: string; modules: re
   const agents = await Promise.all(
     paths.map(async (path) => {
       try {
-        const { definition } = readDefinition(await readFile(path, 'utf8'), relative(folder, path))
+        const { definition } = readDefinition((await readRegularFile(path)).toString(), relative(folder, path))
         return [{ id: definition.id, modules: definition.modules.map(({ module }) => module.replace(/#.*$/, '')) }]
       } catch {
         return []
