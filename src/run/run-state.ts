@@ -232,8 +232,12 @@ export class RunState {
 
   /** An event that nobody waits for. A sink that fails ends the run. */
   #notify(event: RunEvent): void {
-    const taken = this.emit(event)
-    if (taken) taken.catch((error: unknown) => this.abort(error))
+    try {
+      const taken = this.emit(event)
+      if (taken) taken.catch((error: unknown) => this.abort(error))
+    } catch (error) {
+      this.abort(error)
+    }
   }
 
   #takeSaid(): string {

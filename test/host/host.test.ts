@@ -5,6 +5,7 @@ import {
   defineModule,
   HostError,
   Response,
+  type Run,
   type RunEvent,
   TextMessageHandler,
 } from 'agent-host'
@@ -297,6 +298,32 @@ describe('AgentHost', () => {
     await setTimeout(20)
     process.off('unhandledRejection', listener)
     expect(rejections).to.deep.equal([])
+  })
+
+  it('ends a run whose listener throws, at any event', async () => {
+    const host = await makeHost()
+    await host.register(agent('slow', 'slow'))
+    const count = async (_text: string, run: Run) => run.addUsage({ inputTokens: 1 })
+    const counter = defineModule({
+      name: 'Counter',
+      provides: [TextMessageHandler],
+      create: () => ({ handleText: count }),
+    })
+    await host.register({ id: 'counter', modules: [{ id: 'main', module: counter }] })
+    const ends: string[] = []
+    host.onRunEnd(({ status }) => ends.push(status))
+    const failAt = (type: RunEvent['type']) => ({
+      onEvent: (event: RunEvent) => {
+        if (event.type === type) throw new Error(`no ${type}`)
+      },
+    })
+    expect((await host.run('slow', '1', failAt('end'))).text).to.equal('begun ended')
+    expect((await failure(host.run('counter', 'x', failAt('usage')))).message).to.equal('no usage')
+    const handle = host.start('slow', { messages: [{ role: 'user', content: '9999' }], ...failAt('end') })
+    await setTimeout(10)
+    handle.abort()
+    expect((await failure(handle.result)).code).to.equal('RUN_ABORTED')
+    expect(ends).to.deep.equal(['completed', 'failed', 'cancelled'])
   })
 
   it('counts a run that ignores its abort until its code ends', async () => {
