@@ -9,7 +9,7 @@ import { type EndStep, isEnd } from '../../src/durable/steps.ts'
 import { HostError } from '../../src/errors.ts'
 import { CheckedStore } from '../../src/store/checked-store.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
-import type { RecordStore } from '../../src/store/record-store.ts'
+import type { Change, RecordStore } from '../../src/store/record-store.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeManualHost } from '../support/manual-host.ts'
 
@@ -74,10 +74,13 @@ describe('durable runs', () => {
     })
     const { start, manual } = await openRuns(
       overriding(store, async (changes, guards, notify) => {
-        const isDone = await store.commit(changes, guards, notify)
-        const isFinish = changes.some(([key, value]) => key.startsWith('running:') && value === undefined)
-        if (isFinish) await answered
-        return isDone
+        const isMark = ([key]: Change) => key.startsWith('running:')
+        const isFinish = changes.some((change) => isMark(change) && change[1] === undefined)
+        if (!isFinish) return store.commit(changes, guards, notify)
+        // Reads see the mark go, and the end only later.
+        await store.commit(changes.filter(isMark), guards)
+        await answered
+        return store.commit(changes, {}, notify)
       }),
     )
     const run = await start()

@@ -4,13 +4,14 @@ import { makeProject } from '../support/temp-project.ts'
 
 const MODULES = {
   'modules/streams.ts': `import { defineModule, defineProtocol } from 'agent-host'
-export const Source = defineProtocol('Source', ['generator', 'readable', 'object', 'late', 'facts'])
+export const Source = defineProtocol('Source', ['generator', 'readable', 'object', 'late', 'long', 'facts'])
 const parts = async function* () { yield 'a'; yield 'b' }
 export default defineModule({ name: 'Streams', provides: [Source], create: () => ({
   generator: () => parts(),
   readable: () => new ReadableStream({ start(c) { c.enqueue('a'); c.enqueue('b'); c.close() } }),
   object: () => ({ total: 2, text: function () { return this.total + '' }, [Symbol.asyncIterator]: parts }),
   late: async () => parts(),
+  long: async function* () { for (let n = 0; n < 2005; n++) yield n },
   facts(run) { run.addUsage({ inputTokens: 5 }); return [run.signal.aborted, run.instructions, run.toolCallId] },
 }) })`,
   'modules/main.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
@@ -30,6 +31,7 @@ export default defineModule({ name: 'Main', provides: [TextMessageHandler], uses
       await response.respondText([stops(run), stops(late), stops(late.with({ toolCallId: 'c1' }))].join())
     }
     if (text === 'broken') for await (const part of source.generator(run)) throw new Error('no taste for ' + part)
+    if (text === 'long') for await (const part of source.long(run));
     if (text === 'unread') source.generator(run)
     if (text === 'left') for await (const part of source.readable(run)) break
     if (text === 'derived') {
@@ -88,5 +90,12 @@ describe('observed streams', () => {
     expect(broken.map(({ event_type, result }) => [event_type, result])).to.deep.equal([['result', ['a']]])
     const { ends: left } = await record('left', true)
     expect(left.map(({ event_type, result }) => [event_type, result])).to.deep.equal([['result', ['a']]])
+  })
+
+  it('are kept in part if they are long', async () => {
+    const { ends } = await record('long', true)
+    const [{ result } = { result: undefined }] = ends
+    expect(result).to.have.lengthOf(2001)
+    expect((result as unknown[]).slice(-2)).to.deep.equal([1999, { omitted: 5 }])
   })
 })
