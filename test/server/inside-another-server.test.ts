@@ -7,6 +7,7 @@ import { execa } from 'execa'
 import fastify from 'fastify'
 import { eventually } from '../support/eventually.ts'
 import { AGENTS, chat, readEvents } from '../support/server.ts'
+import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/inside-another-server/', import.meta.url))
@@ -76,6 +77,29 @@ describe('handle of a server', () => {
         { detail: 'The body was read by another parser: put agent-host before it' },
       ])
       expect((await fetch(`${url}/compat/models`)).status).to.equal(200)
+    } finally {
+      outer.close()
+      await agents.close()
+    }
+  })
+
+  it('links to decisions under the path at which the app has it', async () => {
+    const calls = "{ name: pay, arguments: { amount: 1, to: '' } }"
+    const { dir } = await makeProject({ ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', calls) })
+    const agents = await buildServer({ projectDir: dir, ...OPTIONS, logLevel: 'silent' })
+    // As Express and Connect do it.
+    const outer = createServer((request, response) => {
+      const { url = '' } = request
+      agents.handle(Object.assign(request, { originalUrl: url, url: url.slice('/agents'.length) }), response)
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => outer.once('listening', resolve))
+    try {
+      const url = `http://127.0.0.1:${(outer.address() as AddressInfo).port}/agents`
+      const params = { name: 'shop', arguments: { message: 'pay' } }
+      const answer = await post(`${url}/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+      const [link = ''] = /http:\S+mcpr_[\w-]+/.exec(await answer.text()) ?? []
+      expect(link.startsWith(`${url}/compat/approvals/`), link).to.equal(true)
+      expect((await post(link, { decision: 'approve' })).status).to.equal(200)
     } finally {
       outer.close()
       await agents.close()

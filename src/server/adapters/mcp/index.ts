@@ -4,12 +4,12 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { HostError } from '../../../errors.ts'
 import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
 import { makeKeyFinder } from '../../api-keys.ts'
+import { baseUrlOf } from '../../base-url-of.ts'
 import { admit, deciderOf } from '../../bearer-auth.ts'
 import { DETAILS } from '../../error-replies.ts'
 import { parseJson } from '../../json-body.ts'
 import { streamAnswer, whenClientLeaves } from '../../serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
-import { baseUrlOf } from './base-url-of.ts'
 import { describeMcp } from './describe-mcp.ts'
 import { canElicitForm } from './elicitation.ts'
 import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
@@ -162,7 +162,7 @@ function describePeer(request: FastifyRequest): Peer {
   const { by, mayDecide } = deciderOf(request)
   const mayAsk = mayDecide && key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body)
   const version = readVersion(headers['mcp-protocol-version'])
-  return { version, key, requestId, baseUrl: baseUrlOf(request), decider: mayAsk ? by : undefined }
+  return { version, key, requestId, baseUrl: baseUrlOf(request, '/mcp'), decider: mayAsk ? by : undefined }
 }
 
 function takesEvents({ headers }: FastifyRequest): boolean {

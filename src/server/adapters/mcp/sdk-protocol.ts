@@ -14,10 +14,10 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
+import { baseUrlOf } from '../../base-url-of.ts'
 import { type Decider, deciderOf } from '../../bearer-auth.ts'
 import { whenClientLeaves } from '../../serve-turn.ts'
 import type { AgentTools, ToolResult } from './agent-tools.ts'
-import { baseUrlOf } from './base-url-of.ts'
 import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
@@ -64,7 +64,7 @@ export class SdkProtocol {
       headers,
       signal: leaving.signal,
     })
-    this.#clients.set(request.id, { ...deciderOf(request), baseUrl: baseUrlOf(request) })
+    this.#clients.set(request.id, { ...deciderOf(request), baseUrl: baseUrlOf(request, '/mcp') })
     try {
       return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
     } finally {
