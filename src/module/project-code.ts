@@ -17,9 +17,9 @@ import type {
 import { withDeadline } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { sweepBundleFolders, withBundleFolder } from './bundle-folder.ts'
-import { findStackPlace } from './find-stack-place.ts'
 import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
+import { readProjectFrame } from './project-frame.ts'
 import { packageNameOf } from './project-packages.ts'
 import { shareInstallation } from './share-installation.ts'
 import { withEsbuild } from './with-esbuild.ts'
@@ -187,8 +187,8 @@ export class ProjectCode {
 
   /** The first place in the project that an error's stack names. */
   #placeOf(error: unknown, file: string): string {
-    const stack = error instanceof Error ? (error.stack ?? '') : ''
-    const place = findStackPlace(stack, this.#projectDir)
+    const lines = error instanceof Error ? (error.stack ?? '').split('\n') : []
+    const [place] = lines.flatMap((line) => readProjectFrame(line, this.#projectDir) ?? [])
     return place ? `${place.file}:${place.line}:${place.column}` : this.#name(file)
   }
 

@@ -15,6 +15,13 @@ second line
     )
   })
 
+  it('understands Windows paths', () => {
+    const stack =
+      'Error: x\n    at execute (C:\\p\\tools\\orders.ts:24:23)\n    at file:///C:/p/lib/x.ts:1:2\n    at D:\\a.js:1:1'
+    const shown = 'Error: x\n    at execute (tools/orders.ts:24:23)\n    at lib/x.ts:1:2'
+    expect(projectStack(stack, 'C:\\p', 'win32')).equal(shown)
+  })
+
   it('does not change a stack without such frames', () => {
     const stack = 'Error: x\n    at node:internal/a:1:1'
     expect(projectStack(stack, '/p')).equal(stack)
