@@ -1,18 +1,18 @@
 import { Flags } from '@oclif/core'
 import { messageOf } from '../errors.ts'
+import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { BUILT_IN_ADAPTERS } from '../server/load-adapter.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { BuiltServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
 import { describeServer, mcpSnippets } from './dev/banner.ts'
-import { followSchema } from './dev/follow-schema.ts'
 import { onEnvironmentChange } from './dev/on-environment-change.ts'
-import { onKeys } from './dev/on-keys.ts'
-import { openBrowser } from './dev/open-browser.ts'
 import { runServer, type ServerProcess } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
 const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, drainTimeout: 1, development: true }
+/** Time after a save in which more may come. */
+const SCHEMA_AFTER_MS = 300
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H'
 
 const HELP = [
@@ -94,4 +94,40 @@ export default class Dev extends BaseCommand {
   #print(lines: readonly string[]): void {
     for (const line of lines) this.log(line)
   }
+}
+
+/** Keeps the schema for editors in step with the available modules. */
+function followSchema({ agents, options, app }: BuiltServer): void {
+  const keep = async () => {
+    const { keepSchema } = await import('../project/keep-schema.ts')
+    await keepSchema(options.projectDir).catch((error: unknown) => {
+      app.log.warn(`Cannot write ${SCHEMA_FILE}: ${messageOf(error)}`)
+    })
+  }
+  const timer = setTimeout(keep, SCHEMA_AFTER_MS).unref()
+  // Each save restarts the wait.
+  agents.history.onLoad(() => void timer.refresh())
+}
+
+/** Handles keys on a terminal; Ctrl-C still interrupts. */
+function onKeys(actions: Readonly<Record<string, () => void>>): void {
+  const { stdin } = process
+  if (!stdin.isTTY) return
+  stdin.setRawMode(true)
+  stdin.resume()
+  stdin.setEncoding('utf8').on('data', (typed: string) => {
+    for (const key of typed) {
+      // In raw mode Ctrl-C is a key like any other.
+      if (key === '\u0003') process.emit('SIGINT')
+      else actions[key]?.()
+    }
+  })
+}
+
+/** Opens an address with the system's opener. Without one nothing happens: the address is on the screen. */
+async function openBrowser(url: string): Promise<void> {
+  const { execa } = await import('execa')
+  const [command, ...args] =
+    process.platform === 'darwin' ? ['open'] : process.platform === 'win32' ? ['cmd', '/c', 'start', ''] : ['xdg-open']
+  await execa(command as string, [...args, url], { reject: false, stdio: 'ignore' })
 }

@@ -2,7 +2,6 @@ import { basename, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
-import { callingPackageManager, PACKAGE_MANAGERS, type PackageManager } from '../project/package-manager.ts'
 import { PROVIDERS } from '../project/providers.ts'
 import { TEMPLATES, type TemplateName } from '../project/templates.ts'
 import { BaseCommand } from './base-command.ts'
@@ -11,6 +10,8 @@ import { canAsk } from './prompts.ts'
 
 const LLMS = ['offline', ...PROVIDERS.map(({ name }) => name)]
 const NAMES = Object.keys(TEMPLATES) as TemplateName[]
+const PACKAGE_MANAGERS = ['npm', 'pnpm', 'yarn', 'bun'] as const
+type PackageManager = (typeof PACKAGE_MANAGERS)[number]
 
 export default class Init extends BaseCommand {
   static override description =
@@ -158,4 +159,10 @@ function nextSteps(
     ...(usesPackages && !isInstalled ? [`${packageManager} install`] : []),
     usesPackages ? `${packageManager} run dev` : 'agent-host dev',
   ]
+}
+
+/** Package manager that started this process (`npm create`, `pnpm dlx`, `npx`); undefined when none did. */
+function callingPackageManager(environment: NodeJS.ProcessEnv): PackageManager | undefined {
+  const [name] = (environment.npm_config_user_agent ?? '').split('/')
+  return PACKAGE_MANAGERS.find((known) => known === name)
 }

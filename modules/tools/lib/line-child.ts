@@ -1,7 +1,6 @@
-import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, spawnSync } from 'node:child_process'
 import type { Log } from 'agent-host'
 import spawn from 'cross-spawn'
-import { endProcessTree } from './end-process-tree.ts'
 
 const MAX_LOGGED_CHARS = 2000
 const MAX_LOGGED_LINES_PER_SECOND = 100
@@ -125,5 +124,21 @@ export class LineChild {
   #signal(signal: NodeJS.Signals): void {
     const { pid } = this.#process
     if (pid !== undefined && !endProcessTree(pid, signal)) this.#process.kill(signal)
+  }
+}
+
+/**
+ * Ends a process with everything that it has started.
+ *
+ * @param pid of a process that leads a group of its own; on Windows, which has none, of any process
+ * @returns false when the system could not find it
+ */
+function endProcessTree(pid: number, signal: NodeJS.Signals): boolean {
+  // Programs without a window take no polite request there.
+  if (process.platform === 'win32') return spawnSync('taskkill', ['/pid', String(pid), '/t', '/f']).status === 0
+  try {
+    return process.kill(-pid, signal)
+  } catch {
+    return false
   }
 }

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Call } from '../../../../src/trace/call-tree.ts'
+import { Bubble, FoldedBubble } from '../../components/bubble.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Tabs } from '../../components/tabs.tsx'
@@ -8,7 +9,6 @@ import { href } from '../../router.ts'
 import type { ModelUsage, RunSummary } from '../../types.ts'
 import type { CallPayload } from '../call-payload.ts'
 import { AnyCall } from './any-call.tsx'
-import { Exchange } from './exchange.tsx'
 import { type ModelExchange, readExchange } from './model-exchange.ts'
 import { vendorCurl } from './vendor-curl.ts'
 
@@ -67,6 +67,23 @@ function UsageLine({ usage, finish }: { usage: ModelUsage | undefined; finish: s
       )}
       {finish && <span class="muted">finish: {finish}</span>}
     </p>
+  )
+}
+
+/** Messages to a model and its answer, as bubbles. */
+function Exchange({ exchange: { messages, answer, reasoning } }: { exchange: ModelExchange }) {
+  return (
+    <div class="exchange">
+      {messages.map((message, index) => (
+        <Bubble key={index} message={message} />
+      ))}
+      {reasoning !== '' && (
+        <FoldedBubble name="reasoning" text={reasoning}>
+          <p class="pre">{reasoning}</p>
+        </FoldedBubble>
+      )}
+      {(answer.content !== '' || answer.toolCalls.length > 0) && <Bubble message={answer} isAnswer />}
+    </div>
   )
 }
 
