@@ -116,7 +116,10 @@ export function answerOf(steps: readonly Step[]): string {
 }
 
 export function packSteps(steps: readonly Step[]): PackedSteps {
-  return { text: textOf(steps), steps: steps.map((step) => (typeof step === 'string' ? step.length : step)) }
+  const packed: (number | Exclude<Step, string>)[] = []
+  // Without `map`: in Node 20, JSON of the array that it returns takes twice as long.
+  for (const step of steps) packed.push(typeof step === 'string' ? step.length : step)
+  return { text: textOf(steps), steps: packed }
 }
 
 export function unpackSteps({ text, steps }: PackedSteps): Step[] {

@@ -68,15 +68,24 @@ let purging
 let unwatch
 
 port.on('message', (/** @type {readonly SqliteJob[]} */ jobs) => {
+  /** @type {(SqliteAnswer | undefined)[]} */
+  const answers = []
+  /** @type {Commit[]} */
+  const commits = []
   // Every commit before these requests is visible to all of them, so no reader has to wait for a writer.
-  const answers = jobs.map(answerEarly)
-  const commits = jobs.flatMap((job, index) => (job.kind === 'commit' && !answers[index] ? [{ job, index }] : []))
-  if (commits.length > 0 && commits.length < jobs.length) port.postMessage({ early: answers })
-  const results = commitAll(commits.map(({ job }) => job)).map(unlessLost)
-  commits.forEach(({ index }, place) => {
-    answers[index] = results[place]
-  })
-  port.postMessage({ answers })
+  for (const job of jobs) {
+    const answer = answerEarly(job)
+    answers.push(answer)
+    if (job.kind === 'commit' && !answer) commits.push(job)
+  }
+  const isMixed = commits.length > 0 && commits.length < jobs.length
+  if (isMixed) port.postMessage({ early: unlessLost(jobs, answers) })
+  const results = commitAll(commits).values()
+  /** @type {typeof answers} */
+  const last = []
+  // Loops instead of `map`: in Node 20 its array is sent entry by entry, as one that may have holes.
+  for (const answer of answers) last.push(answer ? (isMixed ? undefined : answer) : results.next().value)
+  port.postMessage({ answers: unlessLost(jobs, last) })
 })
 
 port.postMessage({ ready: true })
@@ -136,20 +145,22 @@ function stepsDone(opened) {
 function answerEarly(job) {
   if (!('dueMs' in job)) return attempt(() => answer(job))
   if (job.dueMs < Date.now()) return { error: 'nobody waits for it any longer', code: 'OVERDUE' }
-  return job.kind === 'commit' ? undefined : unlessLost(attempt(() => answer(job)))
+  return job.kind === 'commit' ? undefined : attempt(() => answer(job))
 }
 
 /**
- * Replaces the answer when the file was removed (`STORE_REMOVED`): SQLite goes on without its name, and all of it would be gone
+ * Replaces the answers when the file was removed (`STORE_REMOVED`): SQLite goes on without its name, and all of it would be gone
  * with the process.
  *
- * @param {SqliteAnswer} given
- * @returns {SqliteAnswer}
+ * @param {readonly SqliteJob[]} jobs
+ * @param {readonly (SqliteAnswer | undefined)[]} answers
+ * @returns {readonly (SqliteAnswer | undefined)[]}
  */
-function unlessLost(given) {
-  if (statSync(file, { throwIfNoEntry: false })?.ino === inode) return given
+function unlessLost(jobs, answers) {
+  if (statSync(file, { throwIfNoEntry: false })?.ino === inode) return answers
   const error = `${file} was removed or replaced while the server runs. Put it back, or restart the server.`
-  return { error, code: 'STORE_REMOVED' }
+  const lost = { error, code: 'STORE_REMOVED' }
+  return answers.map((given, index) => given && 'dueMs' in /** @type {SqliteJob} */ (jobs[index]) ? lost : given)
 }
 
 /**

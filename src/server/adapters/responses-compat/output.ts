@@ -125,10 +125,12 @@ export class Output {
   }
 
   items(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
-    const items = this.#items.map((item) =>
-      item.type === 'mcp_call' && item.status === 'in_progress' ? { ...item, status: statusOfOpen } : item,
-    )
-    return this.#open ? [...items, this.current(statusOfOpen)] : items
+    const items: OutputItem[] = []
+    for (const item of this.#items) {
+      items.push(item.type === 'mcp_call' && item.status === 'in_progress' ? { ...item, status: statusOfOpen } : item)
+    }
+    if (this.#open) items.push(this.current(statusOfOpen))
+    return items
   }
 
   #nextId(type: Parameters<typeof outputItemId>[0]): string {
