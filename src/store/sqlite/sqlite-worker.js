@@ -160,7 +160,7 @@ function unlessLost(jobs, answers) {
   if (statSync(file, { throwIfNoEntry: false })?.ino === inode) return answers
   const error = `${file} was removed or replaced while the server runs. Put it back, or restart the server.`
   const lost = { error, code: 'STORE_REMOVED' }
-  return answers.map((given, index) => given && 'dueMs' in /** @type {SqliteJob} */ (jobs[index]) ? lost : given)
+  return answers.map((given, index) => (given && 'dueMs' in /** @type {SqliteJob} */ (jobs[index]) ? lost : given))
 }
 
 /**
