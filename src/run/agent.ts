@@ -314,6 +314,6 @@ function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
     usage: state.usage,
     incompleteReason: state.incompleteReason,
     pending: state.pendingWithDecisions(),
-    trail: messages.concat(state.addedMessages()),
+    trail: [...messages, ...state.addedMessages()],
   }
 }

@@ -9,7 +9,7 @@ import { ToolProvider } from '../protocols/tool-provider.ts'
 import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } from '../wiring/wiring.ts'
 import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './facade.ts'
 import { recordLLM } from './recorded-llm.ts'
-import { clientToolProvider, recordToolProvider } from './recorded-tools.ts'
+import { CLIENT_TOOL_PROVIDER, recordToolProvider } from './recorded-tools.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
 
 const NONE: ReadonlySet<string> = new Set()
@@ -49,7 +49,7 @@ export class Exchange {
     const { response, conversation, overrides } = options
     if (response) this.#instances.set(RUN_PROVIDERS.Response, response)
     if (conversation) this.#instances.set(RUN_PROVIDERS.ConversationHistory, conversation)
-    if (options.hasClientTools) this.#instances.set(CLIENT_TOOLS, clientToolProvider())
+    if (options.hasClientTools) this.#instances.set(CLIENT_TOOLS, CLIENT_TOOL_PROVIDER)
     for (const id in overrides) this.#instances.set(id, overrides[id] as object)
   }
 

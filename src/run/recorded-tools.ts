@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { messageOf } from '../errors.ts'
 import type { ApprovalPolicy, ApprovalRule } from '../protocols/approval-policy.ts'
+import type { Run } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../protocols/tool-provider.ts'
 import { AgentRun } from './agent-run.ts'
-import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from './pending-call.ts'
+import { type CallDecision, digestOf, type PendingCall, RUN_WAITS, type RunWaits } from './pending-call.ts'
 import type { RecordedCall } from './trail.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -42,16 +43,18 @@ interface Tools {
 }
 
 /** Provider of client tools: calling one makes the run wait. */
-export function clientToolProvider(): ToolProvider {
-  return {
-    listTools: (run) => run.clientTools,
-    executeTool(name, args, run) {
-      const { state, toolCallId } = run as AgentRun
-      const recorded = state.trail.begin(name, args, toolCallId)
-      recorded.isPending = true
-      throw state.wait({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
-    },
-  }
+export const CLIENT_TOOL_PROVIDER: ToolProvider = Object.freeze({
+  listTools: (run: Run) => run.clientTools,
+  // V8 never compiles a function that always throws, so this one does nothing else.
+  executeTool(name: string, args: Arguments, run: Run): never {
+    throw waitForClient(name, args, run as AgentRun)
+  },
+})
+
+function waitForClient(name: string, args: Arguments, { state, toolCallId }: AgentRun): RunWaits {
+  const recorded = state.trail.begin(name, args, toolCallId)
+  recorded.isPending = true
+  return state.wait({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
 }
 
 function refuseCollision(tools: readonly ToolDefinition[], { state, agentId }: AgentRun): void {

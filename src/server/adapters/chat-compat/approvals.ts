@@ -25,21 +25,28 @@ export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
 export function readDecisions(messages: Messages): ReadonlyMap<string, unknown> {
   if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
-  const decisions = results.filter(({ tool_call_id: id }) => APPROVAL_ID.test(id ?? ''))
+  const decisions = results.filter(isDecision)
   return new Map(decisions.map(({ tool_call_id: id, content }) => [id as string, parseDecision(id as string, content)]))
 }
 
 /** Leaves out the calls that stand for approvals, and their results: no model has made them. */
 export function withoutApprovals(messages: Messages): Messages {
-  if (!messages.some(({ tool_call_id, tool_calls }) => tool_call_id || tool_calls)) return messages
+  if (!messages.some(isDecision) && !messages.some(hasApproval)) return messages
   return messages.flatMap((message) => {
-    if (APPROVAL_ID.test(message.tool_call_id ?? '')) return []
-    const { tool_calls: calls } = message
-    if (!calls?.some(({ id }) => APPROVAL_ID.test(id))) return [message]
-    const others = calls.filter(({ id }) => !APPROVAL_ID.test(id))
+    if (isDecision(message)) return []
+    if (!hasApproval(message)) return [message]
+    const others = (message.tool_calls ?? []).filter(({ id }) => !APPROVAL_ID.test(id))
     const isEmpty = others.length === 0 && (message.content ?? '') === ''
     return isEmpty ? [] : [{ ...message, tool_calls: others.length > 0 ? others : null }]
   })
+}
+
+function isDecision({ tool_call_id: id }: Messages[number]): boolean {
+  return typeof id === 'string' && APPROVAL_ID.test(id)
+}
+
+function hasApproval({ tool_calls: calls }: Messages[number]): boolean {
+  return calls?.some(({ id }) => APPROVAL_ID.test(id)) ?? false
 }
 
 /** Leaves out the tool that stands for approvals: it is the client's, and no model calls it. */
