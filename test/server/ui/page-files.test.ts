@@ -14,7 +14,7 @@ describe('the files of the debug UI', () => {
   it('come compressed as the client accepts it', async () => {
     const get = await open()
     const plain = await get('/')
-    expect(plain.headers).to.include({ 'content-type': 'text/html; charset=utf-8', vary: 'accept-encoding' })
+    expect(plain.headers).to.include({ 'content-type': 'text/html; charset=utf-8', vary: 'Origin, accept-encoding' })
     expect(plain.headers).to.not.have.property('content-encoding')
     const brotli = await get('/', 'gzip, deflate, br;q=1.0')
     expect(brotli.headers['content-encoding']).to.equal('br')
@@ -36,6 +36,29 @@ describe('the files of the debug UI', () => {
       'content-type': 'text/javascript; charset=utf-8',
       'cache-control': 'public, max-age=31536000, immutable',
     })
+  })
+
+  it('are validated by their bytes: what a client has already is not sent again', async () => {
+    const { app } = await makeServer({ adapters: ['UiApiAdapter'] })
+    const get = (headers: Record<string, string>, url = '/') => app.inject({ method: 'GET', url, headers })
+    const encodings = ['identity', 'gzip', 'br']
+    const tags = await Promise.all(
+      encodings.map(async (encoding) => String((await get({ 'accept-encoding': encoding })).headers.etag)),
+    )
+    for (const tag of tags) expect(tag).to.match(/^"[\w-]{27}"$/)
+    expect(new Set(tags).size).to.equal(3)
+    const [plain = '', , brotli = ''] = tags
+    for (const known of [plain, `W/${plain}`, `"other", ${plain}`, '*']) {
+      const { statusCode, body, headers } = await get({ 'if-none-match': known })
+      expect([known, statusCode, body]).to.deep.equal([known, 304, ''])
+      expect(headers).to.include({ etag: plain, 'cache-control': 'no-cache', vary: 'Origin, accept-encoding' })
+      expect(headers).to.not.have.any.keys('content-type', 'content-encoding')
+    }
+    const changed = await get({ 'if-none-match': brotli })
+    expect([changed.statusCode, changed.body]).to.deep.equal([200, (await get({})).body])
+    const [, script = ''] = /src="\.(\/assets\/[^"]+\.js)"/.exec(changed.body) ?? []
+    const { etag } = (await get({}, script)).headers
+    expect((await get({ 'if-none-match': String(etag) }, script)).statusCode).to.equal(304)
   })
 
   it('are those of the folder, and nothing beside or outside it', async () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
@@ -23,7 +24,7 @@ const ENCODINGS = [
   ['gzip', '.gz'],
 ] as const
 
-const HEADERS = { ...pageHeaders(), vary: 'accept-encoding' }
+const HEADERS = pageHeaders()
 
 /** Serves the files of the debug UI at the root. One route per file: missing files are unknown routes. */
 export function servePage(app: FastifyInstance): void {
@@ -42,13 +43,25 @@ function listFiles(): string[] {
   return files.filter((file) => extname(file) in TYPES)
 }
 
-async function sendFile(file: string, { headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer> {
-  const [encoding, ending] = ENCODINGS.find(([name]) => accepts(headers['accept-encoding'], name)) ?? []
-  if (encoding !== undefined) reply.header('content-encoding', encoding)
+async function sendFile(file: string, { headers }: FastifyRequest, reply: FastifyReply): Promise<Buffer | undefined> {
+  const [encoding, ending = ''] = ENCODINGS.find(([name]) => accepts(headers['accept-encoding'], name)) ?? []
+  const bytes = await readFile(join(folder, `${file}${ending}`))
+  const etag = `"${createHash('sha1').update(bytes).digest('base64url')}"`
   // Names of assets contain a hash of their content.
   const cacheControl = file.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache'
-  reply.headers({ ...HEADERS, 'cache-control': cacheControl }).type(TYPES[extname(file)] as string)
-  return readFile(join(folder, `${file}${ending ?? ''}`))
+  // CORS varies by origin.
+  const vary = [reply.getHeader('vary') ?? [], 'accept-encoding'].flat().join(', ')
+  reply.headers({ ...HEADERS, 'cache-control': cacheControl, etag, vary })
+  if (isKnown(headers['if-none-match'], etag)) return reply.code(304).send()
+  if (encoding !== undefined) reply.header('content-encoding', encoding)
+  reply.type(TYPES[extname(file)] as string)
+  return bytes
+}
+
+/** Tells whether a client has these bytes already; weak tags count, too (RFC 9110, section 13.1.2). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  const tags = (header ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+  return tags.includes(etag) || tags.includes('*')
 }
 
 /** Tells whether a client takes an encoding; `q=0` refuses it. */
