@@ -13,9 +13,10 @@ import { SharedRuns } from '../replicas/shared-runs.ts'
 import type { PendingAnswer } from '../run/pending-call.ts'
 import type { RunResult } from '../run/turn.ts'
 import { LazyStore } from '../store/lazy-store.ts'
-import { isRemote, openStore } from '../store/open-store.ts'
+import { isRemote } from '../store/open-store.ts'
 import { recordStorage } from '../store/record-storage.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import { SharedStore } from '../store/shared-store.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
@@ -110,7 +111,9 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
   try {
-    const records = new LazyStore(() => openRecords(options, log))
+    const { store, responsesDir: dir } = options
+    const shared = new SharedStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
+    const records = new LazyStore(() => shared.open())
     cleanup.add(() => records.close())
     const storage = recordStorage(() => records.open(), isRemote(options.store))
     const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs, storage })
@@ -122,15 +125,16 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
     const waiting = new WaitingRuns({ host, log, openRecords: () => records.open() })
-    return new AssembledProject({ host, agents, traces, redact, log }, options, cleanup, waiting)
+    return new AssembledProject(
+      { host, agents, traces, redact, log, openRecords: () => shared.open() },
+      options,
+      cleanup,
+      waiting,
+    )
   } catch (error) {
     await cleanup.run()
     throw error
   }
-}
-
-function openRecords({ store, responsesDir: dir, projectDir }: ProjectOptions, log: Log): Promise<RecordStore> {
-  return openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
 }
 
 async function openTraces(
@@ -167,22 +171,25 @@ export class AssembledProject implements OpenedProject {
   readonly traces: Traces | undefined
   readonly redact: Redact
   readonly log: Log
+  /** Opens the store of the project for one more part of it, which closes it. */
+  readonly openRecords: () => Promise<RecordStore>
   readonly #drainTimeoutMs: number
   readonly #cleanup: CleanupStack
   readonly #waiting: WaitingRuns
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
-    { host, agents, traces, redact, log }: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log'>,
+    parts: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log' | 'openRecords'>,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
     waiting: WaitingRuns,
   ) {
-    this.host = host
-    this.agents = agents
-    this.traces = traces
-    this.redact = redact
-    this.log = log
+    this.host = parts.host
+    this.agents = parts.agents
+    this.traces = parts.traces
+    this.redact = parts.redact
+    this.log = parts.log
+    this.openRecords = parts.openRecords
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup
     this.#waiting = waiting

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify
 import type { TObject } from 'typebox'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
+import type { RecordStore } from '../store/record-store.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
@@ -30,6 +31,8 @@ export interface AdapterOptions {
 
 /** Options of the adapters whose runs wait in one inbox. */
 export interface InboxAdapterOptions extends AdapterOptions {
+  /** Opens the store of the project; the adapter closes it. */
+  readonly openRecords: () => Promise<RecordStore>
   readonly inboxSlot: InboxSlot
 }
 

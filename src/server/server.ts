@@ -150,7 +150,7 @@ async function assemble(
   loaded: readonly LoadedAdapter[],
   describeFailure: DescribeFailure,
 ): Promise<void> {
-  const { host, agents, traces, redact } = project
+  const { host, agents, traces, redact, openRecords } = project
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
   let isDraining = false
@@ -167,7 +167,7 @@ async function assemble(
   if (options.development) serveApiDocs(app)
   const gauges = () => adapters.flatMap(({ adapter }) => adapter.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
-  const shared = { host, agents, traces, redact, streams, describeFailure, onWrongKey, inboxSlot: {} }
+  const shared = { host, agents, traces, redact, openRecords, streams, describeFailure, onWrongKey, inboxSlot: {} }
   adapters.push(...(await addAdapters(app, options, loaded, shared)))
   warnOfOpenAdapters(adapters, options, app.log)
 }

@@ -9,11 +9,14 @@ export class CheckedStore implements RecordStore {
   readonly serverId: string
   readonly capabilities: StoreCapabilities
   readonly #store: RecordStore
+  readonly #close: () => Promise<void>
 
-  constructor(store: RecordStore) {
+  /** @param close closes it for this user */
+  constructor(store: RecordStore, close = () => store.close()) {
     this.serverId = store.serverId
     this.capabilities = store.capabilities
     this.#store = store
+    this.#close = close
   }
 
   async get(keys: readonly string[]): Promise<(string | undefined)[]> {
@@ -52,7 +55,7 @@ export class CheckedStore implements RecordStore {
   }
 
   close(): Promise<void> {
-    return inTime(this.#store.close())
+    return inTime(this.#close())
   }
 }
 

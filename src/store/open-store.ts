@@ -45,7 +45,12 @@ export const STORE_FILE = 'responses.db'
  * @throws HostError `STORE_UNAVAILABLE` naming the file or server, `OPTION_INVALID` for an invalid `--store`
  */
 export async function openStore(location: StoreLocation): Promise<RecordStore> {
-  return attempt(location, async (kind) => new CheckedStore(await kind.open(location)))
+  return new CheckedStore(await openEngine(location))
+}
+
+/** Opens the store without its checks: for those who add them. */
+export function openEngine(location: StoreLocation): Promise<RecordStore> {
+  return attempt(location, (kind) => kind.open(location))
 }
 
 /**

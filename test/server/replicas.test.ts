@@ -99,7 +99,7 @@ for (const { name, isThere, startServer } of KINDS) {
         }, 5000)
         const elsewhere = await makeProject({ 'agents/none.txt': '' })
         const list = await callCli(['runs', '--store', url], { cwd: elsewhere.dir })
-        expect(list.stdout).to.match(/SERVER.*\n\w+ .* completed .*web-1 +say hello\n$/)
+        expect(list.stdout).to.match(/SERVER.*\n[\w-]+ .* completed .*web-1 +say hello\n$/)
         const show = await callCli(['runs', 'show', list.stdout.split('\n')[1]?.slice(0, 8) ?? '', '--store', url], {
           cwd: elsewhere.dir,
         })

@@ -38,10 +38,10 @@ export class McpApiAdapter implements Adapter {
   #sdk: Promise<SdkProtocol> | undefined
 
   constructor(options: InboxAdapterOptions) {
-    const { host, describeFailure, log, redact, apiKey, inboxSlot } = options
+    const { host, describeFailure, log, redact, apiKey, inboxSlot, openRecords } = options
     this.isOpen = apiKey === undefined
     this.#options = options
-    const memory = openCallMemory(options.options, log)
+    const memory = openCallMemory(options.options, openRecords)
     this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory, inboxSlot })
     this.#plain = new HandshakeProtocol(this.#tools, memory)
   }

@@ -27,7 +27,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const project = await openProject(options, { redact, log })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
-  const memory = openCallMemory(options, log)
+  const memory = openCallMemory(options, project.openRecords)
   const parts = { host: project.host, describeFailure, log, redact, limits: options, memory, inboxSlot: {} }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools)

@@ -11,7 +11,6 @@ import type { StoredRun } from '../../../durable/run-store.ts'
 import { RunWorker } from '../../../durable/run-worker.ts'
 import { isEnd } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
-import { openStore } from '../../../store/open-store.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { deciderOf, requireBearer } from '../../bearer-auth.ts'
 import { type Dialect, dialectOf } from '../../dialect.ts'
@@ -159,8 +158,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   async #open(): Promise<void> {
     const { log, options } = this.#options
-    const { store, responsesDir: dir, projectDir, retentionDays, maxQueuedRuns } = options
-    const records = await openStore({ store, dir, projectDir, warn: (message) => log.warn(message) })
+    const { retentionDays, maxQueuedRuns } = options
+    const records = await this.#options.openRecords()
     const [ids, { host, describeFailure }] = [this.#ids, this.#options]
     const settings = { records, ids, retentionDays, maxQueuedRuns, log, upgradeRow: readRowV1 }
     const runs = await DurableRuns.open<ResponseRecord, InputItem>(settings)

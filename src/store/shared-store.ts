@@ -1,0 +1,43 @@
+import { CheckedStore } from './checked-store.ts'
+import { openEngine, type StoreLocation } from './open-store.ts'
+import type { RecordStore } from './record-store.ts'
+
+/** A store that parts of one process share, with one connection or thread: open from its first user to its last. */
+export class SharedStore {
+  readonly #location: StoreLocation
+  #engine: Promise<RecordStore> | undefined
+  #users = 0
+
+  constructor(location: StoreLocation) {
+    this.#location = location
+  }
+
+  /**
+   * Opens the store for one more user, who closes it.
+   *
+   * @throws HostError as `openStore`; the next user tries again
+   */
+  async open(): Promise<RecordStore> {
+    this.#engine ??= openEngine(this.#location)
+    const engine = this.#engine
+    this.#users++
+    try {
+      let leaving: Promise<void> | undefined
+      return new CheckedStore(await engine, () => {
+        leaving ??= this.#leave()
+        return leaving
+      })
+    } catch (error) {
+      this.#users--
+      if (this.#engine === engine) this.#engine = undefined
+      throw error
+    }
+  }
+
+  async #leave(): Promise<void> {
+    if (--this.#users > 0) return
+    const engine = await this.#engine
+    this.#engine = undefined
+    await engine?.close()
+  }
+}
