@@ -134,7 +134,7 @@ export function describeSchemas(nodes: readonly SchemaNode[]): string {
 
 function describeType({ type = 'valid', minimum, maximum }: SchemaNode): string {
   if (minimum !== undefined && maximum !== undefined) return `${type} from ${minimum} to ${maximum}`
-  return type
+  return minimum === undefined ? type : `${type} of at least ${minimum}`
 }
 
 /** RFC 6901. */

@@ -29,10 +29,10 @@ export class AgentCapabilities implements Capabilities {
     const fault = responseSchema && findSchemaFault(responseSchema)
     if (fault !== undefined) throw run.state.refuse(`The schema of the answer cannot be used: ${fault}`)
     const double = findDouble(run.clientTools)
-    if (double !== undefined) throw run.state.refuse(`tools: two of them have the name '${double}'.`)
+    if (double !== undefined) throw run.state.refuse(`tools: two of them have the name '${double}'.`, 'tools')
     const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
-      throw run.state.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`)
+      throw run.state.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`, 'tool_choice')
     }
     const handled = messages.findLast(({ role }) => role === 'user')
     if (isContinued || handled?.role !== 'user') return

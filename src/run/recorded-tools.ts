@@ -61,7 +61,8 @@ function refuseCollision(tools: readonly ToolDefinition[], { state, agentId }: A
   if (state.clientTools.length === 0) return
   const own = new Set(tools.map(({ name }) => name))
   const double = state.clientTools.find(({ name }) => own.has(name))
-  if (double) throw state.refuse(`tools: agent '${agentId}' has a tool '${double.name}' of its own. Rename yours.`)
+  if (double)
+    throw state.refuse(`tools: agent '${agentId}' has a tool '${double.name}' of its own. Rename yours.`, 'tools')
 }
 
 /** Executes a call of the conversation. */

@@ -210,8 +210,8 @@ export class RunState {
   }
 
   /** Fails the run with the error of the request, even if its handler catches it. */
-  refuse(message: string, suggestions: readonly string[] = []): HostError {
-    this.#refusal ??= new HostError('REQUEST_INVALID', message, { suggestions: [...suggestions] })
+  refuse(message: string, field?: string): HostError {
+    this.#refusal ??= new HostError('REQUEST_INVALID', message, { field })
     return this.#refusal
   }
 

@@ -215,7 +215,11 @@ describe('ChatCompatApiAdapter', () => {
       chat('echo', 'x', { presence_penalty: -3 }),
       'presence_penalty must be number from -2 to 2 or null.',
     ],
-    ['max_tokens that are not whole', chat('echo', 'x', { max_tokens: 1.5 }), 'max_tokens must be integer or null.'],
+    [
+      'max_tokens that are not whole',
+      chat('echo', 'x', { max_tokens: 1.5 }),
+      'max_tokens must be integer of at least 1 or null.',
+    ],
     ['a stream that is no boolean', chat('echo', 'x', { stream: 'yes' }), 'stream must be boolean or null.'],
     [
       'a picture to handle',

@@ -15,7 +15,8 @@ const facts = (attachments) => ({ provides: [TextMessageHandler], attachments,
     const shown = (value) => value instanceof Uint8Array ? 'bytes ' + Buffer.from(value).toString() : value
     const attachments = (await history.getHistory()).flatMap((message) => message.attachments ?? [])
     const options = run.requestOptions
-    await response.respondText(JSON.stringify({ options, tools: run.clientTools, attachments: attachments.map((one) => ({ ...one, data: shown(one.data) })) }))
+    const said = (await history.getHistory()).flatMap(({ role, content }) => role === 'assistant' ? [content] : [])
+    await response.respondText(JSON.stringify({ options, tools: run.clientTools, ...(said.length > 0 && { said }), attachments: attachments.map((one) => ({ ...one, data: shown(one.data) })) }))
   } }) })
 export default defineModule({ name: 'Reveal', ...facts([]) })
 export const sight = defineModule({ name: 'Sight', ...facts(['image/*', 'audio/*', 'application/pdf']) })`,
@@ -34,6 +35,11 @@ export default defineModule({ name: 'Show', provides: [TextMessageHandler], uses
 const weather = (more: object = {}) => ({
   type: 'function',
   function: { name: 'weather', description: 'Of a city', parameters: { type: 'object' }, ...more },
+})
+
+const allowed = (mode: string, ...names: string[]) => ({
+  type: 'allowed_tools',
+  allowed_tools: { mode, tools: names.map((name) => ({ type: 'function', function: { name } })) },
 })
 
 describe('a chat request', () => {
@@ -162,6 +168,41 @@ describe('a chat request', () => {
     expect(chunks.at(-1)?.usage).to.deep.equal(usage)
   })
 
+  it('may restrict the tools that can be called', async () => {
+    const tools = ['a', 'b', 'c'].map((name) => weather({ name }))
+    const choose = (mode: string, ...names: string[]) =>
+      revealed('x', { tools, tool_choice: allowed(mode, ...names) }).then(({ options, tools: seen }) => [
+        options,
+        seen.map(({ name }: { name: string }) => name),
+      ])
+    expect(await choose('auto', 'a', 'c')).to.deep.equal([{}, ['a', 'c']])
+    expect(await choose('required', 'b')).to.deep.equal([{ toolChoice: 'required' }, ['b']])
+  })
+
+  it('may have strict tools', async () => {
+    const { tools } = await revealed('x', {
+      tools: [weather({ strict: true }), weather({ name: 'now', strict: false })],
+    })
+    expect(tools.map(({ strict }: { strict?: boolean }) => strict)).to.deep.equal([true, undefined])
+  })
+
+  it('gets back pictures and refusals of earlier answers as what they were, not as the text of a link', async () => {
+    const { app } = await makeServer({}, FILES)
+    const ask = (payload: object) => app.inject({ method: 'POST', url: COMPLETIONS, payload })
+    const { message } = (await ask(chat('show', 'x'))).json().choices[0]
+    const history = [
+      { role: 'user', content: 'draw' },
+      message,
+      { role: 'assistant', content: [{ type: 'refusal', refusal: 'I will not.' }] },
+      { role: 'assistant', content: null, refusal: 'Never.' },
+      { role: 'user', content: 'What did you draw?' },
+    ]
+    const reply = (await ask({ model: 'sight', messages: history })).json().choices[0].message.content
+    const { attachments, said } = JSON.parse(reply)
+    expect(attachments).to.deep.equal([{ mediaType: 'image/png', data: 'bytes png', name: 'dot' }])
+    expect(said).to.deep.equal(['Here:\n[application/pdf](https://example.test/a.pdf)\n', 'I will not.', 'Never.'])
+  })
+
   const call = { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }
   const said = { role: 'assistant', content: null, tool_calls: [call] }
   const after = (...messages: object[]) => ({
@@ -197,7 +238,7 @@ describe('a chat request', () => {
     [
       'a choice that an agent cannot meet',
       chat('echo', 'x', { tools: [weather()], tool_choice: 'required', stream: true }),
-      null,
+      'tool_choice',
       "tool_choice: agent 'echo' cannot call the tools of a client.",
     ],
     [
@@ -253,6 +294,73 @@ describe('a chat request', () => {
       chat('sight', [{ type: 'file', file: { file_data: 'data:text/csv;base64,AA==' } }]),
       'messages[0].content[0].type',
       "messages: the last user message has a part of the type 'file'; the agent takes text and image/*, audio/*, application/pdf",
+    ],
+    [
+      'allowed tools that are not there',
+      chat('reveal', 'x', { tools: [weather()], tool_choice: allowed('auto', 'weather', 'now') }),
+      'tool_choice',
+      "tool_choice: there is no tool 'now' in tools.",
+    ],
+    [
+      'two tools of one name',
+      chat('reveal', 'x', { tools: [weather(), weather()], stream: true }),
+      'tools',
+      "tools: two of them have the name 'weather'.",
+    ],
+    ['several answers', chat('reveal', 'x', { n: 2 }), 'n', 'n must be 1: an agent gives one answer.'],
+    [
+      'probabilities',
+      chat('reveal', 'x', { logprobs: true, top_logprobs: 2 }),
+      'logprobs',
+      'logprobs must be false: agents report no probabilities.',
+    ],
+    [
+      'an answer that is sound',
+      chat('reveal', 'x', { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } }),
+      'modalities',
+      'modalities must be ["text"]: sound and images of an answer are links in its text.',
+    ],
+    [
+      'functions',
+      chat('reveal', 'x', { functions: [{ name: 'weather' }], function_call: 'auto' }),
+      'functions',
+      'functions cannot be called: send them as tools.',
+    ],
+    [
+      'no room for an answer',
+      chat('reveal', 'x', { max_tokens: 0 }),
+      'max_tokens',
+      'max_tokens must be integer of at least 1 or null.',
+    ],
+    [
+      'a second answer to a call',
+      after(said, ...['rain', 'sun'].map((content) => ({ role: 'tool', tool_call_id: 'c1', content }))),
+      'messages[3].tool_call_id',
+      "messages[3].tool_call_id answers a call that is answered already: 'c1'.",
+    ],
+    [
+      'two calls with one id',
+      after({ ...said, tool_calls: [call, call] }, { role: 'tool', tool_call_id: 'c1', content: 'x' }),
+      'messages[1].tool_calls',
+      "messages[1].tool_calls has another call with the id 'c1'.",
+    ],
+    [
+      'a picture without bytes',
+      picture({ url: 'data:image/png;base64,###' }),
+      'messages[0].content[0]',
+      'messages[0].content[0] holds no bytes in base64.',
+    ],
+    [
+      'sound of a format that is none',
+      chat('sight', [{ type: 'input_audio', input_audio: { data: 'AQID', format: '../x' } }]),
+      'messages[0].content[0].input_audio.format',
+      'messages[0].content[0].input_audio.format must be a format such as wav or mp3.',
+    ],
+    [
+      'a text that is none',
+      chat('sight', [{ type: 'text', text: 5 }]),
+      'messages[0].content[0].text',
+      'messages[0].content[0].text must be string.',
     ],
     [
       'an option that an agent refuses, streamed too',

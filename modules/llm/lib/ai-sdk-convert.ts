@@ -21,13 +21,14 @@ import type {
   ToolDefinition,
 } from 'agent-host'
 import { CannotAsk } from './ai-sdk-retry.ts'
+import { isStrictSchema } from './strict-schema.ts'
 
 /** Requirements of a vendor's API that differ from those of the others. */
 export interface VendorQuirks {
   /** System messages stand before all others. */
   readonly systemFirst?: boolean
-  /** Strictness that tools declare, where the vendor has a default that does not fit every schema. */
-  readonly strictTools?: boolean
+  /** Tools can be strict, and are by default: those that do not ask for it, or whose schema does not allow it, say that they are not. */
+  readonly hasStrictTools?: boolean
   /** An answer without a reason why it ended was cut off. */
   readonly alwaysFinishes?: boolean
   /** Passes any URL of an image or file on: the server may support it. */
@@ -68,11 +69,11 @@ export function withoutUndefined<T extends object>(options: T): { [K in keyof T]
 }
 
 function toTool(
-  { name, description, parameters }: ToolDefinition,
-  { strictTools }: VendorQuirks,
+  { name, description, parameters, strict = false }: ToolDefinition,
+  { hasStrictTools }: VendorQuirks,
 ): LanguageModelV3FunctionTool {
-  const strict = strictTools === undefined ? {} : { strict: strictTools }
-  return { type: 'function', name, description, inputSchema: parameters, ...strict }
+  const strictness = hasStrictTools ? { strict: strict && isStrictSchema(parameters) } : {}
+  return { type: 'function', name, description, inputSchema: parameters, ...strictness }
 }
 
 function toToolChoice(choice: LLMRequest['toolChoice'] = 'auto'): LanguageModelV3ToolChoice {

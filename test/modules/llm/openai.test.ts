@@ -111,6 +111,19 @@ describe('llm/openai', () => {
       expect(JSON.stringify(server.requests[2]?.body)).not.to.contain('sealed')
     })
 
+    it('has strict tools where they ask for it, and OpenAI supports their schema', async () => {
+      const { server, llm } = await connect([plays(responsesWire, { text: ['ok'] })])
+      const parameters = { type: 'object', properties: { n: {} }, required: ['n'], additionalProperties: false }
+      const tools = [
+        { ...weather, name: 'a', strict: true, parameters },
+        { ...weather, name: 'b', strict: true, parameters: { type: 'object', properties: { n: {} } } },
+        { ...weather, name: 'c', parameters },
+      ]
+      await collect(llm, { messages: [says('hi')], tools })
+      const sent = server.requests[0]?.body.tools as { strict: boolean }[]
+      expect(sent.map(({ strict }) => strict)).to.deep.equal([true, false, false])
+    })
+
     it('requests an answer that matches a schema, strict if OpenAI supports that', async () => {
       const { server, llm } = await connect([plays(responsesWire, { text: ['{"n":', '1}'] })])
       const loose = { type: 'object', properties: { n: { type: 'number' } } }

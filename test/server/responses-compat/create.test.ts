@@ -167,6 +167,9 @@ describe('POST /compat/responses', () => {
       expect([reply.statusCode, reply.json()], JSON.stringify(body)).to.deep.equal([400, { detail }])
     }
     const wrong = {
+      text: { format: { type: 'xml' } },
+      reasoning: { effort: 5 },
+      tool_choice: 'any',
       input: 5,
       stream: 'yes',
       temperature: 'hot',

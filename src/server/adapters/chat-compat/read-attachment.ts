@@ -1,16 +1,28 @@
 import { decodeBase64 } from '../../../base64.ts'
 import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
-import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
+import { invalidField } from '../../invalid-field.ts'
+import { readAudio } from '../../read-audio.ts'
 import type { ContentPart } from './schema.ts'
 
-/** Reads the attachment of a part; undefined for a type that is not known. */
+/**
+ * Reads the attachment of a part; undefined for a type that is not known.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
 export function readAttachment(part: ContentPart, path: string): Attachment | undefined {
+  const attachment = readPart(part, path)
+  const isEmpty = attachment && !(attachment.data instanceof URL) && attachment.data.byteLength === 0
+  if (isEmpty) throw invalidField(path, 'holds no bytes in base64.')
+  return attachment
+}
+
+function readPart(part: ContentPart, path: string): Attachment | undefined {
   switch (part.type) {
     case 'image_url':
       return readImage(part, path)
     case 'input_audio':
-      return readAudio(part, path)
+      return readAudio(part.input_audio, `${path}.input_audio`)
     case 'file':
       return readFile(part, path)
     default:
@@ -20,11 +32,11 @@ export function readAttachment(part: ContentPart, path: string): Attachment | un
 
 function readImage({ image_url }: ContentPart, path: string): Attachment {
   const url = typeof image_url === 'string' || image_url instanceof DecodedUrl ? image_url : image_url?.url
-  if (url === undefined) throw invalid(`${path}.image_url`, 'is missing')
+  if (url === undefined) throw invalidField(`${path}.image_url`, 'is missing.')
   const data = readDataUrl(url)
   if (data) return data
   if (typeof url !== 'string' || !/^https?:/i.test(url) || !URL.canParse(url)) {
-    throw invalid(`${path}.image_url.url`, 'must be a data URL of base64, or an address of http or https')
+    throw invalidField(`${path}.image_url.url`, 'must be a data URL of base64, or an address of http or https.')
   }
   const address = new URL(url)
   return { mediaType: imageTypeOf(address.pathname), data: address }
@@ -44,23 +56,13 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
   webp: 'image/webp',
 }
 
-function readAudio({ input_audio }: ContentPart, path: string): Attachment {
-  if (!input_audio) throw invalid(`${path}.input_audio`, 'is missing')
-  const { data, format } = input_audio
-  return { mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, data: decodeBase64(data) }
-}
-
 function readFile({ file }: ContentPart, path: string): Attachment {
   const { file_data, file_id, filename } = file ?? {}
-  if (typeof file_id === 'string') throw invalid(`${path}.file.file_id`, 'cannot be read here: send file_data')
+  if (typeof file_id === 'string') throw invalidField(`${path}.file.file_id`, 'cannot be read here: send file_data.')
   const named = typeof filename === 'string' ? { name: filename } : {}
   const read = file_data && readDataUrl(file_data)
   if (read) return { ...read, ...named }
-  if (typeof file_data !== 'string') throw invalid(`${path}.file.file_data`, 'is missing')
+  if (typeof file_data !== 'string') throw invalidField(`${path}.file.file_data`, 'is missing.')
   const mediaType = filename?.toLowerCase().endsWith('.pdf') ? 'application/pdf' : 'application/octet-stream'
   return { mediaType, data: decodeBase64(file_data), ...named }
-}
-
-function invalid(field: string, what: string): HostError {
-  return new HostError('REQUEST_INVALID', `${field} ${what}.`, { field })
 }

@@ -11,6 +11,7 @@ const Address = Type.Unsafe<string | DecodedUrl>(Type.String())
 const ContentPart = Type.Object({
   type: Type.String(),
   text: Type.Optional(Type.Unknown()),
+  refusal: Type.Optional(Type.Unknown()),
   image_url: optional(Type.Union([Address, Type.Object({ url: Address })])),
   input_audio: optional(Type.Object({ data: Type.String(), format: Type.String() })),
   file: optional(
@@ -39,6 +40,7 @@ const ChatMessage = Type.Object({
     Type.Literal('tool'),
   ]),
   content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
+  refusal: optional(Type.String()),
   tool_calls: optional(Type.Array(ToolCall)),
   tool_call_id: optional(Type.String()),
 })
@@ -52,14 +54,24 @@ const Tool = Type.Object({
     description: optional(Type.String()),
     /** JSON Schema. */
     parameters: optional(anything),
+    strict: optional(Type.Boolean()),
   }),
 })
+
+const NamedTool = Type.Object({ name: Type.String() })
 
 const ToolChoice = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
   Type.Literal('required'),
-  Type.Object({ type: Type.Literal('function'), function: Type.Object({ name: Type.String() }) }),
+  Type.Object({ type: Type.Literal('function'), function: NamedTool }),
+  Type.Object({
+    type: Type.Literal('allowed_tools'),
+    allowed_tools: Type.Object({
+      mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+      tools: Type.Array(Type.Object({ type: Type.Literal('function'), function: NamedTool })),
+    }),
+  }),
 ])
 
 const ResponseFormat = Type.Union([
@@ -75,14 +87,14 @@ export const ChatRequest = Type.Object({
   stream: optional(Type.Boolean()),
   stream_options: optional(Type.Object({ include_usage: optional(Type.Boolean()) })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
-  max_tokens: optional(Type.Integer()),
+  max_tokens: optional(Type.Integer({ minimum: 1 })),
   top_p: optional(Type.Number()),
   stop: optional(Type.Union([Type.String(), Type.Array(Type.String())])),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   frequency_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),
   user: optional(Type.String()),
   metadata: optional(anything),
-  max_completion_tokens: optional(Type.Integer()),
+  max_completion_tokens: optional(Type.Integer({ minimum: 1 })),
   seed: optional(Type.Integer()),
   reasoning_effort: optional(Type.String()),
   response_format: optional(ResponseFormat),

@@ -1,6 +1,8 @@
 import { HostError } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { Capabilities } from '../../../run/turn.ts'
+import { invalidField } from '../../invalid-field.ts'
+import { markdownToAttachments } from '../../markdown-to-attachments.ts'
 import { readAttachment } from './read-attachment.ts'
 import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from './schema.ts'
 
@@ -19,24 +21,25 @@ export function toMessages(messages: ChatRequest['messages'], findCapabilities: 
   return messages.map((message, index) => toMessage(message, index, index === handled, findCapabilities))
 }
 
-/** Every call has its answer, and every answer its call. */
+/** Every call has one answer, and every answer its call. */
 function checkCalls(messages: ChatRequest['messages']): void {
   const known = new Set<string>()
   const open = new Map<string, number>()
   for (const [index, { role, tool_calls, tool_call_id }] of messages.entries()) {
     for (const { id } of (role === 'assistant' && tool_calls) || []) {
+      if (open.has(id)) throw invalidField(`messages[${index}].tool_calls`, `has another call with the id '${id}'.`)
       known.add(id)
       open.set(id, index)
     }
     if (role !== 'tool') continue
     const field = `messages[${index}].tool_call_id`
-    if (typeof tool_call_id !== 'string') throw invalid(field, 'is missing.')
-    if (!known.has(tool_call_id))
-      throw invalid(field, `answers a call that no message before it makes: '${tool_call_id}'.`)
-    open.delete(tool_call_id)
+    if (typeof tool_call_id !== 'string') throw invalidField(field, 'is missing.')
+    if (open.delete(tool_call_id)) continue
+    const reason = known.has(tool_call_id) ? 'is answered already' : 'no message before it makes'
+    throw invalidField(field, `answers a call that ${reason}: '${tool_call_id}'.`)
   }
   for (const [id, index] of open) {
-    throw invalid(
+    throw invalidField(
       `messages[${index}].tool_calls`,
       `has no answer to the call '${id}': add a message of the role 'tool'.`,
     )
@@ -50,27 +53,45 @@ function toMessage(
   findCapabilities: () => Capabilities,
 ): Message {
   const { role } = message
+  if (isHandled) checkTexts(message.content, index)
   const content = toText(message.content)
-  switch (role) {
-    case 'system':
-    case 'developer':
-      return { role: 'system', content }
-    case 'assistant':
-      return message.tool_calls?.length
-        ? { role, content, toolCalls: message.tool_calls.map(toToolCall) }
-        : { role, content }
-    default: {
-      const attachments = toAttachments(message, index, isHandled, findCapabilities)
-      const said = attachments.length > 0 ? { content, attachments } : { content }
-      return role === 'user' ? { role, ...said } : { role, ...said, toolCallId: message.tool_call_id ?? '' }
-    }
+  if (role === 'system' || role === 'developer') return { role: 'system', content }
+  const attachments = toAttachments(message, index, isHandled, findCapabilities)
+  if (role === 'assistant') return toAnswer(message, content, attachments)
+  const said = attachments.length > 0 ? { content, attachments } : { content }
+  return role === 'user' ? { role, ...said } : { role, ...said, toolCallId: message.tool_call_id ?? '' }
+}
+
+/** An earlier answer. What it showed as links with data URLs are attachments again. */
+function toAnswer({ refusal, tool_calls }: ChatMessage, content: string, sent: readonly Attachment[]): Message {
+  const { text, attachments: shown } = markdownToAttachments(content || (refusal ?? ''))
+  const attachments = shown.length > 0 ? [...sent, ...shown] : sent
+  return {
+    role: 'assistant',
+    content: text,
+    ...(attachments.length > 0 ? { attachments } : undefined),
+    ...(tool_calls?.length ? { toolCalls: tool_calls.map(toToolCall) } : undefined),
   }
+}
+
+function checkTexts(content: ChatMessage['content'], index: number): void {
+  if (!Array.isArray(content)) return
+  const wrong = content.findIndex(({ type, text }) => type === 'text' && typeof text !== 'string')
+  if (wrong !== -1) throw invalidField(`messages[${index}].content[${wrong}].text`, 'must be string.')
 }
 
 function toText(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content
-  const texts = (content ?? []).map(({ type, text }) => (type === 'text' && typeof text === 'string' ? text : ''))
-  return texts.join('')
+  return (content ?? []).map(textOf).join('')
+}
+
+function textOf({ type, text, refusal }: ContentPart): string {
+  const said = type === 'refusal' ? refusal : text
+  return isText(type) && typeof said === 'string' ? said : ''
+}
+
+function isText(type: string): boolean {
+  return type === 'text' || type === 'refusal'
 }
 
 function toToolCall({ id, function: { name, arguments: text } }: WireCall): ToolCall {
@@ -95,10 +116,10 @@ function toAttachments(
   isHandled: boolean,
   findCapabilities: () => Capabilities,
 ): readonly Attachment[] {
-  if (!Array.isArray(content) || content.every(({ type }) => type === 'text')) return NONE
+  if (!Array.isArray(content) || content.every(({ type }) => isText(type))) return NONE
   const capabilities = findCapabilities()
   return content.flatMap((part, position) => {
-    if (part.type === 'text') return []
+    if (isText(part.type)) return []
     const path = `messages[${index}].content[${position}]`
     const attachment = capabilities.attachments.length > 0 ? readAttachment(part, path) : undefined
     if (attachment && capabilities.takes(attachment.mediaType)) return [attachment]
@@ -112,8 +133,4 @@ function notTaken({ type }: ContentPart, { attachments }: Capabilities, field: s
     attachments.length > 0 ? `the agent takes text and ${attachments.join(', ')}` : 'only text can be handled'
   const message = `messages: the last user message has a part of the type '${type}'; ${taken}`
   return new HostError('REQUEST_INVALID', message, { field })
-}
-
-function invalid(field: string, what: string): HostError {
-  return new HostError('REQUEST_INVALID', `${field} ${what}`, { field })
 }

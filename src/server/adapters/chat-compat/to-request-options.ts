@@ -17,7 +17,7 @@ const SAME: ReadonlyMap<string, keyof ModelOptions> = new Map([
 ] as const satisfies readonly (readonly [keyof ChatRequest, keyof ModelOptions])[])
 
 /** The options that the client sent, and nothing else; undefined when there are none. `null` counts as absent. */
-export function toRequestOptions(body: ChatRequest): ModelOptions | undefined {
+export function toRequestOptions(body: ChatRequest, toolChoice?: ModelOptions['toolChoice']): ModelOptions | undefined {
   const options: Writable<ModelOptions> = {}
   for (const field in body) {
     const option = SAME.get(field)
@@ -27,10 +27,9 @@ export function toRequestOptions(body: ChatRequest): ModelOptions | undefined {
   }
   // Of the two names for one option the newer one wins.
   if (typeof body.max_completion_tokens === 'number') options.maxOutputTokens = body.max_completion_tokens
-  const { stop, tool_choice: choice, response_format: format } = body
+  const { stop, response_format: format } = body
   if (stop !== undefined && stop !== null) options.stop = typeof stop === 'string' ? [stop] : stop
-  if (choice === 'required') options.toolChoice = choice
-  else if (typeof choice === 'object' && choice) options.toolChoice = { tool: choice.function.name }
+  if (toolChoice !== undefined) options.toolChoice = toolChoice
   if (format?.type === 'json_object') options.responseSchema = { type: 'object' }
   else if (format?.type === 'json_schema') options.responseSchema = format.json_schema.schema
   for (const _ in options) return options

@@ -1,8 +1,9 @@
-import { HostError } from '../../../errors.ts'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Capabilities, Turn } from '../../../run/turn.ts'
+import { type ClientChoice, chooseTools } from '../../choose-tools.ts'
 import { withoutApprovals, withoutApprovalTool } from './approvals.ts'
+import { refuseUnsupported } from './refuse-unsupported.ts'
 import type { ChatRequest } from './schema.ts'
 import { toMessages } from './to-messages.ts'
 import { toRequestOptions } from './to-request-options.ts'
@@ -14,35 +15,38 @@ import { toRequestOptions } from './to-request-options.ts'
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function toTurn(body: ChatRequest, findCapabilities: () => Capabilities, onEvent: RunEventSink): Turn {
-  const { messages, user, metadata } = body
+  const { messages, user, metadata, tools, tool_choice } = body
+  refuseUnsupported(body)
+  const { clientTools, toolChoice } =
+    tools || tool_choice ? chooseTools(toClientTools(tools), toChoice(tool_choice)) : NO_TOOLS
   return {
     messages: toMessages(withoutApprovals(messages), findCapabilities),
     user: user ?? undefined,
     metadata: metadata ?? undefined,
-    requestOptions: toRequestOptions(body),
-    clientTools: toClientTools(body),
+    requestOptions: toRequestOptions(body, toolChoice),
+    clientTools,
     isTrailLost: true,
     onEvent,
   }
 }
 
-/** None with the choice `none`, which speaks of the client's tools: the agent's own are no business of the client. */
-function toClientTools({ tools: given, tool_choice }: ChatRequest): ToolDefinition[] | undefined {
-  const tools = withoutApprovalTool(given)
-  const choice = tool_choice ?? 'auto'
-  const name = typeof choice === 'object' ? choice.function.name : undefined
-  const isKnown = name === undefined ? tools?.length : tools?.some((tool) => tool.function.name === name)
-  if (choice !== 'auto' && choice !== 'none' && !isKnown) {
-    const message =
-      name === undefined ? 'tool_choice needs tools.' : `tool_choice: there is no tool '${name}' in tools.`
-    throw new HostError('REQUEST_INVALID', message, { field: 'tool_choice' })
-  }
-  if (!tools || tools.length === 0 || choice === 'none') return undefined
-  return tools.map(({ function: { name, description, parameters } }) => ({
+const NO_TOOLS: Partial<ReturnType<typeof chooseTools>> = Object.freeze({})
+
+function toClientTools(given: ChatRequest['tools']): ToolDefinition[] {
+  return (withoutApprovalTool(given) ?? []).map(({ function: { name, description, parameters, strict } }) => ({
     name,
     description: description ?? '',
     parameters: parameters ?? NO_PARAMETERS,
+    ...(strict ? { strict } : undefined),
   }))
 }
 
 const NO_PARAMETERS = Object.freeze({ type: 'object', properties: Object.freeze({}) })
+
+function toChoice(choice: ChatRequest['tool_choice']): ClientChoice {
+  if (typeof choice !== 'object') return choice ?? 'auto'
+  if (choice === null) return 'auto'
+  if (choice.type === 'function') return { tool: choice.function.name }
+  const { mode, tools } = choice.allowed_tools
+  return { mode, names: tools.map((tool) => tool.function.name) }
+}

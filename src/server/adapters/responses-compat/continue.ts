@@ -4,6 +4,7 @@ import { HostError } from '../../../errors.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
 import { openCallsOf } from '../../../run/trail.ts'
+import { invalidField } from '../../invalid-field.ts'
 import { type Approval, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
 
 /** Part of a turn that a request adds to the conversation it continues. */
@@ -33,7 +34,7 @@ export function continueConversation(
   ]
   if (messages.length === 0 && answers.length > 0) return { messages, answers, pending }
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
-    throw new HostError('REQUEST_INVALID', 'input must contain a user message')
+    throw invalidField('input', 'must contain a user message')
   }
   return { messages: [...settle(pending, outputs, answers), ...messages], answers: undefined, pending: [] }
 }
@@ -73,14 +74,14 @@ function refuseUnanswered(messages: readonly Message[]): void {
 function refuseOpen(callIds: readonly string[]): void {
   if (callIds.length === 0) return
   const names = callIds.map((id) => `'${id}'`).join(', ')
-  throw new HostError('REQUEST_INVALID', `input: no function_call_output for ${names}; send one for each open call`)
+  throw invalid(`input: no function_call_output for ${names}; send one for each open call`)
 }
 
 function toClientAnswer({ callId, result }: CallOutput, pending: readonly PendingCall[]): PendingAnswer {
   if (pending.some((call) => call.callId === callId && call.kind === 'client_tool')) {
     return { callId, kind: 'client_tool', result }
   }
-  throw new HostError('REQUEST_INVALID', `input: no call '${callId}' waits for an output`)
+  throw invalid(`input: no call '${callId}' waits for an output`)
 }
 
 function toApprovalAnswer(
@@ -88,8 +89,7 @@ function toApprovalAnswer(
   { response_id: responseId, pending = [] }: Partial<StoredTurn>,
 ): PendingAnswer {
   const call = pending.find((_call, index) => responseId !== undefined && approvalId(responseId, index) === requestId)
-  if (call?.kind !== 'approval')
-    throw new HostError('REQUEST_INVALID', `input: no approval request '${requestId}' waits for a response`)
+  if (call?.kind !== 'approval') throw invalid(`input: no approval request '${requestId}' waits for a response`)
   return {
     callId: call.callId,
     kind: 'approval',
@@ -115,4 +115,8 @@ function settle(
       return toToolMessage({ callId, result: { text, isError: true } })
     }),
   ]
+}
+
+function invalid(message: string): HostError {
+  return new HostError('REQUEST_INVALID', message, { field: 'input' })
 }

@@ -1,4 +1,4 @@
-import { HostError } from '../../../errors.ts'
+import { invalidField } from '../../invalid-field.ts'
 import { inputItemId } from './ids.ts'
 import { toTokenUsage } from './output.ts'
 import type { CreateRequest, InputItem, RawInputItem, ResponseRecord } from './schema.ts'
@@ -64,10 +64,10 @@ function toInputItem(raw: RawInputItem, index: number, id: string, created_at: n
   if (type === 'item_reference') return { id, type, created_at, ...{ reference } }
   if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content }) }
   if (!role) {
-    throw new HostError('REQUEST_INVALID', `input[${index}].role must be one of user, assistant, system, developer`)
+    throw invalidField(`input[${index}].role`, 'must be one of user, assistant, system, developer')
   }
   if (content === undefined || content === null) {
-    throw new HostError('REQUEST_INVALID', `input[${index}].content must be a string or an array of parts`)
+    throw invalidField(`input[${index}].content`, 'must be a string or an array of parts')
   }
   const parts = typeof content === 'string' ? [textPart(role, content)] : content
   return { ...rest, id, type, role, content: parts, created_at }

@@ -1,7 +1,6 @@
-import { decodeBase64 } from '../../../base64.ts'
 import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
-import { HostError } from '../../../errors.ts'
 import type { Attachment } from '../../../protocols/message.ts'
+import { invalidField } from '../../invalid-field.ts'
 
 /** Media types of files that are named by an address, by their ending. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -26,23 +25,15 @@ const TYPES: Readonly<Record<string, string>> = {
  */
 export function readAddress(address: unknown, field: string, fallback: string, name?: string): Attachment {
   if (typeof address !== 'string' && !(address instanceof DecodedUrl)) {
-    throw new HostError('REQUEST_INVALID', `${field} must be a URL`)
+    throw invalidField(field, 'must be a URL')
   }
   const named = name === undefined ? {} : { name }
   const bytes = readDataUrl(address)
   if (bytes) return { ...bytes, ...named }
   if (typeof address !== 'string' || !URL.canParse(address) || !/^https?:/i.test(address)) {
-    throw new HostError('REQUEST_INVALID', `${field} must be an http(s) URL, or a data URL in base64`)
+    throw invalidField(field, 'must be an http(s) URL, or a data URL in base64')
   }
   const data = new URL(address)
   const ending = /\.([a-z0-9]+)$/i.exec(data.pathname)?.[1]?.toLowerCase() ?? ''
   return { mediaType: TYPES[ending] ?? fallback, data, ...named }
-}
-
-/** @throws HostError `REQUEST_INVALID` naming the field */
-export function readBytes(base64: unknown, field: string): Pick<Attachment, 'data'> {
-  if (typeof base64 !== 'string' || base64 === '') {
-    throw new HostError('REQUEST_INVALID', `${field} must be bytes in base64`)
-  }
-  return { data: decodeBase64(base64) }
 }

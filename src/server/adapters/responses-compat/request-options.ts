@@ -1,18 +1,27 @@
-import { HostError } from '../../../errors.ts'
 import type { ModelOptions } from '../../../protocols/model-options.ts'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
+import { type ClientChoice, chooseTools } from '../../choose-tools.ts'
+import { invalidField } from '../../invalid-field.ts'
 import type { CreateRequest } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** Part of a turn that the options of a request decide. */
+interface RequestedOptions {
+  readonly requestOptions: ModelOptions
+  readonly clientTools: readonly ToolDefinition[]
+}
+
 /**
- * Returns the options for the model that a request sets; none that it leaves out.
+ * Returns the client's tools, and the options for the model that a request sets; none that it leaves out.
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toRequestOptions(body: CreateRequest, tools: readonly ToolDefinition[]): ModelOptions {
+export function readOptions(body: CreateRequest): RequestedOptions {
+  refuseMisplaced(body as Fields)
+  const { clientTools, toolChoice } = chooseTools(toClientTools(body), toChoice(body.tool_choice))
   const options: Record<keyof ModelOptions, unknown> = {
-    toolChoice: tools.length > 0 ? toToolChoice(body.tool_choice, tools) : undefined,
+    toolChoice,
     temperature: body.temperature,
     topP: body.top_p,
     maxOutputTokens: body.max_output_tokens,
@@ -21,56 +30,63 @@ export function toRequestOptions(body: CreateRequest, tools: readonly ToolDefini
     presencePenalty: body.presence_penalty,
     frequencyPenalty: body.frequency_penalty,
     reasoningEffort: body.reasoning?.effort,
-    parallelToolCalls: tools.length > 0 ? body.parallel_tool_calls : undefined,
+    parallelToolCalls: clientTools.length > 0 ? body.parallel_tool_calls : undefined,
     responseSchema: toResponseSchema(body.text?.format),
   }
-  const given: Record<string, unknown> = {}
+  const requestOptions: Record<string, unknown> = {}
   for (const name in options) {
     const value = options[name as keyof ModelOptions] ?? undefined
-    if (value !== undefined) given[name] = value
+    if (value !== undefined) requestOptions[name] = value
   }
-  return given
+  return { requestOptions, clientTools }
 }
 
-/** Returns the functions of a request, which its client runs itself. Tools of other types are ignored. */
-export function toClientTools({ tools, tool_choice }: CreateRequest): ToolDefinition[] {
-  const functions = (tools ?? []).flatMap((tool, index) => (tool.type === 'function' ? [toTool(tool, index)] : []))
-  if (typeof tool_choice !== 'object' || tool_choice?.type !== 'allowed_tools') return functions
-  const allowed = new Set((tool_choice.tools as Fields[] | undefined)?.map(({ name }) => name))
-  return functions.filter(({ name }) => allowed.has(name))
+/** Fields of the chat API that clients send here by mistake, and what they are called here. */
+const MISPLACED: Readonly<Record<string, string>> = {
+  response_format: 'text.format',
+  functions: 'tools',
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
 }
 
-function toTool({ name, description, parameters }: Fields, index: number): ToolDefinition {
+function refuseMisplaced(body: Fields): void {
+  for (const field in MISPLACED) {
+    if ((body[field] ?? undefined) !== undefined) {
+      throw invalidField(field, `is a field of the chat API: send ${MISPLACED[field]}.`)
+    }
+  }
+}
+
+/** Functions, which the client runs itself. Tools of other types are ignored. */
+function toClientTools({ tools }: CreateRequest): ToolDefinition[] {
+  return (tools ?? []).flatMap((tool, index) => (tool.type === 'function' ? [toTool(tool, index)] : []))
+}
+
+function toTool({ name, description, parameters, strict }: Fields, index: number): ToolDefinition {
   if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    throw new HostError('REQUEST_INVALID', `tools[${index}].name must be 1 to 64 letters, digits, _ or -`)
+    throw invalidField(`tools[${index}].name`, 'must be 1 to 64 letters, digits, _ or -')
   }
-  if (parameters !== undefined && parameters !== null && typeof parameters !== 'object') {
-    throw new HostError('REQUEST_INVALID', `tools[${index}].parameters must be a JSON Schema`)
+  if ((parameters ?? undefined) !== undefined && (typeof parameters !== 'object' || Array.isArray(parameters))) {
+    throw invalidField(`tools[${index}].parameters`, 'must be a JSON Schema')
   }
   return {
     name,
     description: typeof description === 'string' ? description : '',
     parameters: (parameters as Fields | null | undefined) ?? { type: 'object', properties: {} },
+    ...(strict === true ? { strict } : undefined),
   }
 }
 
-function toToolChoice(
-  choice: CreateRequest['tool_choice'],
-  tools: readonly ToolDefinition[],
-): ModelOptions['toolChoice'] | undefined {
-  if (choice === 'none' || choice === 'required') return choice
-  if (typeof choice !== 'object' || choice === null) return undefined
-  if (choice.type === 'allowed_tools') return choice.mode === 'required' ? 'required' : undefined
-  const tool = choice.name
-  if (choice.type !== 'function') return undefined
-  if (typeof tool === 'string' && tools.some(({ name }) => name === tool)) return { tool }
-  throw new HostError('REQUEST_INVALID', 'tool_choice.name must be the name of one of the tools')
+function toChoice(choice: CreateRequest['tool_choice']): ClientChoice {
+  if (typeof choice !== 'object') return choice ?? 'auto'
+  if (choice === null) return 'auto'
+  if (choice.type === 'function') return { tool: choice.name }
+  const { mode, tools } = choice
+  return { mode, names: tools.flatMap(({ type, name }) => (type === 'function' && name !== undefined ? [name] : [])) }
 }
 
-function toResponseSchema(format: unknown): Fields | undefined {
-  const { type, schema } = (format ?? {}) as Fields
-  if (type === 'json_object') return { type: 'object' }
-  if (type !== 'json_schema') return undefined
-  if (typeof schema === 'object' && schema !== null) return schema as Fields
-  throw new HostError('REQUEST_INVALID', 'text.format.schema must be a JSON Schema')
+function toResponseSchema(format: NonNullable<CreateRequest['text']>['format']): Fields | undefined {
+  if (format?.type === 'json_object') return { type: 'object' }
+  return format?.type === 'json_schema' ? format.schema : undefined
 }

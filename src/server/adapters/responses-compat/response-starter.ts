@@ -152,18 +152,19 @@ export class ResponseStarter {
 
 function refuseContradictions({ background, store, conversation, previous_response_id }: CreateRequest): void {
   if (conversation && typeof previous_response_id === 'string') {
-    throw new HostError('REQUEST_INVALID', 'conversation and previous_response_id exclude each other')
+    throw contradiction('conversation', 'conversation and previous_response_id exclude each other')
   }
   if (store !== false) return
   if (background) {
-    throw new HostError('REQUEST_INVALID', 'background needs store: a response that is not stored cannot be fetched')
+    throw contradiction('background', 'background needs store: a response that is not stored cannot be fetched')
   }
   if (conversation) {
-    throw new HostError(
-      'REQUEST_INVALID',
-      'conversation needs store: a response that is not stored cannot be part of one',
-    )
+    throw contradiction('conversation', 'conversation needs store: a response that is not stored cannot be part of one')
   }
+}
+
+function contradiction(field: string, message: string): HostError {
+  return new HostError('REQUEST_INVALID', message, { field })
 }
 
 function isTruncated({ truncation }: CreateRequest): boolean {

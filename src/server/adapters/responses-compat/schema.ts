@@ -18,6 +18,26 @@ const RawInputItem = Type.Object({
 })
 export type RawInputItem = Static<typeof RawInputItem> & Readonly<Record<string, unknown>>
 
+const ToolChoice = Type.Union([
+  Type.Literal('auto'),
+  Type.Literal('none'),
+  Type.Literal('required'),
+  Type.Object({ type: Type.Literal('function'), name: Type.String() }),
+  Type.Object({
+    type: Type.Literal('allowed_tools'),
+    mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
+    /** Those of types other than `function` are ignored, as in `tools`. */
+    tools: Type.Array(Type.Object({ type: Type.String(), name: Type.Optional(Type.String()) })),
+  }),
+])
+
+const TextFormat = Type.Union([
+  Type.Object({ type: Type.Literal('text') }),
+  Type.Object({ type: Type.Literal('json_object') }),
+  /** JSON Schema. */
+  Type.Object({ type: Type.Literal('json_schema'), name: optional(Type.String()), schema: anything }),
+])
+
 /** Body of `POST /compat/responses`. What is not named here is ignored. */
 export const CreateRequest = Type.Object({
   input: Type.Union([Type.String(), Type.Array(RawInputItem, { maxItems: MAX_INPUT_ITEMS })]),
@@ -28,12 +48,12 @@ export const CreateRequest = Type.Object({
   parallel_tool_calls: optional(Type.Boolean()),
   previous_response_id: optional(Type.String()),
   conversation: optional(Type.Union([Type.String(), Type.Object({ id: Type.String() })])),
-  reasoning: optional(anything),
+  reasoning: optional(Type.Object({ effort: optional(Type.String()) })),
   store: optional(Type.Boolean()),
   temperature: optional(Type.Number()),
-  text: optional(anything),
-  tool_choice: optional(Type.Union([Type.String(), anything])),
-  tools: optional(Type.Array(anything)),
+  text: optional(Type.Object({ format: optional(TextFormat) })),
+  tool_choice: optional(ToolChoice),
+  tools: optional(Type.Array(Type.Object({ type: Type.String() }))),
   top_p: optional(Type.Number()),
   truncation: optional(Type.String()),
   user: optional(Type.String()),

@@ -1,8 +1,13 @@
+import { decodeBase64 } from '../../../base64.ts'
 import { HostError, withoutStack } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { ToolResult } from '../../../protocols/tool-provider.ts'
+import { invalidField } from '../../invalid-field.ts'
+import { markdownToAttachments } from '../../markdown-to-attachments.ts'
+import { readAudio } from '../../read-audio.ts'
+import { CallPairs } from './call-pairs.ts'
 import { toSummaryMessage } from './compaction-item.ts'
-import { readAddress, readBytes } from './read-address.ts'
+import { readAddress } from './read-address.ts'
 import type { InputItem } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -41,21 +46,24 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
   const messages: Message[] = []
   const outputs: CallOutput[] = []
   const approvals: Approval[] = []
-  const calls = new Set<string>()
+  const calls = new CallPairs()
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
   for (const [index, item] of items.entries()) {
     const at = `${field}[${index}]`
     if (item.type === 'message') messages.push(toMessage(item, at, item === handled))
     else if (item.type === 'function_call' || item.type === 'mcp_call') {
       const call = toCall(item, at)
-      calls.add(call.id)
+      calls.open(call.id, at)
       addCall(messages, call)
-      if (item.type === 'mcp_call') messages.push(toToolMessage(toOwnOutput(call.id, item)))
+      if (item.type === 'function_call') continue
+      calls.close(call.id, at)
+      messages.push(toToolMessage(toOwnOutput(call.id, item)))
     } else if (item.type === 'function_call_output') {
       const output = toOutput(item, at)
-      if (calls.has(output.callId)) messages.push(toToolMessage(output))
+      if (calls.close(output.callId, at)) messages.push(toToolMessage(output))
       else outputs.push(output)
-    } else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at))
+    } else if (item.type === 'image_generation_call') addImage(messages, item)
+    else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at))
     else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
   }
   return { messages, outputs, approvals }
@@ -86,6 +94,28 @@ function addCall(messages: Message[], call: ToolCall): void {
   else messages[messages.length - 1] = { ...last, toolCalls: [call] } satisfies Assistant
 }
 
+/** An image of an earlier answer. Without its bytes it is only a reference to what the client has. */
+function addImage(messages: Message[], item: InputItem): void {
+  const { result } = item as Fields
+  if (typeof result !== 'string' || result === '') return
+  const image: Attachment = { mediaType: imageTypeOf(result), data: decodeBase64(result) }
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', attachments: [image] })
+  else if (last.attachments) (last.attachments as Attachment[]).push(image)
+  else messages[messages.length - 1] = { ...last, attachments: [image] } satisfies Assistant
+}
+
+/** Media types by how their bytes begin, in base64. */
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  '/9j/': 'image/jpeg',
+  R0lG: 'image/gif',
+  UklG: 'image/webp',
+}
+
+function imageTypeOf(base64: string): string {
+  return IMAGE_TYPES[base64.slice(0, 4)] ?? 'image/png'
+}
+
 export function toToolMessage({ callId, result }: CallOutput): Message {
   const { text, attachments = [], isError } = result
   return {
@@ -100,7 +130,7 @@ export function toToolMessage({ callId, result }: CallOutput): Message {
 function toCall(item: InputItem, at: string): ToolCall {
   const { id, call_id: callId = id, name, arguments: text } = item as Fields
   if (typeof callId !== 'string' || typeof name !== 'string') {
-    throw new HostError('REQUEST_INVALID', `${at} must have call_id and name`)
+    throw invalidField(at, 'must have call_id and name')
   }
   return { id: callId, name, arguments: parseArguments(text, at) }
 }
@@ -112,7 +142,7 @@ function parseArguments(text: unknown, at: string): Fields {
   } catch {
     // As for any other value.
   }
-  throw new HostError('REQUEST_INVALID', `${at}.arguments must be a JSON object`)
+  throw invalidField(`${at}.arguments`, 'must be a JSON object')
 }
 
 function toOwnOutput(callId: string, item: InputItem): CallOutput {
@@ -125,10 +155,10 @@ const CUT_OFF = 'The call was cut off; its result is not known.'
 
 function toOutput(item: InputItem, at: string): CallOutput {
   const { call_id: callId, output } = item as Fields
-  if (typeof callId !== 'string') throw new HostError('REQUEST_INVALID', `${at}.call_id must be a string`)
+  if (typeof callId !== 'string') throw invalidField(`${at}.call_id`, 'must be a string')
   if (typeof output === 'string') return { callId, result: { text: output } }
   if (!Array.isArray(output)) {
-    throw new HostError('REQUEST_INVALID', `${at}.output must be a string or an array of parts`)
+    throw invalidField(`${at}.output`, 'must be a string or an array of parts')
   }
   const { text, attachments } = readParts(output as Fields[], `${at}.output`, true)
   return { callId, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
@@ -137,7 +167,7 @@ function toOutput(item: InputItem, at: string): CallOutput {
 function toApproval(item: InputItem, at: string): Approval {
   const { approval_request_id: requestId, approve: isApproved, reason } = item as Fields
   if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
-    throw new HostError('REQUEST_INVALID', `${at} must have approval_request_id and approve`)
+    throw invalidField(at, 'must have approval_request_id and approve')
   }
   return { requestId, isApproved, reason: typeof reason === 'string' ? reason : undefined }
 }
@@ -145,9 +175,15 @@ function toApproval(item: InputItem, at: string): Approval {
 /** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
 function toMessage({ role, content = [] }: InputItem, at: string, isHandled: boolean): Message {
   const { text, attachments } = readParts(content, `${at}.content`, isHandled)
-  if (role === 'assistant') return { role, content: text }
+  if (role === 'assistant') return toAnswer(text)
   if (role !== 'user') return { role: 'system', content: text }
   return { role, content: text, ...(attachments.length > 0 ? { attachments } : {}) }
+}
+
+/** An earlier answer. What it showed as links with data URLs are attachments again. */
+function toAnswer(said: string): Assistant {
+  const { text, attachments } = markdownToAttachments(said)
+  return { role: 'assistant', content: text, ...(attachments.length > 0 ? { attachments } : {}) }
 }
 
 function readParts(
@@ -158,8 +194,11 @@ function readParts(
   let text = ''
   const attachments: Attachment[] = []
   for (const [index, part] of parts.entries()) {
-    if (isText(part.type)) text += String(part.text ?? '')
-    else {
+    const said = textOf(part)
+    if (typeof said === 'string') text += said
+    else if (isText(part.type)) {
+      if (isStrict) throw invalidField(`${at}[${index}].text`, 'must be a string')
+    } else {
       const attachment = isStrict ? readAttachment(part, `${at}[${index}]`) : tryAttachment(part)
       if (attachment) attachments.push(attachment)
     }
@@ -179,22 +218,33 @@ function tryAttachment(part: Fields): Attachment | undefined {
 }
 
 function readAttachment(part: Fields, at: string): Attachment | undefined {
+  const attachment = readPart(part, at)
+  const isEmpty = attachment && !(attachment.data instanceof URL) && attachment.data.byteLength === 0
+  if (isEmpty) throw invalidField(at, 'holds no bytes in base64')
+  return attachment
+}
+
+function readPart(part: Fields, at: string): Attachment | undefined {
   const { type, image_url, file_data, file_url, filename, file_id, input_audio } = part
   const name = typeof filename === 'string' ? filename : undefined
   if (type === 'refusal') return undefined
   if (file_id !== undefined && file_id !== null) {
-    throw new HostError('REQUEST_INVALID', `${at}.file_id: this server keeps no files. Send the data or a URL.`)
+    const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
+    throw new HostError('REQUEST_INVALID', message, { field: `${at}.file_id` })
   }
   if (type === 'input_image') return readAddress(image_url, `${at}.image_url`, 'image/*')
   if (type === 'input_file') {
     const [address, field] = (file_data ?? undefined) === undefined ? [file_url, 'file_url'] : [file_data, 'file_data']
     return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)
   }
-  if (type === 'input_audio') {
-    const { data, format } = (input_audio ?? {}) as Fields
-    return { mediaType: `audio/${format === 'mp3' ? 'mpeg' : format}`, ...readBytes(data, `${at}.input_audio.data`) }
-  }
-  throw new HostError('REQUEST_INVALID', `${at}.type: parts of the type '${String(type)}' cannot be handled`)
+  if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)
+  const message = `${at}.type: parts of the type '${String(type)}' cannot be handled`
+  throw new HostError('REQUEST_INVALID', message, { field: `${at}.type` })
+}
+
+function textOf({ type, text, refusal }: Fields): unknown {
+  if (type === 'refusal') return refusal
+  return isText(type) ? text : undefined
 }
 
 function isText(type: unknown): boolean {

@@ -1,7 +1,7 @@
 import type { AgentHost } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { Turn } from '../../../run/turn.ts'
-import { toClientTools, toRequestOptions } from './request-options.ts'
+import { readOptions } from './request-options.ts'
 import type { CreateRequest } from './schema.ts'
 import { withoutUnseen } from './to-messages.ts'
 
@@ -13,7 +13,7 @@ import { withoutUnseen } from './to-messages.ts'
  */
 export function toTurn(host: AgentHost, runId: string, body: CreateRequest, messages: readonly Message[]): Turn {
   const { instructions, user, metadata } = body
-  const clientTools = toClientTools(body)
+  const options = readOptions(body)
   const { capabilities } = host.resolve(body.model)
   return {
     runId,
@@ -22,7 +22,6 @@ export function toTurn(host: AgentHost, runId: string, body: CreateRequest, mess
     user: user ?? undefined,
     metadata: metadata ?? undefined,
     background: body.background === true,
-    requestOptions: toRequestOptions(body, clientTools),
-    clientTools,
+    ...options,
   }
 }
