@@ -5,7 +5,7 @@ import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { BYTES_VERSION, parseRow, ROW_VERSION } from './parse-row.ts'
 import { bytesOfMessage, readStoredMessages, type StoredMessage, toStoredMessage } from './stored-message.ts'
-import type { NewBytes } from './turn-bytes.ts'
+import { type NewBytes, placeOf } from './turn-bytes.ts'
 
 /** Description of a run that any server can carry out. */
 export interface Job {
@@ -28,10 +28,11 @@ type AnswerJson =
       readonly result: { readonly text: string; readonly isError?: boolean; readonly attachments?: AttachmentJson[] }
     }
 
-/** @param bytes those of the run's turn: the job refers to them */
+/** @param bytes those of the run's turn: the job refers to them, and to those of earlier turns */
 export function writeJob({ turn, ...job }: Job, bytes: readonly NewBytes[]): string {
   const { answers, messages: given, ...rest } = turn
-  const messages = given.map((message) => toStoredMessage(message, (data) => bytes.find((own) => own.data === data)))
+  const find = (data: Uint8Array) => bytes.find((own) => own.data === data) ?? placeOf(data)
+  const messages = given.map((message) => toStoredMessage(message, find))
   const version = messages.some((message) => bytesOfMessage(message).length > 0) ? BYTES_VERSION : ROW_VERSION
   return JSON.stringify({ version, ...job, turn: { ...rest, messages, answers: answers?.map(toAnswerJson) } })
 }

@@ -2,6 +2,7 @@ import { Compile } from 'typebox/compile'
 import { isTimeLimit, runLimited } from '../definition/run-limited.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { messageOf } from '../errors.ts'
+import { findLostReference } from './lost-reference.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -15,6 +16,8 @@ export function findMisfit(schema: Schema, value: unknown): string | undefined {
 
 /** Returns why a schema from outside cannot be used; undefined when it can. */
 export function findSchemaFault(schema: Schema): string | undefined {
+  const lost = findLostReference(schema)
+  if (lost !== undefined) return `its $ref '${lost}' leads nowhere.`
   try {
     return withinTime(() => void Compile(schema).Check({}))
   } catch (error) {

@@ -5,6 +5,10 @@ import { closeServers } from '../../support/server.ts'
 /** `reveal` answers what reached it as JSON. `talk`, which is in every project here, takes no tools. */
 const FILES = {
   'agents/reveal.yml': 'id: reveal\nmodules: [{ id: main, module: reveal }]',
+  'agents/draw.yml': 'id: draw\nmodules: [{ id: main, module: draw }]',
+  'modules/draw.ts': `import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Draw', provides: [TextMessageHandler], uses: { response: Response },
+  create: ({ response }) => ({ handleText: () => response.respondImage({ mediaType: 'image/png', data: new Uint8Array([1, 2, 3]) }) }) })`,
   'modules/reveal.ts': `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Reveal', provides: [TextMessageHandler], attachments: ['*/*'],
   uses: { response: Response, history: ConversationHistory, tools: many(ToolProvider) },
@@ -64,9 +68,18 @@ describe('a request for a response', () => {
     ])
   })
 
+  it('finds an image that is named by its id alone', async () => {
+    const { inject } = await makeResponses({}, FILES)
+    const drawn = (await inject('POST', '', { model: 'draw', input: 'x' })).json().output
+    expect(drawn[0]).to.deep.include({ type: 'image_generation_call', result: 'AQID' })
+    const input = [user('draw'), { ...drawn[0], result: null }, user('What did you draw?')]
+    const reply = (await inject('POST', '', { model: 'reveal', input })).json()
+    expect(JSON.parse(textOf(reply)).messages[1]).to.deep.equal(['assistant', '', 'image/png 3'])
+  })
+
   const choice = 'tool_choice'
   const format = (value: unknown) => ({ text: { format: value } })
-  const refused: [title: string, body: object, param: string, message: string][] = [
+  const refused: [title: string, body: object, param: string | null, message: string][] = [
     ['a choice without tools', { [choice]: 'required' }, choice, 'tool_choice needs tools.'],
     [
       'a choice without functions',
@@ -135,6 +148,15 @@ describe('a request for a response', () => {
       format({ type: 'json_schema' }),
       'text.format.schema',
       'text.format.schema is missing.',
+    ],
+    [
+      'a schema with a reference to nothing',
+      format({
+        type: 'json_schema',
+        schema: { properties: { a: { items: { $ref: '#/$defs/A' } } }, $defs: { B: {} } },
+      }),
+      null,
+      "The schema of the answer cannot be used: its $ref '#/$defs/A' leads nowhere.",
     ],
     [
       'an effort that is no word',

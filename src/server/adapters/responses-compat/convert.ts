@@ -62,6 +62,8 @@ export function toInputItems(input: CreateRequest['input'], responseId: string, 
 function toInputItem(raw: RawInputItem, index: number, id: string, created_at: number): InputItem {
   const { id: reference, role, content, type = guessType(raw), ...rest } = raw
   if (type === 'item_reference') return { id, type, created_at, ...{ reference } }
+  // Clients that keep no bytes name the image by its id.
+  if (type === 'image_generation_call' && !rest.result) return { ...rest, id, type, created_at, ...{ reference } }
   if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content }) }
   if (!role) {
     throw invalidField(`input[${index}].role`, 'must be one of user, assistant, system, developer')

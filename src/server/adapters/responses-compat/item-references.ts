@@ -8,9 +8,11 @@ import type { InputItem, ResponseRecord } from './schema.ts'
 /** Maximum number of responses that the references of one request lead to: each is read whole. */
 const MAX_RESPONSES = 100
 
+const REFERENCE_TYPES: ReadonlySet<string> = new Set(['item_reference', 'image_generation_call'])
+
 /** Item that stands for a stored one. */
 export function isReference(item: InputItem): item is InputItem & { readonly reference: string } {
-  return item.type === 'item_reference' && (item as { reference?: string }).reference !== undefined
+  return REFERENCE_TYPES.has(item.type) && (item as { reference?: string }).reference !== undefined
 }
 
 /** The stored items that one request refers to: each response is read once, however often it is named. */
