@@ -122,8 +122,25 @@ const LATE_SERIALIZER = `module.exports = () => (schemas, options) => {
     let serialize
     return (value) => {
       compile ??= require('./${SERIALIZER_FILE}')()(schemas, options)
-      serialize ??= compile(route)
+      serialize ??= compileRoute(compile, route)
       return serialize(value)
+    }
+  }
+}
+// The route answers with 500. The first error has the reason, the others are one line.
+function compileRoute(compile, route) {
+  try {
+    return compile(route)
+  } catch ({ message }) {
+    const { method, url, httpStatus, contentType } = route
+    const kind = contentType === undefined ? '' : ', ' + contentType
+    const title = \`The response schema of \${method} \${url} for status \${httpStatus}\${kind} is invalid\`
+    let text = \`\${title}: \${message}. Correct schema.response in the adapter that adds the route.\`
+    return () => {
+      const error = new Error(text)
+      error.stack = text
+      text = title + ': see the first error.'
+      throw error
     }
   }
 }`

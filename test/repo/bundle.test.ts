@@ -55,6 +55,34 @@ describe('the built code', () => {
     expect(result).deep.equal({ before: false, after: true, text: 'hi' })
   })
 
+  it('names the route of a response schema that is invalid, at its first answer', async () => {
+    const adapter = `export class Odd { adapt(app) {
+      app.get('/odd', { schema: { response: { 200: { $ref: '#/nowhere' } } } }, () => ({ a: 1 })) } }`
+    const { dir } = await makeProject({
+      'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]',
+      'adapters/odd.ts': adapter,
+      'script.mjs': `import { buildServer } from '${new URL('dist/index.js', ROOT)}'
+        const server = await buildServer({ projectDir: import.meta.dirname, adapters: ['./adapters/odd.ts#Odd'], logLevel: 'error', port: 0 })
+        const url = await server.listen()
+        for (let round = 0; round < 2; round++) {
+          const reply = await fetch(url + '/odd')
+          console.log(reply.status, await reply.text())
+        }
+        await server.close()`,
+    })
+    const { stdout, stderr } = await runNode([`${dir}/script.mjs`])
+    const lines = stdout.trimEnd().split('\n')
+    const answer = '500 {"detail":"Internal Server Error"}'
+    expect([stderr, lines.filter((line) => line.startsWith('500'))]).deep.equal(['', [answer, answer]])
+    const messages = lines.filter((line) => !line.startsWith('500')).map((line) => JSON.parse(line).msg)
+    const logged = messages.filter((message) => !message.startsWith('GET /odd 500'))
+    const route = 'The response schema of GET /odd for status 200 is invalid'
+    expect(logged).deep.equal([
+      `${route}: Cannot find reference "#/nowhere". Correct schema.response in the adapter that adds the route.`,
+      `${route}: see the first error.`,
+    ])
+  })
+
   it("serves within somebody's own Fastify, with its bundled plugins", async () => {
     const result = await runBuilt({ 'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]' }, [
       'const app = fastify()',
