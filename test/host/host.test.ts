@@ -42,6 +42,13 @@ const MODULES = {
 
 const globals = globalThis as { hostTestLog?: string[] }
 const agent = (id: string, module = 'say', more: object = {}) => ({ id, modules: [{ id: 'main', module, ...more }] })
+const owning = (id: string, name: string) => ({
+  id,
+  modules: [
+    { id: 'owner', module: 'owner' },
+    { id: 'own', module: 'owned', scope: 'agent', config: { name } },
+  ],
+})
 
 describe('AgentHost', () => {
   let hosts: AgentHost[] = []
@@ -359,14 +366,7 @@ describe('AgentHost', () => {
 
   it("accepts one of two concurrent registrations of an id, and disposes the other's instances", async () => {
     const host = await makeHost()
-    const owned = (name: string) => ({
-      id: 'a',
-      modules: [
-        { id: 'owner', module: 'owner' },
-        { id: 'own', module: 'owned', scope: 'agent', config: { name } },
-      ],
-    })
-    const results = await Promise.allSettled([host.register(owned('one')), host.register(owned('two'))])
+    const results = await Promise.allSettled([host.register(owning('a', 'one')), host.register(owning('a', 'two'))])
     const lost = results
       .filter((result) => result.status === 'rejected')
       .map(({ reason }) => (reason as HostError).code)
@@ -374,6 +374,25 @@ describe('AgentHost', () => {
     const [winner, loser] = results[0]?.status === 'fulfilled' ? ['one', 'two'] : ['two', 'one']
     expect((await host.run('a', 'x')).text).to.equal(winner)
     expect(globals.hostTestLog).to.include(`dispose ${loser}`).and.not.include(`dispose ${winner}`)
+  })
+
+  it('keeps the agent in service if another takes its new id while it is replaced', async () => {
+    const host = await makeHost()
+    await host.register(agent('a'))
+    const taken = host.register(owning('b', 'one'))
+    expect((await failure(host.replace('a', owning('b', 'two')))).code).to.equal('AGENT_DUPLICATE')
+    await taken
+    expect(host.list().map(({ id }) => id)).to.deep.equal(['a', 'b'])
+    expect(globals.hostTestLog).to.deep.equal(['make one', 'make two', 'dispose two'])
+  })
+
+  it('keeps no agent that was still loading when it closed', async () => {
+    const host = await makeHost()
+    await host.register(agent('a'))
+    const late = [host.register(owning('b', 'one')), host.replace('a', owning('a', 'two'))].map(failure)
+    await host.close(0)
+    expect((await Promise.all(late)).map(({ code }) => code)).to.deep.equal(['SHUTTING_DOWN', 'SHUTTING_DOWN'])
+    expect(globals.hostTestLog).to.include('dispose one').and.include('dispose two')
   })
 
   it('limits concurrent runs', async () => {

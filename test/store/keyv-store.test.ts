@@ -55,6 +55,26 @@ describe('KeyvStore', () => {
     })
   })
 
+  it('counts no record that was listed before a crash, and never written', async () => {
+    const map = new Map<string, unknown>()
+    const dying = new Proxy(map, {
+      get: (target, name) => {
+        if (name === 'set')
+          return (key: string, value: unknown) => (key.endsWith('a') ? fail() : target.set(key, value))
+        const value: unknown = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    const fail = () => {
+      throw new Error('killed')
+    }
+    await (await KeyvStore.open(dying)).commit([['a', '1']]).catch(() => {})
+    const restarted = await KeyvStore.open(map)
+    expect(await restarted.list({ prefix: '', limit: 10 }), 'listed').to.deep.equal(['a'])
+    expect(await restarted.commit([['b', '1']], { present: ['a'] })).to.equal(false)
+    expect(await restarted.commit([['b', '1']], { absent: ['a'] })).to.equal(true)
+  })
+
   it('times out on a backend that does not answer', async () => {
     const silent = { ...failing(''), get: () => new Promise(() => {}) } as unknown as KeyvStoreAdapter
     const failure = await open(silent).catch((error: Error) => error.message)
