@@ -87,8 +87,8 @@ async function summarize(
   messages: readonly Message[],
   run: Run,
 ): Promise<string> {
-  const told = messages.map(({ role, content }) => `${role}: ${content}`)
-  const content = [...(before === undefined ? [] : [`Summary of what came before:\n${before}`]), ...told].join('\n\n')
+  const lines = messages.map(({ role, content }) => `${role}: ${content}`)
+  const content = [...(before === undefined ? [] : [`Summary of what came before:\n${before}`]), ...lines].join('\n\n')
   let summary = ''
   const request: Message[] = [
     { role: 'system', content: prompt },

@@ -51,8 +51,8 @@ export default defineModule({
         const text = answers.map((answer) => `## ${headingOf(answer.index)}\n\n${answer.text.trim()}`).join('\n\n')
         const usage = { type: 'usage' as const, usage: sum(answers.flatMap((answer) => answer.usage)) }
         if (judge) {
-          const told = { role: 'user' as const, content: `${text}\n\n---\n\n${judge_prompt}` }
-          for await (const part of judge.generate({ ...request, messages: [...request.messages, told] }, run)) {
+          const drafts = { role: 'user' as const, content: `${text}\n\n---\n\n${judge_prompt}` }
+          for await (const part of judge.generate({ ...request, messages: [...request.messages, drafts] }, run)) {
             if (part.type === 'finish') yield usage
             yield part
           }

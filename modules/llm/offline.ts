@@ -52,10 +52,10 @@ function* answer(request: LLMRequest, introduce: boolean): Generator<LLMPart> {
     yield { type: 'finish', reason: 'tool_calls' }
     return
   }
-  const told = tellResults(results, messages.slice(asked + 1))
+  const report = tellResults(results, messages.slice(asked + 1))
   const text = responseSchema
-    ? JSON.stringify(answerSchema([question, told].join('\n'), responseSchema))
-    : inProse(request, asked, told, introduce)
+    ? JSON.stringify(answerSchema([question, report].join('\n'), responseSchema))
+    : inProse(request, asked, report, introduce)
   for (const piece of text.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text', text: piece }
   yield { type: 'finish', reason: 'stop' }
 }
@@ -70,10 +70,10 @@ function choose(
   return pickTool(question, tools) ?? (choice === 'required' ? tools[0] : undefined)
 }
 
-function inProse({ messages, tools = [] }: LLMRequest, asked: number, told: string, introduce: boolean): string {
+function inProse({ messages, tools = [] }: LLMRequest, asked: number, report: string, introduce: boolean): string {
   const isFirst = !messages.slice(0, asked).some(({ role }) => role === 'assistant')
   const got = sayWhatItGot(messages.slice(asked))
-  if (told !== '') return [told + got, ...(introduce && isFirst ? [`(${WHAT_I_AM})`] : [])].join('\n\n')
+  if (report !== '') return [report + got, ...(introduce && isFirst ? [`(${WHAT_I_AM})`] : [])].join('\n\n')
   return [...(got === '' ? [] : [got.trim()]), sayWhatItCan(tools), WHAT_I_AM].join('\n\n')
 }
 

@@ -196,10 +196,10 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
     ...findBadSchemas(value),
   ]
   if (found.length > 0) {
-    const told = found.slice(0, MAX_PROBLEMS)
-    const explained = told.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
-    const untold = found.length - told.length
-    if (untold > 0) explained.push(withFile({ message: `There are ${untold} more problems.`, suggestions: [] }))
+    const shown = found.slice(0, MAX_PROBLEMS)
+    const explained = shown.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
+    const omitted = found.length - shown.length
+    if (omitted > 0) explained.push(withFile({ message: `There are ${omitted} more problems.`, suggestions: [] }))
     throw new AgentError('AGENT_INVALID', explained)
   }
   const definition = deepFreeze(normalise(value as RawDefinition))

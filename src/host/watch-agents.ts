@@ -90,7 +90,7 @@ class AgentWatcher implements Watching {
       ignored: (path) => this.#isIgnored(path),
     })
     this.#watcher = watcher
-    watcher.on('all', (event, path) => this.#hear(event, resolve(path)))
+    watcher.on('all', (event, path) => this.#onEvent(event, resolve(path)))
     watcher.on('error', (error) => this.#explain(error))
     this.#stopListening = this.#folder.onLateChange((changes) => void this.#report(changes))
     await new Promise<void>((ready) => watcher.once('ready', ready))
@@ -113,7 +113,7 @@ class AgentWatcher implements Watching {
     return /(^|[\\/])(node_modules|\.git|__pycache__)([\\/]|$)/.test(inside)
   }
 
-  #hear(event: string, path: string): void {
+  #onEvent(event: string, path: string): void {
     const isFolder = event === 'addDir' || event === 'unlinkDir'
     this.#note(path, isFolder)
     if (!isFolder) this.#later(SECOND_LOOK_MS, () => this.#note(path, false))

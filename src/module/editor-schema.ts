@@ -98,14 +98,14 @@ function forFiles(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forFiles)
   if (typeof schema !== 'object' || schema === null) return schema
   const { description, default: fallback, ...rest } = schema as JsonSchema
-  const told = {
+  const annotations = {
     ...(description === undefined ? {} : { description }),
     ...(fallback === undefined ? {} : { default: fallback }),
   }
-  if (SCALARS.includes(rest.type as string)) return { ...told, anyOf: [rest, VARIABLE] }
+  if (SCALARS.includes(rest.type as string)) return { ...annotations, anyOf: [rest, VARIABLE] }
   const { properties, required, ...others } = rest
   const inner = Object.entries(others).map(([name, value]) => [name, forFiles(value)])
-  return { ...told, ...Object.fromEntries(inner), ...(properties ? fieldsOf(properties, required, rest) : {}) }
+  return { ...annotations, ...Object.fromEntries(inner), ...(properties ? fieldsOf(properties, required, rest) : {}) }
 }
 
 function fieldsOf(properties: unknown, required: unknown, { additionalProperties = false }: JsonSchema): JsonSchema {

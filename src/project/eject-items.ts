@@ -62,11 +62,11 @@ async function copyFiles(folder: string, texts: FileTexts, options: { readonly d
   })
   const fresh = [...texts].filter(([path]) => !taken.some((file) => file.path === `modules/${path}`))
   const markers = await planMarkers([...texts.keys()])
-  const made = await writeFiles(folder, markers, options)
+  const marked = await writeFiles(folder, markers, options)
   const written = await writeFiles(folder, fresh.flatMap(planCopy), options)
   // Somebody else may have been faster.
   const late = written.filter(({ outcome }) => outcome === 'skipped').map(({ path }) => ({ path, by: path }))
-  const created = [...made, ...written].filter(({ outcome }) => outcome === 'created').map(({ path }) => path)
+  const created = [...marked, ...written].filter(({ outcome }) => outcome === 'created').map(({ path }) => path)
   return {
     created: created.filter((path) => !path.startsWith(`${BASES}/`)),
     left: [...taken, ...late],

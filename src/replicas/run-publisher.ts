@@ -65,7 +65,7 @@ export class RunPublisher {
       await this.#commit(await this.#read(ids))
       this.#hasFailed = false
     } catch (error) {
-      if (!this.#hasFailed) this.#log.warn(`Other servers are not told of the runs of this one: ${messageOf(error)}`)
+      if (!this.#hasFailed) this.#log.warn(`Cannot publish the runs of this server to the others: ${messageOf(error)}`)
       this.#hasFailed = true
       for (const id of ids) this.#waiting.add(id)
     }

@@ -63,9 +63,9 @@ export class Exchange {
       const wired = modules[index] as WiredModule
       if (this.#instances.has(wired.id)) continue
       try {
-        const made: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
-        if (isPromise(made)) return this.#openRest(made, modules, index)
-        this.#accept(wired, made)
+        const created: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
+        if (isPromise(created)) return this.#openRest(created, modules, index)
+        this.#accept(wired, created)
       } catch (error) {
         throw this.#noteFailure(wired, error)
       }

@@ -42,13 +42,13 @@ function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): 
   const isUnknownPrevious = code === 'RESPONSE_NOT_FOUND' && field === 'previous_response_id'
   const statusCode = isUnknownModel ? 404 : status
   const message = isUnknownModel ? [error?.message, ...suggestions].join(' ') : detail
-  const told = {
+  const vendorError = {
     message,
     type: TYPES[statusCode] ?? (statusCode < 500 ? 'invalid_request_error' : 'server_error'),
     param: isUnknownModel ? 'model' : field,
     code: isUnknownModel ? 'model_not_found' : isUnknownPrevious ? 'previous_response_not_found' : codeOf(statusCode),
   }
-  return { statusCode, body: { error: told, detail } }
+  return { statusCode, body: { error: vendorError, detail } }
 }
 
 const TYPES: Readonly<Record<number, string>> = {

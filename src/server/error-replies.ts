@@ -79,12 +79,12 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dial
 
 export function replyFor(error: Error, describeFailure: DescribeFailure): ErrorReply {
   if (error instanceof HostError) {
-    const told = {
+    const reply = {
       statusCode: error.statusCode,
       detail: error.message,
       ...REPLIES[error.code]?.(error, describeFailure),
     }
-    return told.statusCode === 500 && !TOLD.has(error.code) ? { ...told, detail: INTERNAL } : told
+    return reply.statusCode === 500 && !SHOWN.has(error.code) ? { ...reply, detail: INTERNAL } : reply
   }
   const { statusCode = 500 } = error as Partial<FastifyError>
   if (statusCode < 500) return { statusCode, detail: DETAILS[statusCode] ?? error.message }
@@ -92,7 +92,7 @@ export function replyFor(error: Error, describeFailure: DescribeFailure): ErrorR
 }
 
 /** Codes of status 500 whose message is meant for the client. */
-const TOLD: ReadonlySet<string> = new Set(['AGENT_FAILED', 'OUTPUT_INVALID'])
+const SHOWN: ReadonlySet<string> = new Set(['AGENT_FAILED', 'OUTPUT_INVALID'])
 
 /** A 500 never shows a message: it may hold anything. `x-request-id` finds it in the log. */
 const INTERNAL = 'Internal Server Error'

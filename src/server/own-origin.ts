@@ -7,8 +7,8 @@ import { HostError } from '../errors.ts'
  */
 export const requireOwnOrigin: onRequestHookHandler = (request, _reply, done) => {
   const { headers } = request
-  const isForeign = headers.origin !== undefined && !isOwnOrigin(request)
-  if (!isForeign && headers['sec-fetch-site'] !== 'cross-site') return done()
+  const isOtherOrigin = headers.origin !== undefined && !isOwnOrigin(request)
+  if (!isOtherOrigin && headers['sec-fetch-site'] !== 'cross-site') return done()
   done(new HostError('ORIGIN_FORBIDDEN', 'Pages of other sites may not see or decide approvals'))
 }
 

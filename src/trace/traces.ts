@@ -71,7 +71,7 @@ export class Traces {
     this.#worker = worker
     this.#writer = new TraceLineWriter(redact, server)
     this.#log = log
-    worker.on('message', (news: WorkerMessage) => this.#hear(news))
+    worker.on('message', (news: WorkerMessage) => this.#onMessage(news))
     worker.on('error', (error) => this.#onWorkerExit(error))
     worker.on('exit', () => this.#onWorkerExit(new Error('the traces were closed')))
   }
@@ -220,7 +220,7 @@ export class Traces {
     if (!this.#failure) this.#worker.postMessage(job, buffers)
   }
 
-  #hear(news: WorkerMessage): void {
+  #onMessage(news: WorkerMessage): void {
     switch (news.kind) {
       case 'ready':
         // The thread alone keeps no process alive.

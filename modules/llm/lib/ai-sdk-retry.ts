@@ -62,8 +62,8 @@ function explain(failure: CallError, hints: Readonly<Record<number, string>>): E
   const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''
   const said = [failure.message, body].filter((text) => text !== '').join(': ') || 'no reason given'
   const hint = hints[failure.statusCode ?? 0]
-  const told = hint ? `${said.replace(/[.\s]+$/, '')}. ${hint}` : said
-  return new NotAnswered(`did not answer${status}: ${told}`, { cause: failure })
+  const reason = hint ? `${said.replace(/[.\s]+$/, '')}. ${hint}` : said
+  return new NotAnswered(`did not answer${status}: ${reason}`, { cause: failure })
 }
 
 /** Describes the outcome of a request, to be read after the name of the model. */

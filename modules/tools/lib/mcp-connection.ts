@@ -120,10 +120,10 @@ export class McpConnection {
         return toToolResult(await this.#request(client, name, checked, run))
       } catch (error) {
         run.signal.throwIfAborted()
-        if (isUnreachable(error)) this.#lose(client, 'it cannot be reached')
+        if (isUnreachable(error)) this.#drop(client, 'it cannot be reached')
         if (!isSessionLost(error) || attempt > 0) throw this.#explain(error, localName)
         // It has not begun with this, since it does not know who asks.
-        this.#lose(client, 'it has forgotten the session')
+        this.#drop(client, 'it has forgotten the session')
       }
     }
   }
@@ -240,7 +240,7 @@ export class McpConnection {
       await client.connect(transport, { timeout: CONNECT_TIMEOUT_MS })
       const { tools } = await client.listTools()
       this.#closing.signal.throwIfAborted()
-      client.onclose = () => this.#lose(client, reason)
+      client.onclose = () => this.#drop(client, reason)
       return { client, tools }
     } catch (error) {
       await client.close().catch(() => {})
@@ -296,7 +296,7 @@ export class McpConnection {
   }
 
   /** Its tools stay: perhaps it is back before they are needed. */
-  #lose(client: Client, reason: string): void {
+  #drop(client: Client, reason: string): void {
     if (this.#client !== client || this.#closing.signal.aborted) return
     this.#client = undefined
     this.#context.log.warn(`The MCP server '${this.name}' is gone: ${reason}.`)

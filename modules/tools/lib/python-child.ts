@@ -53,7 +53,7 @@ export class PythonChild {
       maxLineChars: MAX_LINE_CHARS,
       onLine: (line) => this.#settle(line),
       onExit: (reason) => {
-        this.#lose(reason)
+        this.#onExit(reason)
         onExit()
       },
     })
@@ -119,7 +119,7 @@ export class PythonChild {
     }
   }
 
-  #lose(reason: string): void {
+  #onExit(reason: string): void {
     this.#lost ??= new Error(`Python ${reason.replace(/^stopped/, 'stopped while the tool ran')}.`)
     for (const { reject } of this.#waiting.values()) reject(this.#lost)
     this.#waiting.clear()

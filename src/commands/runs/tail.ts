@@ -20,7 +20,7 @@ export default class RunsTail extends BaseCommand {
     const { agent, json } = (await this.parse(RunsTail)).flags
     this.requireProject()
     const reader = await openReader()
-    const told = new Map<string, string>()
+    const shown = new Map<string, string>()
     let change = reader.index.runs.lastChange()
     let isStopped = false
     process.once('SIGINT', () => {
@@ -34,9 +34,9 @@ export default class RunsTail extends BaseCommand {
       for (const { change: latest, ...run } of reader.index.runs.changes(change, MAX_CHANGES)) {
         change = latest
         // A run in progress changes with every call.
-        if (told.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue
-        if (run.status === 'running') told.set(run.run_id, run.status)
-        else told.delete(run.run_id)
+        if (shown.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue
+        if (run.status === 'running') shown.set(run.run_id, run.status)
+        else shown.delete(run.run_id)
         this.log(json ? JSON.stringify(run) : formatRun(run, process.stdout.columns ?? Infinity))
       }
       await setTimeout(LOOK_EVERY_MS)

@@ -27,9 +27,9 @@ export class TopicListener {
   async open(): Promise<void> {
     const client = this.#options.connect()
     this.#client = client
-    client.on('error', () => this.#lose(client))
-    client.on('end', () => this.#lose(client))
-    client.on('notification', ({ payload = '' }) => this.#hear(payload))
+    client.on('error', () => this.#reconnect(client))
+    client.on('end', () => this.#reconnect(client))
+    client.on('notification', ({ payload = '' }) => this.#handleNotification(payload))
     await client.connect()
     await client.query(`LISTEN "${this.#options.channel}"`)
   }
@@ -37,7 +37,7 @@ export class TopicListener {
   /** Finds out whether the connection still answers. */
   async check(): Promise<void> {
     const client = this.#client
-    await client?.query('SELECT 1').catch(() => this.#lose(client))
+    await client?.query('SELECT 1').catch(() => this.#reconnect(client))
   }
 
   async close(): Promise<void> {
@@ -46,14 +46,14 @@ export class TopicListener {
     await this.#client?.end().catch(() => {})
   }
 
-  #hear(payload: string): void {
+  #handleNotification(payload: string): void {
     const [sender, ...topics] = payload.split(' ')
     if (sender === this.#options.serverId) return
     if (topics[0] === '*') this.#options.onGap()
     else this.#options.onTopics(topics)
   }
 
-  #lose(client: Client): void {
+  #reconnect(client: Client): void {
     if (this.#client !== client || this.#isClosed) return
     this.#client = undefined
     client.end().catch(() => {})
@@ -65,7 +65,7 @@ export class TopicListener {
       await this.open()
       this.#options.onGap()
     } catch {
-      if (this.#client) this.#lose(this.#client)
+      if (this.#client) this.#reconnect(this.#client)
     }
   }
 }

@@ -61,7 +61,7 @@ export class RedisStore implements RecordStore {
         this.#connectionError = error
       })
     }
-    this.#subscriber.on('message', (_channel, payload: string) => this.#hear(payload))
+    this.#subscriber.on('message', (_channel, payload: string) => this.#onMessage(payload))
     this.#subscriber.on('ready', () => this.#subscribe())
   }
 
@@ -159,7 +159,7 @@ export class RedisStore implements RecordStore {
     )
   }
 
-  #hear(payload: string): void {
+  #onMessage(payload: string): void {
     const [sender, ...topics] = payload.split(' ')
     if (sender !== this.serverId) this.#watchers.notify(topics)
   }

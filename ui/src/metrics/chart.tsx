@@ -41,17 +41,17 @@ export function Chart({ title, times, series, isBars = false, isWhole = false, f
   useEffect(() => {
     const { current } = place
     if (!current) return
-    const made = new uPlot(
+    const created = new uPlot(
       optionsFor(current, { series, isBars, isWhole, latest, setHovered }),
       dataOf(times, series),
       current,
     )
-    plot.current = made
-    const observer = new ResizeObserver(() => made.setSize({ width: current.clientWidth, height: HEIGHT }))
+    plot.current = created
+    const observer = new ResizeObserver(() => created.setSize({ width: current.clientWidth, height: HEIGHT }))
     observer.observe(current)
     return () => {
       observer.disconnect()
-      made.destroy()
+      created.destroy()
     }
   }, [theme, series.length])
   useEffect(() => plot.current?.setData(dataOf(times, series)), [times, series])

@@ -173,7 +173,7 @@ export class HandshakeProtocol {
         return NOTHING
       }
       if (message.id !== undefined) return this.#answer({ ...message, id: message.id }, peer)
-      this.#hear(message, peer)
+      this.#handleNotification(message, peer)
       return NOTHING
     } catch (error) {
       return isNotification(value) ? NOTHING : explain(idOf(value), error)
@@ -190,8 +190,8 @@ export class HandshakeProtocol {
       onCall(answer)
       return answer.answer
     })
-    const told = (await Promise.all(answers)).filter((answer) => answer !== NOTHING)
-    return told.length === 0 ? NOTHING : `[${told.join(',')}]`
+    const replies = (await Promise.all(answers)).filter((answer) => answer !== NOTHING)
+    return replies.length === 0 ? NOTHING : `[${replies.join(',')}]`
   }
 
   #answer(request: Request & { id: RequestId }, peer: Peer): string | PendingCall {
@@ -239,7 +239,7 @@ export class HandshakeProtocol {
   }
 
   /** Of all notifications only one asks for something. */
-  #hear({ method, params }: Request, peer: Peer): void {
+  #handleNotification({ method, params }: Request, peer: Peer): void {
     if (method !== 'notifications/cancelled' || peer.key === undefined) return
     const { requestId, reason } = params
     // An id may be a number or a text: 1 is not "1".

@@ -141,9 +141,9 @@ export class ResponseSocket {
   /** Disconnects a client that keeps sending invalid messages and reads nothing. */
   #fail(error: Error): void {
     const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
-    const { error: told } = body as { error: object }
+    const { error: shown } = body as { error: object }
     try {
-      void this.#stream.send(`${JSON.stringify({ type: 'error', status: statusCode, error: told })}\n`)
+      void this.#stream.send(`${JSON.stringify({ type: 'error', status: statusCode, error: shown })}\n`)
     } catch {
       this.#stream.cut()
     }
