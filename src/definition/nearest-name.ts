@@ -1,5 +1,5 @@
 /** The candidate that `name` was probably meant to be, if one is near enough to be worth suggesting. */
-export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
+function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3))
   let best: { candidate: string; distance: number } | undefined
   for (const candidate of candidates) {

@@ -63,7 +63,7 @@ export function branchKey(previousId: string, runId: string): string {
   return `${branchPrefix(previousId)}${runId}`
 }
 
-export function branchPrefix(runId: string): string {
+function branchPrefix(runId: string): string {
   return `branch:${runId}:`
 }
 

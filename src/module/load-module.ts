@@ -189,7 +189,7 @@ export function listLibrary(): string[] {
 }
 
 /** References of the modules below a folder. */
-export function listModules(folder: string): string[] {
+function listModules(folder: string): string[] {
   if (!existsSync(folder)) return []
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.m?[jt]s$/.test(entry.name) && !/\.d\.m?ts$|^index\./.test(entry.name))

@@ -64,7 +64,7 @@ export async function listEjected(folder: string, names: readonly string[]): Pro
 }
 
 /** @returns undefined when the project has no such file */
-export async function readEjected(folder: string, path: string): Promise<EjectedFile | undefined> {
+async function readEjected(folder: string, path: string): Promise<EjectedFile | undefined> {
   const text = await readText(join(folder, 'modules', path))
   if (text === undefined) return undefined
   const copy = takeOrigin(text)

@@ -52,7 +52,7 @@ export class AgentCapabilities implements Capabilities {
 }
 
 /** Message handlers beside that for text, with the media types that each takes. */
-export const MEDIA_HANDLERS: Readonly<Record<string, string>> = Object.freeze({
+const MEDIA_HANDLERS: Readonly<Record<string, string>> = Object.freeze({
   ImageMessageHandler: 'image/*',
   AudioMessageHandler: 'audio/*',
   VideoMessageHandler: 'video/*',

@@ -42,7 +42,7 @@ function mayChangePrototypes(text: string): boolean {
 }
 
 /** Counts brackets outside of strings. */
-export function isDeeperThan(maxDepth: number, text: string): boolean {
+function isDeeperThan(maxDepth: number, text: string): boolean {
   if (!hasMoreBrackets(maxDepth, text)) return false
   let depth = 0
   for (let index = 0; index < text.length; index++) {

@@ -10,7 +10,7 @@ export interface Sighting {
 
 const INTERVAL_MS = 3000
 /** A server that has given no sign of life for so long is dead. */
-export const LEASE_MS = 10_000
+const LEASE_MS = 10_000
 
 /** Signs of life of this server, and its judgement of others. */
 export class Heartbeat {

@@ -37,7 +37,7 @@ interface StoreKind {
 const MAX_CHECKED_BYTES = 256 * 1024 * 1024
 
 /** Name of the embedded store's file. */
-export const STORE_FILE = 'responses.db'
+const STORE_FILE = 'responses.db'
 
 /**
  * Opens the store that the options name.

@@ -1,6 +1,6 @@
 import type { AgentEvent } from '../run/call-event.ts'
 
-export const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
+const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
 /** Kind of a call, for readers. */
 export type CallKind = (typeof CALL_KINDS)[number]
 

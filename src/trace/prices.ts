@@ -16,7 +16,7 @@ export interface ModelPrice {
 type PriceTable = Readonly<Record<string, ModelPrice>>
 
 /** File of a project whose prices go before those of the package. */
-export const PRICES_FILE = 'prices.yml'
+const PRICES_FILE = 'prices.yml'
 const TOKENS = 1_000_000
 const packaged = new URL('./prices.json', import.meta.url)
 

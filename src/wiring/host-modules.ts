@@ -3,7 +3,7 @@ import { reachableModules } from './reachable-modules.ts'
 import type { WiredModule } from './wiring.ts'
 
 /** Protocols whose providers the host calls itself, for every entry point. */
-export const HOST_PROTOCOLS = ['InputGuard', 'OutputGuard', 'ApprovalPolicy'] as const
+const HOST_PROTOCOLS = ['InputGuard', 'OutputGuard', 'ApprovalPolicy'] as const
 type HostProtocol = (typeof HOST_PROTOCOLS)[number]
 
 /** Ids of the modules that provide them, in the order of the agent's file. */

@@ -54,7 +54,11 @@ describe('buildServer', () => {
   it('rejects keys that would change object prototypes', async () => {
     const body = (extra: string) => `{"model":"probe","messages":[{"role":"user","content":"facts"}]${extra}}`
     const post = (payload: string) => refusal({ method: 'POST', url: COMPLETIONS, payload, headers: JSON_TYPE })
-    for (const extra of [',"metadata":{"__proto__":{"admin":true}}', ',"x":{"constructor":{"prototype":{"a":1}}}']) {
+    for (const extra of [
+      ',"metadata":{"__proto__":{"admin":true}}',
+      ',"metadata":{"\\u005f_proto_\\u005f":{"admin":true}}',
+      ',"x":{"constructor":{"prototype":{"a":1}}}',
+    ]) {
       expect(await post(body(extra))).to.deep.equal([
         400,
         { detail: 'The body is not valid JSON: Object contains forbidden prototype property' },

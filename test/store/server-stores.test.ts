@@ -112,7 +112,7 @@ for (const { name, isThere, startServer, option } of KINDS) {
   })
 }
 
-describe('the PostgreSQL store, its layout', function () {
+describe('the PostgreSQL store', function () {
   this.timeout(40_000)
   let server: StoreServer
   const open = () => openStore({ store: server.url, dir: '/', projectDir: process.cwd() })
@@ -124,7 +124,17 @@ describe('the PostgreSQL store, its layout', function () {
 
   after(() => server?.remove())
 
-  it('is created once by servers that start together, and unchanged if a later version wrote it', async () => {
+  it('applies the other commits of a group if one fails', async () => {
+    const store = await open()
+    // PostgreSQL has no texts with this character.
+    const commits = ['"a"', '\0', '"b"'].map((value, n) => store.commit([[`group:${n}`, value]]))
+    const outcomes = await Promise.allSettled(commits)
+    expect(outcomes.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled'])
+    expect(await store.list({ prefix: 'group:', limit: 10 })).to.deep.equal(['group:0', 'group:2'])
+    await store.close()
+  })
+
+  it('has a layout that is created once by servers that start together, and unchanged if a later version wrote it', async () => {
     const stores = await Promise.all(Array.from({ length: 5 }, open))
     await stores[0]?.commit([['a', '1']])
     expect(await stores[4]?.get(['a'])).to.deep.equal(['1'])

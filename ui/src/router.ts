@@ -9,7 +9,7 @@ export interface Route {
   readonly query: Readonly<Record<string, string>>
 }
 
-export function readRoute(hash: string): Route {
+function readRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?')
   const segments = path.split('/').filter((segment) => segment !== '')
   return { path: segments.map(decode), query: Object.fromEntries(new URLSearchParams(search)) }

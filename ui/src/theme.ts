@@ -6,7 +6,7 @@ export type Theme = (typeof THEMES)[number]
 
 const KEY = 'agent-host.theme'
 
-export function readTheme(): Theme {
+function readTheme(): Theme {
   try {
     const kept = localStorage.getItem(KEY)
     return kept === 'light' || kept === 'dark' ? kept : 'auto'

@@ -41,7 +41,7 @@ export function useCallPayload(runId: string, call: Call) {
 }
 
 /** @returns null when the events of the call are gone */
-export async function readPayload(runId: string, callId: string, signal?: AbortSignal): Promise<CallPayload | null> {
+async function readPayload(runId: string, callId: string, signal?: AbortSignal): Promise<CallPayload | null> {
   const variables = { id: runId, call: callId }
   const { run } = await ask<{ run: { events: { events: PayloadEvent[] } } | null }>(QUERY, variables, signal)
   const events = run?.events.events ?? []

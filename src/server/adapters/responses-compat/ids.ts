@@ -14,7 +14,7 @@ export function inputItemId(responseId: string, index: number): string {
 }
 
 /** Prefixes of the ids of output items, by type. */
-export const ITEM_PREFIXES = Object.freeze({
+const ITEM_PREFIXES = Object.freeze({
   message: 'msg',
   function_call: 'fc',
   mcp_call: 'mcp',
