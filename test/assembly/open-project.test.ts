@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { buildServer, HostError, type ServerOptions } from 'agent-host'
+import { agentHost, buildServer, HostError, type ServerOptions } from 'agent-host'
 import { expect } from 'chai'
+import fastify from 'fastify'
 import { openProject } from '../../src/assembly/open-project.ts'
 import { resolveServerOptions } from '../../src/server/options.ts'
 import { eventually } from '../support/eventually.ts'
@@ -83,6 +84,17 @@ describe('a server that fails during its start', () => {
     await eventually(() => expect(held()).to.deep.equal(before))
     const server = await build(dir, { adapters: ['ResponsesCompatApiAdapter'] })
     await server.close()
+  })
+
+  it('leaves no thread and no lock when an adapter fails inside an app', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO, 'adapters/broken.ts': BROKEN })
+    const before = held()
+    const adapters = ['ResponsesCompatApiAdapter', './adapters/broken.ts#Broken']
+    const app = fastify()
+    app.register(agentHost, { projectDir: dir, debug: true, drainTimeout: 0, adapters })
+    expect((await failure(Promise.resolve(app.ready()))).message).to.equal('no routes today')
+    await eventually(() => expect(held()).to.deep.equal(before))
+    await app.close()
   })
 
   it('leaves no thread when the project cannot be opened', async () => {
