@@ -49,7 +49,7 @@ export async function planNew(kind: string, name: string): Promise<PlannedFile[]
       'OPTION_INVALID',
       `The name of ${kind === 'agent' ? 'an' : 'a'} ${kind} must be ${rule}; not '${name}'.`,
     )
-  if (isReservedFileName(name.replace(/^.*\//, '')))
+  if (name.split('/').some(isReservedFileName))
     throw new HostError('OPTION_INVALID', `'${name}' is no name for a file: Windows reserves it for a device.`)
   const text = await readFile(new URL(template, TEMPLATES), 'utf8')
   const words = name.split(/[-/]/)

@@ -64,7 +64,10 @@ export interface Run {
   readonly clientTools: readonly ToolDefinition[]
   /** Id of the tool call that this view of the run belongs to; set it when you execute a call: `run.with({ toolCallId })`. */
   readonly toolCallId: string | undefined
-  /** The same run with some properties replaced: an earlier deadline, a counter in between. Modules hand it on like any run. */
+  /**
+   * The same run with some properties replaced: an earlier deadline, a counter in between. What is undefined stays as it was. Modules hand
+   * it on like any run.
+   */
   with(overrides: RunOverrides): Run
   /**
    * Throws if the run has to stop: it was aborted, or waits for an answer. Call it between the steps of a loop; not between the

@@ -66,4 +66,13 @@ describe('new', () => {
       /^# yaml-language-server: \$schema=\.\.\/\.agent-host\/agent\.schema\.json\n/,
     )
   })
+
+  it('rejects names of files and folders that Windows reserves for devices', async () => {
+    const { dir } = await makeProject({ 'agents/none.txt': '' })
+    for (const name of ['aux/greeter', 'speech/nul']) {
+      const { exitCode, stderr } = await callCli(['new', 'module', name], { cwd: dir })
+      const message = `Error: '${name}' is no name for a file: Windows reserves it for a device.`
+      expect([exitCode, stderr.split('\n')[0]]).deep.equal([2, message])
+    }
+  })
 })

@@ -62,6 +62,7 @@ describe('events', () => {
       module_id: 'tools',
       module_class: 'Tools',
       method_name: 'executeTool',
+      protocol: 'ToolProvider',
       call_id: `${runId}.2`,
       caller_id: 'loop',
       arguments: { args: ['fail', { n: 1 }, { run: runId }] },

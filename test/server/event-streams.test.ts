@@ -85,4 +85,13 @@ describe('an event stream', () => {
     stream.send('too late')
     expect([connection.written, left]).to.deep.equal([['data: last\n\n'], 0])
   })
+
+  it('reports a client that left before it was opened', async () => {
+    const connection = new StuckConnection()
+    connection.destroyed = true
+    let left = 0
+    const { stream, streams } = openStream(connection, () => left++)
+    await setImmediate()
+    expect([stream.isOpen, left, streams.size]).to.deep.equal([false, 1, 0])
+  })
 })
