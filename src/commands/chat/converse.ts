@@ -20,25 +20,60 @@ const MAX_CHARS = 160
 
 /** A conversation on a terminal, until the user leaves. Ctrl-C stops an answer; at the prompt it leaves. */
 export async function converse(backend: Backend, firstAgent: string): Promise<void> {
-  let agent = firstAgent
-  let conversation = backend.open(agent)
-  let answering: AbortController | undefined
-  const terminal = createInterface({ input: process.stdin, output: process.stdout, historySize: 200 })
-  terminal.on('SIGINT', () => {
-    if (answering) answering.abort()
-    else terminal.close()
-  })
-  const print = (text: string) => console.log(text)
-  const closed = new Promise<undefined>((resolve) => terminal.once('close', () => resolve(undefined)))
+  await new TerminalConversation(backend, firstAgent).run()
+}
 
-  const ask = (prompt: string) => Promise.race([terminal.question(prompt).catch(() => undefined), closed])
+class TerminalConversation {
+  readonly #backend: Backend
+  readonly #terminal = createInterface({ input: process.stdin, output: process.stdout, historySize: 200 })
+  readonly #closed: Promise<undefined>
+  #agent: string
+  #conversation: ReturnType<Backend['open']>
+  /** Of the answer that comes now. */
+  #answering: AbortController | undefined
+
+  constructor(backend: Backend, agent: string) {
+    this.#backend = backend
+    this.#agent = agent
+    this.#conversation = backend.open(agent)
+    this.#closed = new Promise((resolve) => this.#terminal.once('close', () => resolve(undefined)))
+    this.#terminal.on('SIGINT', () => {
+      if (this.#answering) this.#answering.abort()
+      else this.#terminal.close()
+    })
+  }
+
+  async run(): Promise<void> {
+    print(`Talking to ${this.#agent}. /help shows the commands.`)
+    for (;;) {
+      const line = await this.#ask(`\n${this.#agent}> `)
+      if (line === undefined) break
+      const text = line.trim()
+      if (text.startsWith('/')) await this.#obey(text)
+      else if (text !== '') await this.#answer(text)
+    }
+    print('')
+  }
+
+  /** @returns undefined when the user leaves */
+  #ask(prompt: string): Promise<string | undefined> {
+    return Promise.race([this.#terminal.question(prompt).catch(() => undefined), this.#closed])
+  }
+
+  async #answer(text: string): Promise<void> {
+    let last = await this.#attempt((listener) => this.#conversation.ask(text, listener))
+    while (last && last.waitsFor.length > 0) {
+      const decisions = await askDecisions(last.waitsFor, (prompt) => this.#ask(prompt))
+      if (!decisions) return
+      // If a decision does not match, prompt again.
+      last = await this.#attempt((listener) => this.#conversation.decide(decisions, listener), last)
+    }
+  }
 
   /** Runs a part of an answer; undefined when it fails or is stopped, and `refused` when nothing was done of it. */
-  async function attempt(
-    work: (listener: AnswerListener) => Promise<Answer>,
-    refused?: Answer,
-  ): Promise<Answer | undefined> {
-    answering = new AbortController()
+  async #attempt(work: (listener: AnswerListener) => Promise<Answer>, refused?: Answer): Promise<Answer | undefined> {
+    const answering = new AbortController()
+    this.#answering = answering
     const { endLine, ...listener } = showAnswer(answering.signal)
     try {
       const given = await work(listener)
@@ -49,57 +84,47 @@ export async function converse(backend: Backend, firstAgent: string): Promise<vo
       print(answering.signal.aborted ? `${DIM}Stopped.${RESET}` : `Error: ${messageOf(error)}`)
       return error instanceof HostError && error.code === 'REQUEST_INVALID' ? refused : undefined
     } finally {
-      answering = undefined
+      this.#answering = undefined
     }
   }
 
-  async function answer(text: string): Promise<void> {
-    let last = await attempt((listener) => conversation.ask(text, listener))
-    while (last && last.waitsFor.length > 0) {
-      const decisions = await askDecisions(last.waitsFor, ask)
-      if (!decisions) return
-      // If a decision does not match, prompt again.
-      last = await attempt((listener) => conversation.decide(decisions, listener), last)
-    }
-  }
-
-  async function showAgents(name: string | undefined): Promise<void> {
-    const agents = await backend.agents()
-    const ids = agents.map(({ id }) => id)
-    if (name === undefined) {
-      for (const { id, description } of agents) print(`${id === agent ? '*' : ' '} ${id}  ${description}`)
-    } else if (ids.includes(name)) {
-      agent = name
-      conversation = backend.open(agent)
-      print(`Talking to ${name}, in a new conversation.`)
-    } else {
-      print([`There is no agent '${name}'.`, ...didYouMean(name, ids)].join(' '))
-    }
-  }
-
-  async function obey(line: string): Promise<void> {
+  async #obey(line: string): Promise<void> {
     const [command = '', name] = line.split(/\s+/)
-    if (command === '/agents') return showAgents(name)
-    if (command === '/new') {
-      conversation = backend.open(agent)
+    if (command === '/agents') await this.#showAgents(name)
+    else if (command === '/new') {
+      this.#begin(this.#agent)
       print('New conversation.')
-    } else if (command === '/history') {
-      for (const { role, content } of conversation.said) print(`${role === 'user' ? 'you' : agent}: ${content}`)
-      if (conversation.said.length === 0) print('Nothing was said yet.')
-    } else if (command === '/help') for (const each of HELP) print(each)
-    else if (command === '/exit') terminal.close()
+    } else if (command === '/history') this.#showHistory()
+    else if (command === '/help') for (const each of HELP) print(each)
+    else if (command === '/exit') this.#terminal.close()
     else print([`There is no command ${command}.`, ...didYouMean(command, COMMANDS), 'See /help.'].join(' '))
   }
 
-  print(`Talking to ${agent}. /help shows the commands.`)
-  for (;;) {
-    const line = await ask(`\n${agent}> `)
-    if (line === undefined) break
-    const text = line.trim()
-    if (text.startsWith('/')) await obey(text)
-    else if (text !== '') await answer(text)
+  #begin(agent: string): void {
+    this.#agent = agent
+    this.#conversation = this.#backend.open(agent)
   }
-  print('')
+
+  async #showAgents(name: string | undefined): Promise<void> {
+    const agents = await this.#backend.agents()
+    const ids = agents.map(({ id }) => id)
+    if (name === undefined) {
+      for (const { id, description } of agents) print(`${id === this.#agent ? '*' : ' '} ${id}  ${description}`)
+    } else if (ids.includes(name)) {
+      this.#begin(name)
+      print(`Talking to ${name}, in a new conversation.`)
+    } else print([`There is no agent '${name}'.`, ...didYouMean(name, ids)].join(' '))
+  }
+
+  #showHistory(): void {
+    const { said } = this.#conversation
+    for (const { role, content } of said) print(`${role === 'user' ? 'you' : this.#agent}: ${content}`)
+    if (said.length === 0) print('Nothing was said yet.')
+  }
+}
+
+function print(text: string): void {
+  console.log(text)
 }
 
 /** Writes an answer as it comes, with its calls of tools on lines of their own. */
