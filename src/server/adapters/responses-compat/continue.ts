@@ -36,7 +36,8 @@ export function continueConversation(
   if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
     throw invalidField('input', 'must contain a user message')
   }
-  return { messages: [...settle(pending, outputs, answers), ...messages], answers: undefined, pending: [] }
+  const settled = pending.length > 0 ? settle(pending, outputs, answers) : []
+  return { messages: [...settled, ...messages], answers: undefined, pending: [] }
 }
 
 /**
@@ -66,6 +67,7 @@ export function addToConversation(
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {
+  if (!messages.some((message) => message.role === 'assistant' && message.toolCalls)) return
   const answered = new Set(messages.map((message) => (message.role === 'tool' ? message.toolCallId : undefined)))
   const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
   refuseOpen(calls.flatMap(({ id }) => (answered.has(id) ? [] : [id])))
