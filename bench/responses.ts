@@ -9,8 +9,9 @@ const path = '/compat/responses'
 const request = (fields: object) =>
   JSON.stringify({ model: 'twenty', input: 'What is the time in Tokyo, and why?', ...fields })
 
+const STORED: Load = { title: 'stored response, JSON', path, bodies: [request({})] }
 const LOADS: readonly Load[] = [
-  { title: 'stored response, JSON', cpuGoal: 0.4, path, bodies: [request({})] },
+  STORED,
   { title: 'stored response, SSE of 20 deltas', path, bodies: [request({ stream: true })] },
   { title: 'unstored response, JSON', cpuGoal: 1.3, path, bodies: [request({ store: false })] },
   {
@@ -31,9 +32,17 @@ export async function benchResponses(): Promise<void> {
     for (const connections of [1, 10, 100]) await compare(load, connections, servers)
   }
   await servers.stop()
+  await benchPlain()
   await benchRestart()
   await benchConversation()
   await benchInputItems()
+}
+
+async function benchPlain(): Promise<void> {
+  const servers = await startContestants('bare-responses', () => [makeProject()], [makeFolder(), 'each'])
+  const load = { ...STORED, title: 'stored response, JSON, against a transaction each', cpuGoal: 0.4 }
+  for (const connections of [1, 10, 100]) await compare(load, connections, servers)
+  await servers.stop()
 }
 
 async function benchRestart(): Promise<void> {

@@ -1,15 +1,18 @@
-// bare-responses.js <folder>
+// bare-responses.js <folder> [each]
 // The floor of responses: a Fastify with a schema, that writes rows of the same bytes into the same kind of store, and answers
-// the same bytes when they are durable. With `store: false` it only answers.
+// the same bytes when they are durable. With `each` it makes a transaction for each request itself, as a plain server would. With
+// `store: false` it only answers.
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import fastify from 'fastify'
+import Database from 'libsql'
 import { Compile } from 'typebox/compile'
 import { CreateRequest } from '../../build/server/adapters/responses-compat/schema.js'
 import { SqliteStore } from '../../build/store/sqlite/sqlite-store.js'
 import { report } from './report.js'
 
-const store = await SqliteStore.open(join(process.argv[2], 'responses.db'))
+const [, , folder, mode] = process.argv
+const store = mode === 'each' ? openPlain(folder) : await SqliteStore.open(join(folder, 'responses.db'))
 const app = fastify()
 app.setValidatorCompiler(({ schema }) => {
   const validator = Compile(schema)
@@ -27,6 +30,20 @@ app.post('/compat/responses', { schema: { body: CreateRequest } }, async (reques
   else reply.type('application/json; charset=utf-8').send(record)
   return reply
 })
+
+function openPlain(folder) {
+  const db = new Database(join(folder, 'plain.db'))
+  for (const pragma of ['journal_mode = WAL', 'synchronous = FULL']) db.exec(`PRAGMA ${pragma}`)
+  db.exec('CREATE TABLE keyv (key VARCHAR(255) PRIMARY KEY, value TEXT)')
+  const [begin, insert, commit] = ['BEGIN', 'INSERT INTO keyv VALUES (?, ?)', 'COMMIT'].map((sql) => db.prepare(sql))
+  return {
+    commit(rows) {
+      begin.run()
+      for (const row of rows) insert.run(row)
+      commit.run()
+    },
+  }
+}
 
 function row(id, record, input) {
   const steps = [...Array(20).fill(5), { end: 'completed', at: now(), usage: { inputTokens: 0, outputTokens: 0 } }]
