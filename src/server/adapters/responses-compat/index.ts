@@ -9,7 +9,7 @@ import type { StepLog } from '../../../durable/read-run.ts'
 import { RunIds } from '../../../durable/run-ids.ts'
 import type { StoredRun } from '../../../durable/run-store.ts'
 import { RunWorker } from '../../../durable/run-worker.ts'
-import { isEnd } from '../../../durable/steps.ts'
+import { isEnd, type Step } from '../../../durable/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { deciderOf, requireBearer } from '../../bearer-auth.ts'
@@ -180,7 +180,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!this.#options.options.noWorker) this.#delivery.start()
   }
 
-  async #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  #create(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     // An unknown name is refused before the store is read.
     this.#options.host.resolve(body.model)
     const key = readIdempotencyKey(request, body)
@@ -235,11 +235,14 @@ export class ResponsesCompatApiAdapter implements Adapter {
       // The store is down: maintenance ends abandoned runs.
       if (!survivesDisconnect(run)) void this.#runs.abandon(run).catch(() => {})
     })
-    const steps = await run.settled.catch((error: unknown) => {
+    let steps: readonly Step[]
+    try {
+      steps = await run.settled
+    } catch (error) {
       // The agent has run: another attempt would run it again.
       reply.header('x-should-retry', 'false')
       throw error
-    })
+    }
     if (run.failure === undefined) return recordAfter(run.facts, steps)
     if (run.isStored) reply.header('x-response-id', run.id)
     throw run.failure

@@ -59,7 +59,7 @@ export class ResponseStarter {
    * @throws RequestRepeated when another request with the same idempotency key was quicker
    */
   start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
-    return this.#untilClaimed(body, options, () => this.#start(body, options))
+    return startRepeatedly(body, options, () => this.#start(body, options))
   }
 
   /**
@@ -68,20 +68,7 @@ export class ResponseStarter {
    * @throws as {@link ResponseStarter.start}
    */
   enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
-    return this.#untilClaimed(body, options, () => this.#enqueue(body, options))
-  }
-
-  /** Tries again while others add to the conversation. */
-  async #untilClaimed<T>(body: CreateRequest, { idempotency }: StartOptions, attempt: () => Promise<T>): Promise<T> {
-    refuseContradictions(body)
-    for (let count = 0; count < MAX_ATTEMPTS; count++) {
-      try {
-        return await attempt()
-      } catch (error) {
-        if (!(error instanceof RequestRepeated) || idempotency || !body.conversation) throw error
-      }
-    }
-    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+    return startRepeatedly(body, options, () => this.#enqueue(body, options))
   }
 
   async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
@@ -111,6 +98,7 @@ export class ResponseStarter {
   }
 
   async #draft(body: CreateRequest, { decider, idempotency, unstored }: StartOptions) {
+    refuseContradictions(body)
     const { runs, decided, ids, limits } = this.#options
     const createdAt = nowSeconds()
     const record = beginRecord(body, ids.next(), createdAt)
@@ -148,6 +136,26 @@ export class ResponseStarter {
     const open = pending.map(({ callId }) => callId)
     return truncate(messages, new HistoryBudget(this.#options.limits), open)
   }
+}
+
+/** Tries again while others add to the same conversation. */
+function startRepeatedly<T>(
+  { conversation }: CreateRequest,
+  { idempotency }: StartOptions,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  return conversation && !idempotency ? untilClaimed(attempt) : attempt()
+}
+
+async function untilClaimed<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 0; count < MAX_ATTEMPTS; count++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof RequestRepeated)) throw error
+    }
+  }
+  throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
 }
 
 function refuseContradictions({ background, store, conversation, previous_response_id }: CreateRequest): void {
