@@ -1,0 +1,93 @@
+import type { Message, Run } from 'agent-host'
+import type { Turns } from './turn.ts'
+
+interface SavedConversationOptions {
+  /** Identifies the conversation of a run; undefined for one that is not saved. */
+  readonly keyOf: (run: Run) => string | undefined
+  readonly openTurns: (key: string) => Turns
+  /** Maximum number of messages to start with, the latest. */
+  readonly maxMessages: number
+}
+
+interface Opened {
+  readonly turns: Turns
+  readonly run: Run
+}
+
+/** Saved conversation that one run continues. */
+export class SavedConversation {
+  readonly #options: SavedConversationOptions
+  #opened: Opened | undefined
+  #isIdentified = false
+  #question: Message | undefined
+  #earlier: Message[] | undefined
+  /** Text of the turn that the last stored one holds: the run before said it, and then waited. */
+  #storedPart = ''
+
+  constructor(options: SavedConversationOptions) {
+    this.#options = options
+  }
+
+  /** True once a call with a run has told whose conversation it is. */
+  get isIdentified(): boolean {
+    return this.#isIdentified
+  }
+
+  /** Returns the messages before those of the request. */
+  async read(messages: readonly Message[], run: Run | undefined): Promise<Message[]> {
+    this.#question ??= messages.findLast(({ role }) => role === 'user')
+    this.#earlier ??= await this.#readEarlier(messages, run)
+    this.#open(run)
+    return this.#earlier
+  }
+
+  /** Saves the question, messages that modules added, and the text that the user has read, in one write. */
+  async append(added: readonly Message[], answer: string): Promise<void> {
+    if (!this.#opened) return
+    const question = this.#question ? [this.#question] : []
+    const turn: Message[] = [...question, ...added, { role: 'assistant', content: this.#storedPart + answer }]
+    await this.#opened.turns.append(turn, this.#storedPart !== '', this.#opened.run)
+  }
+
+  async remove(run: Run | undefined): Promise<void> {
+    this.#earlier = []
+    const opened = this.#open(run)
+    await opened?.turns.remove(opened.run)
+  }
+
+  /** Identifies the conversation by the run, once, since it is the same throughout. */
+  #open(run: Run | undefined): Opened | undefined {
+    if (this.#isIdentified || !run) return this.#opened
+    this.#isIdentified = true
+    const key = this.#options.keyOf(run)
+    this.#opened = key === undefined ? undefined : { turns: this.#options.openTurns(key), run }
+    return this.#opened
+  }
+
+  async #readEarlier(messages: readonly Message[], run: Run | undefined): Promise<Message[]> {
+    // A client that sends the conversation does not need the saved one. Calls and results of this turn do not count.
+    const asked = messages.findLastIndex(({ role }) => role === 'user')
+    if (messages.findIndex(({ role }) => role === 'user' || role === 'assistant') !== asked) return []
+    const opened = this.#open(run)
+    const turns = opened ? await opened.turns.read(opened.run) : []
+    const said = textOf(messages.slice(asked + 1))
+    const [first, last] = turns.at(-1) ?? []
+    if (said !== '' && first?.content === this.#question?.content && last?.content === said) {
+      this.#storedPart = said
+      turns.pop()
+    }
+    return latest(turns.flat(), this.#options.maxMessages)
+  }
+}
+
+/** Text that an agent said before it waited for the results in between. */
+function textOf(messages: readonly Message[]): string {
+  return messages.map(({ role, content }) => (role === 'assistant' ? content : '')).join('')
+}
+
+/** From a question on: an answer without it means little. */
+function latest(messages: readonly Message[], count: number): Message[] {
+  const shown = messages.slice(-count)
+  const first = shown.findIndex(({ role }) => role === 'user')
+  return first === -1 ? [] : shown.slice(first)
+}
