@@ -34,8 +34,10 @@ export const ERROR_CODES = {
   PROJECT_INVALID: 500,
 } as const
 
+/** Code of an error, by which programs tell errors apart. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
+/** Facts of an error beside its code and message. */
 export interface HostErrorOptions {
   /** Next steps for the reader, one line each. */
   suggestions?: readonly string[]

@@ -3,6 +3,7 @@ import { type LogFn, type Logger, pino } from 'pino'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 
+/** Least severe level of the lines that the log writes. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
 

@@ -50,6 +50,7 @@ export interface ToolAnnotations {
   readonly openWorldHint?: boolean
 }
 
+/** JSON Schema of an object: the input or output of an agent. */
 export interface JsonObjectSchema {
   readonly type: 'object'
   readonly properties?: Readonly<Record<string, Readonly<Record<string, unknown>>>>

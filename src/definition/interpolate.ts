@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { formatPath, type Path } from './problem.ts'
 import { schemasAt, type ValueProblem } from './schema-problems.ts'
 
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 // `$${` first: it is a literal, whatever follows. The last alternative catches misspelt references.

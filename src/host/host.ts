@@ -22,6 +22,7 @@ import { NO_STORAGE } from './no-storage.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
+/** Options of an {@link AgentHost}. */
 export interface AgentHostOptions {
   /** The project folder: modules, tools and every relative path belong to it. Default: the working directory. */
   readonly projectDir?: string
@@ -47,6 +48,7 @@ export interface AgentHostOptions {
  */
 const DISPOSE_TIMEOUT_MS = 1000
 
+/** Options of {@link AgentHost.register} and {@link AgentHost.replace}. */
 export interface RegisterOptions {
   /** The file that the definition was read from, relative to the project: errors name it. */
   readonly file?: string

@@ -4,6 +4,7 @@ import { HostError } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'
 
+/** Dependencies of a module, by the name of the field in which `create` gets each. */
 export type Uses = Readonly<Record<string, Dependency>>
 
 /** Argument of `create`: for each field of `uses`, the provider or providers that the exchange found. */
@@ -12,11 +13,13 @@ export type Dependencies<U extends Uses> = { readonly [Field in keyof U]: Provid
 /** Result of `create`: an object with the methods of every protocol of `provides`. */
 export type Instance<P extends readonly Protocol[]> = Intersection<Provided<P[number]>> & MaybeDisposable
 
+/** Object that may have to be disposed when its scope ends. */
 export interface MaybeDisposable {
   dispose?(): void | Promise<void>
   [Symbol.asyncDispose]?(): PromiseLike<void>
 }
 
+/** Type that is all types of a union at once: the protocols that one object provides. */
 export type Intersection<T> = (T extends unknown ? (each: T) => void : never) extends (all: infer All) => void
   ? All
   : never
@@ -72,6 +75,7 @@ export interface Module<
   create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
 }
 
+/** Argument of {@link defineModule}; what is left out has a default. */
 export interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
   extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments' | 'reasons'> {
   readonly description?: string

@@ -13,6 +13,7 @@ export interface Tool<P extends TObject = TObject> {
 /** Tells whether a person has to approve a call before it is executed, for all calls or by their arguments. */
 export type NeedsApproval<P extends TObject> = boolean | ((args: Static<P>, run: Run) => boolean | Promise<boolean>)
 
+/** Argument of {@link defineTool}. */
 export interface ToolOptions<P extends TObject> {
   /** Description of the tool's effect and use: the model chooses by it. */
   readonly description: string

@@ -10,6 +10,7 @@ export interface LLMRequest extends ModelOptions {
   readonly tools?: readonly ToolDefinition[]
 }
 
+/** Reason why a model's answer ended. */
 export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other'
 
 /** A piece of a model's answer, in the order of arrival. */

@@ -25,6 +25,7 @@ export interface Optional<T = unknown> {
   readonly protocol: Protocol<T>
 }
 
+/** Declaration of a dependency: one provider of a protocol, {@link many}, or an {@link optional} one. */
 export type Dependency<T = unknown> = Protocol<T> | Many<T> | Optional<T>
 
 /** Value that a module receives for a declared dependency. */

@@ -37,6 +37,7 @@ export interface AgentEvent {
   readonly duration_ms: number | null
 }
 
+/** Receives the events of calls between modules. */
 export type AgentEventListener = (event: AgentEvent) => void
 
 /** Whoever listens to events, and for which names. */

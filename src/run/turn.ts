@@ -122,6 +122,7 @@ export interface Capabilities {
   takes(mediaType: string): boolean
 }
 
+/** Public facts of a module of an agent. */
 export interface ModuleInfo {
   readonly id: string
   /** The module reference. */

@@ -56,6 +56,7 @@ export interface Adapter {
   readonly gauges?: readonly GaugeSpec[]
 }
 
+/** Class of an adapter, as a project or package exports it. */
 export interface AdapterClass<Options = AdapterOptions> {
   new (options: Options): Adapter
   /** JSON Schema of the adapter's own options; defaults are filled in, and texts converted. */

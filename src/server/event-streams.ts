@@ -17,6 +17,7 @@ export interface StreamOptions {
   readonly onDrain?: () => void
 }
 
+/** Options of a stream of server-sent events. */
 export interface EventStreamOptions extends Omit<StreamOptions, 'onDrain'> {
   /** A whole event or comment that keeps an idle connection open. */
   readonly keepAlive: () => string

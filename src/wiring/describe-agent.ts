@@ -13,6 +13,7 @@ export interface AgentDescription {
   readonly exchange: readonly ExchangeRow[]
 }
 
+/** Module of an agent with its config. */
 export interface ModuleDescription {
   readonly id: string
   /** The module reference. */
@@ -30,6 +31,7 @@ export interface ModuleDescription {
   readonly uses: readonly string[]
 }
 
+/** Link from a module to a provider; one row for each provider. */
 export interface ExchangeRow {
   /** The module that depends, or `__entry__`. */
   readonly module: string

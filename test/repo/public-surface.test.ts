@@ -26,6 +26,11 @@ describe('the public surface', () => {
     expect(hidden).to.deep.equal([])
   })
 
+  it('is documented: each exported name has a comment', () => {
+    const bare = [...exportsByFile(INDEX)].flatMap(([file, names]) => undocumentedIn(file, names))
+    expect(bare).to.deep.equal([])
+  })
+
   it('has the values of that list at run time', async () => {
     const values = listed.filter((line) => VALUE.test(line) && !line.includes(': type of '))
     const exported = await import(new URL('index.js', INDEX).href)
@@ -100,6 +105,13 @@ function hiddenIn(file: string, names: readonly string[], exported: ReadonlySet<
   )
   const hidden = new Set(declarations.flatMap(namedTypes).filter((name) => own.includes(name) && !exported.has(name)))
   return [...hidden].map((name) => `${name} in ${file.split('/').at(-1)}`)
+}
+
+/** Names whose declarations in a file all lack a doc comment. */
+function undocumentedIn(file: string, names: readonly string[]): string[] {
+  const text = readFileSync(new URL(file), 'utf8')
+  const documented = [...text.matchAll(/\*\/\nexport (?:declare )?(?:abstract )?\w+ (\w+)/g)].map(([, name]) => name)
+  return names.filter((name) => !documented.includes(name)).map((name) => `${name} in ${file.split('/').at(-1)}`)
 }
 
 /** Names that a file declares, or imports from this project. */
