@@ -7,6 +7,7 @@ import { HostError, messageOf } from '../errors.ts'
 import { findProject } from '../project/find-project.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { cleanText } from './clean-text.ts'
+import { describeUsageError } from './describe-usage-error.ts'
 import { isCancelled } from './prompts.ts'
 
 const { flag, variable } = SERVER_OPTIONS.agentDir
@@ -38,11 +39,8 @@ export abstract class BaseCommand extends Command {
       const { flags } = error as { flags?: unknown }
       const unknown = Array.isArray(flags) ? flags.map(String) : []
       const suggestions = unknown.flatMap((name) => didYouMean(name, known))
-      this.#fail(
-        error.message.replace(/\nSee more help with --help$/, ''),
-        [...suggestions, 'See more help with --help'],
-        2,
-      )
+      const help = `See more help with ${this.id?.replaceAll(':', ' ')} --help`
+      this.#fail(describeUsageError(error.message), [...suggestions, help], 2)
     }
     const { message, suggestions } = this.#describe(error)
     this.#fail(message, suggestions, 1)

@@ -16,16 +16,20 @@ function explain(id: string, commands: readonly string[]): string[] {
   if (called >= 0) {
     const name = words.slice(0, called + 1).join(' ')
     const next = words[called + 1] ?? ''
-    const below = commands
-      .filter((command) => command.startsWith(`${name}:`))
-      .map((command) => command.slice(name.length + 1))
-    const nearest = didYouMean(next, below).map((line) => `  ${line}`)
+    const nearest = didYouMean(next, commandsBelow(name.replaceAll(' ', ':'), commands)).map((line) => `  ${line}`)
     return [`Error: '${name}' takes no argument '${next}'.`, ...nearest, `  See more help with ${name} --help`]
   }
   const [word = ''] = words
+  const below = commandsBelow(word, commands)
+  if (below.length > 0)
+    return [`Error: '${word}' needs a command: ${below.join(', ')}.`, `  See more help with ${word} --help`]
   const isFlag = word.startsWith('-')
   const first = commands.filter((command) => !command.includes(':'))
   const known = isFlag ? ['--help', '--version'] : first
   const suggestions = [...didYouMean(word, known), `Commands: ${first.join(', ')}`]
   return [`Error: There is no ${isFlag ? 'flag' : 'command'} '${word}'.`, ...suggestions.map((line) => `  ${line}`)]
+}
+
+function commandsBelow(id: string, commands: readonly string[]): string[] {
+  return commands.filter((command) => command.startsWith(`${id}:`)).map((command) => command.slice(id.length + 1))
 }

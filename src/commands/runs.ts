@@ -8,6 +8,7 @@ import { openRuns } from './runs/open-runs.ts'
 import { readLocation, storeFlags } from './store/store-location.ts'
 
 const MAX_LIMIT = 10_000
+const NO_RUNS = 'No runs yet. Requests to a server are traced: `agent-host dev`, or `agent-host serve --debug-ui true`.'
 
 export default class Runs extends BaseCommand {
   static override description =
@@ -40,7 +41,7 @@ export default class Runs extends BaseCommand {
     try {
       const { runs } = open.reader.index.runs.list({ filter, first: limit, after: undefined })
       if (json) this.log(JSON.stringify({ runs }, null, 2))
-      else if (runs.length === 0) this.log('No matching runs.')
+      else if (runs.length === 0) this.log(open.reader.index.runs.count({}) === 0 ? NO_RUNS : 'No matching runs.')
       else this.#print(runs, open.isShared)
     } finally {
       await open.close()

@@ -83,7 +83,7 @@ function describeError({ exception, text }: ToolCallOutcome): string {
 function readArguments(raw: string): Arguments {
   const wrong = (reason: string, cause?: unknown) =>
     new HostError('OPTION_INVALID', `The arguments must be a JSON object: ${reason}`, {
-      suggestions: [`In quotes for the shell: '{"city": "Lima"}'`],
+      suggestions: [`agent-host tool <name> '{"city": "Lima"}'`],
       cause,
     })
   let value: unknown

@@ -139,8 +139,9 @@ function locateInProject(path: string, projectDir: string): { file: string; expo
       return stem !== '' && existsSync(join(projectDir, candidate))
     })
   if (file) return { file, exportName }
+  const looked = stem === '' ? [] : [`There is no file ${stem}.ts (.mts, .js, .mjs) in the project.`]
   const known = `Built-in adapters: ${BUILT_IN_ADAPTERS.join(', ')}.`
-  throw notFound(path, [...didYouMean(exportName, BUILT_IN_ADAPTERS), known])
+  throw notFound(path, [...didYouMean(exportName, BUILT_IN_ADAPTERS), ...looked, known])
 }
 
 function notFound(path: string, suggestions: string[]): HostError {

@@ -37,7 +37,7 @@ describe('run', () => {
     expect([missing.exitCode, missing.stderr]).deep.equal([1, `Error: There is no file ${path('x.ts')}.\n`])
     const { exitCode, stderr } = await runCli(['run'], { cwd: dir })
     expect(exitCode).equal(2)
-    expect(stderr).contain('Missing 1 required arg')
+    expect(stderr).match(/^Error: Missing arguments:\n.*file {2}File to run/)
   })
 
   it('exits with the code that the file sets', async () => {

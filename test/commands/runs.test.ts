@@ -56,6 +56,13 @@ aaaa-1         11/14/23, 10:13:20 PM   echo              completed     500 ms   
     expect(latest).match(/\ncccc-3 /)
   })
 
+  it('says so while nothing was traced', async () => {
+    const project = await makeProject(NO_AGENTS)
+    await (await openTraces(project)).close()
+    const { stdout } = await callCli(['runs'], { cwd: project.dir })
+    expect(stdout).match(/^No runs yet\. Requests to a server are traced: `agent-host dev`, /)
+  })
+
   it('shows a run as a tree of its calls, by the beginning of its id', async () => {
     const { dir } = await makeTracedProject()
     expect(await callCli(['runs', 'show', 'aaa'], { cwd: dir })).deep.equal({

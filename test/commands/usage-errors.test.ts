@@ -5,7 +5,6 @@ import { makeProject } from '../support/temp-project.ts'
 
 const COMMANDS =
   'Commands: approvals, chat, check, completion, dev, doctor, eject, init, mcp, new, run, runs, schema, serve, test, tool, worker'
-const MORE = 'See more help with --help'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['srve'], ["Error: There is no command 'srve'.", "Did you mean 'serve'?", COMMANDS]],
@@ -24,11 +23,11 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['serve', '--prot', '1'],
-    ['Error: Nonexistent flag: --prot', "Did you mean '--port'?", MORE],
+    ['Error: There is no flag --prot.', "Did you mean '--port'?", 'See more help with serve --help'],
   ],
   [
     ['serve', '--port'],
-    ['Error: Flag --port expects a value', MORE],
+    ['Error: --port needs a value.', 'See more help with serve --help'],
   ],
   [
     ['serve', '--port', 'http'],
@@ -48,7 +47,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['init', ''], ['Error: The name of the project must not be empty.']],
   [
     ['init', 'a', 'b'],
-    ['Error: Unexpected argument: b', MORE],
+    ['Error: Unexpected argument: b', 'See more help with init --help'],
   ],
   [
     ['new', 'agent', 'a b'],
@@ -58,7 +57,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['new', 'thing', 'x'],
-    ['Error: Expected thing to be one of: module, tool, agent', MORE],
+    ["Error: 'thing' is none of: module, tool, agent.", 'See more help with new --help'],
   ],
   [
     ['runs', 'shwo'],
@@ -66,12 +65,26 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['runs', 'show'],
-    ['Error: Missing 1 required arg:', 'run_id  Id of the run, or its first characters', MORE],
+    [
+      'Error: Missing arguments:',
+      'run_id  Id of the run, or its first characters',
+      'See more help with runs show --help',
+    ],
+  ],
+  [
+    ['runs', '--limit', 'x'],
+    ["Error: --limit must be a whole number, not 'x'.", 'See more help with runs --help'],
+  ],
+  [
+    ['store'],
+    ["Error: 'store' needs a command: backup, check, copy, migrate, restore.", 'See more help with store --help'],
   ],
   [['runs', '--limit', '0'], ['Error: --limit must be from 1 to 10000, not 0.']],
   [
     ['runs', '--status', 'odd'],
-    ["Error: --status must be one of running, completed, waiting, failed, cancelled, interrupted, not 'odd'."],
+    [
+      "Error: --status must be one of running, completed, waiting, continued, failed, cancelled, interrupted, not 'odd'.",
+    ],
   ],
   [
     ['eject'],
@@ -83,7 +96,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   ],
   [
     ['eject', '-m'],
-    ['Error: Flag --module expects a value', MORE],
+    ['Error: --module needs a value.', 'See more help with eject --help'],
   ],
   [
     ['eject', 'lst'],

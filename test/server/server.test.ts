@@ -309,6 +309,7 @@ export class Faulty { adapt(app) {
     expect(await failure(['x.ChatCompatApiAdaptr'])).to.deep.equal([
       "The adapter 'x.ChatCompatApiAdaptr' was not found.",
       "Did you mean 'ChatCompatApiAdapter'?",
+      'There is no file x.ts (.mts, .js, .mjs) in the project.',
       'Built-in adapters: ChatCompatApiAdapter, ResponsesCompatApiAdapter, McpApiAdapter, UiApiAdapter.',
     ])
     expect(await failure(['./more.js#Moer'])).to.deep.equal([
