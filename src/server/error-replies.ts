@@ -72,6 +72,8 @@ export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dial
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
     noteFailure(request, error)
     if (refusal.statusCode >= 500) logFailure(error, request)
+    // Node then reads the rest of the body and drops it: a client that is cut off while it sends never learns why.
+    if (refusal.statusCode === 413 && request.headers['content-length']) reply.removeHeader('connection')
     const { statusCode, body } = dialect.toErrorReply(refusal, error)
     reply.code(statusCode).headers(headers).send(body)
   }

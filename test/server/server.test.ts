@@ -51,6 +51,15 @@ describe('buildServer', () => {
     expect((await post(deep(99)))[0]).to.equal(200)
   })
 
+  it('reads a body that is too large to its end, so that its client learns why', async () => {
+    const { app } = await makeServer({ bodyLimit: 1000 })
+    const payload = `"${'x'.repeat(2000)}"`
+    for (const url of [COMPLETIONS, '/v1/chat/completions']) {
+      const { statusCode, headers } = await app.inject({ method: 'POST', url, payload, headers: JSON_TYPE })
+      expect([statusCode, headers.connection]).to.deep.equal([413, undefined])
+    }
+  })
+
   it('rejects keys that would change object prototypes', async () => {
     const body = (extra: string) => `{"model":"probe","messages":[{"role":"user","content":"facts"}]${extra}}`
     const post = (payload: string) => refusal({ method: 'POST', url: COMPLETIONS, payload, headers: JSON_TYPE })

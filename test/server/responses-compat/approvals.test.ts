@@ -183,6 +183,27 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
+  it('are not decided by a request that is rejected', async () => {
+    const { request, create, inbox, paid } = await makeShop()
+    const { id } = await create('shop')
+    const [approval] = await inbox()
+    const item = (approve: boolean) => ({ type: 'mcp_approval_response', approval_request_id: approval.id, approve })
+    const send = async (body: object) => {
+      const reply = await request('POST', '/responses', { model: 'shop', previous_response_id: id, ...body })
+      return [reply.status, reply.body.detail]
+    }
+    const twice = `input[1].approval_request_id is decided already: '${approval.id}'`
+    expect(await send({ input: [item(true), item(false)] })).to.deep.equal([400, twice])
+    const noTools = [400, 'tool_choice needs tools.']
+    expect(await send({ input: [item(true)], tool_choice: 'required' })).to.deep.equal(noTools)
+    expect(await send({ input: 'Never mind.', tool_choice: 'required' })).to.deep.equal(noTools)
+    const tools = ['a', 'a'].map((name) => ({ type: 'function', name }))
+    expect(await send({ input: [item(true)], tools })).to.deep.equal([400, "tools: two of them have the name 'a'."])
+    expect((await inbox()).map(({ status }: { status: string }) => status)).to.deep.equal(['pending'])
+    expect(await send({ input: [item(true)] })).to.deep.equal([200, undefined])
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
   it('are hidden from pages of other sites', async () => {
     const { create, request, inbox, paid } = await makeShop()
     await create('shop')

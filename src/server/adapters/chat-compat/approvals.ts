@@ -20,13 +20,19 @@ export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
  * Reads the decisions at the end of a conversation, by the ids of the approvals: results of the calls that stand for them. Nothing
  * else decides, whatever its text.
  *
- * @throws HostError `REQUEST_INVALID` for a result that is not JSON
+ * @throws HostError `REQUEST_INVALID` for a result that is not JSON, and for a second decision
  */
 export function readDecisions(messages: Messages): ReadonlyMap<string, unknown> {
   if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(isDecision)
-  return new Map(decisions.map(({ tool_call_id: id, content }) => [id as string, parseDecision(id as string, content)]))
+  const read = new Map<string, unknown>()
+  for (const { tool_call_id: id, content } of decisions as (Messages[number] & { tool_call_id: string })[]) {
+    if (read.has(id))
+      throw new HostError('REQUEST_INVALID', `messages: '${id}' is decided twice`, { field: 'messages' })
+    read.set(id, parseDecision(id, content))
+  }
+  return read
 }
 
 /** Leaves out the calls that stand for approvals, and their results: no model has made them. */

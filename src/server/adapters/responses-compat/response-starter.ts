@@ -111,9 +111,13 @@ export class ResponseStarter {
     const input = readInput(resolved)
     const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
     const { messages, answers: given, pending } = continueConversation(input, conversation)
+    const earlier = conversation?.messages ?? []
+    const seen = this.#truncate([...earlier, ...messages], body, pending)
+    const asked = toTurn(this.#options.host, ids.uuidOf(id), body, seen)
+    if (conversation?.last.pending) this.#options.host.check(body.model, { answers: given, pending, ...asked })
+    // A decision is final: after this, the request is not refused for what it says.
     const { answers = given, claim } =
       conversation && !isUnstored ? await decided.join(conversation, given, id, decider) : {}
-    const earlier = conversation?.messages ?? []
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const draft: Draft<ResponseRecord, InputItem> = {
       id,
@@ -124,10 +128,9 @@ export class ResponseStarter {
       idempotency,
       claim: joinClaims(claim, named && runs.conversations.claim(named, id)),
     }
-    const seen = this.#truncate([...earlier, ...messages], body, pending)
     const isTrailLost = body.store === false && !unstored
     // Spread last: in Node 20, adding properties after a spread takes microseconds.
-    const turn = { answers, pending, isTrailLost, ...toTurn(this.#options.host, ids.uuidOf(id), body, seen) }
+    const turn = { answers, pending, isTrailLost, ...asked }
     return { draft, turn }
   }
 

@@ -47,6 +47,7 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
   const outputs: CallOutput[] = []
   const approvals: Approval[] = []
   const calls = new CallPairs()
+  const decided = new Set<string>()
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
   for (const [index, item] of items.entries()) {
     const at = `${field}[${index}]`
@@ -63,7 +64,7 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
       if (calls.close(output.callId, at)) messages.push(toToolMessage(output))
       else outputs.push(output)
     } else if (item.type === 'image_generation_call') addImage(messages, item)
-    else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at))
+    else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at, decided))
     else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
   }
   return { messages, outputs, approvals }
@@ -164,11 +165,14 @@ function toOutput(item: InputItem, at: string): CallOutput {
   return { callId, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
 }
 
-function toApproval(item: InputItem, at: string): Approval {
+/** @param decided ids of the requests that are decided before it */
+function toApproval(item: InputItem, at: string, decided: Set<string>): Approval {
   const { approval_request_id: requestId, approve: isApproved, reason } = item as Fields
   if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
     throw invalidField(at, 'must have approval_request_id and approve')
   }
+  if (decided.has(requestId)) throw invalidField(`${at}.approval_request_id`, `is decided already: '${requestId}'`)
+  decided.add(requestId)
   return { requestId, isApproved, reason: typeof reason === 'string' ? reason : undefined }
 }
 
