@@ -333,6 +333,25 @@ describe('AgentHost', () => {
     expect(ends).to.deep.equal(['completed', 'failed', 'cancelled'])
   })
 
+  it('emits nothing after the end of a run that ignores its abort', async () => {
+    const host = await makeHost()
+    const work = async (_text: string, run: Run) => {
+      await setTimeout(30)
+      run.addUsage({ inputTokens: 1 })
+    }
+    const deaf = defineModule({ name: 'Deaf', provides: [TextMessageHandler], create: () => ({ handleText: work }) })
+    await host.register({ id: 'a', modules: [{ id: 'main', module: deaf }] })
+    const types: string[] = []
+    const handle = host.start('a', {
+      messages: [{ role: 'user', content: 'x' }],
+      onEvent: ({ type }) => void types.push(type),
+    })
+    await setTimeout(5)
+    handle.abort()
+    await eventually(() => expect(host.runningCount).to.equal(0))
+    expect(types).to.deep.equal(['end'])
+  })
+
   it('counts a run that ignores its abort until its code ends', async () => {
     const host = await makeHost({ maxConcurrentRuns: 1 })
     await host.register(agent('a', 'deaf'))
