@@ -15,7 +15,7 @@ modules: [{ id: main, module: sum }]`,
   'agents/guide.yml': 'id: guide\nconversation: true\nmodules: [{ id: main, module: act }]',
   'modules/act.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler } from 'agent-host'
 const wait = (ms, signal) => new Promise((resolve, reject) => { const timer = setTimeout(resolve, ms); signal.addEventListener('abort', () => { clearTimeout(timer); reject(signal.reason) }) })
-const state = (globalThis.actState ??= { aborted: [] })
+const state = (globalThis.actState ??= { begun: [], aborted: [] })
 export default defineModule({ name: 'Act', provides: [TextMessageHandler], uses: { response: Response, history: ConversationHistory },
   create: ({ response, history }) => ({ async handleText(text, run) {
     const [command, argument] = text.split(' ')
@@ -24,7 +24,7 @@ export default defineModule({ name: 'Act', provides: [TextMessageHandler], uses:
     if (command === 'count') for (let n = 0; n < Number(argument); n++) { await wait(20, run.signal); if (n > 0) await state.gate; await response.respondText('w' + n + ' ') }
     if (command === 'report') { run.reportProgress('half of it'); await wait(20, run.signal); await response.respondText('all of it') }
     if (command === 'report-much') { for (let n = 0; n < Number(argument); n++) run.reportProgress('.'.repeat(1024)); await response.respondText('done') }
-    if (command === 'hang') { try { await response.respondText('begun'); await wait(60_000, run.signal) } catch (error) { state.aborted.push(argument ?? ''); throw error } }
+    if (command === 'hang') { state.begun.push(argument ?? ''); try { await response.respondText('begun'); await wait(60_000, run.signal) } catch (error) { state.aborted.push(argument ?? ''); throw error } }
     if (command === 'history') await response.respondText(JSON.stringify((await history.getHistory()).map(({ role, content }) => role + ': ' + content)))
     if (command === 'attach-nothing') await response.respondFile({ mediaType: 'text/csv' })
     if (command === 'attach') {
@@ -48,6 +48,8 @@ export default defineModule({ name: 'Sum', provides: [TextMessageHandler], uses:
 
 /** State of the agent `act` in this process. */
 export interface ActState {
+  /** Arguments of the calls that hang, as they begin. */
+  readonly begun: string[]
   /** Arguments of the calls that were aborted. */
   readonly aborted: string[]
   /** What `count` waits for after its first word. */
@@ -56,7 +58,7 @@ export interface ActState {
 
 export function actState(): ActState {
   const globals = globalThis as { actState?: ActState }
-  globals.actState ??= { aborted: [] }
+  globals.actState ??= { begun: [], aborted: [] }
   return globals.actState
 }
 

@@ -156,6 +156,29 @@ describe('progress of a call', () => {
       await untilAborted('plain')
     })
 
+    it('when a client of the newest version disconnects', async () => {
+      const { listen } = await makeMcp()
+      const body = called('hang newest')
+      Object.assign(body.params, {
+        _meta: {
+          'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+          'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+          'io.modelcontextprotocol/clientCapabilities': {},
+        },
+      })
+      const leaving = new AbortController()
+      const headers = { ...ACCEPT, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'act' }
+      const init = { method: 'POST', headers, body: JSON.stringify(body), signal: leaving.signal }
+      const call = fetch(`${await listen()}/mcp`, init).then(
+        (reply) => reply.text(),
+        () => 'left',
+      )
+      await eventually(() => expect(actState().begun).to.include('newest'))
+      leaving.abort()
+      expect(await call.catch(() => 'left')).to.equal('left')
+      await untilAborted('newest')
+    })
+
     it('when its client cancels it, but not another one with the same id', async () => {
       const { listen, post } = await makeMcp()
       const url = await listen()
