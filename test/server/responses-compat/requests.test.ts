@@ -177,6 +177,12 @@ describe('a request for a response', () => {
       'response_format is a field of the chat API: send text.format.',
     ],
     [
+      'a prompt that is not here',
+      { prompt: { id: 'pmpt_1' } },
+      'prompt',
+      'prompt is a template of another server: send its text as instructions.',
+    ],
+    [
       'a second output of a call',
       { input: [user('x'), call, output, output] },
       'input[3].call_id',

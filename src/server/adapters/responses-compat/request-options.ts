@@ -51,6 +51,7 @@ const MISPLACED: Readonly<Record<string, string>> = {
 }
 
 function refuseMisplaced(body: Fields): void {
+  if (body.prompt) throw invalidField('prompt', 'is a template of another server: send its text as instructions.')
   for (const field in MISPLACED) {
     if ((body[field] ?? undefined) !== undefined) {
       throw invalidField(field, `is a field of the chat API: send ${MISPLACED[field]}.`)
