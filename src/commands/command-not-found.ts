@@ -12,7 +12,10 @@ export default commandNotFound
 /** @param id the words, as oclif joins them: `serve extra` is `serve:extra` */
 function explain(id: string, commands: readonly string[]): string[] {
   const words = id.split(':').filter((part, index) => index > 0 || part !== 'help')
-  const called = words.findLastIndex((_, index) => commands.includes(words.slice(0, index + 1).join(':')))
+  const called = words.findLastIndex((_, index) => {
+    const prefix = words.slice(0, index + 1).join(':')
+    return commands.includes(prefix) || commandsBelow(prefix, commands).length > 0
+  })
   if (called >= 0) {
     const name = words.slice(0, called + 1).join(' ')
     const next = words[called + 1] ?? ''
@@ -20,9 +23,6 @@ function explain(id: string, commands: readonly string[]): string[] {
     return [`Error: '${name}' takes no argument '${next}'.`, ...nearest, `  See more help with ${name} --help`]
   }
   const [word = ''] = words
-  const below = commandsBelow(word, commands)
-  if (below.length > 0)
-    return [`Error: '${word}' needs a command: ${below.join(', ')}.`, `  See more help with ${word} --help`]
   const isFlag = word.startsWith('-')
   const first = commands.filter((command) => !command.includes(':'))
   const known = isFlag ? ['--help', '--version'] : first

@@ -4,6 +4,7 @@ const WORDINGS: readonly (readonly [message: RegExp, own: string])[] = [
   [/^Flag (\S+) expects a value$/, '$1 needs a value.'],
   [/^Parsing (\S+)\s+Expected an integer but received: (.*)$/, "$1 must be a whole number, not '$2'."],
   [/^Expected (.*) to be one of: (.*)$/, "'$1' is none of: $2."],
+  [/^The following error occurred:\s+Missing required flag (\S+)$/, '--$1 is missing.'],
   [/^Missing \d+ required args?:/, 'Missing arguments:'],
 ]
 

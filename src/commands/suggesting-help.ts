@@ -26,7 +26,8 @@ export default class SuggestingHelp extends Help {
 
   override async showHelp(argv: string[]): Promise<void> {
     const word = argv.find((each) => !each.startsWith('-'))
-    const isKnown = word === undefined || this.config.commandIDs.includes(word)
+    const names = [...this.config.commandIDs, ...this.config.topics.map(({ name }) => name)]
+    const isKnown = word === undefined || names.includes(word)
     if (!isKnown) await this.config.runHook('command_not_found', { id: word, argv: [] })
     await super.showHelp(argv)
   }

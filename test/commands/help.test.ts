@@ -58,6 +58,13 @@ describe('help and version', () => {
     })
   }
 
+  it("'store --help' lists its commands, though 'store' alone is none", async () => {
+    const { exitCode, stdout, stderr } = await runCli(['store', '--help'])
+    expect({ exitCode, stderr }).to.deep.equal({ exitCode: 0, stderr: '' })
+    const commands = [...stdout.matchAll(/^ {2}store ([a-z]+) /gm)].map(([, name]) => name)
+    expect(commands).to.have.members(['backup', 'check', 'copy', 'migrate', 'restore'])
+  })
+
   it("'eject --help' lists the commands below it", async () => {
     const { stdout } = await runCli(['eject', '--help'])
     expect([...stdout.matchAll(/^ {2}(eject [a-z]+) {2}/gm)].map(([, name]) => name)).to.deep.equal([

@@ -76,8 +76,12 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
     ["Error: --limit must be a whole number, not 'x'.", 'See more help with runs --help'],
   ],
   [
-    ['store'],
-    ["Error: 'store' needs a command: backup, check, copy, migrate, restore.", 'See more help with store --help'],
+    ['approvals', 'edit', 'mcpr_1'],
+    ['Error: --arguments is missing.', 'See more help with approvals edit --help'],
+  ],
+  [
+    ['store', 'chekc'],
+    ["Error: 'store' takes no argument 'chekc'.", "Did you mean 'check'?", 'See more help with store --help'],
   ],
   [['runs', '--limit', '0'], ['Error: --limit must be from 1 to 10000, not 0.']],
   [

@@ -45,6 +45,7 @@ export class ApprovalsClient {
     const body: unknown = await reply.json().catch(() => ({}))
     if (reply.ok) return body
     const { detail = `status ${reply.status}` } = body as { detail?: string }
-    throw new HostError('REQUEST_INVALID', `${detail}.`)
+    const suggestions = reply.status === 404 ? ['`agent-host approvals` lists those that wait.'] : []
+    throw new HostError('REQUEST_INVALID', `${detail.replace(/\.$/, '')}.`, { suggestions })
   }
 }

@@ -57,7 +57,7 @@ function Said({ run: { input, output, error, status, continues } }: { run: RunSu
   return (
     <span class="run-text">
       <span class="run-input">
-        {continues !== null && <span class="muted">↳ goes on: </span>}
+        {continues !== null && <span class="muted">↳ continues: </span>}
         {input || <span class="muted">–</span>}
       </span>
       <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>{isFailed ? error : excerpt(output)}</span>
