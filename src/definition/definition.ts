@@ -200,7 +200,7 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
     const shown = found.slice(0, MAX_PROBLEMS)
     const explained = shown.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
     const omitted = found.length - shown.length
-    if (omitted > 0) explained.push(withFile({ message: `There are ${omitted} more problems.`, suggestions: [] }))
+    if (omitted > 0) explained.push(withFile({ message: `Further problems: ${omitted}.`, suggestions: [] }))
     throw new AgentError('AGENT_INVALID', explained)
   }
   const definition = deepFreeze(normalise(value as RawDefinition))

@@ -96,10 +96,16 @@ describe('handle of a server', () => {
     try {
       const url = `http://127.0.0.1:${(outer.address() as AddressInfo).port}/agents`
       const params = { name: 'shop', arguments: { message: 'pay' } }
-      const answer = await post(`${url}/mcp`, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
-      const [link = ''] = /http:\S+mcpr_[\w-]+/.exec(await answer.text()) ?? []
-      expect(link.startsWith(`${url}/compat/approvals/`), link).to.equal(true)
-      expect((await post(link, { decision: 'approve' })).status).to.equal(200)
+      const chat = { model: 'shop', messages: [{ role: 'user', content: 'pay' }] }
+      for (const [path, body] of [
+        ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }],
+        ['/compat/chat/completions', chat],
+      ] as const) {
+        const answer = await post(url + path, body)
+        const [link = ''] = /http:\S+mcpr_[\w-]+/.exec(await answer.text()) ?? []
+        expect(link.startsWith(`${url}/compat/approvals/`), `${path}: ${link}`).to.equal(true)
+        expect((await post(link, { decision: 'approve' })).status).to.equal(200)
+      }
     } finally {
       outer.close()
       await agents.close()

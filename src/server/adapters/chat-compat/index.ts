@@ -7,6 +7,7 @@ import type { RunEventSink } from '../../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
 import type { OpenApproval } from '../../approval-inbox.ts'
+import { baseUrlOf } from '../../base-url-of.ts'
 import { deciderOf, lacksScope, requireBearer } from '../../bearer-auth.ts'
 import type { Dialect } from '../../dialect.ts'
 import type { EventStream } from '../../event-streams.ts'
@@ -209,9 +210,9 @@ function endingOf({ usage, incompleteReason }: RunResult, pending: Ending['pendi
 
 type Decided = Ending & { readonly text: string }
 
-function show(open: readonly OpenApproval[], body: ChatRequest, { protocol, host, url }: FastifyRequest): Shown {
+function show(open: readonly OpenApproval[], body: ChatRequest, request: FastifyRequest): Shown {
   if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
-  const baseUrl = `${protocol}://${host}${url.slice(0, url.indexOf('/chat/completions'))}`
+  const baseUrl = baseUrlOf(request, '/chat/completions')
   return { text: open.map((approval) => describeApproval(approval, baseUrl)).join(''), pending: [] }
 }
 
