@@ -47,6 +47,8 @@ export async function proveWorkerKills({ store, kills, runs }: WorkerKills): Pro
     await enqueue(front, runs / kills, ends.ids)
     await wait(KILL_AFTER_MS)
     await workers.shift()?.stop('SIGKILL')
+    // At once: others may take the runs over between two looks.
+    await orphans.look()
     workers.push(await startWorker())
   }
   const ended = await ends.all()
@@ -124,13 +126,17 @@ class Orphans {
 
   async #keepLooking(): Promise<void> {
     while (!this.#isStopped) {
-      const orphaned = new Set(await this.#list())
-      for (const mark of orphaned) if (!this.#sinceMs.has(mark)) this.#note(mark)
-      for (const [mark, sinceMs] of this.#sinceMs) {
-        this.#slowestMs = Math.max(this.#slowestMs, Date.now() - sinceMs)
-        if (!orphaned.has(mark)) this.#sinceMs.delete(mark)
-      }
+      await this.look()
       await wait(100)
+    }
+  }
+
+  async look(): Promise<void> {
+    const orphaned = new Set(await this.#list())
+    for (const mark of orphaned) if (!this.#sinceMs.has(mark)) this.#note(mark)
+    for (const [mark, sinceMs] of this.#sinceMs) {
+      this.#slowestMs = Math.max(this.#slowestMs, Date.now() - sinceMs)
+      if (!orphaned.has(mark)) this.#sinceMs.delete(mark)
     }
   }
 
