@@ -108,7 +108,7 @@ export class DurableRuns<Facts, Item> {
    */
   async enqueue(draft: Draft<Facts, Item>, job: Job): Promise<StoredRun<Facts, Item>> {
     await this.queue.refuseWhenFull()
-    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job, newBytesOf(draft.turn)))
+    const stored = await this.store.enqueue(draft, (turn) => this.queue.changes(draft.id, job, newBytesOf(turn)))
     if (!stored) throw new RequestRepeated()
     this.queue.onWaiting(draft.id)
     return stored

@@ -140,11 +140,14 @@ export class RunStore<Facts, Item> {
   /**
    * Stores a run that waits for a worker.
    *
-   * @param queueing changes that put it into the queue
+   * @param queueing returns the changes that put it into the queue, given its turn
    * @returns undefined when another request with the same idempotency key was first
    */
-  async enqueue(draft: Draft<Facts, Item>, queueing: readonly Change[]): Promise<StoredRun<Facts, Item> | undefined> {
-    const changes = (run: PersistedRun<Facts, Item>) => [...queueing, ...beginChanges(run)]
+  async enqueue(
+    draft: Draft<Facts, Item>,
+    queueing: (turn: StoredTurn) => readonly Change[],
+  ): Promise<StoredRun<Facts, Item> | undefined> {
+    const changes = (run: PersistedRun<Facts, Item>) => [...queueing(run.turn), ...beginChanges(run)]
     const created = await this.#create(draft, true, changes, [QUEUE_TOPIC])
     if (!created) return undefined
     const { id, facts, inputs, items } = created.row

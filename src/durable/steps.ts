@@ -117,7 +117,7 @@ export function answerOf(steps: readonly Step[]): string {
 
 export function packSteps(steps: readonly Step[]): PackedSteps {
   const packed: (number | Exclude<Step, string>)[] = []
-  // Without `map`: in Node 20, JSON of the array that it returns takes twice as long.
+  // Without `map`: in Node 20 its array counts as one that may have holes, and its JSON takes longer.
   for (const step of steps) packed.push(typeof step === 'string' ? step.length : step)
   return { text: textOf(steps), steps: packed }
 }

@@ -127,31 +127,35 @@ describe('bytes of a turn', () => {
     const draft = { id, facts: {}, items: [], turn: makeTurn(id, nowSeconds(), messages, undefined), earlier: [] }
     const queue = new RunQueue(records, 10)
     const job = { agent: 'a', turn: { messages }, shows: [], isRestartSafe: false }
-    const changes = queue.changes(id, job, newBytesOf(draft.turn))
-    await store.enqueue({ ...draft, idempotency: undefined }, changes)
+    await store.enqueue({ ...draft, idempotency: undefined }, (turn) => queue.changes(id, job, newBytesOf(turn)))
     expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
     const [waiting] = await queue.waiting(1)
     const claimed = waiting && (await queue.claim(waiting))
     expect(claimed?.job.turn.messages.map(picturesOf)).to.deep.equal([[PICTURE]])
   })
 
-  it('stand once if a run of the queue continues the turn that has them', async () => {
-    const opened = await open()
-    const { records, store, create, rows } = opened
-    const first = (await create()) as string
-    const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
-    const id = ids.next()
-    const queue = new RunQueue(records, 10)
-    const job = { agent: 'a', turn: { messages }, shows: [], isRestartSafe: false }
-    const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'more' }], last)
-    const draft = { id, facts: {}, items: [], turn, earlier: messages, idempotency: undefined }
-    await store.enqueue(draft, queue.changes(id, job, newBytesOf(turn)))
-    await store.delete(first)
-    expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
-    const [waiting] = await queue.waiting(1)
-    const claimed = waiting && (await queue.claim(waiting))
-    expect(claimed?.job.turn.messages.map(picturesOf)).to.deep.equal([[PICTURE], [ANSWER]])
-  })
+  for (const [title, isEarly] of [
+    ['stand once if a run of the queue continues the turn that has them', false],
+    ['are those of a run of the queue if the turn that has them was deleted meanwhile', true],
+  ] as const) {
+    it(title, async () => {
+      const { records, store, create, rows } = await open()
+      const first = (await create()) as string
+      const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
+      const id = ids.next()
+      const queue = new RunQueue(records, 10)
+      const job = { agent: 'a', turn: { messages }, shows: [], isRestartSafe: false }
+      const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'more' }], last)
+      const draft = { id, facts: {}, items: [], turn, earlier: messages, idempotency: undefined }
+      if (isEarly) await store.delete(first)
+      await store.enqueue(draft, (stored) => queue.changes(id, job, newBytesOf(stored)))
+      if (!isEarly) await store.delete(first)
+      expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
+      const [waiting] = await queue.waiting(1)
+      const claimed = waiting && (await queue.claim(waiting))
+      expect(claimed?.job.turn.messages.map(picturesOf)).to.deep.equal([[PICTURE], [ANSWER]])
+    })
+  }
 
   it('are not those of another run, whatever an item says', async () => {
     const opened = await open()

@@ -215,11 +215,7 @@ describe('ChatCompatApiAdapter', () => {
       chat('echo', 'x', { presence_penalty: -3 }),
       'presence_penalty must be number from -2 to 2 or null.',
     ],
-    [
-      'max_tokens that are not whole',
-      chat('echo', 'x', { max_tokens: 1.5 }),
-      'max_tokens must be integer of at least 1 or null.',
-    ],
+    ['max_tokens that are not whole', chat('echo', 'x', { max_tokens: 1.5 }), 'max_tokens must be integer or null.'],
     ['a stream that is no boolean', chat('echo', 'x', { stream: 'yes' }), 'stream must be boolean or null.'],
     [
       'a picture to handle',
@@ -246,6 +242,7 @@ describe('ChatCompatApiAdapter', () => {
       later: {},
     }
     expect((await post(chat('echo', 'x', options))).statusCode).to.equal(200)
+    expect((await post(chat('echo', 'x', { max_tokens: 0 }))).statusCode).to.equal(200)
   })
 
   it('reports that the agent failed, but not why', async () => {

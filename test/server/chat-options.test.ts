@@ -15,4 +15,9 @@ describe('the options of a chat request', () => {
     expect(read({ max_completion_tokens: 60, max_tokens: 50 })).deep.equal({ maxOutputTokens: 60 })
     expect(read({ max_tokens: 50, max_completion_tokens: null })).deep.equal({ maxOutputTokens: 50 })
   })
+
+  it('leave out a limit of tokens with no room for an answer', () => {
+    expect(read({ max_tokens: 0 })).equal(undefined)
+    expect(read({ max_tokens: -1, seed: 7 })).deep.equal({ seed: 7 })
+  })
 })

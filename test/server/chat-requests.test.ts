@@ -328,9 +328,9 @@ describe('a chat request', () => {
     ],
     [
       'no room for an answer',
-      chat('reveal', 'x', { max_tokens: 0 }),
-      'max_tokens',
-      'max_tokens must be integer of at least 1 or null.',
+      chat('reveal', 'x', { max_completion_tokens: 0 }),
+      'max_completion_tokens',
+      'max_completion_tokens must be integer of at least 1 or null.',
     ],
     [
       'a second answer to a call',

@@ -87,7 +87,7 @@ export const ChatRequest = Type.Object({
   stream: optional(Type.Boolean()),
   stream_options: optional(Type.Object({ include_usage: optional(Type.Boolean()) })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),
-  max_tokens: optional(Type.Integer({ minimum: 1 })),
+  max_tokens: optional(Type.Integer()),
   top_p: optional(Type.Number()),
   stop: optional(Type.Union([Type.String(), Type.Array(Type.String())])),
   presence_penalty: optional(Type.Number({ minimum: -2, maximum: 2 })),

@@ -27,6 +27,8 @@ export function toRequestOptions(body: ChatRequest, toolChoice?: ModelOptions['t
   }
   // Of the two names for one option the newer one wins.
   if (typeof body.max_completion_tokens === 'number') options.maxOutputTokens = body.max_completion_tokens
+  // Any integer is accepted as `max_tokens`; one that leaves no room for an answer has no effect.
+  if (options.maxOutputTokens !== undefined && options.maxOutputTokens < 1) delete options.maxOutputTokens
   const { stop, response_format: format } = body
   if (stop !== undefined && stop !== null) options.stop = typeof stop === 'string' ? [stop] : stop
   if (toolChoice !== undefined) options.toolChoice = toolChoice
