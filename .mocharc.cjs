@@ -13,7 +13,7 @@ const OBSERVED = [
   'server/clients',
   'server/mcp',
   'server/responses-compat',
-  'server/serve-turn',
+  'server/streams/serve-turn',
 ]
 const isObserved = (file) => OBSERVED.some((prefix) => file.startsWith(join('test', prefix)))
 /** Suites of the page take longest: where they begin first, no process is left alone with them at the end. */

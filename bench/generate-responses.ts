@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import Database from 'libsql'
-import { RunIds } from '../src/durable/run-ids.ts'
+import { RunIds } from '../src/durable/runs/run-ids.ts'
 
 const PREFIX = 'resp_'
 const SAMPLES = 1000

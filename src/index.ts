@@ -87,20 +87,20 @@ export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/to
 export { VectorIndex } from './protocols/vector-index.ts'
 export type { ModuleCall } from './run/agent.ts'
 export type { AttachmentJson } from './run/attachment-json.ts'
-export type { AgentEvent, AgentEventListener } from './run/call-event.ts'
-export type { CallDecision, DecidedCall, NestedResult, PendingAnswer, PendingCall } from './run/pending-call.ts'
+export type { AgentEvent, AgentEventListener } from './run/calls/call-event.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
+export type { CallDecision, DecidedCall, NestedResult, PendingAnswer, PendingCall } from './run/state/pending-call.ts'
 export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
+export type { ServerOptions } from './server/options.ts'
+export type { AgentServer } from './server/server.ts'
 export type {
   EventStream,
   EventStreamOptions,
   EventStreams,
   StreamOptions,
   StreamTransport,
-} from './server/event-streams.ts'
-export type { ServerOptions } from './server/options.ts'
-export type { AgentServer } from './server/server.ts'
+} from './server/streams/event-streams.ts'
 export { memoryStorage } from './store/memory-storage.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'

@@ -1,7 +1,7 @@
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
-import type { AgentEvent } from '../run/call-event.ts'
-import { projectStack } from '../run/project-stack.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
+import { projectStack } from '../run/calls/project-stack.ts'
 import { writePayload } from '../trace/payload.ts'
 
 const MAX_CHARS = 200

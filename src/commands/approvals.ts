@@ -1,4 +1,4 @@
-import type { ApprovalView } from '../server/adapters/responses-compat/approval-view.ts'
+import type { ApprovalView } from '../server/adapters/responses-compat/routes/approval-view.ts'
 import { ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { BaseCommand } from './base-command.ts'
 

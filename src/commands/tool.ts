@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { projectStack } from '../run/project-stack.ts'
+import { projectStack } from '../run/calls/project-stack.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 import { type OpenAgents, openAgents, stderrLog } from './open-agents.ts'

@@ -1,7 +1,7 @@
 import { HostError } from '../errors.ts'
 import type { Message } from '../protocols/message.ts'
-import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/pending-call.ts'
-import { findAnswerProblem } from '../run/settle-answers.ts'
+import { bindAnswer, type PendingAnswer, type PendingCall } from '../run/state/pending-call.ts'
+import { findAnswerProblem } from '../run/state/settle-answers.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 
 /** Part of a turn that a run takes along when it goes on. */

@@ -3,8 +3,8 @@ import { HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
-import { RUN_WAITS } from './pending-call.ts'
-import { RunState } from './run-state.ts'
+import { RUN_WAITS } from './state/pending-call.ts'
+import { RunState } from './state/run-state.ts'
 import type { Turn } from './turn.ts'
 
 /** An agent's side of a run that is to be created. */

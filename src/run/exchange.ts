@@ -7,9 +7,9 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Storage } from '../protocols/storage.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } from '../wiring/wiring.ts'
-import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './facade.ts'
-import { recordLLM } from './recorded-llm.ts'
-import { CLIENT_TOOL_PROVIDER, recordToolProvider } from './recorded-tools.ts'
+import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './calls/facade.ts'
+import { recordLLM } from './calls/recorded-llm.ts'
+import { CLIENT_TOOL_PROVIDER, recordToolProvider } from './calls/recorded-tools.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
 
 const NONE: ReadonlySet<string> = new Set()

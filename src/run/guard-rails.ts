@@ -3,8 +3,8 @@ import type { Message } from '../protocols/message.ts'
 import type { HostModules } from '../wiring/host-modules.ts'
 import type { AgentRun } from './agent-run.ts'
 import type { Exchange } from './exchange.ts'
-import { type HeldDecision, type HeldName, makeHeldCall, partHeldTexts, toHeldPending } from './held-texts.ts'
 import type { RunConversation } from './run-providers.ts'
+import { type HeldDecision, type HeldName, makeHeldCall, partHeldTexts, toHeldPending } from './state/held-texts.ts'
 
 type GuardIds = Pick<HostModules, 'InputGuard' | 'OutputGuard'>
 

@@ -1,7 +1,7 @@
 import type { Attachment, ToolCall } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolResult } from '../protocols/tool-provider.ts'
-import type { PendingCall } from './pending-call.ts'
+import type { PendingCall } from './state/pending-call.ts'
 
 /**
  * Something that happened in a run, in the order in which it happened. Emitted once: by the `Response` that the run provides, and

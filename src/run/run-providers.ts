@@ -3,7 +3,7 @@ import type { ConversationHistory } from '../protocols/conversation-history.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { CollectedResponse, Response } from '../protocols/response.ts'
 import type { AgentRun } from './agent-run.ts'
-import { RUN_WAITS } from './pending-call.ts'
+import { RUN_WAITS } from './state/pending-call.ts'
 
 /** `__response__`: the way from an agent to its client. */
 export class RunResponse implements Response {

@@ -5,8 +5,8 @@ import type { Attachment, Message } from '../protocols/message.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
-import type { PendingAnswer, PendingCall } from './pending-call.ts'
 import type { RunEventSink, RunStatus } from './run-event.ts'
+import type { PendingAnswer, PendingCall } from './state/pending-call.ts'
 
 /** One turn of a conversation with an agent. */
 export interface Turn {

@@ -7,8 +7,8 @@ import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
 import type { InboxSlot } from './approval-inbox.ts'
-import type { EventStreams } from './event-streams.ts'
 import type { ServerOptions } from './options.ts'
+import type { EventStreams } from './streams/event-streams.ts'
 
 /** Options that an adapter is built with. */
 export interface AdapterOptions {

@@ -5,8 +5,8 @@ import type { AgentHost } from '../host/host.ts'
 import { addGauge, type GaugeSpec } from '../telemetry/add-gauge.ts'
 import { addProcessMetrics } from '../telemetry/process-metrics.ts'
 import { RunMetrics } from '../telemetry/run-metrics.ts'
-import type { EventStreams } from './event-streams.ts'
 import { makeDescribe } from './openapi/describe-route.ts'
+import type { EventStreams } from './streams/event-streams.ts'
 
 export interface MetricsOptions {
   /** Name of this server, a label of every series: processes that share a port are told apart. */

@@ -1,5 +1,5 @@
 import type { Usage } from '../protocols/run.ts'
-import type { PendingCall } from '../run/pending-call.ts'
+import type { PendingCall } from '../run/state/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 
 /** Run of a protocol that keeps nothing itself, which waits for a person. */

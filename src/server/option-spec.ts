@@ -1,4 +1,4 @@
-import { readApiKeys } from './api-keys.ts'
+import { readApiKeys } from './guards/api-keys.ts'
 
 /** One option: how it is named everywhere, and how its value is read. */
 export interface OptionSpec<T = unknown> {

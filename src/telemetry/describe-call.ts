@@ -1,7 +1,7 @@
 import type { Attributes } from '@opentelemetry/api'
 import type { LLMPart } from '../protocols/llm.ts'
 import type { Usage } from '../protocols/run.ts'
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 
 /** Operation with a name in the semantic conventions for generative AI. */
 export type Operation = 'invoke_agent' | 'chat' | 'execute_tool'

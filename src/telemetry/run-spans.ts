@@ -1,5 +1,5 @@
 import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
 import type { Redact } from '../trace/redact.ts'
 import { describeCall, describeResult, type Operation } from './describe-call.ts'

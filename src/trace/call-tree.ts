@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { CallKind, ModelUsage } from './describe-event.ts'
 
 /** Event that a call tree is built from, with or without its payload. */

@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 
 const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
 /** Kind of a call, for readers. */

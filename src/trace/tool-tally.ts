@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 import { addUsage, isAborted, isWaiting, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
 

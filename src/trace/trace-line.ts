@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 import { writePayload } from './payload.ts'
 import type { Redact } from './redact.ts'
 import { isBeginning, type TracedEvent } from './run-summary.ts'

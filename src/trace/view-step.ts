@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/call-event.ts'
+import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { TraceStep } from './call-tree.ts'
 import { isAborted, kindOf, labelOf, usageOf } from './describe-event.ts'
 

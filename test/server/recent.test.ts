@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { bytesOfMessages } from '../../src/server/bytes-of-messages.ts'
+import { bytesOfMessages } from '../../src/server/bodies/bytes-of-messages.ts'
 import { Recent } from '../../src/server/recent.ts'
 
 describe('Recent', () => {

@@ -1,5 +1,5 @@
 import type { AgentHost, Message, RunResult, Turn } from 'agent-host'
-import { NO_USAGE } from '../../src/run/run-state.ts'
+import { NO_USAGE } from '../../src/run/state/run-state.ts'
 
 /** Creates a host whose runs do what the test tells them, with slots for so many at once. */
 export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']) {

@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
-import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/approval-view.ts'
+import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/routes/approval-view.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 
 /** Flags of the commands that ask a running server. */

@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/approval-view.ts'
+import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/routes/approval-view.ts'
 import type { Answer, AnswerListener, Conversation, ToolOutcome } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
 

@@ -1,6 +1,6 @@
 import type { AgentInfo } from '../../run/turn.ts'
 import { adapterName } from '../../server/adapter-name.ts'
-import { readApiKeys } from '../../server/api-keys.ts'
+import { readApiKeys } from '../../server/guards/api-keys.ts'
 import type { ServerOptions } from '../../server/options.ts'
 import type { AgentServer } from '../../server/server.ts'
 

@@ -1,5 +1,5 @@
 import { Args, Flags } from '@oclif/core'
-import type { AgentEvent } from '../../run/call-event.ts'
+import type { AgentEvent } from '../../run/calls/call-event.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import type { Dialect } from '../dialect.ts'
+import type { Dialect } from '../replies/dialect.ts'
 
 /** Answer of one status. Without any media type it has no body. */
 export interface AnswerDescription {

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance } from 'fastify'
-import { pageHeaders } from '../page-headers.ts'
+import { pageHeaders } from '../guards/page-headers.ts'
 
 // Put into dist/ by the build; from source it is found there too.
 const isSource = import.meta.url.endsWith('.ts')

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { Compile } from 'typebox/compile'
 import { findValueProblems } from '../../../src/definition/schema-problems.ts'
-import { ResponseRecord } from '../../../src/server/adapters/responses-compat/schema.ts'
+import { ResponseRecord } from '../../../src/server/adapters/responses-compat/routes/schema.ts'
 import { type Json, makeResponses, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 

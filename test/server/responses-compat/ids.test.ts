@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { RunIds } from '../../../src/durable/run-ids.ts'
+import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import {
   findItem,
   inputItemId,

@@ -7,8 +7,8 @@ import { WebSocketServer } from 'ws'
 import {
   openUnstoredMemory,
   UnstoredResponses,
-} from '../../../src/server/adapters/responses-compat/unstored-responses.ts'
-import { limitMessageTime } from '../../../src/server/limit-message-time.ts'
+} from '../../../src/server/adapters/responses-compat/runs/unstored-responses.ts'
+import { limitMessageTime } from '../../../src/server/guards/limit-message-time.ts'
 import { eventually } from '../../support/eventually.ts'
 import { connectRaw, rawPost } from '../../support/raw-http.ts'
 import {

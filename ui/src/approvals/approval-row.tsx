@@ -1,6 +1,9 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
+import type {
+  ApprovalDecision,
+  ApprovalView,
+} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
 import { runIdOf } from '../play/responses.ts'

@@ -1,5 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
+import type {
+  ApprovalDecision,
+  ApprovalView,
+} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
 import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'

@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
+import type {
+  ApprovalDecision,
+  ApprovalView,
+} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
 import { Notice } from '../components/notice.tsx'
 import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
 

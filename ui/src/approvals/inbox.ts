@@ -1,5 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
+import type {
+  ApprovalDecision,
+  ApprovalView,
+} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
 import { useLive, useThrottled } from '../live.ts'
 import { RefusedRequest, readKey, requestCompat } from '../play/responses.ts'
 import type { ServerFacts } from '../types.ts'

@@ -1,5 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ApprovalDecision, ApprovalView } from '../../../src/server/adapters/responses-compat/approval-view.ts'
+import type {
+  ApprovalDecision,
+  ApprovalView,
+} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
 import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
 import { decide, readApprovals, useInbox } from '../approvals/inbox.ts'
 

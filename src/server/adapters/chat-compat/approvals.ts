@@ -1,5 +1,5 @@
 import { HostError } from '../../../errors.ts'
-import type { PendingCall } from '../../../run/pending-call.ts'
+import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { OpenApproval } from '../../approval-inbox.ts'
 import type { ChatRequest } from './schema.ts'
 

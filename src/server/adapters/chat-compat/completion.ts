@@ -1,5 +1,5 @@
 import type { Usage } from '../../../protocols/run.ts'
-import type { PendingCall } from '../../../run/pending-call.ts'
+import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { RunResult } from '../../../run/turn.ts'
 import type { AnsweredCall, ChatCompletion } from './schema.ts'
 

@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import type { Dialect } from '../../dialect.ts'
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
@@ -11,6 +10,7 @@ import {
   type RouteGroup,
   ref,
 } from '../../openapi/describe-route.ts'
+import type { Dialect } from '../../replies/dialect.ts'
 import {
   ChatCompletion,
   ChatCompletionChunk,

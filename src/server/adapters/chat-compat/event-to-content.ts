@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../../run/run-event.ts'
-import { attachmentToMarkdown } from '../../attachment-to-markdown.ts'
+import { attachmentToMarkdown } from '../../replies/attachment-to-markdown.ts'
 
 /** Content that an event adds to the answer: text, or an attachment as markdown; else empty. */
 export function eventToContent(event: RunEvent): string {

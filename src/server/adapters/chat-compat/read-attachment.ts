@@ -1,8 +1,8 @@
 import { decodeBase64 } from '../../../base64.ts'
 import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
 import type { Attachment } from '../../../protocols/message.ts'
-import { invalidField } from '../../invalid-field.ts'
-import { readAudio } from '../../read-audio.ts'
+import { invalidField } from '../../bodies/invalid-field.ts'
+import { readAudio } from '../../bodies/read-audio.ts'
 import type { ContentPart } from './schema.ts'
 
 /**

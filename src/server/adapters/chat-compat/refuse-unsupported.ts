@@ -1,4 +1,4 @@
-import { invalidField } from '../../invalid-field.ts'
+import { invalidField } from '../../bodies/invalid-field.ts'
 import type { ChatRequest } from './schema.ts'
 
 /**

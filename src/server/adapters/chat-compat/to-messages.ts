@@ -1,8 +1,8 @@
 import { HostError } from '../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { Capabilities } from '../../../run/turn.ts'
-import { invalidField } from '../../invalid-field.ts'
-import { markdownToAttachments } from '../../markdown-to-attachments.ts'
+import { invalidField } from '../../bodies/invalid-field.ts'
+import { markdownToAttachments } from '../../bodies/markdown-to-attachments.ts'
 import { readAttachment } from './read-attachment.ts'
 import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Capabilities, Turn } from '../../../run/turn.ts'
-import { type ClientChoice, chooseTools } from '../../choose-tools.ts'
+import { type ClientChoice, chooseTools } from '../../bodies/choose-tools.ts'
 import { withoutApprovals, withoutApprovalTool } from './approvals.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
 import type { ChatRequest } from './schema.ts'

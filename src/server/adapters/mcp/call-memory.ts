@@ -1,5 +1,5 @@
 import type { Message } from '../../../protocols/message.ts'
-import type { PendingCall } from '../../../run/pending-call.ts'
+import type { PendingCall } from '../../../run/state/pending-call.ts'
 
 /** Call of a tool whose run waits for the person behind the client. */
 export interface WaitingCall {

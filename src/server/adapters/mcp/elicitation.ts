@@ -1,4 +1,4 @@
-import type { PendingAnswer, PendingCall } from '../../../run/pending-call.ts'
+import type { PendingAnswer, PendingCall } from '../../../run/state/pending-call.ts'
 import { isObject } from './json-rpc.ts'
 
 /** Response of a person to an elicitation (`ElicitResult` of the MCP schema). */

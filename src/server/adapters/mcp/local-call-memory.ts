@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../../protocols/message.ts'
-import { bytesOfMessages } from '../../bytes-of-messages.ts'
+import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
 import { Recent } from '../../recent.ts'
 import type { CallMemory, KeptConversation, WaitingCall } from './call-memory.ts'
 

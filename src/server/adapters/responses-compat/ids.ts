@@ -1,4 +1,4 @@
-import { RunIds } from '../../../durable/run-ids.ts'
+import { RunIds } from '../../../durable/runs/run-ids.ts'
 
 /** Places of the input count from 1 upwards, those of the output from here downwards. */
 const LAST_POSITION = 0xfffff

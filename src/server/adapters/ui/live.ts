@@ -3,7 +3,7 @@ import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
-import type { EventStream } from '../../event-streams.ts'
+import type { EventStream } from '../../streams/event-streams.ts'
 import { viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { pageHeaders } from '../../page-headers.ts'
+import { pageHeaders } from '../../guards/page-headers.ts'
 
 // The page is built into dist/; from source it is found there too.
 const isSource = import.meta.url.endsWith('.ts')

@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql'
-import type { AgentEvent } from '../../../run/call-event.ts'
+import type { AgentEvent } from '../../../run/calls/call-event.ts'
 import { type CallKind, isAborted, kindOf, labelOf, type ModelUsage, usageOf } from '../../../trace/describe-event.ts'
 import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'

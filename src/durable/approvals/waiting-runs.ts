@@ -1,0 +1,127 @@
+import { HostError } from '../../errors.ts'
+import type { AgentHost, ResumeOptions, RunOptions } from '../../host/host.ts'
+import { Listeners } from '../../host/listeners.ts'
+import { checkAnswers, type ResumableRun, toResumableRun, type WaitingRun } from '../../host/waiting-run.ts'
+import type { Log } from '../../protocols/log.ts'
+import type { Message } from '../../protocols/message.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
+import type { RunEvent } from '../../run/run-event.ts'
+import type { PendingAnswer } from '../../run/state/pending-call.ts'
+import type { RunResult } from '../../run/turn.ts'
+import type { RecordStore } from '../../store/record-store.ts'
+import { parseRow, ROW_VERSION } from '../parse-row.ts'
+
+interface Row extends Omit<ResumableRun, 'trail'> {
+  readonly version: number
+  readonly trail: readonly MessageJson[]
+  /** Server that resumes the run; null until one does. */
+  readonly resumedBy: string | null
+  /** True once an approved call may have begun. */
+  readonly hasBegun: boolean
+}
+
+const PREFIX = 'waiting-run:'
+const PAGE = 500
+
+export interface WaitingRunsOptions {
+  readonly host: AgentHost
+  readonly log: Log
+  /** Called whenever a record is read or written. */
+  readonly openRecords: () => Promise<RecordStore>
+}
+
+/** Runs of a program that wait: stored, so that any process resumes them, each once. */
+export class WaitingRuns {
+  readonly #options: WaitingRunsOptions
+  readonly #onWaiting: Listeners<WaitingRun>
+
+  constructor(options: WaitingRunsOptions) {
+    this.#options = options
+    this.#onWaiting = new Listeners('waiting runs', options.log)
+  }
+
+  /** Calls `listener` with every run of this process that begins to wait, once it is stored. Returns a function that ends it. */
+  onWaiting(listener: (waiting: WaitingRun) => void): () => void {
+    return this.#onWaiting.add(listener)
+  }
+
+  /** Runs one turn to its end. A run that waits is stored before this returns. */
+  async run(agent: string, input: string | readonly Message[], options: RunOptions = {}): Promise<RunResult> {
+    const result = await this.#options.host.run(agent, input, options)
+    if (result.status === 'waiting') await this.#keep(toResumableRun(agent, result, options))
+    return result
+  }
+
+  /** Returns the runs that wait, in no certain order. */
+  async list(): Promise<WaitingRun[]> {
+    const records = await this.#open()
+    const found: WaitingRun[] = []
+    for (let after: string | undefined; ; ) {
+      const bound: { after?: string } = after === undefined ? {} : { after }
+      const page = await records.entries({ prefix: PREFIX, limit: PAGE, ...bound })
+      for (const [key, text] of page) {
+        const { runId, agent, pending, resumedBy } = parseRow<Row>(key.slice(PREFIX.length), text)
+        if (resumedBy === null) found.push({ runId, agent, pending })
+      }
+      if (page.length < PAGE) return found
+      after = page.at(-1)?.[0]
+    }
+  }
+
+  /**
+   * Continues a run. Of several callers one does. What has no answer keeps waiting, as a new run.
+   *
+   * @throws HostError `RUN_NOT_WAITING` for a run that is not stored, or was resumed before; `REQUEST_INVALID` for an answer that
+   *   does not fit; and as `host.run`
+   */
+  async resume(runId: string, answers: readonly PendingAnswer[], options: ResumeOptions = {}): Promise<RunResult> {
+    const records = await this.#open()
+    const row = await this.#claim(records, runId, answers)
+    const onEvent = async (event: RunEvent) => {
+      if (event.type === 'tool_call') await this.#markBegun(records, row)
+      await options.onEvent?.(event)
+    }
+    try {
+      const waiting = { ...row, trail: row.trail.map(fromMessageJson) }
+      const result = await this.#options.host.resume(waiting, answers, { ...options, onEvent })
+      if (result.status === 'waiting') await this.#keep(toResumableRun(row.agent, result, row.options))
+      return result
+    } finally {
+      await records.commit([[PREFIX + runId, undefined]])
+    }
+  }
+
+  async #keep(waiting: ResumableRun): Promise<void> {
+    const { runId, agent, pending } = waiting
+    const trail = waiting.trail.map(toMessageJson)
+    const row: Row = { ...waiting, trail, version: ROW_VERSION, resumedBy: null, hasBegun: false }
+    await (await this.#open()).commit([[PREFIX + runId, JSON.stringify(row)]])
+    this.#onWaiting.tell({ runId, agent, pending })
+  }
+
+  /** A run whose server died before any approved call had begun may be resumed again. */
+  async #claim(records: RecordStore, runId: string, answers: readonly PendingAnswer[]): Promise<Row> {
+    const [text] = await records.get([PREFIX + runId])
+    if (text === undefined) throw notWaiting(runId)
+    const row = parseRow<Row>(runId, text)
+    const { resumedBy, hasBegun } = row
+    if (hasBegun || (resumedBy !== null && (await records.isServerAlive(resumedBy)))) throw notWaiting(runId)
+    checkAnswers(row, answers)
+    const claimed = { ...row, resumedBy: records.serverId }
+    const change = [PREFIX + runId, JSON.stringify(claimed)] as const
+    if (await records.commit([change], { equal: [[PREFIX + runId, text]] })) return claimed
+    throw notWaiting(runId)
+  }
+
+  async #markBegun(records: RecordStore, row: Row): Promise<void> {
+    await records.commit([[PREFIX + row.runId, JSON.stringify({ ...row, hasBegun: true })]])
+  }
+
+  #open(): Promise<RecordStore> {
+    return this.#options.openRecords()
+  }
+}
+
+function notWaiting(runId: string): HostError {
+  return new HostError('RUN_NOT_WAITING', `No run '${runId}' waits here, or it was resumed before.`)
+}

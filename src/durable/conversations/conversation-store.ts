@@ -1,0 +1,206 @@
+import { HostError } from '../../errors.ts'
+import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
+import type { Claim } from '../approvals/approvals.ts'
+import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import { RunIds } from '../runs/run-ids.ts'
+import { nowSeconds } from '../runs/steps.ts'
+import {
+  branchKey,
+  linkChanges,
+  listTurnIds,
+  loadTurn,
+  newBytesOf,
+  removeForgottenTurns,
+  type StoredTurn,
+  turnChange,
+} from './conversation-tree.ts'
+import { writeBytes } from './turn-bytes.ts'
+
+/**
+ * Conversation with an id for clients: a pointer to the last turn of a line in the tree of turns. The next turn continues that one
+ * and moves the pointer.
+ */
+export interface StoredConversation {
+  readonly version: number
+  readonly id: string
+  /** Unix seconds. */
+  readonly createdAt: number
+  /** Unix seconds of the last turn. */
+  readonly usedAt: number
+  readonly metadata: Readonly<Record<string, string>>
+  /** Id of the last turn; null for a new conversation. */
+  readonly head: string | null
+}
+
+const CONVERSATIONS = 'conversation:'
+/** Items that a client removed from a conversation; the turns stay as they are for others that continue them. */
+const REMOVED = 'removed-item:'
+/** More than any conversation has. */
+const MAX_ITEMS = 1_000_000
+/** Number of attempts at a change that others may prevent by being quicker. */
+const MAX_ATTEMPTS = 10
+
+/** Stored conversations. Each change is based on the previous one, or fails. */
+export class ConversationStore {
+  readonly #records: RecordStore
+  readonly #ids = new RunIds('conv_')
+
+  constructor(records: RecordStore) {
+    this.#records = records
+  }
+
+  /** @param first turn without a run that the conversation begins with */
+  async create(metadata: StoredConversation['metadata'], first?: StoredTurn): Promise<StoredConversation> {
+    const now = nowSeconds()
+    const row = { version: ROW_VERSION, id: this.#ids.next(), createdAt: now, usedAt: now, metadata, head: null }
+    const changes = first
+      ? [turnChange({ ...first, conversation: row.id }), ...this.claim(row, first.response_id).changes]
+      : [[keyOf(row.id), JSON.stringify(row)] as const]
+    if (first) await writeBytes(this.#records, newBytesOf(first))
+    await this.#records.commit(changes)
+    return row
+  }
+
+  /** @throws HostError `CONVERSATION_NOT_FOUND` */
+  async get(id: string): Promise<StoredConversation> {
+    const row = await this.#find(id)
+    if (!row) throw new HostError('CONVERSATION_NOT_FOUND', 'Conversation not found')
+    return row
+  }
+
+  /** @throws HostError `CONVERSATION_NOT_FOUND` */
+  async update(id: string, metadata: StoredConversation['metadata']): Promise<StoredConversation> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const row = await this.get(id)
+      const updated = { ...row, metadata }
+      if (await this.#replace(row, updated)) return updated
+    }
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+  }
+
+  /**
+   * Deletes a conversation. Its responses stay, each with its history.
+   *
+   * @param exists returns true if the run of an id is still stored
+   * @throws HostError `CONVERSATION_NOT_FOUND`
+   */
+  async delete(id: string, exists: (runId: string) => Promise<boolean>): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const row = await this.get(id)
+      if (!(await this.#replace(row, undefined))) continue
+      const removed = await this.#records.list({ prefix: removedPrefix(id), limit: MAX_ITEMS })
+      await this.#records.commit(removed.map((key): Change => [key, undefined]))
+      if (row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
+      return
+    }
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+  }
+
+  /** Changes and conditions under which a turn becomes the last one: only while the conversation is as it was read. */
+  claim(row: StoredConversation, turnId: string): Claim {
+    return this.#move(row, { ...row, head: turnId, usedAt: nowSeconds() })
+  }
+
+  /**
+   * Adds a turn without a run.
+   *
+   * @returns false when another was quicker
+   */
+  async append(row: StoredConversation, turn: StoredTurn): Promise<boolean> {
+    await writeBytes(this.#records, newBytesOf(turn))
+    const { changes, equal } = this.claim(row, turn.response_id)
+    return this.#records.commit([turnChange(turn), ...linkChanges(turn), ...changes], { equal })
+  }
+
+  /** Takes a run that is to be deleted out of its conversation, where it is the last turn. */
+  async release(runId: string): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const row = await this.endingWith(runId)
+      const previous = row && (await this.turn(runId))?.previous_response_id
+      if (!row || (await this.#replace(row, { ...row, head: previous ?? null }))) return
+    }
+  }
+
+  /** Turn by its id, of a run or of items that were added without one. */
+  turn(id: string): Promise<StoredTurn | undefined> {
+    return loadTurn(this.#records, id)
+  }
+
+  /** Ids of its turns, oldest first. */
+  async turnIds({ head }: StoredConversation): Promise<string[]> {
+    return head === null ? [] : listTurnIds(this.#records, head)
+  }
+
+  /** Ids of the items that were removed from it. */
+  async removedItems(id: string): Promise<ReadonlySet<string>> {
+    const keys = await this.#records.list({ prefix: removedPrefix(id), limit: MAX_ITEMS })
+    return new Set(keys.map((key) => key.slice(removedPrefix(id).length)))
+  }
+
+  async removeItem(id: string, itemId: string): Promise<void> {
+    await this.#records.commit([[removedPrefix(id) + itemId, '1']], { present: [keyOf(id)] })
+  }
+
+  /** The conversation that a run is the last turn of. */
+  async endingWith(runId: string): Promise<StoredConversation | undefined> {
+    const row = await this.#ofRun(runId)
+    return row?.head === runId ? row : undefined
+  }
+
+  /** Tells whether a run belongs to a conversation that was used at this time (Unix seconds) or later. */
+  async isInUse(runId: string, since: number): Promise<boolean> {
+    const row = await this.#ofRun(runId)
+    return row !== undefined && row.usedAt >= since
+  }
+
+  /** Ids of a page of conversations that were created before a time and not used since, oldest first. */
+  async listUnused(
+    beforeMs: number,
+    after: string | undefined,
+    limit: number,
+  ): Promise<{ ids: string[]; next?: string }> {
+    const entries = await this.#records.entries({
+      prefix: CONVERSATIONS,
+      before: keyOf(this.#ids.firstAt(beforeMs)),
+      limit,
+      ...(after === undefined ? {} : { after: keyOf(after) }),
+    })
+    const rows = entries.map(([key, text]) => parseRow<StoredConversation>(key, text))
+    const ids = rows.filter(({ usedAt }) => usedAt * 1000 < beforeMs).map(({ id }) => id)
+    const last = entries.length < limit ? undefined : rows.at(-1)?.id
+    return { ids, ...(last === undefined ? {} : { next: last }) }
+  }
+
+  async #ofRun(runId: string): Promise<StoredConversation | undefined> {
+    const { conversation } = (await this.turn(runId)) ?? {}
+    return conversation === undefined ? undefined : this.#find(conversation)
+  }
+
+  async #find(id: string): Promise<StoredConversation | undefined> {
+    const [text] = this.#ids.isId(id) ? await this.#records.get([keyOf(id)]) : []
+    return text === undefined ? undefined : parseRow<StoredConversation>(id, text)
+  }
+
+  #replace(row: StoredConversation, changed: StoredConversation | undefined): Promise<boolean> {
+    const { changes, equal } = this.#move(row, changed)
+    return this.#records.commit(changes, { equal })
+  }
+
+  /** A turn that a conversation ends with is kept by a link, as one that another turn continues. */
+  #move(row: StoredConversation, changed: StoredConversation | undefined): Claim {
+    const key = keyOf(row.id)
+    const equal: Entry[] = [[key, JSON.stringify(row)]]
+    const links: Change[] = []
+    if (row.head !== null && row.head !== changed?.head) links.push([branchKey(row.head, row.id), undefined])
+    if (changed && changed.head !== null) links.push([branchKey(changed.head, row.id), '1'])
+    return { changes: [...links, [key, changed && JSON.stringify(changed)]], equal }
+  }
+}
+
+function keyOf(id: string): string {
+  return CONVERSATIONS + id
+}
+
+function removedPrefix(id: string): string {
+  return `${REMOVED}${id}:`
+}

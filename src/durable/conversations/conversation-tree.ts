@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto'
+import type { Message } from '../../protocols/message.ts'
+import type { PendingCall } from '../../run/state/pending-call.ts'
+import type { Change, RecordStore } from '../../store/record-store.ts'
+import { BYTES_VERSION, parseRow, ROW_VERSION } from '../parse-row.ts'
+import type { HistoryBudget } from './history-budget.ts'
+import {
+  bytesOfMessage,
+  fromStoredMessage,
+  readStoredMessages,
+  type StoredMessage,
+  toStoredMessage,
+} from './stored-message.ts'
+import { NewBytes, removeBytes, type StoredBytes, takeLarge } from './turn-bytes.ts'
+
+/**
+ * Part of a conversation that one run adds. A conversation is a tree of turns: each knows the one before it, and the
+ * ids of up to {@link BLOCK} turns further back, so that a conversation is read block by block, and a turn costs the same
+ * to store wherever it stands.
+ */
+export interface StoredTurn {
+  readonly version: number
+  readonly id: string
+  readonly response_id: string
+  readonly previous_response_id: string | null
+  readonly created_at: number
+  /** The turn's own messages; those of the turns before it as well when these are no longer stored. */
+  readonly conversation_data: { readonly messages: readonly StoredMessage[] }
+  /** Calls that the run waits for; omitted if there are none. */
+  readonly pending?: readonly PendingCall[]
+  /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
+  readonly conversation?: string
+  /** Items that a client added without a run, as they are shown; not read here. */
+  readonly items?: readonly unknown[]
+  /** Earlier turns of the same block, oldest first. */
+  readonly block: readonly string[]
+  /** The last turn of the block before, null in the first one. */
+  readonly block_before: string | null
+}
+
+/** A conversation up to one of its turns. */
+export interface Conversation {
+  readonly last: StoredTurn
+  /** Oldest first; the first ones are missing where a budget was too small for them. */
+  readonly turns: readonly StoredTurn[]
+  readonly messages: readonly Message[]
+}
+
+export interface LoadOptions {
+  readonly budget?: HistoryBudget | undefined
+  /** Leaves out the oldest turns that the budget has no room for, instead of refusing the conversation. */
+  readonly isTruncated?: boolean | undefined
+}
+
+const BLOCK = 32
+
+export function turnKey(runId: string): string {
+  return `turn:${runId}`
+}
+
+/** Key of the link from a turn to one that continues it. */
+export function branchKey(previousId: string, runId: string): string {
+  return `${branchPrefix(previousId)}${runId}`
+}
+
+function branchPrefix(runId: string): string {
+  return `branch:${runId}:`
+}
+
+/**
+ * Reads the conversation up to a run; undefined if it does not exist.
+ *
+ * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
+ */
+export async function loadConversation(
+  store: RecordStore,
+  runId: string,
+  { budget, isTruncated = false }: LoadOptions = {},
+): Promise<Conversation | undefined> {
+  const [text] = await store.get([turnKey(runId)])
+  const last = parseTurn(runId, text)
+  if (!last) return undefined
+  const turns: StoredTurn[] = []
+  for (let block = [{ turn: last, bytes: text?.length ?? 0 }]; block.length > 0; ) {
+    for (const { turn, bytes } of block) {
+      if (!spend(budget, turn, bytes, isTruncated)) return toConversation(store, last, turns)
+      turns.push(turn)
+    }
+    block = await readBlockBefore(store, turns.at(-1) as StoredTurn)
+  }
+  return toConversation(store, last, turns)
+}
+
+/** Ids of the turns of a conversation up to one of them, oldest first. */
+export async function listTurnIds(store: RecordStore, runId: string): Promise<string[]> {
+  const blocks: string[][] = []
+  for (let id: string | null = runId; id !== null; ) {
+    const turn: StoredTurn | undefined = await loadTurn(store, id)
+    if (!turn) break
+    blocks.push([...turn.block, id])
+    id = turn.block_before
+  }
+  return blocks.reverse().flat()
+}
+
+/** Turns of the block before a turn, newest first. A turn within its block has the others of the block before it. */
+async function readBlockBefore(
+  store: RecordStore,
+  { block, block_before }: StoredTurn,
+): Promise<{ turn: StoredTurn; bytes: number }[]> {
+  const ids = [...(block_before === null ? [] : [block_before]), ...block]
+  const texts = await store.get(ids.map(turnKey))
+  const read = texts.flatMap((text, index) => {
+    const turn = parseTurn(ids[index] as string, text)
+    return turn ? [{ turn, bytes: text?.length ?? 0 }] : []
+  })
+  return read.reverse()
+}
+
+function spend(budget: HistoryBudget | undefined, turn: StoredTurn, bytes: number, isTruncated: boolean): boolean {
+  const items = turn.conversation_data.messages.length
+  // Counted as base64, which they are in the row where they are few.
+  const all = bytesOf(turn).reduce((sum, { size }) => sum + Math.ceil(size / 3) * 4, bytes)
+  if (isTruncated) return budget?.takeTurn(items, all) ?? true
+  budget?.addTurn(items, all)
+  return true
+}
+
+async function toConversation(store: RecordStore, last: StoredTurn, newestFirst: StoredTurn[]): Promise<Conversation> {
+  const turns = newestFirst.reverse()
+  const messages: Message[] = []
+  for (const turn of turns) messages.push(...(await readMessages(store, turn)))
+  return { last, turns, messages }
+}
+
+/** Messages of a turn that is not stored. */
+export function messagesOf({ conversation_data }: StoredTurn): Message[] {
+  return conversation_data.messages.map((message) => fromStoredMessage(message))
+}
+
+/** Reads the messages of a stored turn with their bytes. */
+export function readMessages(store: RecordStore, { conversation_data }: StoredTurn): Promise<Message[]> {
+  return readStoredMessages(store, conversation_data.messages)
+}
+
+/** Bytes of a turn that are not stored yet: they are written before it is. */
+export function newBytesOf(turn: StoredTurn): NewBytes[] {
+  return bytesOf(turn).filter((bytes) => bytes instanceof NewBytes)
+}
+
+function bytesOf({ conversation_data }: StoredTurn): StoredBytes[] {
+  return conversation_data.messages.flatMap(bytesOfMessage)
+}
+
+export async function loadTurn(store: RecordStore, runId: string): Promise<StoredTurn | undefined> {
+  const [text] = await store.get([turnKey(runId)])
+  return parseTurn(runId, text)
+}
+
+/**
+ * Creates a turn that continues a conversation, or begins one.
+ *
+ * @param pending calls of the turn before that this one answers: they stay open until it has ended well
+ */
+export function makeTurn(
+  runId: string,
+  createdAt: number,
+  messages: readonly Message[],
+  previous: StoredTurn | undefined,
+  pending: readonly PendingCall[] = [],
+): StoredTurn {
+  const isFull = previous && previous.block.length + 1 >= BLOCK
+  return {
+    version: ROW_VERSION,
+    id: `conv_${randomUUID()}`,
+    response_id: runId,
+    previous_response_id: previous?.response_id ?? null,
+    created_at: createdAt,
+    conversation_data: { messages: messages.map((message) => toStoredMessage(message, takeLarge(runId))) },
+    ...(pending.length > 0 ? { pending } : {}),
+    block: previous && !isFull ? [...previous.block, previous.response_id] : [],
+    block_before: previous ? (isFull ? previous.response_id : previous.block_before) : null,
+  }
+}
+
+/** Part that a run adds to its turn. */
+export interface TurnOutcome {
+  readonly messages: readonly Message[]
+  readonly pending: readonly PendingCall[]
+  /** Changes that open the approvals it waits for. */
+  readonly approvals: readonly Change[]
+}
+
+/** Returns the turn with all that its run added. */
+export function withOutcome({ pending: _answered, ...turn }: StoredTurn, outcome: TurnOutcome): StoredTurn {
+  const added = outcome.messages.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
+  const messages = [...turn.conversation_data.messages, ...added]
+  const pending = outcome.pending.length > 0 ? { pending: outcome.pending } : {}
+  return { ...turn, conversation_data: { messages }, ...pending }
+}
+
+/** Returns the turn of a run that was broken off, with the text that it had said. Behind open calls no text may stand. */
+export function withText(turn: StoredTurn, text: string): StoredTurn {
+  if (text === '' || turn.pending) return turn
+  const messages = [...turn.conversation_data.messages, { role: 'assistant' as const, content: text }]
+  return { ...turn, conversation_data: { messages } }
+}
+
+/** The same turn for itself alone, with the messages of all that came before it. */
+export function detach(turn: StoredTurn, earlier: readonly Message[]): StoredTurn {
+  const before = earlier.map((message) => toStoredMessage(message, takeLarge(turn.response_id)))
+  const messages = [...before, ...turn.conversation_data.messages]
+  return { ...turn, previous_response_id: null, conversation_data: { messages }, block: [], block_before: null }
+}
+
+/** Change that stores a turn, after its bytes. */
+export function turnChange(turn: StoredTurn): Change {
+  const row = bytesOf(turn).length > 0 ? { ...turn, version: BYTES_VERSION } : turn
+  return [turnKey(turn.response_id), JSON.stringify(row)]
+}
+
+/** Changes that store the link from a turn to the one before it. */
+export function linkChanges({ response_id, previous_response_id }: StoredTurn): Change[] {
+  return previous_response_id === null ? [] : [[branchKey(previous_response_id, response_id), '1']]
+}
+
+/**
+ * Removes the turns, from this one backwards, whose run is deleted and which nothing continues.
+ *
+ * @param exists returns true if the run of an id is still stored
+ */
+export async function removeForgottenTurns(
+  store: RecordStore,
+  runId: string,
+  exists: (runId: string) => Promise<boolean>,
+): Promise<void> {
+  for (let id: string | null = runId; id !== null; ) {
+    if (await exists(id)) return
+    const turn = await loadTurn(store, id)
+    if (!turn) return
+    const previous: string | null = turn.previous_response_id
+    const removal: Change[] = [[turnKey(id), undefined]]
+    if (previous !== null) removal.push([branchKey(previous, id), undefined])
+    removal.push(...(await removeBytes(store, id)))
+    // Somebody may continue it at this moment: then it stays.
+    if (!(await store.commit(removal, { absent: [branchPrefix(id)] }))) return
+    id = previous
+  }
+}
+
+function parseTurn(id: string, text: string | undefined): StoredTurn | undefined {
+  return text === undefined ? undefined : parseRow<StoredTurn>(id, text)
+}

@@ -1,0 +1,161 @@
+import { HostError } from '../../errors.ts'
+import type { Change, RecordStore } from '../../store/record-store.ts'
+import type { NewBytes } from '../conversations/turn-bytes.ts'
+import { changeTopic, jobKey, QUEUE_TOPIC, QUEUED, queuedKey, rowKey, runningKey, stepsLog } from '../runs/run-keys.ts'
+import { describeOwner, parseOwner, parseQueued, type QueuedMark } from '../runs/run-marks.ts'
+import { type Job, readJob, writeJob } from './job.ts'
+
+/** Run that waits for a worker. */
+export interface WaitingRun extends QueuedMark {
+  readonly id: string
+  /** The mark as it stands in the store. */
+  readonly text: string
+}
+
+/** Run that this server has taken out of the queue. */
+export interface ClaimedRun {
+  readonly id: string
+  readonly job: Job
+  readonly mark: string
+  /** Counted from 1. */
+  readonly attempt: number
+}
+
+/** Number of times that a run is begun again after the death of its server. */
+const MAX_RETRIES = 3
+/** Time for which the size of the queue is taken as known. */
+const SIZE_KNOWN_MS = 1000
+
+/**
+ * Runs that wait in the store, oldest first. Each is claimed by one server: the claim replaces its mark in the queue by that of the
+ * owner, in one commit that compares.
+ */
+export class RunQueue {
+  readonly #records: RecordStore
+  readonly #maxSize: number
+  /** Called when a run of this server waits, or waits again. */
+  onWaiting: (id: string) => void = () => {}
+  #size = 0
+  #sizeKnownUntilMs = 0
+
+  /** @param maxSize number of waiting runs above which further ones are refused */
+  constructor(records: RecordStore, maxSize: number) {
+    this.#records = records
+    this.#maxSize = maxSize
+  }
+
+  /**
+   * Changes that put a run into the queue, to be stored together with it.
+   *
+   * @param bytes those of its turn
+   */
+  changes(id: string, job: Job, bytes: readonly NewBytes[]): Change[] {
+    return [
+      [jobKey(id), writeJob(job, bytes)],
+      [queuedKey(id), describeWaiting(job, 0)],
+    ]
+  }
+
+  /** @throws HostError `OVERLOADED`. The limit may be exceeded by the requests of one second. */
+  async refuseWhenFull(): Promise<void> {
+    const nowMs = performance.now()
+    if (nowMs > this.#sizeKnownUntilMs) {
+      this.#size = await this.size()
+      this.#sizeKnownUntilMs = nowMs + SIZE_KNOWN_MS
+    }
+    if (this.#size++ < this.#maxSize) return
+    throw new HostError('OVERLOADED', `${this.#maxSize} background runs wait already, which is the limit.`)
+  }
+
+  /** Number of waiting runs, counted up to the limit. */
+  async size(): Promise<number> {
+    return (await this.#records.list({ prefix: QUEUED, limit: this.#maxSize })).length
+  }
+
+  /** Time for which the oldest of the waiting runs has waited; 0 when none does. */
+  async oldestSeconds(): Promise<number> {
+    const [oldest] = await this.waiting(1)
+    return oldest ? Math.max(Date.now() - oldest.sinceMs, 0) / 1000 : 0
+  }
+
+  /** The oldest of the waiting runs. */
+  async waiting(limit: number): Promise<WaitingRun[]> {
+    const entries = await this.#records.entries({ prefix: QUEUED, limit })
+    return entries.map(([key, text]) => ({ id: key.slice(QUEUED.length), text, ...parseQueued(text) }))
+  }
+
+  /** A run, if it waits at this moment. */
+  async find(id: string): Promise<WaitingRun | undefined> {
+    const [text] = await this.#records.get([queuedKey(id)])
+    return text === undefined ? undefined : { id, text, ...parseQueued(text) }
+  }
+
+  /** Calls back when runs may wait. */
+  watch(onNotice: () => void): () => void {
+    return this.#records.watch([QUEUE_TOPIC], onNotice)
+  }
+
+  /**
+   * Takes a run out of the queue, for this server.
+   *
+   * @returns undefined when another was quicker, or it does not wait any more
+   * @throws HostError `RECORD_UNREADABLE` for a run that a newer version has to carry out
+   */
+  async claim({ id, text, attempts }: WaitingRun): Promise<ClaimedRun | undefined> {
+    const [jobText] = await this.#records.get([jobKey(id)])
+    if (jobText === undefined) return void (await this.#forget(id))
+    const job = await readJob(this.#records, id, jobText)
+    const attempt = attempts + 1
+    const mark = describeOwner(this.#records.serverId, attempt)
+    const changes: Change[] = [
+      [runningKey(id), mark],
+      [queuedKey(id), undefined],
+    ]
+    const isClaimed = await this.#records.commit(changes, { equal: [[queuedKey(id), text]] }, [changeTopic(id)])
+    return isClaimed ? { id, job, mark, attempt } : undefined
+  }
+
+  /**
+   * Gives back a run of this server that runs elsewhere. Unless its agent allows more, it must not have said or called anything.
+   *
+   * @returns false when it must not begin again, or is not this server's any more
+   */
+  handBack({ id, job, mark, attempt }: ClaimedRun): Promise<boolean> {
+    return this.#putBack(id, mark, job, attempt - 1)
+  }
+
+  /**
+   * Puts back a run whose owner is gone.
+   *
+   * @param mark of that owner
+   * @returns false if the run must not restart, is not queued, or has another owner
+   */
+  async retry(id: string, mark: string): Promise<boolean> {
+    const [jobText] = await this.#records.get([jobKey(id)])
+    const { attempt } = parseOwner(mark)
+    if (jobText === undefined || attempt > MAX_RETRIES) return false
+    return this.#putBack(id, mark, await readJob(this.#records, id, jobText), attempt)
+  }
+
+  async #putBack(id: string, mark: string, job: Job, attempts: number): Promise<boolean> {
+    const changes: Change[] = [
+      [queuedKey(id), describeWaiting(job, attempts)],
+      [runningKey(id), undefined],
+    ]
+    const absent = job.isRestartSafe ? [] : [`${stepsLog(id)}:`]
+    const guards = { present: [rowKey(id)], absent, equal: [[runningKey(id), mark] as const] }
+    const isBack = await this.#records.commit(changes, guards, [QUEUE_TOPIC, changeTopic(id)])
+    if (isBack) this.onWaiting(id)
+    return isBack
+  }
+
+  /** A mark without a job: a store without transactions was interrupted. */
+  async #forget(id: string): Promise<void> {
+    await this.#records.commit([[queuedKey(id), undefined]], { absent: [jobKey(id)] })
+  }
+}
+
+function describeWaiting({ agent }: Job, attempts: number): string {
+  const mark: QueuedMark = { agent, attempts, sinceMs: Date.now() }
+  return JSON.stringify(mark)
+}

@@ -1,0 +1,129 @@
+import { HostError } from '../../errors.ts'
+import type { AgentHost } from '../../host/host.ts'
+import type { DurableRuns } from '../durable-runs.ts'
+import { DurableRun } from '../runs/durable-run.ts'
+import { endFailed } from '../runs/steps.ts'
+import type { ClaimedRun, WaitingRun } from './run-queue.ts'
+
+export interface RunWorkerOptions<Facts, Item> {
+  readonly runs: DurableRuns<Facts, Item>
+  readonly host: AgentHost
+  readonly describeFailure: (error: unknown) => string
+  /** Takes the failure of a run, or of the work itself (without a run). */
+  readonly onFailure: (error: unknown, runId?: string) => void
+}
+
+/** Worker as those see it who give it runs. */
+export interface Taker {
+  /** Called when a run has ended, and its slot is free. */
+  onFree: () => void
+  /** Number of runs that could begin now. */
+  readonly freeSlots: number
+  canRun(waiting: WaitingRun): boolean
+  /**
+   * Claims a run and begins it.
+   *
+   * @returns undefined when another was quicker, or it cannot be begun here
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
+  takeUp(waiting: WaitingRun): Promise<{ readonly settled: Promise<unknown> } | undefined>
+  /** Takes a failure that is not of one run. */
+  report(error: unknown): void
+}
+
+/** Time after which a run fails whose agent no server has. */
+const UNKNOWN_AGENT_MS = 10 * 60 * 1000
+
+/** Carries out runs of the queue, as many at once as the host has slots for background runs. */
+export class RunWorker<Facts, Item> implements Taker {
+  readonly #options: RunWorkerOptions<Facts, Item>
+  /** Runs that only a newer version can read. */
+  readonly #unreadable = new Set<string>()
+  onFree = () => {}
+
+  constructor(options: RunWorkerOptions<Facts, Item>) {
+    this.#options = options
+  }
+
+  get freeSlots(): number {
+    return this.#options.host.freeBackgroundSlots
+  }
+
+  report(error: unknown): void {
+    this.#options.onFailure(error)
+  }
+
+  canRun({ id, agent, sinceMs }: WaitingRun): boolean {
+    if (this.#unreadable.has(id)) return false
+    return this.#options.host.has(agent) || Date.now() - sinceMs > UNKNOWN_AGENT_MS
+  }
+
+  async takeUp(waiting: WaitingRun): Promise<DurableRun<Facts, Item> | undefined> {
+    const { queue, claiming } = this.#options.runs
+    const { id } = waiting
+    claiming.add(id)
+    try {
+      const claimed = await queue.claim(waiting)
+      return claimed && (await this.#begin(claimed))
+    } catch (error) {
+      if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
+      this.#unreadable.add(id)
+      this.#options.onFailure(error, id)
+      return undefined
+    } finally {
+      claiming.delete(id)
+    }
+  }
+
+  async #begin(claimed: ClaimedRun): Promise<DurableRun<Facts, Item> | undefined> {
+    const { host, runs } = this.#options
+    const { id, job } = claimed
+    const run = await this.#makeRun(claimed)
+    // Deleted at this moment.
+    if (!run) return void (await runs.store.unmark(id))
+    try {
+      run.start(host, job.agent, job.turn)
+    } catch (error) {
+      return void (await this.#giveUp(claimed, error))
+    }
+    runs.follow(run, true)
+    void this.#whenSettled(run)
+    return run
+  }
+
+  async #makeRun(claimed: ClaimedRun): Promise<DurableRun<Facts, Item> | undefined> {
+    const { runs, describeFailure } = this.#options
+    const { id, job, mark } = claimed
+    const [stored, { steps, batches }] = await Promise.all([runs.store.load(id), runs.store.readSteps(id)])
+    if (!stored) return undefined
+    return new DurableRun<Facts, Item>({
+      origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
+      store: runs.store,
+      persistsSteps: true,
+      confirmsCalls: true,
+      keeps: ({ type }) => job.shows.includes(type),
+      agent: { name: job.agent, approvalTtl: job.approvalTtl },
+      describeFailure,
+    })
+  }
+
+  /** Begins a run elsewhere or later that has no place here; one that no agent takes fails. */
+  async #giveUp(claimed: ClaimedRun, error: unknown): Promise<void> {
+    const { runs, describeFailure, onFailure } = this.#options
+    const { id, mark } = claimed
+    const isBusy = error instanceof HostError && ['OVERLOADED', 'SHUTTING_DOWN'].includes(error.code)
+    if (isBusy && (await runs.queue.handBack(claimed))) return
+    onFailure(error, id)
+    await runs.store.end(id, endFailed(describeFailure(error)), mark)
+  }
+
+  async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
+    try {
+      await run.settled
+      if (run.failure !== undefined) this.#options.onFailure(run.failure, run.id)
+    } catch (error) {
+      this.#options.onFailure(error, run.id)
+    }
+    this.onFree()
+  }
+}

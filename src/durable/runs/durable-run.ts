@@ -1,0 +1,410 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
+import { HostError } from '../../errors.ts'
+import type { AgentHost } from '../../host/host.ts'
+import type { RunEvent } from '../../run/run-event.ts'
+import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
+import { openApprovals } from '../approvals/approvals.ts'
+import type { TurnOutcome } from '../conversations/conversation-tree.ts'
+import { RequestRepeated } from '../idempotency.ts'
+import type { StepLog } from './read-run.ts'
+import { parseOwner } from './run-marks.ts'
+import type { Draft } from './run-row.ts'
+import type { OwnedRun, RunStore } from './run-store.ts'
+import { type EndStep, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
+
+/** Run that is in the store, and this server's. */
+export interface BegunRun<Facts, Item> {
+  readonly owned: OwnedRun<Facts, Item>
+  /** Steps of earlier attempts. */
+  readonly steps: readonly Step[]
+  /** Number of batches in which these are stored. */
+  readonly batches: number
+  /**
+   * Puts the run back into the queue.
+   *
+   * @returns false when it must not begin again
+   */
+  readonly handBack: () => Promise<boolean>
+}
+
+export interface DurableRunOptions<Facts, Item> {
+  /** The run as it is about to be stored, or was claimed. */
+  readonly origin: Draft<Facts, Item> | BegunRun<Facts, Item>
+  /** Store of the run; undefined for one that is not kept. */
+  readonly store: RunStore<Facts, Item> | undefined
+  /** Stores steps as they come, and not only with the end. */
+  readonly persistsSteps: boolean
+  /** Keeps the outcome of a run that has no store, for those that continue it. */
+  readonly keepsOutcome?: boolean
+  /** Chooses the events that become steps. */
+  readonly keeps: (event: RunEvent) => boolean
+  /** Name of the agent in the request, and the seconds after which its approvals expire. */
+  readonly agent: { readonly name: string; readonly approvalTtl: number | undefined }
+  /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
+  readonly confirmsCalls?: boolean
+  readonly describeFailure: (error: unknown) => string
+}
+
+/** Maximum length of answer text by which an agent may be ahead of the store, and of the client that it answers. */
+const MAX_AHEAD_LENGTH = 256 * 1024
+
+/**
+ * A run that outlives its request. What anybody sees of it is in the store before: steps become visible when they are
+ * durable, all that came meanwhile at once. It ends once, however many want to end it.
+ */
+export class DurableRun<Facts, Item> implements StepLog<Facts> {
+  readonly id: string
+  readonly facts: Facts
+  /** The first state is stored, where it is kept step by step. Fails when it cannot be, or the request cannot be served. */
+  readonly stored: Promise<void>
+  /** The run has ended, and that is stored: all its steps. Fails when it cannot be. */
+  readonly settled: Promise<readonly Step[]>
+  /** Error that the agent threw. */
+  failure: unknown = undefined
+  readonly #options: DurableRunOptions<Facts, Item>
+  readonly #stored = deferred()
+  readonly #settled = deferred<readonly Step[]>()
+  #handle: RunHandle | undefined
+  #steps: Step[] = []
+  #ended = false
+  #isCreating = false
+  #isRefused = false
+  #isReleased = false
+  #outcome: TurnOutcome | undefined
+  #visible = 0
+  #persisted: OwnedRun<Facts, Item> | undefined
+  #batches = 0
+  #saving = false
+  /** Set while somebody waits for the next steps. */
+  #change: Deferred<void> | undefined
+  #produced = 0
+  #saved = 0
+  /** Length of the text that the client has taken; undefined when nobody has to. */
+  #taken: number | undefined
+  #room: Deferred<void> | undefined
+
+  constructor(options: DurableRunOptions<Facts, Item>) {
+    const { origin } = options
+    this.#options = options
+    this.id = 'owned' in origin ? origin.owned.row.id : origin.id
+    this.facts = 'owned' in origin ? origin.owned.row.facts : origin.facts
+    this.stored = this.#stored.promise
+    this.settled = this.#settled.promise
+    if ('owned' in origin) this.#takeUp(origin)
+  }
+
+  #takeUp({ owned, steps, batches }: BegunRun<Facts, Item>): void {
+    this.#persisted = owned
+    this.#batches = batches
+    this.#visible = steps.length
+    this.#steps = [...steps]
+    if (steps.length > 0) this.#steps.push({ restart: parseOwner(owned.mark).attempt })
+    this.#stored.resolve()
+  }
+
+  /**
+   * Stores the run before its agent starts: of two servers with the same request one runs it.
+   *
+   * @throws RequestRepeated when another was quicker
+   */
+  async claim(): Promise<void> {
+    try {
+      this.#persisted = await this.#options.store?.create(this.#draft, [])
+    } catch (error) {
+      this.#failToSave(error)
+      throw error
+    }
+    if (!this.#persisted) throw new RequestRepeated()
+    this.#stored.resolve()
+  }
+
+  /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
+  start(host: AgentHost, name: string, turn: Omit<Turn, 'onEvent'>): void {
+    const { store, persistsSteps } = this.#options
+    this.#handle = host.start(name, { onEvent: (event) => this.#take(event), ...turn })
+    this.#handle.result.then(
+      (result) => this.#complete(result, turn.messages.length),
+      (error: unknown) => this.#fail(error),
+    )
+    // An answer that comes at once is stored once, with its end.
+    if (!persistsSteps) return
+    if (store) void this.#save()
+    else void nextTurn().then(() => this.#stored.resolve())
+  }
+
+  #complete(result: RunResult, given: number): void {
+    const { usage, incompleteReason, pending } = result
+    const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
+    const { store, keepsOutcome } = this.#options
+    if ((store || keepsOutcome) && !this.#ended) {
+      const { name: agent, approvalTtl: ttl } = this.#options.agent
+      const approvals = openApprovals({ runId: this.id, agent, pending, createdAt: nowSeconds(), ttl })
+      this.#outcome = { messages: result.trail.slice(given), pending, approvals }
+    }
+    this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })
+  }
+
+  #fail(error: unknown): void {
+    if (!this.#ended && isShutdown(error) && 'owned' in this.#options.origin) void this.#handBack(error)
+    else this.#endFailed(error)
+  }
+
+  /** Puts the run back: the server has no time for it. */
+  async #handBack(error: unknown): Promise<void> {
+    const { handBack } = this.#options.origin as BegunRun<Facts, Item>
+    this.#ended = true
+    if (await handBack().catch(() => false)) return this.#release()
+    this.#ended = false
+    this.#endFailed(error)
+  }
+
+  #endFailed(error: unknown): void {
+    if (!this.#ended) this.failure = error
+    const isRefused = error instanceof HostError && error.code === 'REQUEST_INVALID'
+    if (isRefused && !this.#ended) rejectQuietly(this.#stored, error)
+    // Nothing is stored of a request that cannot be served.
+    this.#isRefused = isRefused && !this.#persisted && !this.#isCreating
+    this.#end({ end: 'failed', at: nowSeconds(), error: this.#describe(error) })
+  }
+
+  /**
+   * Waits until there is a step, for so long at most.
+   *
+   * @throws HostError `REQUEST_INVALID` when the request turned out to be one that cannot be served
+   */
+  async begins(timeoutMs: number): Promise<void> {
+    await settlesWithin(this.read(0), timeoutMs)
+    if (this.failure instanceof HostError && this.failure.code === 'REQUEST_INVALID') throw this.failure
+  }
+
+  /** True once any of it is in the store. */
+  get isStored(): boolean {
+    return this.#persisted !== undefined
+  }
+
+  /** Part that a run which has ended well adds to its conversation. */
+  get outcome(): TurnOutcome | undefined {
+    return this.#outcome
+  }
+
+  /** Mark under which it is in the store; undefined until it is. */
+  get mark(): string | undefined {
+    return this.#persisted?.mark
+  }
+
+  async read(from: number): Promise<readonly Step[]> {
+    while (this.#visible <= from && !isEnd(this.#steps[this.#visible - 1]) && !this.#isReleased) {
+      await this.#whenChanged()
+    }
+    return this.#steps.slice(from, this.#visible)
+  }
+
+  /** Returns the steps for the client that is answered: the agent waits for it. `leave` lets the agent go on alone. */
+  readAsClient(): StepLog<Facts> & { leave(): void } {
+    this.#taken = 0
+    let handedOut = 0
+    return {
+      id: this.id,
+      facts: this.facts,
+      read: async (from) => {
+        if (this.#taken !== undefined) this.#taken = handedOut
+        this.#makeRoom()
+        const steps = await this.read(from)
+        handedOut = this.#saved
+        return steps
+      },
+      leave: () => {
+        this.#taken = undefined
+        this.#makeRoom()
+      },
+    }
+  }
+
+  /** Ends it early. What had ended before stays as it was. */
+  cancel(reason: string): Promise<readonly Step[]> {
+    this.#end({ end: 'cancelled', at: nowSeconds() })
+    this.#handle?.abort(new Error(reason))
+    return this.settled
+  }
+
+  /**
+   * Ends it without an outcome: nobody waits for one.
+   *
+   * @returns false when it has ended already
+   */
+  abandon(reason: string): boolean {
+    if (this.#ended) return false
+    this.#ended = true
+    this.#handle?.abort(new Error(reason))
+    this.#settled.resolve(this.#steps)
+    return true
+  }
+
+  /**
+   * Takes the outcome from the store, because another has ended, deleted or begun the run there. While a write of our own is under way
+   * that write decides: a store without ordered reads may show its effect before it returns.
+   */
+  async adoptStoredOutcome(): Promise<void> {
+    if (!this.#saving) await this.#adopt()
+  }
+
+  async #adopt(): Promise<void> {
+    if (this.#isReleased || isEnd(this.#steps[this.#visible - 1])) return
+    this.#ended = true
+    this.#handle?.abort(new Error('The run was ended by another request.'))
+    const stored = await this.#options.store?.get(this.id)
+    if (stored && !isEnd(stored.steps.at(-1))) return this.#release()
+    const visible = this.#steps.slice(0, this.#visible)
+    this.#steps = isEnd(stored?.steps.at(-1))
+      ? [...(stored?.steps ?? [])]
+      : [...visible, { end: 'cancelled', at: nowSeconds() }]
+    this.#settle()
+  }
+
+  /** The run continues elsewhere: nobody reads its further steps here. */
+  #release(): void {
+    this.#isReleased = true
+    this.#steps = this.#steps.slice(0, this.#visible)
+    this.#settle()
+  }
+
+  #describe(error: unknown): string {
+    if (error instanceof HostError && error.code === 'RUN_ABORTED') {
+      const { cause } = error
+      if (cause instanceof HostError && cause.code === 'RUN_TIMEOUT') return cause.message
+      return 'The server shut down before the response was complete'
+    }
+    return this.#options.describeFailure(error)
+  }
+
+  #take(event: RunEvent): void | Promise<void> {
+    const step = this.#options.keeps(event) ? stepOf(event) : this.#actedStep(event)
+    if (step === undefined) return undefined
+    const room = this.#add(step)
+    return event.type === 'tool_call' && this.#options.confirmsCalls ? this.#whenStored(this.#steps.length) : room
+  }
+
+  /** Stores a call that clients do not see: recovery after a crash has to know of it. */
+  #actedStep({ type }: RunEvent): Step | undefined {
+    if (type !== 'tool_call' || !this.#options.confirmsCalls) return undefined
+    const hasActed = this.#steps.some((step) => typeof step === 'object' && 'acted' in step)
+    return hasActed ? undefined : { acted: true }
+  }
+
+  async #whenStored(count: number): Promise<void> {
+    while (this.#visible < count && !this.#ended) await this.#whenChanged()
+    if (this.#visible < count) throw new Error('The run has ended.')
+  }
+
+  #add(step: Step): void | Promise<void> {
+    if (this.#ended) return
+    this.#steps.push(step)
+    this.#produced += lengthOf(step)
+    if (!this.#options.store) this.#show(this.#steps.length)
+    else if (this.#options.persistsSteps) void this.#save()
+    return this.#waitForRoom()
+  }
+
+  #end(step: EndStep): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#steps.push(step)
+    if (this.#options.store && !this.#isRefused) void this.#save()
+    else this.#settle()
+  }
+
+  /** One write at a time; steps that arrive meanwhile go with the next. */
+  async #save(): Promise<void> {
+    if (this.#saving) return
+    this.#saving = true
+    try {
+      // Not at once: an agent that answers without waiting for anything is stored once, with its end.
+      if (this.#options.persistsSteps) await nextTurn()
+      if (this.#isRefused) return
+      while (!this.#persisted || this.#visible < this.#steps.length) {
+        const upTo = this.#steps.length
+        const isSaved = await this.#saveUpTo(upTo)
+        if (!isSaved && !this.#persisted) throw new RequestRepeated()
+        if (!isSaved) return void (await this.#adopt())
+        if (isEnd(this.#steps[upTo - 1])) return this.#settle()
+        this.#show(upTo)
+      }
+    } catch (error) {
+      this.#failToSave(error)
+    } finally {
+      this.#saving = false
+    }
+  }
+
+  async #saveUpTo(upTo: number): Promise<boolean> {
+    const { store } = this.#options
+    if (!store) return true
+    if (!this.#persisted) {
+      this.#isCreating = true
+      this.#persisted = await store.create(this.#draft, this.#steps.slice(0, upTo), this.#outcome)
+      this.#batches = upTo > 0 ? 1 : 0
+      if (this.#persisted) this.#stored.resolve()
+      return this.#persisted !== undefined
+    }
+    if (!isEnd(this.#steps[upTo - 1]))
+      return store.append(this.#persisted, this.#batches++, this.#steps.slice(this.#visible, upTo))
+    const steps = this.#steps.slice(0, upTo)
+    return store.finish(this.#persisted, { steps, batches: this.#batches, outcome: this.#outcome })
+  }
+
+  get #draft(): Draft<Facts, Item> {
+    return this.#options.origin as Draft<Facts, Item>
+  }
+
+  /** Whatever cannot be stored is not shown as done. */
+  #failToSave(error: unknown): void {
+    this.#ended = true
+    this.#handle?.abort(error)
+    this.#steps = [...this.#steps.filter((step) => !isEnd(step)), endUnstored()]
+    this.#show(this.#steps.length)
+    rejectQuietly(this.#stored, error)
+    rejectQuietly(this.#settled, error)
+  }
+
+  #settle(): void {
+    this.#show(this.#steps.length)
+    this.#settled.resolve(this.#steps)
+  }
+
+  #show(upTo: number): void {
+    this.#visible = upTo
+    this.#saved = this.#produced
+    this.#makeRoom()
+    const change = this.#change
+    this.#change = undefined
+    change?.resolve()
+  }
+
+  #whenChanged(): Promise<void> {
+    this.#change ??= deferred()
+    return this.#change.promise
+  }
+
+  #waitForRoom(): Promise<void> | undefined {
+    if (!this.#options.persistsSteps && this.#options.store) return undefined
+    if (this.#ahead <= MAX_AHEAD_LENGTH) return undefined
+    this.#room ??= deferred()
+    return this.#room.promise
+  }
+
+  #makeRoom(): void {
+    if (!this.#room || this.#ahead > MAX_AHEAD_LENGTH) return
+    this.#room.resolve()
+    this.#room = undefined
+  }
+
+  get #ahead(): number {
+    return this.#produced - Math.min(this.#saved, this.#taken ?? this.#saved)
+  }
+}
+
+function isShutdown(error: unknown): boolean {
+  if (!(error instanceof HostError) || error.code !== 'RUN_ABORTED') return false
+  return error.cause instanceof HostError && error.cause.code === 'SHUTTING_DOWN'
+}

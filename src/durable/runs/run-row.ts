@@ -1,0 +1,149 @@
+import type { Message } from '../../protocols/message.ts'
+import type { Change } from '../../store/record-store.ts'
+import type { Claim } from '../approvals/approvals.ts'
+import {
+  newBytesOf,
+  type StoredTurn,
+  type TurnOutcome,
+  turnChange,
+  withOutcome,
+  withText,
+} from '../conversations/conversation-tree.ts'
+import { liftItems } from '../conversations/item-bytes.ts'
+import type { NewBytes } from '../conversations/turn-bytes.ts'
+import { type IdempotentRequest, requestKey, requestKeys } from '../idempotency.ts'
+import { BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
+import { itemsKey, rowKey } from './run-keys.ts'
+import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
+
+/** Row of a run. The run is there when this row is: everything else is written before it, or with it. */
+export interface RunRow<Facts, Item> extends PackedSteps {
+  readonly version: number
+  readonly id: string
+  /** Data of the adapter that started the run, as JSON; not read here. */
+  readonly facts: Facts
+  readonly inputs: number
+  /** Input items when they are few and short; others have rows of their own. */
+  readonly items?: readonly Item[]
+  /** Request that the run answers; a row of the first version knows only its hash. */
+  readonly idempotency?: Pick<IdempotentRequest, 'hash'> & Partial<Pick<IdempotentRequest, 'atMs'>>
+  /** True for a run of the queue. */
+  readonly hasJob?: boolean
+}
+
+/** Run that is about to be stored. */
+export interface Draft<Facts, Item> {
+  readonly id: string
+  readonly facts: Facts
+  readonly items: readonly Item[]
+  readonly turn: StoredTurn
+  /** Messages before this turn. */
+  readonly earlier: readonly Message[]
+  readonly idempotency: IdempotentRequest | undefined
+  /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where nobody else was quicker. */
+  readonly claim?: Claim | undefined
+}
+
+/** Parts of a stored run that stay the same while its owner runs it. */
+export interface PersistedRun<Facts, Item> {
+  readonly row: Omit<RunRow<Facts, Item>, keyof PackedSteps>
+  readonly turn: StoredTurn
+}
+
+/** End of a run, with all that is stored of it. */
+export interface Ending {
+  /** All of them, the end last. */
+  readonly steps: readonly Step[]
+  /** Number of batches in which they are stored so far. */
+  readonly batches?: number
+  /** Undefined for a run that was broken off. */
+  readonly outcome?: TurnOutcome | undefined
+}
+
+const ITEMS_PER_ROW = 50
+/** Items longer than this in total are stored outside the row of the run. */
+const MAX_ITEMS_LENGTH = 4096
+
+/** Run that is created, as its rows. */
+export interface RowDescription<Facts, Item> {
+  readonly row: PersistedRun<Facts, Item>['row']
+  /** Changes that store its input items where the row does not hold them. */
+  readonly itemRows: readonly Change[]
+  /** Bytes of its turn and its input items: they are written first. */
+  readonly bytes: readonly NewBytes[]
+}
+
+export function describeRow<Facts, Item>(
+  { id, facts, items: given, turn, idempotency }: Draft<Facts, Item>,
+  hasJob: boolean,
+): RowDescription<Facts, Item> {
+  const { items, bytes } = liftItems(id, given, newBytesOf(turn))
+  const version = items === given ? ROW_VERSION : BYTES_VERSION
+  const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
+  const row = { version, id, facts, inputs: items.length, ...request, ...(hasJob ? { hasJob } : {}) }
+  // References are resolved in rows of items alone.
+  if (items === given && areShort(items)) return { row: { items, ...row }, itemRows: [], bytes }
+  const itemRows: Change[] = []
+  for (let start = 0; start < items.length; start += ITEMS_PER_ROW) {
+    itemRows.push([itemsKey(id, itemRows.length), JSON.stringify(items.slice(start, start + ITEMS_PER_ROW))])
+  }
+  return { row, itemRows, bytes }
+}
+
+function areShort(items: readonly unknown[]): boolean {
+  return items.length <= ITEMS_PER_ROW && spendLength(items, MAX_ITEMS_LENGTH) >= 0
+}
+
+/** Returns what is left of a length after the texts of a value, without making its JSON; negative as soon as it is too much. */
+function spendLength(value: unknown, left: number): number {
+  if (typeof value === 'string') return left - value.length
+  if (typeof value !== 'object' || value === null) return left
+  let rest = left
+  for (const field of Array.isArray(value) ? value : Object.values(value)) {
+    rest = spendLength(field, rest - 1)
+    if (rest < 0) break
+  }
+  return rest
+}
+
+/** Changes that store a run which has not ended. */
+export function beginChanges<Facts, Item>({ row, turn }: PersistedRun<Facts, Item>): Change[] {
+  return [turnChange(turn), rowChange({ ...row, text: '', steps: [] })]
+}
+
+/** Returns the turn of a run that ends. */
+export function endTurn(turn: StoredTurn, { steps, outcome }: Ending): StoredTurn {
+  return outcome ? withOutcome(turn, outcome) : withText(turn, answerOf(steps))
+}
+
+/** Changes that store a run which has ended, with the turn that {@link endTurn} returns. */
+export function endChanges<Facts, Item>(
+  { row, turn }: PersistedRun<Facts, Item>,
+  { steps, outcome }: Ending,
+): Change[] {
+  const { text, steps: packed } = packSteps(steps)
+  // Spread last: in Node 20, adding properties after a spread takes microseconds.
+  return [...(outcome?.approvals ?? []), turnChange(turn), rowChange({ text, steps: packed, ...row })]
+}
+
+export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
+  return [rowKey(row.id), JSON.stringify(row)]
+}
+
+/** The end in the row of a run; undefined while it runs. */
+export function endOf({ steps }: PackedSteps): EndStep | undefined {
+  const last = steps.at(-1)
+  return typeof last === 'object' && isEnd(last) ? last : undefined
+}
+
+/** Keys of the rows that hold the input items from one index (inclusive) to another (exclusive), and the index of the first in them. */
+export function locateItems(id: string, from: number, to: number): { keys: string[]; firstIndex: number } {
+  const first = Math.floor(from / ITEMS_PER_ROW)
+  const count = Math.max(Math.ceil(to / ITEMS_PER_ROW) - first, 0)
+  const keys = Array.from({ length: count }, (_, index) => itemsKey(id, first + index))
+  return { keys, firstIndex: first * ITEMS_PER_ROW }
+}
+
+export function keysOfRequest({ hash, atMs }: NonNullable<RunRow<unknown, unknown>['idempotency']>): string[] {
+  return atMs === undefined ? [requestKey(hash)] : requestKeys({ hash, atMs })
+}

@@ -1,0 +1,442 @@
+import { HostError } from '../../errors.ts'
+import type { Message } from '../../protocols/message.ts'
+import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.ts'
+import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
+import {
+  type Conversation,
+  detach,
+  type LoadOptions,
+  linkChanges,
+  loadConversation,
+  loadTurn,
+  newBytesOf,
+  readMessages,
+  removeForgottenTurns,
+  type StoredTurn,
+  type TurnOutcome,
+  turnKey,
+} from '../conversations/conversation-tree.ts'
+import { parseItems } from '../conversations/item-bytes.ts'
+import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
+import { requestChanges, requestKey } from '../idempotency.ts'
+import { parseRow } from '../parse-row.ts'
+import {
+  changeTopic,
+  jobKey,
+  outcomeTopic,
+  QUEUE_TOPIC,
+  queuedKey,
+  RUNNING,
+  RUNS,
+  rowKey,
+  runningKey,
+  stepsLog,
+  topicsOf,
+} from './run-keys.ts'
+import { describeOwner } from './run-marks.ts'
+import {
+  beginChanges,
+  type Draft,
+  describeRow,
+  type Ending,
+  endChanges,
+  endOf,
+  endTurn,
+  keysOfRequest,
+  locateItems,
+  type PersistedRun,
+  type RunRow,
+  rowChange,
+} from './run-row.ts'
+import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
+
+/** Run as it was read. */
+export interface StoredRun<Facts, Item> {
+  readonly id: string
+  readonly facts: Facts
+  /** All so far; the last is the end unless the run is still going. */
+  readonly steps: readonly Step[]
+  readonly inputs: number
+  readonly items: readonly Item[] | undefined
+  /** Number of batches in which the steps of a run in progress are stored. */
+  readonly batches: number
+  /** True while it waits for a worker. */
+  readonly isQueued: boolean
+}
+
+/** All steps of a run that has ended, or how it is otherwise. */
+export type EndLook = readonly Step[] | 'running' | 'gone' | HostError
+
+/** Run of this server. */
+export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
+  /** Its mark in the store. Whoever does not find it there any more owns the run no longer, and writes nothing. */
+  readonly mark: string
+}
+
+export interface RunStoreOptions<Facts, Item> {
+  /** Reads a row of the first version, which held the record of one client protocol. */
+  readonly upgradeRow: (row: unknown) => RunRow<Facts, Item>
+}
+
+export interface RunRange {
+  readonly limit: number
+  readonly order?: 'asc' | 'desc'
+  /** Exclusive. */
+  readonly after?: string | undefined
+  /** Exclusive. */
+  readonly before?: string | undefined
+}
+
+/** Number of attempts at a write that others may prevent by being quicker. */
+const MAX_ATTEMPTS = 10
+/** More than any run has. */
+const MAX_BATCHES = 1_000_000
+/** More than all servers run at once. */
+const MAX_RUNNING = 1_000_000
+
+/** Runs with their input items, their part of the conversation and their steps, in a store of records. */
+export class RunStore<Facts, Item> {
+  readonly #records: RecordStore
+  readonly #options: RunStoreOptions<Facts, Item>
+  /** Mark of the runs that this server begins without a queue. */
+  readonly #mark: string
+
+  constructor(records: RecordStore, options: RunStoreOptions<Facts, Item>) {
+    this.#records = records
+    this.#mark = describeOwner(records.serverId)
+    this.#options = options
+  }
+
+  conversation(id: string, options?: LoadOptions): Promise<Conversation | undefined> {
+    return loadConversation(this.#records, id, options)
+  }
+
+  /** Messages of one turn, with their bytes. */
+  messagesOf(turn: StoredTurn): Promise<Message[]> {
+    return readMessages(this.#records, turn)
+  }
+
+  /**
+   * Stores a run of this server for the first time: one that goes on, or one that has ended already.
+   *
+   * @returns undefined when another request with the same idempotency key was first
+   */
+  async create(
+    draft: Draft<Facts, Item>,
+    steps: readonly Step[],
+    outcome?: TurnOutcome,
+  ): Promise<OwnedRun<Facts, Item> | undefined> {
+    const { id } = draft
+    const isEnded = isEnd(steps.at(-1))
+    const turn = isEnded ? endTurn(draft.turn, { steps, outcome }) : draft.turn
+    const created = await this.#create({ ...draft, turn }, false, (run) => {
+      if (isEnded) return endChanges(run, { steps, outcome })
+      const first = steps.length === 0 ? [] : [appendLog(stepsLog(id), 0, JSON.stringify(steps))]
+      return [[runningKey(id), this.#mark], ...first, ...beginChanges(run)]
+    })
+    return created && { ...created, mark: this.#mark }
+  }
+
+  /**
+   * Stores a run that waits for a worker.
+   *
+   * @param queueing returns the changes that put it into the queue, given its turn
+   * @returns undefined when another request with the same idempotency key was first
+   */
+  async enqueue(
+    draft: Draft<Facts, Item>,
+    queueing: (turn: StoredTurn) => readonly Change[],
+  ): Promise<StoredRun<Facts, Item> | undefined> {
+    const changes = (run: PersistedRun<Facts, Item>) => [...queueing(run.turn), ...beginChanges(run)]
+    const created = await this.#create(draft, true, changes, [QUEUE_TOPIC])
+    if (!created) return undefined
+    const { id, facts, inputs, items } = created.row
+    return { id, facts, inputs, items, steps: [], batches: 0, isQueued: true }
+  }
+
+  async #create(
+    draft: Draft<Facts, Item>,
+    hasJob: boolean,
+    describe: (run: PersistedRun<Facts, Item>) => readonly Change[],
+    notify: readonly string[] = [],
+  ): Promise<PersistedRun<Facts, Item> | undefined> {
+    const { id, turn, earlier, idempotency, claim } = draft
+    const equal = claim?.equal ?? []
+    const previous = turn.previous_response_id
+    const absent = idempotency ? [requestKey(idempotency.hash)] : []
+    const present = previous === null ? [] : [turnKey(previous)]
+    const { row, itemRows, bytes } = describeRow(draft, hasJob)
+    const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
+    const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
+    await writeBytes(this.#records, bytes)
+    if (await this.#records.commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
+    if (previous === null || (await loadTurn(this.#records, previous))) return this.#forgetBytes(id, bytes)
+    // The run that this one continues was deleted meanwhile: its messages belong to this one now.
+    const alone = detach(turn, earlier)
+    await writeBytes(this.#records, newBytesOf(alone))
+    const isCreated = await this.#records.commit(changes(alone), { absent, equal }, notify)
+    return isCreated ? { row, turn: alone } : this.#forgetBytes(id, newBytesOf(alone))
+  }
+
+  async #forgetBytes(id: string, bytes: readonly NewBytes[]): Promise<undefined> {
+    if (bytes.length > 0) await this.#records.commit(await removeBytes(this.#records, id))
+  }
+
+  /**
+   * Adds steps to a run of this server.
+   *
+   * @param batch how many times that was done before, counting from the creation
+   * @returns false when it is not this server's any more: it was cancelled, deleted, ended or begun again by another
+   */
+  append(run: OwnedRun<Facts, Item>, batch: number, steps: readonly Step[]): Promise<boolean> {
+    const { id } = run.row
+    const entry = appendLog(stepsLog(id), batch, JSON.stringify(steps))
+    return this.#records.commit([entry], ownedGuards(run), [changeTopic(id)])
+  }
+
+  /**
+   * Ends a run of this server.
+   *
+   * @returns false when it is not this server's any more
+   */
+  finish(run: OwnedRun<Facts, Item>, ending: Ending): Promise<boolean> {
+    return this.#finish(run, ending, ownedGuards(run), [changeTopic(run.row.id)])
+  }
+
+  async #finish(
+    run: PersistedRun<Facts, Item>,
+    { batches = 0, ...ending }: Ending,
+    guards: Guards,
+    notify: readonly string[],
+  ): Promise<boolean> {
+    const { id, hasJob } = run.row
+    const turn = endTurn(run.turn, ending)
+    await writeBytes(this.#records, newBytesOf(turn))
+    const log = stepsLog(id)
+    const marks = [runningKey(id), ...(hasJob ? [queuedKey(id), jobKey(id)] : [])]
+    const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
+    const absent = [appendLog(log, batches, '')[0]]
+    return this.#records.commit([...endChanges({ ...run, turn }, ending), ...removals], { ...guards, absent }, notify)
+  }
+
+  /**
+   * Returns the stored data of a run except its steps.
+   *
+   * @throws HostError `RECORD_UNREADABLE`
+   */
+  async load(id: string): Promise<(PersistedRun<Facts, Item> & { readonly hasEnded: boolean }) | undefined> {
+    const [row, turn] = await Promise.all([this.#row(id), loadTurn(this.#records, id)])
+    if (!row || !turn) return undefined
+    const { steps: _steps, text: _text, ...persisted } = row
+    return { row: persisted, turn, hasEnded: endOf(row) !== undefined }
+  }
+
+  /** @throws HostError `RECORD_UNREADABLE` */
+  async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+    const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
+    const row = this.#parse(id, text)
+    if (!row) return undefined
+    const { facts, inputs, items } = row
+    if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
+    const { steps, batches } = await this.readSteps(id)
+    // It may have ended between the two reads, and its batches be gone.
+    if (steps.length === 0 && (await this.#hasEnded(id))) return this.get(id)
+    return { id, facts, steps, inputs, items, batches, isQueued: queued !== undefined }
+  }
+
+  async #hasEnded(id: string): Promise<boolean> {
+    const row = await this.#row(id)
+    return row === undefined || endOf(row) !== undefined
+  }
+
+  /** Reads the steps of a run in progress. */
+  async readSteps(id: string): Promise<{ steps: Step[]; batches: number }> {
+    const entries = await readLog(this.#records, stepsLog(id))
+    return { steps: entries.flatMap(parseBatch), batches: entries.length }
+  }
+
+  /**
+   * Reads what is new of runs in progress, together.
+   *
+   * @param runs with the number of batches that are known of each
+   * @returns for each run the further batches
+   */
+  async readStepsOfEach(runs: readonly Pick<StoredRun<Facts, Item>, 'id' | 'batches'>[]): Promise<Step[][][]> {
+    const logs = runs.map(({ id, batches }) => ({ log: stepsLog(id), from: batches }))
+    const found = await readLogs(this.#records, logs)
+    return found.map((entries) => entries.map(parseBatch))
+  }
+
+  /** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */
+  async lookForEnds(ids: readonly string[]): Promise<EndLook[]> {
+    const texts = await this.#records.get(ids.map(rowKey))
+    return ids.map((id, index) => this.#lookForEnd(id, texts[index]))
+  }
+
+  #lookForEnd(id: string, text: string | undefined): EndLook {
+    try {
+      const row = this.#parse(id, text)
+      if (!row) return 'gone'
+      return endOf(row) ? unpackSteps(row) : 'running'
+    } catch (error) {
+      return error as HostError
+    }
+  }
+
+  /**
+   * Calls back when steps of a run are stored, or it ends.
+   *
+   * @returns a function that ends it
+   */
+  watchSteps(id: string, onNotice: () => void): () => void {
+    return this.#records.watch([changeTopic(id)], onNotice)
+  }
+
+  /** Calls back when another request may have ended or deleted a run. */
+  watchOutcome(id: string, onNotice: () => void): () => void {
+    return this.#records.watch([outcomeTopic(id)], onNotice)
+  }
+
+  /**
+   * Ends a run on behalf of its server. An ended run does not change.
+   *
+   * @param mark of the owner: a run that has another by now stays as it is, too
+   * @returns the updated run; undefined if it does not exist
+   */
+  async end(id: string, end: EndStep, mark?: string): Promise<StoredRun<Facts, Item> | undefined> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const [run, [running, queued]] = await Promise.all([
+        this.load(id),
+        this.#records.get([runningKey(id), queuedKey(id)]),
+      ])
+      if (!run) return undefined
+      if (run.hasEnded || (mark !== undefined && mark !== running)) return this.get(id)
+      const { steps, batches } = await this.readSteps(id)
+      const guards = guardsOfState(id, { running, queued, mark })
+      // Otherwise its server was faster, or is starting it: look again.
+      if (await this.#finish(run, { steps: [...steps, end], batches }, guards, topicsOf(id))) return this.get(id)
+    }
+    throw new HostError('STORE_UNAVAILABLE', `The run ${id} could not be ended: it changes all the time.`)
+  }
+
+  /** Cancels a run, also one that has ended: it keeps its steps. */
+  async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
+    const end: EndStep = { end: 'cancelled', at: nowSeconds() }
+    const ended = await this.end(id, end)
+    const last = ended?.steps.at(-1)
+    if (!ended || (isEnd(last) && last.end === 'cancelled')) return ended
+    const row = await this.#row(id)
+    const changed = row && rowChange({ ...row, ...packSteps([...ended.steps, end]) })
+    if (!changed || !(await this.#records.commit([changed], { present: [rowKey(id)] }))) return undefined
+    return { ...ended, steps: [...ended.steps, end] }
+  }
+
+  /** @returns the items from one index (inclusive) to another (exclusive), oldest first */
+  async items({ id, items }: StoredRun<Facts, Item>, from: number, to: number): Promise<Item[]> {
+    if (items) return items.slice(from, to)
+    const { keys, firstIndex } = locateItems(id, from, to)
+    const rows = await this.#records.get(keys)
+    const read: Item[] = []
+    for (const text of rows) if (text !== undefined) read.push(...(await parseItems<Item>(this.#records, id, text)))
+    return read.slice(from - firstIndex, to - firstIndex)
+  }
+
+  /** @returns false if it does not exist */
+  async delete(id: string): Promise<boolean> {
+    const row = await this.#row(id)
+    if (!row) return false
+    const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_BATCHES })
+    const keys = [
+      rowKey(id),
+      ...[runningKey(id), queuedKey(id), jobKey(id)],
+      ...(row.items ? [] : locateItems(id, 0, row.inputs).keys),
+      ...batches,
+      ...(row.idempotency ? keysOfRequest(row.idempotency) : []),
+    ]
+    const removed = await this.#records.commit(
+      keys.map((key): Change => [key, undefined]),
+      { present: [rowKey(id)] },
+      topicsOf(id),
+    )
+    if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
+    return removed
+  }
+
+  async has(id: string): Promise<boolean> {
+    return (await this.#records.get([rowKey(id)]))[0] !== undefined
+  }
+
+  /** Ids of the stored runs. */
+  list(range: RunRange): Promise<string[]> {
+    return this.#listIds(RUNS, range)
+  }
+
+  /** Runs in progress, with the mark of the owner of each. */
+  async listRunning(): Promise<Map<string, string>> {
+    const entries = await this.#records.entries({ prefix: RUNNING, limit: MAX_RUNNING })
+    return new Map(entries.map(([key, mark]) => [key.slice(RUNNING.length), mark]))
+  }
+
+  /**
+   * Those of the runs whose mark is another's by now, or gone: they were ended, deleted, or begun again.
+   *
+   * @param marks of the owners, by run
+   */
+  async filterLost(marks: ReadonlyMap<string, string>): Promise<string[]> {
+    const ids = [...marks.keys()]
+    const now = await this.#records.get(ids.map(runningKey))
+    return ids.filter((id, index) => now[index] !== marks.get(id))
+  }
+
+  /** Removes the mark of a run of which nothing else is stored. */
+  async unmark(id: string): Promise<void> {
+    await this.#records.commit([[runningKey(id), undefined]], { absent: [rowKey(id)] })
+  }
+
+  async #listIds(prefix: string, { limit, order, after, before }: RunRange): Promise<string[]> {
+    const keys = await this.#records.list({
+      prefix,
+      limit,
+      ...(order === undefined ? {} : { order }),
+      ...(after === undefined ? {} : { after: prefix + after }),
+      ...(before === undefined ? {} : { before: prefix + before }),
+    })
+    return keys.map((key) => key.slice(prefix.length))
+  }
+
+  async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
+    const [text] = await this.#records.get([rowKey(id)])
+    return this.#parse(id, text)
+  }
+
+  #parse(id: string, text: string | undefined): RunRow<Facts, Item> | undefined {
+    if (text === undefined) return undefined
+    const row = parseRow<RunRow<Facts, Item>>(id, text)
+    return row.version === 1 ? this.#options.upgradeRow(row) : row
+  }
+}
+
+function parseBatch(entry: string): Step[] {
+  return JSON.parse(entry) as Step[]
+}
+
+/** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */
+function ownedGuards({ row, mark }: OwnedRun<unknown, unknown>): Guards {
+  return { equal: [[runningKey(row.id), mark]] }
+}
+
+/** Marks of a run at the time of a look. */
+interface Marks {
+  readonly running: string | undefined
+  readonly queued: string | undefined
+  /** Mark of the owner that is ended. */
+  readonly mark: string | undefined
+}
+
+/** Nobody may have begun the run, or begun it again, since the look. */
+function guardsOfState(id: string, { running, queued, mark }: Marks): Guards {
+  if (queued !== undefined) return { equal: [[queuedKey(id), queued]] }
+  return mark === undefined || running === undefined
+    ? { present: [runningKey(id)] }
+    : { equal: [[runningKey(id), mark]] }
+}

@@ -1,0 +1,167 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Deferred, deferred } from '../../async.ts'
+import type { StepLog } from './read-run.ts'
+import type { RunStore, StoredRun } from './run-store.ts'
+import type { Step } from './steps.ts'
+
+/** Polling interval of the store: a notice may be lost. */
+const POLL_MS = 2000
+
+/**
+ * Steps of runs of other servers, for those who follow them here. A run is read once, however many follow it, and one request to the
+ * store reads what is new of all runs.
+ */
+export class StepFeed<Facts, Item> {
+  readonly #store: RunStore<Facts, Item>
+  readonly #runs = new Map<string, FollowedRun>()
+  /** Runs with news. */
+  readonly #due = new Set<FollowedRun>()
+  #isReading = false
+  #poll: NodeJS.Timeout | undefined
+
+  constructor(store: RunStore<Facts, Item>) {
+    this.#store = store
+  }
+
+  /** Returns the steps of a run, from the first on. It ends early with the signal. */
+  follow(stored: StoredRun<Facts, Item>, signal: AbortSignal): StepLog<Facts> {
+    const { id, facts } = stored
+    const run = this.#runs.get(id) ?? this.#add(stored)
+    this.#count(run, signal)
+    return {
+      id,
+      facts,
+      async read(from) {
+        while (run.steps.length <= from && !run.isOver && !signal.aborted) await run.whenChanged()
+        return run.steps.slice(from)
+      },
+    }
+  }
+
+  #add(stored: StoredRun<Facts, Item>): FollowedRun {
+    const run = new FollowedRun(stored)
+    this.#runs.set(run.id, run)
+    run.unwatch = this.#store.watchSteps(run.id, () => this.#note(run))
+    this.#poll ??= setInterval(() => this.#noteAll(), POLL_MS).unref()
+    // Reads the steps that were stored before the watch began.
+    this.#note(run)
+    return run
+  }
+
+  #count(run: FollowedRun, signal: AbortSignal): void {
+    run.followers++
+    const leave = () => {
+      if (--run.followers === 0) this.#remove(run)
+      run.tell()
+    }
+    if (signal.aborted) leave()
+    else signal.addEventListener('abort', leave, { once: true })
+  }
+
+  #remove(run: FollowedRun): void {
+    run.unwatch()
+    if (this.#runs.get(run.id) === run) this.#runs.delete(run.id)
+    if (this.#runs.size > 0) return
+    clearInterval(this.#poll)
+    this.#poll = undefined
+  }
+
+  #noteAll(): void {
+    for (const run of this.#runs.values()) this.#note(run)
+  }
+
+  #note(run: FollowedRun): void {
+    this.#due.add(run)
+    if (!this.#isReading) void this.#readAll()
+  }
+
+  /** One request at a time; what comes during it goes with the next. */
+  async #readAll(): Promise<void> {
+    this.#isReading = true
+    do {
+      // Not at once: notices come in lots.
+      await nextTurn()
+      const runs = [...this.#due].filter(({ followers, isOver }) => followers > 0 && !isOver)
+      this.#due.clear()
+      await this.#readOn(runs).catch((error: unknown) => {
+        for (const run of runs) run.fail(error)
+      })
+      for (const run of runs) if (run.isOver) this.#remove(run)
+    } while (this.#due.size > 0)
+    this.#isReading = false
+  }
+
+  async #readOn(runs: readonly FollowedRun[]): Promise<void> {
+    if (runs.length === 0) return
+    const news = await this.#store.readStepsOfEach(runs)
+    const silent: FollowedRun[] = []
+    for (const [index, run] of runs.entries()) {
+      const batches = news[index] ?? []
+      if (batches.length > 0) run.add(batches)
+      else silent.push(run)
+    }
+    // With its end a run's batches are gone.
+    if (silent.length > 0) await this.#lookForEnds(silent)
+  }
+
+  async #lookForEnds(runs: readonly FollowedRun[]): Promise<void> {
+    const looks = await this.#store.lookForEnds(runs.map(({ id }) => id))
+    for (const [index, run] of runs.entries()) {
+      const look = looks[index]
+      if (look === undefined || look === 'gone') run.end(run.steps)
+      else if (look instanceof Error) run.fail(look)
+      else if (look !== 'running') run.end(look)
+    }
+  }
+}
+
+/** A run of another server, as far as it is known here. */
+class FollowedRun {
+  readonly id: string
+  steps: Step[]
+  /** Number of batches in which the steps are stored. */
+  batches: number
+  followers = 0
+  /** Nothing more comes: it has ended, or is gone. */
+  isOver = false
+  unwatch = () => {}
+  /** Set while somebody waits. */
+  #change: Deferred<void> | undefined
+
+  constructor({ id, steps, batches }: StoredRun<unknown, unknown>) {
+    this.id = id
+    this.steps = [...steps]
+    this.batches = batches
+  }
+
+  add(batches: readonly (readonly Step[])[]): void {
+    for (const steps of batches) this.steps.push(...steps)
+    this.batches += batches.length
+    this.tell()
+  }
+
+  /** @param steps all of them */
+  end(steps: readonly Step[]): void {
+    this.steps = [...steps]
+    this.isOver = true
+    this.tell()
+  }
+
+  /** Whoever waits fails; others read again. */
+  fail(error: unknown): void {
+    const change = this.#change
+    this.#change = undefined
+    change?.reject(error)
+  }
+
+  tell(): void {
+    const change = this.#change
+    this.#change = undefined
+    change?.resolve()
+  }
+
+  whenChanged(): Promise<void> {
+    this.#change ??= deferred()
+    return this.#change.promise
+  }
+}

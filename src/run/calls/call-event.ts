@@ -1,0 +1,91 @@
+import { type HostError, messageOf } from '../../errors.ts'
+import type { Log } from '../../protocols/log.ts'
+
+/**
+ * One step of an agent: a call that crossed from one module to another, or its end. Every `call` has exactly one
+ * `result` or `exception` with the same `call_id`. Fields are named as traces and GraphQL name them.
+ */
+export interface AgentEvent {
+  readonly agent_id: string
+  /** `<module reference>.<module_class>.<method_name>.<event_type>` */
+  readonly event_name: string
+  readonly event_type: 'call' | 'result' | 'exception'
+  readonly module_id: string
+  readonly module_class: string
+  readonly method_name: string
+  /** Name of the protocol that the method belongs to; null for the `create` of a module that failed to load. */
+  readonly protocol: string | null
+  /** Unix time in seconds, with fractions. */
+  readonly time: number
+  readonly call_id: string
+  /** `agent:<id>` for the call of an entry point, otherwise the id of the calling module. */
+  readonly caller_id: string
+  /** Of a call. Live values: listeners that keep them must copy them. A run is `{ run: <id> }`. */
+  readonly arguments: { readonly args: readonly unknown[] } | null
+  /** Of a result; the parts of a stream, as an array. */
+  readonly result: unknown
+  /** Of an exception: message and stack. */
+  readonly exception: string | null
+  readonly run_id: string | null
+  readonly parent_call_id: string | null
+  readonly entry_point: string | null
+  /** Version of the agent, see `AgentInfo`; null outside of a run. */
+  readonly agent_version: string | null
+  /** Id of the waiting run that this run continues; null for any other. */
+  readonly continues: string | null
+  /** Of a closing event. */
+  readonly duration_ms: number | null
+}
+
+/** Receives the events of calls between modules. */
+export type AgentEventListener = (event: AgentEvent) => void
+
+/** Whoever listens to events, and for which names. */
+export class EventListeners {
+  readonly #log: Log
+  #listeners: readonly { prefix: string; listener: AgentEventListener }[] = []
+
+  constructor(log: Log) {
+    this.#log = log
+  }
+
+  get isEmpty(): boolean {
+    return this.#listeners.length === 0
+  }
+
+  /** @returns a function that takes the listener away again */
+  add(listener: AgentEventListener, prefix: string): () => void {
+    const entry = { prefix, listener }
+    this.#listeners = [...this.#listeners, entry]
+    return () => {
+      this.#listeners = this.#listeners.filter((other) => other !== entry)
+    }
+  }
+
+  /** A listener that throws is reported, and disturbs neither the run nor the other listeners. */
+  emit(event: AgentEvent): void {
+    for (const { prefix, listener } of this.#listeners) {
+      if (event.event_name.startsWith(prefix)) this.#tell(listener, event)
+    }
+  }
+
+  #tell(listener: AgentEventListener, event: AgentEvent): void {
+    try {
+      listener(event)
+    } catch (error) {
+      this.#log.error(`A listener for events failed on ${event.event_name}: ${messageOf(error)}`)
+    }
+  }
+}
+
+export type EventSink = Pick<EventListeners, 'isEmpty' | 'emit'>
+
+/** Message and stack of anything that was thrown, with its causes. */
+export function describeException(thrown: unknown): string {
+  if (!(thrown instanceof Error)) return messageOf(thrown)
+  const own = thrown.stack?.includes(thrown.message)
+    ? thrown.stack
+    : `${thrown.name}: ${thrown.message}\n${thrown.stack}`
+  const { cause } = thrown as HostError
+  return cause === undefined ? own : `${own}\nCaused by: ${describeException(cause)}`
+}

@@ -1,0 +1,72 @@
+import { isPromise } from '../../async.ts'
+import type { LLM, LLMPart } from '../../protocols/llm.ts'
+import type { Reasoning } from '../../protocols/message.ts'
+import { AgentRun } from '../agent-run.ts'
+import { RUN_WAITS } from '../state/pending-call.ts'
+import type { ModelAnswer, Trail } from '../state/trail.ts'
+import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './stream-tap.ts'
+
+/** A model whose answers enter the trail of the run. A run that waits asks no model. */
+export function recordLLM(llm: LLM): LLM {
+  return {
+    generate(request, run) {
+      if (!(run instanceof AgentRun)) return llm.generate(request, run)
+      const { state } = run
+      if (state.isWaiting) throw RUN_WAITS
+      const answer: unknown = llm.generate(request, run)
+      const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(state.trail))
+      // A module may be written in JavaScript: the promise of a stream is one of the shapes that facades know.
+      const isLate = !isGenerator(answer) && isPromise(answer) && !isAsyncIterable(answer)
+      return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>
+    },
+  }
+}
+
+/** Puts one answer together from its parts. */
+class AnswerTap implements StreamTap {
+  readonly #trail: Trail
+  readonly #answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
+  #openBlock: { id: string | undefined; index: number } | undefined
+
+  constructor(trail: Trail) {
+    this.#trail = trail
+  }
+
+  part(value: unknown): void {
+    const part = value as LLMPart
+    switch (part.type) {
+      case 'text':
+        this.#openBlock = undefined
+        this.#answer.text += part.text
+        if (part.providerMetadata) this.#answer.providerMetadata = part.providerMetadata
+        break
+      case 'reasoning':
+        this.#think(part)
+        break
+      case 'tool_call':
+        this.#openBlock = undefined
+        this.#trail.propose(part.call, this.#answer)
+        break
+      default:
+    }
+  }
+
+  end(): void {
+    if (this.#answer.calls.length === 0) this.#trail.noteAnswer(this.#answer)
+  }
+
+  /** Half an answer is no part of the conversation, but its calls may have been executed. */
+  fail(): void {}
+
+  #think({ text, blockId, providerMetadata }: Extract<LLMPart, { type: 'reasoning' }>): void {
+    const { reasoning } = this.#answer
+    if (!this.#openBlock || this.#openBlock.id !== blockId) {
+      this.#openBlock = { id: blockId, index: reasoning.length }
+      reasoning.push({ text: '' })
+    }
+    const { index } = this.#openBlock
+    const block = reasoning[index] as Reasoning
+    const metadata = providerMetadata ?? block.providerMetadata
+    reasoning[index] = { text: block.text + text, ...(metadata ? { providerMetadata: metadata } : {}) }
+  }
+}

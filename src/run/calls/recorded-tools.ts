@@ -1,0 +1,176 @@
+import { isDeepStrictEqual } from 'node:util'
+import { messageOf } from '../../errors.ts'
+import type { ApprovalPolicy, ApprovalRule } from '../../protocols/approval-policy.ts'
+import type { Run } from '../../protocols/run.ts'
+import type { ToolDefinition } from '../../protocols/tool-definition.ts'
+import type { ToolProvider, ToolResult } from '../../protocols/tool-provider.ts'
+import { AgentRun } from '../agent-run.ts'
+import { type CallDecision, digestOf, type PendingCall, RUN_WAITS, type RunWaits } from '../state/pending-call.ts'
+import type { RecordedCall } from '../state/trail.ts'
+
+type Arguments = Readonly<Record<string, unknown>>
+
+/** Tools whose calls enter the trail of the run, and are executed only once required approvals are given. */
+export function recordToolProvider(provider: ToolProvider, moduleId: string, findPolicy: FindPolicy): ToolProvider {
+  return {
+    async listTools(run) {
+      const tools = await provider.listTools(run)
+      if (run instanceof AgentRun) refuseCollision(tools, run)
+      return tools
+    },
+    executeTool(name, args, run) {
+      if (!(run instanceof AgentRun)) return provider.executeTool(name, args, run)
+      const tools: Tools = { provider, moduleId, findPolicy }
+      return run.isInTool ? executeNested(tools, name, args, run) : execute(tools, name, args, run)
+    },
+  }
+}
+
+/** The approval policy of this id. */
+type FindPolicy = (id: string, agentId: string) => ApprovalPolicy
+
+interface Call {
+  readonly name: string
+  readonly args: Arguments
+  /** True for a call that the code of a tool makes. */
+  readonly isNested: boolean
+}
+
+interface Tools {
+  readonly provider: ToolProvider
+  readonly moduleId: string
+  readonly findPolicy: FindPolicy
+}
+
+/** Provider of client tools: calling one makes the run wait. */
+export const CLIENT_TOOL_PROVIDER: ToolProvider = Object.freeze({
+  listTools: (run: Run) => run.clientTools,
+  // V8 never compiles a function that always throws, so this one does nothing else.
+  executeTool(name: string, args: Arguments, run: Run): never {
+    throw waitForClient(name, args, run as AgentRun)
+  },
+})
+
+function waitForClient(name: string, args: Arguments, { state, toolCallId }: AgentRun): RunWaits {
+  const recorded = state.trail.begin(name, args, toolCallId)
+  recorded.isPending = true
+  return state.wait({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
+}
+
+function refuseCollision(tools: readonly ToolDefinition[], { state, agentId }: AgentRun): void {
+  if (state.clientTools.length === 0) return
+  const own = new Set(tools.map(({ name }) => name))
+  const double = state.clientTools.find(({ name }) => own.has(name))
+  if (double)
+    throw state.refuse(`tools: agent '${agentId}' has a tool '${double.name}' of its own. Rename yours.`, 'tools')
+}
+
+/** Executes a call of the conversation. */
+async function execute(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+  const { state } = run
+  state.throwIfAborted()
+  const recorded = state.trail.begin(name, args, run.toolCallId)
+  if (state.isTrailLost && hasClientCall(recorded, run)) throw RUN_WAITS
+  // The other calls of the waiting step still run; later steps do not.
+  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
+  const { id } = recorded.call
+  await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
+  try {
+    const call = { name, args, isNested: false }
+    const result = await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
+    recorded.result = result
+    await state.emit({ type: 'tool_result', callId: id, result })
+    return result
+  } catch (error) {
+    state.throwIfAborted()
+    if (recorded.isPending || recorded.result) throw error
+    recorded.result = { text: messageOf(error), isError: true }
+    await state.emit({ type: 'tool_result', callId: id, result: recorded.result })
+    throw error
+  }
+}
+
+/** The result of a call, unless it waits, even if the tool catches the interruption. */
+async function untilWaiting(
+  work: Promise<ToolResult>,
+  recorded: RecordedCall,
+  { state }: AgentRun,
+): Promise<ToolResult> {
+  const { id } = recorded.call
+  const settled = await work.then(
+    (result) => () => result,
+    (error: unknown) => () => {
+      throw error
+    },
+  )
+  if (!state.isWaitingFor(id)) return settled()
+  await state.answers.settle(id)
+  recorded.isPending = true
+  throw RUN_WAITS
+}
+
+/** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
+function executeNested(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+  run.state.throwIfAborted()
+  return executeApproved(tools, { name, args, isNested: true }, run)
+}
+
+async function executeApproved(tools: Tools, call: Call, run: AgentRun): Promise<ToolResult> {
+  const { provider } = tools
+  const { name, args, isNested } = call
+  const rule = await findRule(tools, name, args, run)
+  if (rule === 'never') return provider.executeTool(name, args, run)
+  if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
+  const { state } = run
+  const callId = run.toolCallId as string
+  const digest = digestOf(name, args, state.agentVersion)
+  const decision = state.answers.take(callId, digest, isNested)
+  if (!decision) throw state.wait(await toPending(provider, { callId, name, args, digest }, run))
+  state.trail.find(callId)?.noteDecision(name, decision.answer, isNested)
+  const execute = () => executeDecided(provider, call, decision.answer, run)
+  return isNested ? state.answers.carryOut(callId, decision, execute) : execute()
+}
+
+async function toPending(
+  provider: ToolProvider,
+  { callId, name, args, digest }: { callId: string; name: string; args: Arguments; digest: string },
+  run: AgentRun,
+): Promise<PendingCall> {
+  const { parameters: schema } = (await provider.listTools(run)).find((tool) => tool.name === name) ?? {}
+  return { callId, kind: 'approval', name, arguments: args, digest, ...(schema ? { schema } : {}) }
+}
+
+async function executeDecided(
+  provider: ToolProvider,
+  { name, args }: Call,
+  { decision, reason, arguments: edited }: CallDecision,
+  run: AgentRun,
+): Promise<ToolResult> {
+  if (decision === 'reject') return refused(`A person rejected this call of '${name}'; it was not executed.`, reason)
+  if (!edited || isDeepStrictEqual(edited, args)) return provider.executeTool(name, args, run)
+  const result = await provider.executeTool(name, edited, run)
+  return { ...result, text: `(A person changed the arguments to ${JSON.stringify(edited)}.)\n${result.text}` }
+}
+
+async function findRule(
+  { provider, findPolicy }: Tools,
+  name: string,
+  args: Arguments,
+  run: AgentRun,
+): Promise<ApprovalRule> {
+  const need = (await provider.needsApproval?.(name, args, run)) ?? false
+  if (typeof need === 'boolean') return need ? 'always' : 'never'
+  const rule = await findPolicy(need.policy, run.agentId).ruleFor(name, args, run)
+  if (rule === 'always' || rule === 'never' || typeof rule?.deny === 'string') return rule
+  throw new Error(`The module '${need.policy}' returned no approval rule for '${name}': ${JSON.stringify(rule)}.`)
+}
+
+function refused(text: string, reason: string | undefined): ToolResult {
+  const why = reason === undefined || reason === '' ? '' : ` Reason: ${reason}`
+  return { text: text + why, isError: true }
+}
+
+function hasClientCall({ answer }: RecordedCall, { clientTools }: AgentRun): boolean {
+  const names = new Set(clientTools.map(({ name }) => name))
+  return answer.calls.some(({ call }) => names.has(call.name))
+}

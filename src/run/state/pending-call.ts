@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { withoutStack } from '../../errors.ts'
+import type { ToolResult } from '../../protocols/tool-provider.ts'
+import type { AttachmentJson } from '../attachment-json.ts'
+
+/** Call of a tool that a run waits for. */
+export interface PendingCall {
+  /** Of the tool call in the trail. */
+  readonly callId: string
+  /** Run that waits, set by the host. Handed back with the call, it links the run that continues in traces. */
+  readonly runId?: string
+  readonly kind: 'client_tool' | 'approval' | 'question'
+  /** Name of the tool: the client's, the one to approve, or the one that asks. */
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+  /** JSON Schema that the answer must fit: of edited arguments, or of the answer to a question. */
+  readonly schema?: Readonly<Record<string, unknown>>
+  /** Binds an approval to the exact call: SHA-256 (hex) of tool name, arguments and version of the agent. */
+  readonly digest?: string
+  /** The question, of kind `question`. */
+  readonly message?: string
+  /** Answers to earlier questions of the same call, in the order of asking. */
+  readonly earlierAnswers?: readonly unknown[]
+  /** Earlier decisions about this call, and about calls made by its tool. */
+  readonly decided?: readonly DecidedCall[]
+}
+
+/** Decision of a person about a call. */
+export interface CallDecision {
+  readonly decision: 'approve' | 'reject' | 'edit'
+  /** Shown to the model when the call is rejected. */
+  readonly reason?: string
+  /** Instead of the model's, with `edit`. */
+  readonly arguments?: Readonly<Record<string, unknown>>
+  /** Of the pending call; a call with another digest needs a new decision. */
+  readonly digest?: string
+  /** Name of the key, or of the place, that decided. */
+  readonly by?: string
+  /** Unix seconds. */
+  readonly at?: number
+}
+
+/** Decision that was carried out, or is about to be. */
+export interface DecidedCall extends CallDecision {
+  /** Result of a call that the code of a tool made. When the tool runs again it gets this, and the call is not executed again. */
+  readonly result?: NestedResult
+}
+
+/** Result of a call that the code of a tool made, as JSON. */
+export interface NestedResult extends Omit<ToolResult, 'attachments'> {
+  readonly attachments?: readonly AttachmentJson[]
+  /** True for a call that failed with this text. */
+  readonly hasThrown?: boolean
+  /** Number of questions that its code asked. */
+  readonly questions: number
+}
+
+/** Answer to a pending call. */
+export type PendingAnswer =
+  | { readonly callId: string; readonly kind: 'client_tool'; readonly result: ToolResult }
+  | ({ readonly callId: string; readonly kind: 'approval' } & CallDecision)
+  | {
+      readonly callId: string
+      readonly kind: 'question'
+      /** To every question of the call so far, in the order of asking. */
+      readonly answers: readonly unknown[]
+    }
+
+/** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
+export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {
+  if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers] }
+  return answer.kind === 'approval' && digest !== undefined ? { ...answer, digest } : answer
+}
+
+/** Digest that binds a decision to the exact call. */
+export function digestOf(name: string, args: Readonly<Record<string, unknown>>, agentVersion: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, sortKeys(args), agentVersion]))
+    .digest('hex')
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => [key, sortKeys(inner)])
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/**
+ * Ends the handler of a run that waits. Code of agents may catch it: the host goes by the state of the run, and models and tools
+ * refuse further calls.
+ */
+export class RunWaits extends Error {
+  constructor() {
+    super('The run waits for an answer, and continues when it arrives.')
+    this.name = 'RunWaits'
+  }
+}
+
+/** Shared by all waiting runs: the error holds nothing about a single one. */
+export const RUN_WAITS = Object.freeze(withoutStack(() => new RunWaits()))

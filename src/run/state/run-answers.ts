@@ -1,0 +1,114 @@
+import { messageOf } from '../../errors.ts'
+import type { ToolResult } from '../../protocols/tool-provider.ts'
+import { fromAttachmentJson, toAttachmentJson } from '../attachment-json.ts'
+import {
+  type CallDecision,
+  type DecidedCall,
+  type NestedResult,
+  type PendingAnswer,
+  type PendingCall,
+  RunWaits,
+} from './pending-call.ts'
+
+/** Decision on one call, and the outcome of a nested call. */
+export interface Decision {
+  readonly answer: CallDecision
+  readonly isEarlier: boolean
+  isTaken: boolean
+  result?: NestedResult
+}
+
+/**
+ * Answers that a run was given. The code of a tool may call other tools: all of these stand under the id of one call of the
+ * conversation, and a decision belongs to the one whose digest it has. A tool that runs again finds the decisions and the results of
+ * its earlier calls: none of them needs a second decision, or is executed twice.
+ */
+export class RunAnswers {
+  readonly #answers: readonly PendingAnswer[]
+  readonly #decisions = new Map<string, Decision[]>()
+  readonly #underWay = new Map<string, Promise<unknown>[]>()
+  readonly #asked = new Map<string, number>()
+
+  constructor(answers: readonly PendingAnswer[], pending: readonly PendingCall[]) {
+    this.#answers = answers
+    for (const { callId, decided = [] } of pending) {
+      for (const { result, ...answer } of decided) {
+        this.#add(callId, { answer, isEarlier: true, isTaken: false, ...(result ? { result } : {}) })
+      }
+    }
+    for (const given of answers) {
+      if (given.kind !== 'approval') continue
+      const { callId, kind: _, ...answer } = given
+      const digest = answer.digest ?? pending.find((call) => call.callId === callId)?.digest
+      this.#add(callId, { answer: { ...answer, ...(digest ? { digest } : {}) }, isEarlier: false, isTaken: false })
+    }
+  }
+
+  answerTo(callId: string): PendingAnswer | undefined {
+    return this.#answers.find((answer) => answer.callId === callId)
+  }
+
+  /** Number of the next question of a tool call, from 0. */
+  nextQuestion(callId: string): number {
+    const count = this.#asked.get(callId) ?? 0
+    this.#asked.set(callId, count + 1)
+    return count
+  }
+
+  /**
+   * Takes the decision about a call: once, also where a model repeats the id of a call.
+   *
+   * @param isNested true for a call that the code of a tool makes: a decision without a digest is not about it
+   */
+  take(callId: string, digest: string, isNested: boolean): Decision | undefined {
+    const found = this.#decisions.get(callId)?.find(({ isTaken, answer }) => {
+      return !isTaken && (answer.digest === digest || (answer.digest === undefined && !isNested))
+    })
+    if (found) found.isTaken = true
+    return found
+  }
+
+  /** Executes a call that the code of a tool makes, unless it was executed when the tool ran before. */
+  carryOut(callId: string, decision: Decision, execute: () => Promise<ToolResult>): Promise<ToolResult> {
+    const { result } = decision
+    if (result) return this.#repeat(callId, result)
+    const askedBefore = this.#asked.get(callId) ?? 0
+    const work = execute()
+    const note = (outcome: Omit<NestedResult, 'questions'>) => {
+      decision.result = { ...outcome, questions: (this.#asked.get(callId) ?? 0) - askedBefore }
+    }
+    const noted = work.then(
+      (value) => note(toNestedResult(value)),
+      // One that waits itself runs again with the tool.
+      (error: unknown) => error instanceof RunWaits || note({ text: messageOf(error), hasThrown: true }),
+    )
+    this.#underWay.set(callId, [...(this.#underWay.get(callId) ?? []), noted])
+    return work
+  }
+
+  /** Waits for the calls that the code of a tool has begun. */
+  async settle(callId: string): Promise<void> {
+    await Promise.all(this.#underWay.get(callId) ?? [])
+  }
+
+  /** Decisions under a call that hold when its tool runs again. */
+  keptFor(callId: string): DecidedCall[] {
+    const kept = (this.#decisions.get(callId) ?? []).filter(({ isEarlier, isTaken }) => isEarlier || isTaken)
+    return kept.map(({ answer, result }) => (result ? { ...answer, result } : answer))
+  }
+
+  #add(callId: string, decision: Decision): void {
+    this.#decisions.set(callId, [...(this.#decisions.get(callId) ?? []), decision])
+  }
+
+  /** Gives the earlier result; its questions count as asked. */
+  async #repeat(callId: string, { questions, hasThrown, attachments, ...result }: NestedResult): Promise<ToolResult> {
+    this.#asked.set(callId, (this.#asked.get(callId) ?? 0) + questions)
+    if (hasThrown) throw new Error(result.text)
+    return attachments ? { ...result, attachments: attachments.map(fromAttachmentJson) } : result
+  }
+}
+
+function toNestedResult({ attachments, ...result }: ToolResult): Omit<NestedResult, 'questions'> {
+  return attachments ? { ...result, attachments: attachments.map(toAttachmentJson) } : result
+}

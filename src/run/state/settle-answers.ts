@@ -1,0 +1,118 @@
+import type { ToolCall } from '../../protocols/message.ts'
+import { ToolProvider } from '../../protocols/tool-provider.ts'
+import type { WiredModule } from '../../wiring/wiring.ts'
+import type { AgentRun } from '../agent-run.ts'
+import { findMisfit } from '../check-schema.ts'
+import type { Exchange } from '../exchange.ts'
+import type { RunConversation } from '../run-providers.ts'
+import type { Turn } from '../turn.ts'
+import { toHeldPending, toHeldResult } from './held-texts.ts'
+import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
+import { openCallsOf, type RecordedCall } from './trail.ts'
+
+/**
+ * Continues where an earlier run waits: accepts outputs of clients, executes decided calls as decided, and what has
+ * no answer keeps waiting. Results stand in the conversation before the handler sees it.
+ *
+ * @throws HostError `REQUEST_INVALID` for an answer to a call that is not open, or that does not fit the call's schema
+ */
+export async function settleAnswers(
+  turn: Turn,
+  conversation: RunConversation,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<void> {
+  const open = openCallsOf(turn.messages)
+  checkAnswers(turn, open, run)
+  for (const call of open) {
+    const recorded = run.state.trail.resume(call)
+    const pending = turn.pending?.find(({ callId }) => callId === call.id)
+    const answer = run.state.answers.answerTo(call.id)
+    if (call.held) settleHeld(recorded, answer, run)
+    else if (!answer && pending) {
+      recorded.isPending = true
+      run.state.wait(pending)
+    } else if (answer?.kind === 'client_tool') recorded.result = answer.result
+    else await execute(call, exchange, modules, run)
+    const message = recorded.toMessage()
+    if (message) conversation.addMessage(message)
+  }
+}
+
+/** Problem of an answer that does not match its call; undefined when it does. Paths are those of the answer. */
+export function findAnswerProblem(pending: PendingCall, answer: PendingAnswer): string | undefined {
+  if (answer.kind !== pending.kind) return `The call '${pending.callId}' waits for ${NAMES[pending.kind]}.`
+  if (!pending.schema) return undefined
+  if (answer.kind === 'question') return findMisfit(pending.schema, answer.answers.at(-1))
+  const isEdited = answer.kind === 'approval' && answer.decision === 'edit'
+  return isEdited ? findMisfit(pending.schema, answer.arguments ?? {}) : undefined
+}
+
+const NAMES = Object.freeze({
+  client_tool: 'the output of a tool',
+  approval: 'a decision',
+  question: 'an answer',
+})
+
+function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], { state }: AgentRun): void {
+  for (const answer of answers) {
+    if (!open.some(({ id }) => id === answer.callId)) {
+      throw state.refuse(`No call '${answer.callId}' waits for an answer.`)
+    }
+    const asked = pending.find(({ callId }) => callId === answer.callId)
+    const problem = asked && findAnswerProblem(asked, answer)
+    if (problem !== undefined) throw state.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
+  }
+}
+
+/** Takes a decision about a text that a guard holds; one about an earlier version of the agent does not count. */
+function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, { state }: AgentRun): void {
+  const pending = toHeldPending(recorded.call, state.agentVersion)
+  const isDecided = answer?.kind === 'approval' && (answer.digest ?? pending.digest) === pending.digest
+  recorded.isPending = !isDecided
+  if (isDecided) {
+    recorded.noteDecision(recorded.call.name, answer, false)
+    recorded.result = { text: toHeldResult(answer) }
+  } else state.wait(pending)
+}
+
+/** Through the same facade as any call: the decision is found there, and bound to the exact call. */
+async function execute(
+  { id, name, arguments: args }: ToolCall,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<void> {
+  const view = run.with({ toolCallId: id })
+  try {
+    const provider = await findProvider(name, exchange, modules, run)
+    await provider.executeTool(name, args, view)
+  } catch (error) {
+    run.state.throwIfAborted()
+    run.state.throwIfRefused()
+    const recorded = run.state.trail.find(id)
+    if (error instanceof RunWaits || !recorded) return
+    // A failure is recorded as the result, for the model to see.
+    recorded.result ??= { text: (error as Error).message, isError: true }
+  }
+}
+
+async function findProvider(
+  name: string,
+  exchange: Exchange,
+  modules: readonly WiredModule[],
+  run: AgentRun,
+): Promise<ToolProvider> {
+  const providers = modules.filter(({ id, module }) => exchange.has(id) && module.provides.some(isToolProvider))
+  for (const { id } of providers) {
+    const provider = exchange.provideToAgent(id, ToolProvider, run.agentId)
+    if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider
+  }
+  if (run.clientTools.some((tool) => tool.name === name)) return exchange.clientTools(run.agentId)
+  throw new Error(`There is no tool '${name}' any more.`)
+}
+
+function isToolProvider({ name }: { name: string }): boolean {
+  return name === ToolProvider.name
+}

@@ -1,0 +1,216 @@
+import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type {
+  Attachment,
+  Message,
+  ProviderMetadata,
+  Reasoning,
+  RecordedDecision,
+  ToolCall,
+} from '../../protocols/message.ts'
+import type { ToolResult } from '../../protocols/tool-provider.ts'
+import type { CallDecision } from './pending-call.ts'
+
+/** Answer of a model, as its facade saw it. */
+export interface ModelAnswer {
+  text: string
+  reasoning: Reasoning[]
+  providerMetadata?: ProviderMetadata | undefined
+  calls: RecordedCall[]
+}
+
+/** Tool call of a run, with its outcome. */
+export class RecordedCall {
+  readonly call: ToolCall
+  readonly answer: ModelAnswer
+  result?: ToolResult
+  isPending = false
+  /** Decision that the call is executed by. */
+  decision: CallDecision | undefined
+  /** All decisions under the call, those about calls of its tool included. */
+  #decisions: RecordedDecision[] | undefined
+
+  constructor(call: ToolCall, answer: ModelAnswer) {
+    this.call = call
+    this.answer = answer
+  }
+
+  noteDecision(name: string, decided: CallDecision, isNested: boolean): void {
+    if (!isNested) this.decision = decided
+    const { decision, by, at } = decided
+    if (by === undefined) return
+    this.#decisions ??= []
+    this.#decisions.push({ name, decision, by, ...(at === undefined ? {} : { at }) })
+  }
+
+  /** The message that answers the call; undefined until it has a result. */
+  toMessage(): Message | undefined {
+    if (!this.result) return undefined
+    const message = toToolMessage(this.call.id, this.result)
+    return this.#decisions ? { ...message, decisions: this.#decisions } : message
+  }
+}
+
+/**
+ * Typed messages that a run adds to its conversation. Calls enter it when they are executed, or waited for: a call that
+ * a model merely proposed is not part of it.
+ */
+export class Trail {
+  /** Calls that models have asked for, by id. */
+  readonly #proposed = new Map<string, RecordedCall>()
+  /** Calls of earlier runs that this one answers: their assistant message stands in the conversation already. */
+  readonly #resumed: ModelAnswer = { text: '', reasoning: [], calls: [] }
+  readonly #answers: ModelAnswer[] = []
+  readonly #takeSaid: () => string
+  /** Answers without calls. */
+  readonly #finished: ModelAnswer[] = []
+
+  /** @param takeSaid returns the text since its last call */
+  constructor(takeSaid: () => string) {
+    this.#takeSaid = takeSaid
+  }
+
+  /** Notes that a model proposed a call. A call seen twice, through a wrapping model, counts once. */
+  propose(call: ToolCall, answer: ModelAnswer): void {
+    const recorded = new RecordedCall(call, answer)
+    answer.calls.push(recorded)
+    this.#proposed.set(call.id, recorded)
+  }
+
+  /** Notes an answer without calls: its reasoning belongs to the text that the agent says next. */
+  noteAnswer(answer: ModelAnswer): void {
+    this.#finished.push(answer)
+  }
+
+  /** Adopts an open call of the conversation. */
+  resume(call: ToolCall): RecordedCall {
+    const recorded = new RecordedCall(call, this.#resumed)
+    this.#resumed.calls.push(recorded)
+    this.#proposed.set(call.id, recorded)
+    return recorded
+  }
+
+  /** Adds a call that a guard holds for a person. */
+  hold(call: ToolCall): void {
+    const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
+    this.propose(call, answer)
+    for (const recorded of answer.calls) recorded.isPending = true
+    this.#answers.push(answer)
+  }
+
+  /** Removes the text beside calls: another text is sent. */
+  dropTexts(): void {
+    for (const answer of this.#answers) answer.text = ''
+  }
+
+  /**
+   * Begins a call: the one that a model proposed, or a new one where the agent calls a tool on its own.
+   *
+   * @param callId undefined if the caller does not say which call it executes; then name and arguments identify it
+   */
+  begin(name: string, args: ToolCall['arguments'], callId: string | undefined): RecordedCall {
+    const known = callId === undefined ? this.#match(name, args) : this.#proposed.get(callId)
+    const recorded = known ?? this.#invent(name, args, callId)
+    this.#commit(recorded.answer)
+    return recorded
+  }
+
+  /** The call that a model proposed with this id. */
+  find(callId: string | undefined): RecordedCall | undefined {
+    return callId === undefined ? undefined : this.#proposed.get(callId)
+  }
+
+  /** The messages, oldest first. Calls that were neither executed nor waited for are left out. */
+  messages(attachments: readonly Attachment[]): Message[] {
+    const messages: Message[] = []
+    pushResults(messages, this.#resumed)
+    for (const answer of this.#answers) pushAnswer(messages, answer)
+    messages.push(...this.#lastMessage(this.#takeSaid(), attachments))
+    return messages
+  }
+
+  #match(name: string, args: ToolCall['arguments']): RecordedCall | undefined {
+    const open = [...this.#proposed.values()].filter(({ result, isPending }) => !result && !isPending)
+    return open.find(({ call }) => call.name === name && isDeepStrictEqual(call.arguments, args))
+  }
+
+  #invent(name: string, args: ToolCall['arguments'], callId = `call_${randomUUID()}`): RecordedCall {
+    const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
+    this.propose({ id: callId, name, arguments: args }, answer)
+    return this.#proposed.get(callId) as RecordedCall
+  }
+
+  /** Text before a call belongs to the message of the call. */
+  #commit(answer: ModelAnswer): void {
+    if (answer === this.#resumed || this.#answers.includes(answer)) return
+    const said = this.#takeSaid()
+    if (answer.text === '') answer.text = said
+    this.#answers.push(answer)
+  }
+
+  #lastMessage(content: string, attachments: readonly Attachment[]): Message[] {
+    // Not always the latest: the answer of a judge is not the agent's.
+    const said = this.#finished.findLast(({ text }) => text.trim() === content.trim())
+    const { reasoning = [], providerMetadata } = said ?? {}
+    return toLastMessage(content, attachments).map((message) => ({
+      ...message,
+      ...(reasoning.length > 0 ? { reasoning } : {}),
+      ...(providerMetadata ? { providerMetadata } : {}),
+    }))
+  }
+}
+
+/** Text and attachments after the last call, if any. */
+export function toLastMessage(
+  content: string,
+  attachments: readonly Attachment[],
+): Extract<Message, { role: 'assistant' }>[] {
+  if (content === '' && attachments.length === 0) return []
+  return [{ role: 'assistant', content, ...(attachments.length > 0 ? { attachments } : {}) }]
+}
+
+/** Adds the message of a model's answer, and those of its results. */
+function pushAnswer(messages: Message[], answer: ModelAnswer): void {
+  const { text: content, reasoning, providerMetadata, calls } = answer
+  const toolCalls = calls.filter(({ result, isPending }) => result || isPending).map(({ call }) => call)
+  if (toolCalls.length === 0) {
+    if (content !== '') messages.push({ role: 'assistant', content })
+    return
+  }
+  messages.push({
+    role: 'assistant',
+    content,
+    ...(reasoning.length > 0 ? { reasoning } : {}),
+    toolCalls,
+    ...(providerMetadata ? { providerMetadata } : {}),
+  })
+  pushResults(messages, answer)
+}
+
+function pushResults(messages: Message[], { calls }: ModelAnswer): void {
+  for (const call of calls) {
+    const message = call.toMessage()
+    if (message) messages.push(message)
+  }
+}
+
+/** Result of a call, as the message that answers it. */
+function toToolMessage(
+  toolCallId: string,
+  { text, attachments, isError }: ToolResult,
+): Extract<Message, { role: 'tool' }> {
+  return {
+    role: 'tool',
+    content: text,
+    toolCallId,
+    ...(attachments && attachments.length > 0 ? { attachments } : {}),
+    ...(isError ? { isError } : {}),
+  }
+}
+
+/** Tool calls of a conversation that no message answers, oldest first. */
+export function openCallsOf(messages: readonly Message[]): ToolCall[] {
+  const answered = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])))
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+  return calls.filter(({ id }) => !answered.has(id))
+}

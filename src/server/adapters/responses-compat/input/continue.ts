@@ -1,0 +1,124 @@
+import { approvalId } from '../../../../durable/approvals/approvals.ts'
+import type { Conversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
+import { HostError } from '../../../../errors.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import type { PendingAnswer, PendingCall } from '../../../../run/state/pending-call.ts'
+import { openCallsOf } from '../../../../run/state/trail.ts'
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import { type Approval, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
+
+/** Part of a turn that a request adds to the conversation it continues. */
+export interface Continuation {
+  /** Messages of this turn alone. */
+  readonly messages: readonly Message[]
+  /** Answers to the calls that the response before waits for; undefined where the agent begins with a message. */
+  readonly answers: readonly PendingAnswer[] | undefined
+  /** Calls that the response before waits for, as long as they are answered by `answers`. */
+  readonly pending: readonly PendingCall[]
+}
+
+/**
+ * Joins the input of a request with the conversation that it continues.
+ *
+ * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, calls without an output, and an input that says nothing
+ */
+export function continueConversation(
+  { messages, outputs, approvals }: ReadInput,
+  conversation: Conversation | undefined,
+): Continuation {
+  const pending = conversation?.last.pending ?? []
+  refuseUnanswered(messages)
+  const answers = [
+    ...outputs.map((output) => toClientAnswer(output, pending)),
+    ...approvals.map((approval) => toApprovalAnswer(approval, conversation?.last ?? {})),
+  ]
+  if (messages.length === 0 && answers.length > 0) return { messages, answers, pending }
+  if (!messages.some(({ role }) => role === 'user' || role === 'tool')) {
+    throw invalidField('input', 'must contain a user message')
+  }
+  const settled = pending.length > 0 ? settle(pending, outputs, answers) : []
+  return { messages: [...settled, ...messages], answers: undefined, pending: [] }
+}
+
+/**
+ * Appends items that a client adds without a run to the earlier ones. A call may stay open only at the end.
+ *
+ * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, and for messages over open calls
+ */
+export function addToConversation(
+  { messages, outputs, approvals }: ReadInput,
+  conversation: Conversation | undefined,
+): { messages: readonly Message[]; pending: readonly PendingCall[] } {
+  const waiting = conversation?.last.pending ?? []
+  if (approvals.length > 0 || waiting.some(({ kind }) => kind !== 'client_tool')) {
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation waits for a decision: send it with the next response')
+  }
+  const earlier = conversation?.messages ?? []
+  const answers = outputs.map((output) => toClientAnswer(output, waiting) && toToolMessage(output))
+  if (messages.length > 0) refuseOpen(openCallsOf([...earlier, ...answers]).map(({ id }) => id))
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') refuseUnanswered(messages)
+  else refuseUnanswered([...messages.slice(0, -1), { ...last, toolCalls: [] }])
+  const open = openCallsOf([...earlier, ...answers, ...messages])
+  const pending = open.map(
+    ({ id: callId, name, arguments: args }): PendingCall => ({ callId, kind: 'client_tool', name, arguments: args }),
+  )
+  return { messages: [...answers, ...messages], pending }
+}
+
+function refuseUnanswered(messages: readonly Message[]): void {
+  if (!messages.some((message) => message.role === 'assistant' && message.toolCalls)) return
+  const answered = new Set(messages.map((message) => (message.role === 'tool' ? message.toolCallId : undefined)))
+  const calls = messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
+  refuseOpen(calls.flatMap(({ id }) => (answered.has(id) ? [] : [id])))
+}
+
+function refuseOpen(callIds: readonly string[]): void {
+  if (callIds.length === 0) return
+  const names = callIds.map((id) => `'${id}'`).join(', ')
+  throw invalid(`input: no function_call_output for ${names}; send one for each open call`)
+}
+
+function toClientAnswer({ callId, result }: CallOutput, pending: readonly PendingCall[]): PendingAnswer {
+  if (pending.some((call) => call.callId === callId && call.kind === 'client_tool')) {
+    return { callId, kind: 'client_tool', result }
+  }
+  throw invalid(`input: no call '${callId}' waits for an output`)
+}
+
+function toApprovalAnswer(
+  { requestId, isApproved, reason }: Approval,
+  { response_id: responseId, pending = [] }: Partial<StoredTurn>,
+): PendingAnswer {
+  const call = pending.find((_call, index) => responseId !== undefined && approvalId(responseId, index) === requestId)
+  if (call?.kind !== 'approval') throw invalid(`input: no approval request '${requestId}' waits for a response`)
+  return {
+    callId: call.callId,
+    kind: 'approval',
+    decision: isApproved ? 'approve' : 'reject',
+    ...(reason === undefined ? {} : { reason }),
+    ...(call.digest === undefined ? {} : { digest: call.digest }),
+  }
+}
+
+/** A message while calls are open: outputs sent with it answer the client's calls; all other open calls are rejected. */
+function settle(
+  pending: readonly PendingCall[],
+  outputs: readonly CallOutput[],
+  answers: readonly PendingAnswer[],
+): Message[] {
+  const answered = new Set(answers.map(({ callId }) => callId))
+  refuseOpen(pending.flatMap(({ callId, kind }) => (kind === 'client_tool' && !answered.has(callId) ? [callId] : [])))
+  const others = pending.filter(({ kind }) => kind !== 'client_tool')
+  return [
+    ...outputs.map(toToolMessage),
+    ...others.map(({ callId, name }) => {
+      const text = `The call of '${name}' was not executed: it was superseded by a message of the user.`
+      return toToolMessage({ callId, result: { text, isError: true } })
+    }),
+  ]
+}
+
+function invalid(message: string): HostError {
+  return new HostError('REQUEST_INVALID', message, { field: 'input' })
+}

@@ -1,0 +1,89 @@
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import { inputItemId } from '../ids.ts'
+import { toTokenUsage } from '../output/output.ts'
+import type { CreateRequest, InputItem, RawInputItem, ResponseRecord } from '../routes/schema.ts'
+
+/** The record of a response that begins now, with every field and default. */
+export function beginRecord(body: CreateRequest, id: string, createdAt: number): ResponseRecord {
+  return {
+    id,
+    object: 'response',
+    created_at: createdAt,
+    completed_at: null,
+    status: 'in_progress',
+    background: body.background ?? false,
+    error: null,
+    incomplete_details: null,
+    instructions: body.instructions ?? null,
+    max_output_tokens: body.max_output_tokens ?? null,
+    max_tool_calls: body.max_tool_calls ?? null,
+    model: body.model,
+    output: [],
+    parallel_tool_calls: body.parallel_tool_calls ?? true,
+    previous_response_id: body.previous_response_id ?? null,
+    ...(body.conversation ? { conversation: { id: conversationIdOf(body.conversation) } } : {}),
+    prompt_cache_key: body.prompt_cache_key ?? null,
+    reasoning: body.reasoning ? { effort: null, summary: null, ...body.reasoning } : null,
+    safety_identifier: body.safety_identifier ?? null,
+    service_tier: body.service_tier ?? 'default',
+    store: body.store ?? true,
+    temperature: body.temperature ?? 1,
+    text: { ...body.text, format: body.text?.format ?? { type: 'text' } },
+    tool_choice: body.tool_choice ?? 'auto',
+    tools: (body.tools ?? []).map(toTool),
+    top_logprobs: body.top_logprobs ?? 0,
+    top_p: body.top_p ?? 1,
+    presence_penalty: body.presence_penalty ?? 0,
+    frequency_penalty: body.frequency_penalty ?? 0,
+    truncation: body.truncation ?? 'disabled',
+    usage: NO_USAGE,
+    user: body.user ?? null,
+    metadata: body.metadata ?? {},
+  }
+}
+
+export function conversationIdOf(conversation: NonNullable<CreateRequest['conversation']>): string {
+  return typeof conversation === 'string' ? conversation : conversation.id
+}
+
+export const NO_USAGE = toTokenUsage({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 })
+
+/** Readers of the Open Responses schema want every field of a function. */
+function toTool(tool: Record<string, unknown>): Record<string, unknown> {
+  return tool.type === 'function' ? { description: null, parameters: null, strict: null, ...tool } : tool
+}
+
+/** The input as it is stored. Every item gets an id of ours. */
+export function toInputItems(input: CreateRequest['input'], responseId: string, createdAt: number): InputItem[] {
+  const items: readonly RawInputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
+  return items.map((raw, index) => toInputItem(raw, index, inputItemId(responseId, index), createdAt))
+}
+
+function toInputItem(raw: RawInputItem, index: number, id: string, created_at: number): InputItem {
+  const { id: reference, role, content, type = guessType(raw), ...rest } = raw
+  if (type === 'item_reference') return { id, type, created_at, ...{ reference } }
+  // Clients that keep no bytes name the image by its id.
+  if (type === 'image_generation_call' && !rest.result) return { ...rest, id, type, created_at, ...{ reference } }
+  if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content }) }
+  if (!role) {
+    throw invalidField(`input[${index}].role`, 'must be one of user, assistant, system, developer')
+  }
+  if (content === undefined || content === null) {
+    throw invalidField(`input[${index}].content`, 'must be a string or an array of parts')
+  }
+  const parts = typeof content === 'string' ? [textPart(role, content)] : content
+  return { ...rest, id, type, role, content: parts, created_at }
+}
+
+/** Most clients leave the type of a message out, and some that of a reference to an item. */
+function guessType({ role, id }: RawInputItem): string {
+  return role === undefined && typeof id === 'string' ? 'item_reference' : 'message'
+}
+
+function given(fields: object): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+function textPart(role: string, text: string) {
+  return role === 'assistant' ? { type: 'output_text', text, annotations: [] } : { type: 'input_text', text }
+}

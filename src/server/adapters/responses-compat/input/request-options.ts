@@ -1,0 +1,93 @@
+import type { ModelOptions } from '../../../../protocols/model-options.ts'
+import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
+import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import type { CreateRequest } from '../routes/schema.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Part of a turn that the options of a request decide. */
+interface RequestedOptions {
+  readonly requestOptions: ModelOptions
+  readonly clientTools: readonly ToolDefinition[]
+}
+
+/**
+ * Returns the client's tools, and the options for the model that a request sets; none that it leaves out.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function readOptions(body: CreateRequest): RequestedOptions {
+  refuseMisplaced(body as Fields)
+  const { clientTools, toolChoice } = chooseTools(toClientTools(body), toChoice(body.tool_choice))
+  const options: Record<keyof ModelOptions, unknown> = {
+    toolChoice,
+    temperature: body.temperature,
+    topP: body.top_p,
+    maxOutputTokens: body.max_output_tokens,
+    stop: undefined,
+    seed: undefined,
+    presencePenalty: body.presence_penalty,
+    frequencyPenalty: body.frequency_penalty,
+    reasoningEffort: body.reasoning?.effort,
+    parallelToolCalls: clientTools.length > 0 ? body.parallel_tool_calls : undefined,
+    responseSchema: toResponseSchema(body.text?.format),
+  }
+  const requestOptions: Record<string, unknown> = {}
+  for (const name in options) {
+    const value = options[name as keyof ModelOptions] ?? undefined
+    if (value !== undefined) requestOptions[name] = value
+  }
+  return { requestOptions, clientTools }
+}
+
+/** Fields of the chat API that clients send here by mistake, and what they are called here. */
+const MISPLACED: Readonly<Record<string, string>> = {
+  response_format: 'text.format',
+  functions: 'tools',
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  reasoning_effort: 'reasoning.effort',
+}
+
+function refuseMisplaced(body: Fields): void {
+  if (body.prompt) throw invalidField('prompt', 'is a template of another server: send its text as instructions.')
+  for (const field in MISPLACED) {
+    if ((body[field] ?? undefined) !== undefined) {
+      throw invalidField(field, `is a field of the chat API: send ${MISPLACED[field]}.`)
+    }
+  }
+}
+
+/** Functions, which the client runs itself. Tools of other types are ignored. */
+function toClientTools({ tools }: CreateRequest): ToolDefinition[] {
+  return (tools ?? []).flatMap((tool, index) => (tool.type === 'function' ? [toTool(tool, index)] : []))
+}
+
+function toTool({ name, description, parameters, strict }: Fields, index: number): ToolDefinition {
+  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
+    throw invalidField(`tools[${index}].name`, 'must be 1 to 64 letters, digits, _ or -')
+  }
+  if ((parameters ?? undefined) !== undefined && (typeof parameters !== 'object' || Array.isArray(parameters))) {
+    throw invalidField(`tools[${index}].parameters`, 'must be a JSON Schema')
+  }
+  return {
+    name,
+    description: typeof description === 'string' ? description : '',
+    parameters: (parameters as Fields | null | undefined) ?? { type: 'object', properties: {} },
+    ...(strict === true ? { strict } : undefined),
+  }
+}
+
+function toChoice(choice: CreateRequest['tool_choice']): ClientChoice {
+  if (typeof choice !== 'object') return choice ?? 'auto'
+  if (choice === null) return 'auto'
+  if (choice.type === 'function') return { tool: choice.name }
+  const { mode, tools } = choice
+  return { mode, names: tools.flatMap(({ type, name }) => (type === 'function' && name !== undefined ? [name] : [])) }
+}
+
+function toResponseSchema(format: NonNullable<CreateRequest['text']>['format']): Fields | undefined {
+  if (format?.type === 'json_object') return { type: 'object' }
+  return format?.type === 'json_schema' ? format.schema : undefined
+}

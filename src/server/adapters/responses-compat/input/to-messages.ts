@@ -1,0 +1,256 @@
+import { decodeBase64 } from '../../../../base64.ts'
+import { HostError, withoutStack } from '../../../../errors.ts'
+import type { Attachment, Message, ToolCall } from '../../../../protocols/message.ts'
+import type { ToolResult } from '../../../../protocols/tool-provider.ts'
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
+import { readAudio } from '../../../bodies/read-audio.ts'
+import { toSummaryMessage } from '../output/compaction-item.ts'
+import type { InputItem } from '../routes/schema.ts'
+import { CallPairs } from './call-pairs.ts'
+import { readAddress } from './read-address.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Assistant = Extract<Message, { role: 'assistant' }>
+
+/** Output of a client's tool. */
+export interface CallOutput {
+  readonly callId: string
+  readonly result: ToolResult
+}
+
+/** Decision about a call that needs the approval of a person. */
+export interface Approval {
+  /** Id of the item that asked for it. */
+  readonly requestId: string
+  readonly isApproved: boolean
+  readonly reason: string | undefined
+}
+
+/** Input of a request as the agent sees it. */
+export interface ReadInput {
+  /** Messages in their order, calls with their outputs among them. */
+  readonly messages: readonly Message[]
+  /** Outputs of calls that are not part of the input: they answer the response that is continued. */
+  readonly outputs: readonly CallOutput[]
+  readonly approvals: readonly Approval[]
+}
+
+/**
+ * Reads the items of an input. Items that are no part of a conversation are not for the agent.
+ *
+ * @param field of the request, for errors
+ * @throws HostError `REQUEST_INVALID` naming the item
+ */
+export function readInput(items: readonly InputItem[], field = 'input'): ReadInput {
+  const messages: Message[] = []
+  const outputs: CallOutput[] = []
+  const approvals: Approval[] = []
+  const calls = new CallPairs()
+  const decided = new Set<string>()
+  const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
+  for (const [index, item] of items.entries()) {
+    const at = `${field}[${index}]`
+    if (item.type === 'message') messages.push(toMessage(item, at, item === handled))
+    else if (item.type === 'function_call' || item.type === 'mcp_call') {
+      const call = toCall(item, at)
+      calls.open(call.id, at)
+      addCall(messages, call)
+      if (item.type === 'function_call') continue
+      calls.close(call.id, at)
+      messages.push(toToolMessage(toOwnOutput(call.id, item)))
+    } else if (item.type === 'function_call_output') {
+      const output = toOutput(item, at)
+      if (calls.close(output.callId, at)) messages.push(toToolMessage(output))
+      else outputs.push(output)
+    } else if (item.type === 'image_generation_call') addImage(messages, item)
+    else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at, decided))
+    else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
+  }
+  return { messages, outputs, approvals }
+}
+
+/**
+ * Leaves out the attachments of earlier messages that the agent would not see. In the message that it is to handle they stay,
+ * and are refused.
+ *
+ * @param takes media types, such as `image/*`
+ */
+export function withoutUnseen(messages: readonly Message[], takes: readonly string[]): readonly Message[] {
+  if (!messages.some((message) => message.role === 'user' && message.attachments)) return messages
+  const isTaken = ({ mediaType }: Attachment) =>
+    takes.some((type) => type === '*/*' || type === mediaType || type === `${mediaType.split('/')[0]}/*`)
+  const handled = messages.findLast(({ role }) => role === 'user')
+  return messages.map((message) => {
+    if (message.role !== 'user' || message === handled || !message.attachments) return message
+    return { ...message, attachments: message.attachments.filter(isTaken) }
+  })
+}
+
+/** The calls of one step stand in one message, whose list grows in place: there may be very many. */
+function addCall(messages: Message[], call: ToolCall): void {
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', toolCalls: [call] })
+  else if (last.toolCalls) (last.toolCalls as ToolCall[]).push(call)
+  else messages[messages.length - 1] = { ...last, toolCalls: [call] } satisfies Assistant
+}
+
+/** An image of an earlier answer. Without its bytes it is only a reference to what the client has. */
+function addImage(messages: Message[], item: InputItem): void {
+  const { result } = item as Fields
+  if (typeof result !== 'string' || result === '') return
+  const image: Attachment = { mediaType: imageTypeOf(result), data: decodeBase64(result) }
+  const last = messages.at(-1)
+  if (last?.role !== 'assistant') messages.push({ role: 'assistant', content: '', attachments: [image] })
+  else if (last.attachments) (last.attachments as Attachment[]).push(image)
+  else messages[messages.length - 1] = { ...last, attachments: [image] } satisfies Assistant
+}
+
+/** Media types by how their bytes begin, in base64. */
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  '/9j/': 'image/jpeg',
+  R0lG: 'image/gif',
+  UklG: 'image/webp',
+}
+
+function imageTypeOf(base64: string): string {
+  return IMAGE_TYPES[base64.slice(0, 4)] ?? 'image/png'
+}
+
+export function toToolMessage({ callId, result }: CallOutput): Message {
+  const { text, attachments = [], isError } = result
+  return {
+    role: 'tool',
+    content: text,
+    toolCallId: callId,
+    ...(attachments.length > 0 ? { attachments } : {}),
+    ...(isError ? { isError } : {}),
+  }
+}
+
+function toCall(item: InputItem, at: string): ToolCall {
+  const { id, call_id: callId = id, name, arguments: text } = item as Fields
+  if (typeof callId !== 'string' || typeof name !== 'string') {
+    throw invalidField(at, 'must have call_id and name')
+  }
+  return { id: callId, name, arguments: parseArguments(text, at) }
+}
+
+function parseArguments(text: unknown, at: string): Fields {
+  try {
+    const value: unknown = text === '' ? {} : JSON.parse(String(text))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+  } catch {
+    // As for any other value.
+  }
+  throw invalidField(`${at}.arguments`, 'must be a JSON object')
+}
+
+function toOwnOutput(callId: string, item: InputItem): CallOutput {
+  const { output, error } = item as Fields
+  if (typeof output === 'string') return { callId, result: { text: output } }
+  return { callId, result: { text: typeof error === 'string' ? error : CUT_OFF, isError: true } }
+}
+
+const CUT_OFF = 'The call was cut off; its result is not known.'
+
+function toOutput(item: InputItem, at: string): CallOutput {
+  const { call_id: callId, output } = item as Fields
+  if (typeof callId !== 'string') throw invalidField(`${at}.call_id`, 'must be a string')
+  if (typeof output === 'string') return { callId, result: { text: output } }
+  if (!Array.isArray(output)) {
+    throw invalidField(`${at}.output`, 'must be a string or an array of parts')
+  }
+  const { text, attachments } = readParts(output as Fields[], `${at}.output`, true)
+  return { callId, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
+}
+
+/** @param decided ids of the requests that are decided before it */
+function toApproval(item: InputItem, at: string, decided: Set<string>): Approval {
+  const { approval_request_id: requestId, approve: isApproved, reason } = item as Fields
+  if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
+    throw invalidField(at, 'must have approval_request_id and approve')
+  }
+  if (decided.has(requestId)) throw invalidField(`${at}.approval_request_id`, `is decided already: '${requestId}'`)
+  decided.add(requestId)
+  return { requestId, isApproved, reason: typeof reason === 'string' ? reason : undefined }
+}
+
+/** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
+function toMessage({ role, content = [] }: InputItem, at: string, isHandled: boolean): Message {
+  const { text, attachments } = readParts(content, `${at}.content`, isHandled)
+  if (role === 'assistant') return toAnswer(text)
+  if (role !== 'user') return { role: 'system', content: text }
+  return { role, content: text, ...(attachments.length > 0 ? { attachments } : {}) }
+}
+
+/** An earlier answer. What it showed as links with data URLs are attachments again. */
+function toAnswer(said: string): Assistant {
+  const { text, attachments } = markdownToAttachments(said)
+  return { role: 'assistant', content: text, ...(attachments.length > 0 ? { attachments } : {}) }
+}
+
+function readParts(
+  parts: readonly Fields[],
+  at: string,
+  isStrict: boolean,
+): { text: string; attachments: Attachment[] } {
+  let text = ''
+  const attachments: Attachment[] = []
+  for (const [index, part] of parts.entries()) {
+    const said = textOf(part)
+    if (typeof said === 'string') text += said
+    else if (isText(part.type)) {
+      if (isStrict) throw invalidField(`${at}[${index}].text`, 'must be a string')
+    } else {
+      const attachment = isStrict ? readAttachment(part, `${at}[${index}]`) : tryAttachment(part)
+      if (attachment) attachments.push(attachment)
+    }
+  }
+  return { text, attachments }
+}
+
+const ATTACHMENT_TYPES: ReadonlySet<string> = new Set(['input_image', 'input_file', 'input_audio'])
+
+function tryAttachment(part: Fields): Attachment | undefined {
+  if (!ATTACHMENT_TYPES.has(String(part.type))) return undefined
+  try {
+    return withoutStack(() => readAttachment(part, ''))
+  } catch {
+    return undefined
+  }
+}
+
+function readAttachment(part: Fields, at: string): Attachment | undefined {
+  const attachment = readPart(part, at)
+  const isEmpty = attachment && !(attachment.data instanceof URL) && attachment.data.byteLength === 0
+  if (isEmpty) throw invalidField(at, 'holds no bytes in base64')
+  return attachment
+}
+
+function readPart(part: Fields, at: string): Attachment | undefined {
+  const { type, image_url, file_data, file_url, filename, file_id, input_audio } = part
+  const name = typeof filename === 'string' ? filename : undefined
+  if (type === 'refusal') return undefined
+  if (file_id !== undefined && file_id !== null) {
+    const message = `${at}.file_id: this server keeps no files. Send the data or a URL.`
+    throw new HostError('REQUEST_INVALID', message, { field: `${at}.file_id` })
+  }
+  if (type === 'input_image') return readAddress(image_url, `${at}.image_url`, 'image/*')
+  if (type === 'input_file') {
+    const [address, field] = (file_data ?? undefined) === undefined ? [file_url, 'file_url'] : [file_data, 'file_data']
+    return readAddress(address, `${at}.${field}`, 'application/octet-stream', name)
+  }
+  if (type === 'input_audio') return readAudio(input_audio, `${at}.input_audio`)
+  const message = `${at}.type: parts of the type '${String(type)}' cannot be handled`
+  throw new HostError('REQUEST_INVALID', message, { field: `${at}.type` })
+}
+
+function textOf({ type, text, refusal }: Fields): unknown {
+  if (type === 'refusal') return refusal
+  return isText(type) ? text : undefined
+}
+
+function isText(type: unknown): boolean {
+  return type === 'input_text' || type === 'output_text' || type === 'text'
+}

@@ -1,0 +1,86 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
+import { Type } from 'typebox'
+import type { Approval, Approvals } from '../../../../durable/approvals/approvals.ts'
+import { deciderOf, withScope } from '../../../guards/bearer-auth.ts'
+import { requireOwnOrigin } from '../../../guards/own-origin.ts'
+import type { ApprovalView } from './approval-view.ts'
+import { DecisionRequest, toAnswer } from './decision-request.ts'
+import type { Describe } from './describe-responses.ts'
+import { toPage } from './pages.ts'
+import { type Query, readOneOf, readPageQuery } from './read-query.ts'
+
+interface ById {
+  Params: { id: string }
+  Querystring: Query
+}
+
+export interface ApprovalRoutesOptions {
+  readonly approvals: () => Approvals
+  /** Goes on with the run that waited, once everything it waits for is decided; gives the id of the new response. */
+  readonly goOn: (runId: string) => Promise<string | null>
+  readonly describe: Describe
+}
+
+/** The inbox of calls that wait for a person, and the way to decide them. */
+export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, describe }: ApprovalRoutesOptions): void {
+  const guarded = (operation: Parameters<Describe>[0]) => ({
+    config: withScope(describe(operation).config, 'approve'),
+    onRequest: requireOwnOrigin,
+  })
+  scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async ({ query }) => {
+    const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
+    const { limit, order, after } = readPageQuery(query)
+    const { approvals: found, hasMore } = await approvals().list({ onlyOpen, limit, order, after })
+    return toPage(found.map(toView), hasMore)
+  })
+  scope.get<ById>('/approvals/:id', guarded('getApproval'), async ({ params }) =>
+    toView(await approvals().get(params.id)),
+  )
+  scope
+    .withTypeProvider<TypeBoxTypeProvider>()
+    .post(
+      '/approvals/:id',
+      { ...guarded('decideApproval'), schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
+      async (request) => {
+        const { id } = request.params
+        const decided = await approvals().decide(id, toAnswer(request.body), deciderOf(request).by)
+        const continuedBy = await goOn(decided.runId)
+        return toView({ ...decided, continuedBy })
+      },
+    )
+}
+
+/** An approval as clients see it. */
+function toView({
+  id,
+  runId,
+  agent,
+  pending,
+  createdAt,
+  expiresAt,
+  status,
+  decision,
+  continuedBy,
+}: Approval): ApprovalView {
+  const { kind, name, arguments: args, schema = null, message = null } = pending
+  return {
+    id,
+    object: 'approval',
+    kind: kind === 'question' ? 'question' : 'approval',
+    response_id: runId,
+    agent,
+    name,
+    arguments: args,
+    message,
+    schema,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    status,
+    decided_by: decision?.by ?? null,
+    decided_at: decision?.at ?? null,
+    reason: decision?.answer.kind === 'approval' ? (decision.answer.reason ?? null) : null,
+    edited_arguments: decision?.answer.kind === 'approval' ? (decision.answer.arguments ?? null) : null,
+    continued_by: continuedBy,
+  }
+}

@@ -1,0 +1,46 @@
+import { type TProperties, type TSchema, Type } from 'typebox'
+import { ref } from '../../../openapi/describe-route.ts'
+import { nullable } from '../../../openapi/schemas.ts'
+import { OutputMessage, Reasoning } from './schema.ts'
+
+const item = { item_id: Type.String(), output_index: Type.Integer() }
+const content = { ...item, content_index: Type.Integer() }
+const summary = { ...item, summary_index: Type.Integer() }
+const textPart = OutputMessage.properties.content.items
+const summaryPart = Reasoning.properties.summary.items
+const outputItem = { output_index: Type.Integer(), item: ref('OutputItem') }
+const args = { ...item, name: Type.String(), arguments: Type.String() }
+
+/**
+ * Schema of the data of one event of a streamed response. The events are written by hand ({@link EventWriter}); a test compares.
+ *
+ * @param record schema of a response in the dialect
+ * @param endings names of the events that a stream may end with
+ */
+export function describeEvents(record: TSchema, endings: readonly string[]): TSchema {
+  const ofRecord = ['created', 'in_progress', ...endings].map((name) => event(`response.${name}`, { response: record }))
+  return Type.Union([
+    ...ofRecord,
+    event('response.output_item.added', outputItem),
+    event('response.output_item.done', outputItem),
+    event('response.content_part.added', { ...content, part: textPart }),
+    event('response.content_part.done', { ...content, part: textPart }),
+    event('response.output_text.delta', { ...content, delta: Type.String() }),
+    event('response.output_text.done', { ...content, text: Type.String() }),
+    event('response.reasoning_summary_part.added', { ...summary, part: summaryPart }),
+    event('response.reasoning_summary_part.done', { ...summary, part: summaryPart }),
+    event('response.reasoning_summary_text.delta', { ...summary, delta: Type.String() }),
+    event('response.reasoning_summary_text.done', { ...summary, text: Type.String() }),
+    ...['function_call', 'mcp_call'].flatMap((type) => [
+      event(`response.${type}_arguments.delta`, { ...item, delta: Type.String() }),
+      event(`response.${type}_arguments.done`, args),
+    ]),
+    ...['in_progress', 'completed', 'failed'].map((status) => event(`response.mcp_call.${status}`, item)),
+    ...['in_progress', 'completed'].map((status) => event(`response.image_generation_call.${status}`, item)),
+    event('error', { code: Type.String(), message: Type.String(), param: nullable(Type.String()) }),
+  ])
+}
+
+function event(type: string, fields: TProperties): TSchema {
+  return Type.Object({ type: Type.Literal(type), sequence_number: Type.Integer(), ...fields })
+}

@@ -1,0 +1,76 @@
+import type { RunIds } from '../../../../durable/runs/run-ids.ts'
+import type { RunStore, StoredRun } from '../../../../durable/runs/run-store.ts'
+import { HostError } from '../../../../errors.ts'
+import { findItem } from '../ids.ts'
+import type { PageQuery } from './read-query.ts'
+import type { InputItem, Page, ResponseRecord } from './schema.ts'
+
+type Responses = RunStore<ResponseRecord, InputItem>
+
+/** A page of a response's own input items. Their ids contain their position, so that only the page itself is read. */
+export async function listInputItems(
+  store: Responses,
+  stored: StoredRun<ResponseRecord, InputItem>,
+  query: PageQuery,
+): Promise<Page<InputItem>> {
+  const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, stored.id, stored.inputs)
+  const { from, to, hasMore } = cutPage(
+    stored.inputs,
+    query,
+    place(query.after, 'after'),
+    place(query.before, 'before'),
+  )
+  const items = await store.items(stored, from, to)
+  return toPage(query.order === 'asc' ? items : items.reverse(), hasMore)
+}
+
+/** A page of the ids of all responses. */
+export async function listResponseIds(
+  store: Responses,
+  ids: RunIds,
+  { limit, order, after }: PageQuery,
+): Promise<{ ids: string[]; hasMore: boolean }> {
+  if (after !== undefined && !(ids.isId(after) && (await store.has(after)))) throw unknownCursor('after')
+  const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: after }
+  const found = await store.list({ order, limit: limit + 1, ...bound })
+  return { ids: found.slice(0, limit), hasMore: found.length > limit }
+}
+
+export function toPage<T extends { readonly id: string }>(data: readonly T[], has_more: boolean): Page<T> {
+  return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more }
+}
+
+/**
+ * Returns the items of a page, as indexes in the order in which they were given: from (inclusive), to (exclusive).
+ *
+ * With `after` a page begins behind it; with `before` alone it ends just ahead of it. `hasMore` speaks of the side to which
+ * the page goes on.
+ */
+export function cutPage(
+  count: number,
+  { limit, order }: Pick<PageQuery, 'limit' | 'order'>,
+  after: number | undefined,
+  before: number | undefined,
+): { from: number; to: number; hasMore: boolean } {
+  // Between the cursors, in the order of the items.
+  const [low, high] = order === 'asc' ? [after, before] : [before, after]
+  const [from, to] = [low === undefined ? 0 : low + 1, Math.max(high ?? count, low === undefined ? 0 : low + 1)]
+  const hasMore = to - from > limit
+  const isFromStart = (order === 'asc') === (after !== undefined || before === undefined)
+  return isFromStart
+    ? { from, to: Math.min(to, from + limit), hasMore }
+    : { from: Math.max(from, to - limit), to, hasMore }
+}
+
+function placeOf(cursor: string | undefined, name: string, id: string, inputs: number): number | undefined {
+  if (cursor === undefined) return undefined
+  const found = findItem(cursor)
+  if (found?.responseId === id && found.list === 'input' && found.index < inputs && cursor.startsWith('msg_')) {
+    return found.index
+  }
+  throw unknownCursor(name)
+}
+
+export function unknownCursor(name: string): HostError {
+  return new HostError('REQUEST_INVALID', `${name} must be an id of this list`)
+}

@@ -1,0 +1,181 @@
+import type { FastifyRequest } from 'fastify'
+import type { WebSocket } from 'ws'
+import { HostError, messageOf } from '../../../../errors.ts'
+import type { AdapterOptions } from '../../../adapter.ts'
+import { parseJson } from '../../../bodies/json-body.ts'
+import { makeValidator } from '../../../bodies/validator.ts'
+import { deciderOf } from '../../../guards/bearer-auth.ts'
+import { limitMessageTime } from '../../../guards/limit-message-time.ts'
+import { V1 } from '../../../replies/dialect.ts'
+import { logFailure, replyFor } from '../../../replies/error-replies.ts'
+import type { EventStream } from '../../../streams/event-streams.ts'
+import { webSocketTransport } from '../../../streams/web-socket-transport.ts'
+import { findMissing } from '../input/find-missing.ts'
+import { resumeByApproval } from '../input/resume-by-approval.ts'
+import { EventWriter, FRAMES } from '../output/event-writer.ts'
+import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
+import { type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
+import type { ResponseStarter } from '../runs/response-starter.ts'
+import { type UnstoredMemory, UnstoredResponses } from '../runs/unstored-responses.ts'
+import { CreateRequest } from './schema.ts'
+
+/** Messages that may wait while a response is in progress, of the size of one request together. */
+const MAX_WAITING = 16
+/** Time that a message has to arrive, as that of a request. */
+const MESSAGE_TIMEOUT_MS = 30_000
+const validate = makeValidator(CreateRequest)
+
+export interface ResponseSocketOptions extends Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'> {
+  readonly starter: ResponseStarter
+  readonly unstored: UnstoredMemory
+  readonly options: AdapterOptions['options']
+}
+
+/**
+ * A client that asks for responses over a WebSocket: one after the other, each with the events of a stream, one in a frame. Responses
+ * that are not stored can be continued as long as the socket is open.
+ */
+export class ResponseSocket {
+  readonly #options: ResponseSocketOptions
+  readonly #request: FastifyRequest
+  readonly #stream: EventStream
+  readonly #unstored: UnstoredResponses
+  readonly #waiting: string[] = []
+  #isBusy = false
+  #isDraining = false
+  #leave: (() => void) | undefined
+
+  constructor(socket: WebSocket, request: FastifyRequest, options: ResponseSocketOptions) {
+    this.#options = options
+    this.#request = request
+    this.#unstored = new UnstoredResponses(options.unstored)
+    this.#stream = options.streams.openOn(webSocketTransport(socket, request.raw.socket), {
+      keepAliveMs: options.options.streamingTimeout * 1000,
+      onDrain: () => this.#drain(),
+      onLeave: () => this.#leave?.(),
+    })
+    limitMessageTime(socket, request.raw.socket, MESSAGE_TIMEOUT_MS)
+    socket.on('message', (data, isBinary) => this.#take(isBinary ? undefined : data.toString()))
+    socket.once('close', () => this.#unstored.clear())
+    // Invalid frames and oversized messages: the socket closes by itself.
+    socket.on('error', ({ message }) => request.log.warn({ reqId: request.id }, `web socket: ${message}`))
+  }
+
+  #take(text: string | undefined): void {
+    const problem = this.#findProblem(text)
+    if (problem) this.#fail(problem)
+    else {
+      this.#waiting.push(text as string)
+      if (!this.#isBusy) void this.#work()
+    }
+  }
+
+  #findProblem(text: string | undefined): HostError | undefined {
+    if (text === undefined) return new HostError('REQUEST_INVALID', 'A message must be text')
+    const { bodyLimit } = this.#options.options
+    const length = this.#waiting.reduce((sum, waiting) => sum + waiting.length, text.length)
+    if (this.#waiting.length < MAX_WAITING && length <= bodyLimit) return undefined
+    const limit = `${MAX_WAITING} messages, or ${bodyLimit} bytes,`
+    return new HostError('OVERLOADED', `More than ${limit} wait for the response in progress`)
+  }
+
+  async #work(): Promise<void> {
+    this.#isBusy = true
+    for (let text = this.#waiting.shift(); text !== undefined && this.#stream.isOpen; text = this.#waiting.shift()) {
+      await this.#answer(text)
+    }
+    this.#isBusy = false
+    if (this.#isDraining) this.#stream.end('')
+  }
+
+  /** Last frames first. */
+  #drain(): void {
+    this.#isDraining = true
+    if (!this.#isBusy) this.#stream.end('')
+  }
+
+  async #answer(text: string): Promise<void> {
+    let previous: string | undefined
+    try {
+      const body = resumeByApproval(readMessage(text))
+      previous = body.previous_response_id ?? undefined
+      this.#options.host.resolve(body.model)
+      const run = await this.#options.starter.start(body, {
+        decider: deciderOf(this.#request),
+        unstored: this.#unstored,
+      })
+      await this.#send(run)
+      if (run.failure === undefined) return
+      logFailure(run.failure, this.#request)
+    } catch (error) {
+      logFailure(error, this.#request)
+      this.#fail(error as Error)
+    }
+    if (previous !== undefined) this.#unstored.forget(previous)
+  }
+
+  async #send(run: ResponseRun): Promise<void> {
+    const log = run.readAsClient()
+    this.#leave = () => {
+      log.leave()
+      if (!survivesDisconnect(run)) void run.cancel('The client has left.').catch(() => {})
+    }
+    if (!this.#stream.isOpen) return this.#leave()
+    await run.stored
+    await sendSteps(log, new EventWriter(log.facts, 0, FRAMES), this.#turn())
+    this.#leave = undefined
+  }
+
+  /** The stream as one response sees it: its end is not the socket's. */
+  #turn(): ResponseStream {
+    const stream = this.#stream
+    return {
+      get isOpen() {
+        return stream.isOpen
+      },
+      send: (frames) => stream.send(frames),
+      end: (frames) => stream.send(frames),
+    }
+  }
+
+  /** Disconnects a client that keeps sending invalid messages and reads nothing. */
+  #fail(error: Error): void {
+    const { statusCode, body } = V1.toErrorReply(replyFor(error, this.#options.describeFailure), error)
+    const { error: shown } = body as { error: object }
+    try {
+      void this.#stream.send(`${JSON.stringify({ type: 'error', status: statusCode, error: shown })}\n`)
+    } catch {
+      this.#stream.cut()
+    }
+  }
+}
+
+/**
+ * Returns the request that a message stands for.
+ *
+ * @throws HostError `REQUEST_INVALID`
+ */
+function readMessage(text: string): CreateRequest {
+  const { type, ...body } = parse(text)
+  if (type !== 'response.create') {
+    throw new HostError('REQUEST_INVALID', 'type must be response.create', { field: 'type' })
+  }
+  if (body.background === true) {
+    throw new HostError('REQUEST_INVALID', 'background: a socket has no use for it', { field: 'background' })
+  }
+  const problem = findMissing(body) ?? validate(body).error
+  if (problem) throw problem
+  return { ...(body as CreateRequest), stream: true }
+}
+
+function parse(text: string): Record<string, unknown> {
+  let message: unknown
+  try {
+    message = parseJson(text)
+  } catch (error) {
+    throw new HostError('REQUEST_INVALID', `The message is not valid JSON: ${messageOf(error)}`)
+  }
+  if (typeof message === 'object' && message !== null && !Array.isArray(message))
+    return message as Record<string, unknown>
+  throw new HostError('REQUEST_INVALID', 'A message must be a JSON object')
+}

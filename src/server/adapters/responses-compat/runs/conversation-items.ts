@@ -1,0 +1,174 @@
+import type { ConversationStore, StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
+import {
+  type Conversation,
+  type LoadOptions,
+  makeTurn,
+  type StoredTurn,
+} from '../../../../durable/conversations/conversation-tree.ts'
+import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
+import type { RunIds } from '../../../../durable/runs/run-ids.ts'
+import { nowSeconds } from '../../../../durable/runs/steps.ts'
+import { HostError } from '../../../../errors.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import { turnIdOf } from '../ids.ts'
+import { addToConversation } from '../input/continue.ts'
+import { toInputItems } from '../input/convert.ts'
+import { readItems } from '../input/read-items.ts'
+import { readInput, toToolMessage } from '../input/to-messages.ts'
+import { withWholeCalls } from '../input/whole-calls.ts'
+import { toPage, unknownCursor } from '../routes/pages.ts'
+import type { PageQuery } from '../routes/read-query.ts'
+import type { InputItem, Page, RawInputItem, ResponseRecord } from '../routes/schema.ts'
+
+/** Maximum length of a page of items in JSON; one item may be longer. */
+const MAX_PAGE_LENGTH = 10 * 1024 * 1024
+/** Number of attempts to add items while others add to the same conversation. */
+const MAX_ATTEMPTS = 10
+
+export interface ConversationItemsOptions {
+  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly ids: RunIds
+  readonly limits: HistoryLimits
+}
+
+/** Items of conversations: those of the responses in them, and those that clients added. */
+export class ConversationItems {
+  readonly #options: ConversationItemsOptions
+  readonly #conversations: ConversationStore
+
+  constructor(options: ConversationItemsOptions) {
+    this.#options = options
+    this.#conversations = options.runs.conversations
+  }
+
+  /**
+   * Reads the items of a conversation; none without turns.
+   *
+   * @throws HostError `RESPONSE_CONFLICT` while a response in it is in progress
+   */
+  async load(row: StoredConversation, options?: LoadOptions): Promise<Conversation | undefined> {
+    const { store } = this.#options.runs
+    if (row.head === null) return undefined
+    if ((await readItems(this.#options.runs, row.head))?.isRunning) {
+      throw new HostError(
+        'RESPONSE_CONFLICT',
+        `The conversation is in use: response '${row.head}' is still in progress`,
+      )
+    }
+    const conversation = await store.conversation(row.head, options)
+    const removed = await this.#conversations.removedItems(row.id)
+    return conversation && removed.size > 0 ? this.#leaveOut(conversation, removed) : conversation
+  }
+
+  /** A page of the items of a conversation, those of a response in progress excepted. */
+  async list(row: StoredConversation, { limit, order, after }: PageQuery): Promise<Page<InputItem>> {
+    const removed = await this.#conversations.removedItems(row.id)
+    const inOrder = <T>(values: readonly T[]) => (order === 'asc' ? [...values] : values.toReversed())
+    const turnIds = inOrder(await this.#conversations.turnIds(row))
+    const from = after === undefined ? 0 : turnIds.indexOf(turnIdOf(after) ?? '')
+    if (from === -1) throw unknownCursor('after')
+    const found: InputItem[] = []
+    let index = from
+    for (let length = 0; index < turnIds.length && found.length <= limit && length <= MAX_PAGE_LENGTH; index++) {
+      const items = inOrder(await this.#ofTurn(turnIds[index] as string))
+      const rest = index === from && after !== undefined ? itemsAfter(items, after) : items
+      const shown = rest.filter(({ id }) => !removed.has(id))
+      found.push(...shown)
+      length += JSON.stringify(shown).length
+    }
+    const page = cutLong(found.slice(0, limit))
+    return toPage(page.map(toView), page.length < found.length || index < turnIds.length)
+  }
+
+  /** @throws HostError `CONVERSATION_NOT_FOUND` */
+  async get(row: StoredConversation, itemId: string): Promise<InputItem> {
+    const turnId = turnIdOf(itemId)
+    const isHere = turnId !== undefined && (await this.#conversations.turnIds(row)).includes(turnId)
+    const item = isHere ? (await this.#ofTurn(turnId)).find(({ id }) => id === itemId) : undefined
+    if (!item || (await this.#conversations.removedItems(row.id)).has(itemId)) {
+      throw new HostError('CONVERSATION_NOT_FOUND', 'Item not found')
+    }
+    return toView(item)
+  }
+
+  /** Adds items without a run. */
+  async add(id: string, rawItems: readonly RawInputItem[]): Promise<InputItem[]> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const row = await this.#conversations.get(id)
+      const budget = new HistoryBudget(this.#options.limits)
+      const turn = this.makeTurn(rawItems, await this.load(row, { budget }), budget)
+      const isAdded = await this.#conversations.append(row, { ...turn, conversation: id })
+      if (isAdded) return (turn.items as readonly InputItem[]).map(toView)
+    }
+    throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+  }
+
+  /** Turn that adds items to the earlier ones. */
+  makeTurn(
+    rawItems: readonly RawInputItem[],
+    earlier?: Conversation,
+    budget = new HistoryBudget(this.#options.limits),
+  ): StoredTurn {
+    const id = this.#options.ids.next()
+    const createdAt = nowSeconds()
+    const items = toInputItems([...rawItems], id, createdAt)
+    const reference = items.findIndex(({ type }) => type === 'item_reference')
+    if (reference !== -1) throw new HostError('REQUEST_INVALID', `items[${reference}]: references cannot be added`)
+    const { messages, pending } = addToConversation(readInput(items, 'items'), earlier)
+    budget.addTurn(items.length, JSON.stringify(items).length)
+    return { ...makeTurn(id, createdAt, messages, earlier?.last, pending), items }
+  }
+
+  /** Reads turns with removed items from the items that are left. */
+  async #leaveOut({ last, turns }: Conversation, removed: ReadonlySet<string>): Promise<Conversation> {
+    const touched = new Set([...removed].map(turnIdOf))
+    const messages: Message[] = []
+    const { store } = this.#options.runs
+    for (const turn of turns) {
+      const isTouched = touched.has(turn.response_id)
+      messages.push(...(isTouched ? await this.#readRest(turn, removed) : await store.messagesOf(turn)))
+    }
+    const kept = withWholeCalls(
+      messages,
+      (last.pending ?? []).map(({ callId }) => callId),
+    )
+    const calls = new Set(
+      kept.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
+    )
+    const pending = (last.pending ?? []).filter(({ callId }) => calls.has(callId))
+    return { last: { ...last, pending }, turns, messages: kept }
+  }
+
+  async #readRest(turn: StoredTurn, removed: ReadonlySet<string>): Promise<Message[]> {
+    const items = await this.#ofTurn(turn.response_id)
+    const { messages, outputs } = readInput(items.filter(({ id }) => !removed.has(id)))
+    return [...outputs.map(toToolMessage), ...messages]
+  }
+
+  async #ofTurn(turnId: string): Promise<readonly InputItem[]> {
+    const items = await readItems(this.#options.runs, turnId)
+    return items && !items.isRunning ? [...items.input, ...items.output] : []
+  }
+}
+
+function itemsAfter(items: readonly InputItem[], cursor: string): readonly InputItem[] {
+  const index = items.findIndex(({ id }) => id === cursor)
+  if (index === -1) throw unknownCursor('after')
+  return items.slice(index + 1)
+}
+
+/** Ends a page early if it gets too long; the rest follows on the next page. */
+function cutLong(items: readonly InputItem[]): readonly InputItem[] {
+  let length = 0
+  const first = items.findIndex((item) => {
+    length += JSON.stringify(item).length
+    return length > MAX_PAGE_LENGTH
+  })
+  return first === -1 ? items : items.slice(0, Math.max(first, 1))
+}
+
+/** Clients expect a status of every item. */
+function toView(item: InputItem): InputItem {
+  return { ...{ status: 'completed' }, ...item }
+}

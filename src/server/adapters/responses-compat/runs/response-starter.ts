@@ -1,0 +1,183 @@
+import { joinClaims } from '../../../../durable/approvals/approvals.ts'
+import { makeTurn } from '../../../../durable/conversations/conversation-tree.ts'
+import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
+import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency.ts'
+import type { RunIds } from '../../../../durable/runs/run-ids.ts'
+import type { Draft } from '../../../../durable/runs/run-row.ts'
+import type { StoredRun } from '../../../../durable/runs/run-store.ts'
+import { nowSeconds } from '../../../../durable/runs/steps.ts'
+import { HostError } from '../../../../errors.ts'
+import type { Turn } from '../../../../run/turn.ts'
+import type { AdapterOptions } from '../../../adapter.ts'
+import type { Decider } from '../../../guards/bearer-auth.ts'
+import { continueConversation } from '../input/continue.ts'
+import { beginRecord, toInputItems } from '../input/convert.ts'
+import type { EarlierTurns } from '../input/earlier-turns.ts'
+import { ItemReferences, isReference } from '../input/item-references.ts'
+import { shownEvents, toJob } from '../input/to-job.ts'
+import { readInput } from '../input/to-messages.ts'
+import { toTurn } from '../input/to-turn.ts'
+import { truncate } from '../input/truncate.ts'
+import type { CreateRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { DecidedRuns } from './decided-runs.ts'
+import type { ResponseRun } from './response-run.ts'
+import type { UnstoredResponses } from './unstored-responses.ts'
+
+export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
+  readonly limits: AdapterOptions['options']
+  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly decided: DecidedRuns
+  readonly earlier: EarlierTurns
+  readonly ids: RunIds
+}
+
+/** Circumstances of a request. */
+export interface StartOptions {
+  /** Client, for decisions that it makes. */
+  readonly decider: Decider
+  readonly idempotency?: IdempotentRequest | undefined
+  /** Responses that only the client's connection knows, for those that continue them. */
+  readonly unstored?: UnstoredResponses
+}
+
+/** Number of attempts to add a response to a conversation while others change it. */
+const MAX_ATTEMPTS = 10
+
+/** Starts the run that answers a request, wherever the request came from. */
+export class ResponseStarter {
+  readonly #options: ResponseStarterOptions
+
+  constructor(options: ResponseStarterOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Starts a run of this process.
+   *
+   * @throws HostError for a request that cannot be served, before its agent runs
+   * @throws RequestRepeated when another request with the same idempotency key was quicker
+   */
+  start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+    return startRepeatedly(body, options, () => this.#start(body, options))
+  }
+
+  /**
+   * Stores a background run for a worker: of this server, or another.
+   *
+   * @throws as {@link ResponseStarter.start}
+   */
+  enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
+    return startRepeatedly(body, options, () => this.#enqueue(body, options))
+  }
+
+  async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
+    const { runs, host } = this.#options
+    const { draft, turn } = await this.#draft(body, options)
+    host.check(body.model, turn)
+    return runs.enqueue(draft, toJob(body, turn, host.resolve(body.model).agent, shownEvents(body)))
+  }
+
+  async #start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
+    const { runs, host, describeFailure } = this.#options
+    const { draft, turn } = await this.#draft(body, options)
+    const { store } = draft.facts
+    const { unstored } = options
+    const shown = shownEvents(body)
+    const run = await runs.start(host, body.model, turn, {
+      origin: draft,
+      store: store ? runs.store : undefined,
+      keepsOutcome: unstored !== undefined,
+      persistsSteps: body.stream === true,
+      keeps: ({ type }) => shown.includes(type),
+      agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
+      describeFailure,
+    })
+    if (!store) unstored?.add(run, draft)
+    return run
+  }
+
+  async #draft(body: CreateRequest, { decider, idempotency, unstored }: StartOptions) {
+    refuseContradictions(body)
+    const { runs, decided, ids, limits } = this.#options
+    const createdAt = nowSeconds()
+    const record = beginRecord(body, ids.next(), createdAt)
+    const { id } = record
+    const items = toInputItems(body.input, id, createdAt)
+    const budget = new HistoryBudget(limits)
+    const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
+    if (isTruncated(body)) budget.takeItems(resolved.length, 0)
+    else budget.addItems(resolved.length, 0)
+    const input = readInput(resolved)
+    const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
+    const { messages, answers: given, pending } = continueConversation(input, conversation)
+    const earlier = conversation?.messages ?? []
+    const seen = this.#truncate([...earlier, ...messages], body, pending)
+    const asked = toTurn(this.#options.host, ids.uuidOf(id), body, seen)
+    if (conversation?.last.pending) this.#options.host.check(body.model, { answers: given, pending, ...asked })
+    // A decision is final: after this, the request is not refused for what it says.
+    const { answers = given, claim } =
+      conversation && !isUnstored ? await decided.join(conversation, given, id, decider) : {}
+    const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
+    const draft: Draft<ResponseRecord, InputItem> = {
+      id,
+      facts: record,
+      items,
+      turn: named ? { ...stored, conversation: named.id } : stored,
+      earlier,
+      idempotency,
+      claim: joinClaims(claim, named && runs.conversations.claim(named, id)),
+    }
+    const isTrailLost = body.store === false && !unstored
+    // Spread last: in Node 20, adding properties after a spread takes microseconds.
+    const turn = { answers, pending, isTrailLost, ...asked }
+    return { draft, turn }
+  }
+
+  #truncate(messages: Turn['messages'], body: CreateRequest, pending: NonNullable<Turn['pending']>): Turn['messages'] {
+    if (!isTruncated(body)) return messages
+    const open = pending.map(({ callId }) => callId)
+    return truncate(messages, new HistoryBudget(this.#options.limits), open)
+  }
+}
+
+/** Tries again while others add to the same conversation. */
+function startRepeatedly<T>(
+  { conversation }: CreateRequest,
+  { idempotency }: StartOptions,
+  attempt: () => Promise<T>,
+): Promise<T> {
+  return conversation && !idempotency ? untilClaimed(attempt) : attempt()
+}
+
+async function untilClaimed<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let count = 0; count < MAX_ATTEMPTS; count++) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof RequestRepeated)) throw error
+    }
+  }
+  throw new HostError('RESPONSE_CONFLICT', 'The conversation changes all the time')
+}
+
+function refuseContradictions({ background, store, conversation, previous_response_id }: CreateRequest): void {
+  if (conversation && typeof previous_response_id === 'string') {
+    throw contradiction('conversation', 'conversation and previous_response_id exclude each other')
+  }
+  if (store !== false) return
+  if (background) {
+    throw contradiction('background', 'background needs store: a response that is not stored cannot be fetched')
+  }
+  if (conversation) {
+    throw contradiction('conversation', 'conversation needs store: a response that is not stored cannot be part of one')
+  }
+}
+
+function contradiction(field: string, message: string): HostError {
+  return new HostError('REQUEST_INVALID', message, { field })
+}
+
+function isTruncated({ truncation }: CreateRequest): boolean {
+  return truncation === 'auto'
+}

@@ -1,0 +1,77 @@
+import { type Conversation, messagesOf, withOutcome } from '../../../../durable/conversations/conversation-tree.ts'
+import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
+import type { Draft } from '../../../../durable/runs/run-row.ts'
+import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
+import { Recent } from '../../../recent.ts'
+import { lengthOf } from '../input/truncate.ts'
+import type { InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { ResponseRun } from './response-run.ts'
+
+/** Responses of one connection that can be continued: the oldest are forgotten. */
+const MAX_RESPONSES = 8
+/** Of all connections together. */
+const LIMITS = { maxItems: 10_000, maxBytes: 256 * 1024 * 1024 }
+
+interface Unstored {
+  readonly run: ResponseRun
+  readonly draft: Draft<ResponseRecord, InputItem>
+}
+
+/** Responses with `store: false` of all connections. */
+export type UnstoredMemory = Recent<Unstored>
+
+export function openUnstoredMemory(limits = LIMITS): UnstoredMemory {
+  return new Recent<Unstored>(limits, bytesOf)
+}
+
+/** Responses with `store: false`, for as long as their connection lasts. */
+export class UnstoredResponses {
+  readonly #memory: UnstoredMemory
+  readonly #ids = new Set<string>()
+
+  constructor(memory: UnstoredMemory) {
+    this.#memory = memory
+  }
+
+  add(run: ResponseRun, draft: Draft<ResponseRecord, InputItem>): void {
+    this.#ids.add(run.id)
+    this.#memory.set(run.id, { run, draft })
+    // Again with its text so far.
+    run.settled.then(
+      () => this.#memory.get(run.id) && this.#memory.set(run.id, { run, draft }),
+      () => {},
+    )
+    const [oldest] = this.#ids
+    if (this.#ids.size > MAX_RESPONSES && oldest !== undefined) this.forget(oldest)
+  }
+
+  /** A request that went on from it has failed: clients start again. */
+  forget(id: string): void {
+    if (this.#ids.delete(id)) this.#memory.delete(id)
+  }
+
+  /** The connection is closed. */
+  clear(): void {
+    for (const id of this.#ids) this.forget(id)
+  }
+
+  /**
+   * Returns the conversation up to a successful response; undefined if there is none.
+   *
+   * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
+   */
+  read(id: string, budget: HistoryBudget): Conversation | undefined {
+    const { run, draft } = (this.#ids.has(id) && this.#memory.get(id)) || {}
+    if (!run?.outcome || !draft) return undefined
+    const last = withOutcome(draft.turn, run.outcome)
+    const messages = [...draft.earlier, ...messagesOf(last)]
+    for (const message of messages) budget.addItems(1, lengthOf(message))
+    return { last, turns: [last], messages }
+  }
+}
+
+/** Memory that a response takes at most: earlier messages are counted although other responses may share them. */
+function bytesOf({ run: { outcome }, draft: { turn, items, earlier } }: Unstored): number {
+  const messages = [...earlier, ...messagesOf(turn), ...(outcome?.messages ?? [])]
+  return bytesOfMessages(messages) + 2 * JSON.stringify(items).length
+}

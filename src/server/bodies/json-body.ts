@@ -1,0 +1,85 @@
+import type { FastifyInstance } from 'fastify'
+import secureJson from 'secure-json-parse'
+import { HostError, messageOf } from '../../errors.ts'
+
+/** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
+const MAX_DEPTH = 100
+
+/**
+ * Accepts JSON bodies only. Fastify's parser for `text/plain` goes: such a request needs no preflight, so any page could
+ * send it. An empty body is undefined: clients send it, typed as JSON, with DELETE.
+ */
+export function acceptJsonOnly(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addHook('onRequest', ({ headers }, _reply, done) => done(findCharsetProblem(headers['content-type'])))
+  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    if (text.trim() === '') return done(null, undefined)
+    try {
+      done(null, parseJson(text))
+    } catch (error) {
+      done(new HostError('REQUEST_INVALID', `The body is not valid JSON: ${messageOf(error)}`))
+    }
+  })
+}
+
+/** JSON between systems is UTF-8 (RFC 8259, section 8.1); read as that, other characters would be others. */
+function findCharsetProblem(type: string | undefined): Error | undefined {
+  if (type === undefined || type === 'application/json') return undefined
+  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type)?.[1]
+  if (charset === undefined || /^utf-?8$/i.test(charset)) return undefined
+  return Object.assign(new Error('The body must be UTF-8'), { statusCode: 415 })
+}
+
+/** @throws Error also for bodies that are nested too deep, or have keys that change prototypes (`__proto__`) */
+export function parseJson(text: string): unknown {
+  if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
+  return mayChangePrototypes(text) ? secureJson.parse(text) : JSON.parse(text)
+}
+
+/** Tells bodies apart that need the slow look: those with such a key, or with an escape that may hide one. */
+function mayChangePrototypes(text: string): boolean {
+  return text.includes('__proto__"') || text.includes('constructor"') || text.includes('\\u')
+}
+
+/** Counts brackets outside of strings. */
+function isDeeperThan(maxDepth: number, text: string): boolean {
+  if (!hasMoreBrackets(maxDepth, text)) return false
+  let depth = 0
+  for (let index = 0; index < text.length; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) index = endOfString(text, index)
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      if (++depth > maxDepth) return true
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--
+  }
+  return false
+}
+
+/** Spares most texts the look at each character: they have too few brackets, strings included. */
+function hasMoreBrackets(count: number, text: string): boolean {
+  let left = count
+  for (const bracket of BRACKETS) {
+    for (let at = text.indexOf(bracket); at !== -1; at = text.indexOf(bracket, at + 1)) if (--left < 0) return true
+  }
+  return false
+}
+
+const BRACKETS = ['{', '[']
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+function endOfString(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end === -1 ? text.length : end
+}
+
+function isEscaped(text: string, index: number): boolean {
+  let backslashes = 0
+  while (text.charCodeAt(index - 1 - backslashes) === BACKSLASH) backslashes++
+  return backslashes % 2 === 1
+}

@@ -1,0 +1,120 @@
+import { STATUS_CODES } from 'node:http'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { type ErrorCode, HostError, messageOf } from '../../errors.ts'
+import { describeException } from '../../run/calls/call-event.ts'
+import { STORE_REMOVED } from '../../store/record-store.ts'
+import type { Redact } from '../../trace/redact.ts'
+import { noteFailure } from '../request-log.ts'
+import { COMPAT, type Dialect } from './dialect.ts'
+
+/** Answer to a request that ends with an error. */
+export interface ErrorReply {
+  readonly statusCode: number
+  readonly detail: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Both official OpenAI clients repeat a 500 twice: a failing agent would run three times. */
+const NO_RETRY = { 'x-should-retry': 'false' }
+const RETRY_LATER = { 'retry-after': '1' }
+
+/** Replies to errors of our own codes; any other is answered with the message, and the status of the code. */
+const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: DescribeFailure) => Partial<ErrorReply>>> =
+  {
+    AGENT_NOT_FOUND: () => ({ detail: 'model not found' }),
+    AGENT_FAILED: (error, describeFailure) => ({ detail: describeFailure(error), headers: NO_RETRY }),
+    OUTPUT_INVALID: () => ({ headers: NO_RETRY }),
+    APPROVAL_DECIDED: () => ({ headers: NO_RETRY }),
+    RUN_ABORTED: (error, describeFailure) => ({
+      statusCode: isTimeout(error.cause) ? error.cause.statusCode : 503,
+      detail: describeFailure(error),
+      headers: NO_RETRY,
+    }),
+    UNAUTHORIZED: () => ({ headers: { 'www-authenticate': 'Bearer' } }),
+    OVERLOADED: () => ({ headers: RETRY_LATER }),
+    TOO_MANY_ATTEMPTS: () => ({ headers: { 'retry-after': '60' } }),
+    STORE_UNAVAILABLE: ({ cause }) => ({
+      detail: isRemoved(cause) ? 'The store of responses was removed' : 'The store of responses cannot be reached',
+      headers: RETRY_LATER,
+    }),
+    SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
+  }
+
+/** Returns the message for clients when an agent fails. */
+export type DescribeFailure = (error: unknown) => string
+
+/** `Agent execution failed`; only debug mode adds the agent's error, which may hold what no client should see. */
+export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFailure {
+  return (error) => {
+    if (error instanceof HostError) {
+      if (error.code === 'RUN_ABORTED') {
+        return isTimeout(error.cause) ? error.cause.message : 'The run was aborted.'
+      }
+      // Faults of the request, not secrets of the agent.
+      if (error.code === 'OUTPUT_INVALID' || error.code === 'REQUEST_INVALID') return error.message
+    }
+    return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
+  }
+}
+
+/** Its path is in the log, and not for clients. */
+function isRemoved(cause: unknown): boolean {
+  return cause instanceof Error && (cause as NodeJS.ErrnoException).code === STORE_REMOVED
+}
+
+function isTimeout(cause: unknown): cause is HostError {
+  return cause instanceof HostError && cause.code === 'RUN_TIMEOUT'
+}
+
+/** Answers every error in the format of a dialect, and logs errors of the server and of agents. */
+export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dialect = COMPAT) {
+  return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
+    const { headers = {}, ...refusal } = replyFor(error, describeFailure)
+    noteFailure(request, error)
+    if (refusal.statusCode >= 500) logFailure(error, request)
+    // Node then reads the rest of the body and drops it: a client that is cut off while it sends never learns why.
+    if (refusal.statusCode === 413 && request.headers['content-length']) reply.removeHeader('connection')
+    const { statusCode, body } = dialect.toErrorReply(refusal, error)
+    reply.code(statusCode).headers(headers).send(body)
+  }
+}
+
+export function replyFor(error: Error, describeFailure: DescribeFailure): ErrorReply {
+  if (error instanceof HostError) {
+    const reply = {
+      statusCode: error.statusCode,
+      detail: error.message,
+      ...REPLIES[error.code]?.(error, describeFailure),
+    }
+    return reply.statusCode === 500 && !SHOWN.has(error.code) ? { ...reply, detail: INTERNAL } : reply
+  }
+  const { statusCode = 500 } = error as Partial<FastifyError>
+  if (statusCode < 500) return { statusCode, detail: DETAILS[statusCode] ?? error.message }
+  return { statusCode, detail: INTERNAL }
+}
+
+/** Codes of status 500 whose message is meant for the client. */
+const SHOWN: ReadonlySet<string> = new Set(['AGENT_FAILED', 'OUTPUT_INVALID'])
+
+/** A 500 never shows a message: it may hold anything. `x-request-id` finds it in the log. */
+const INTERNAL = 'Internal Server Error'
+
+export const DETAILS: Readonly<Record<number, string>> = {
+  413: 'The body is too large',
+  415: 'The body must be JSON, with the header Content-Type: application/json',
+}
+
+export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
+  if (error instanceof HostError && error.code !== 'AGENT_FAILED') log.warn({ reqId }, error.message)
+  else if (error instanceof HostError)
+    log.error({ reqId }, `The agent failed: ${describeException(error.cause ?? error)}`)
+  else log.error({ reqId }, describeException(error))
+}
+
+/** Answers errors that Node reports before there is a request: a malformed, oversized or endless head. */
+export function rawErrorReply(error: NodeJS.ErrnoException): string {
+  const statusCode = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
+  const body = JSON.stringify({ detail: STATUS_CODES[statusCode] })
+  const head = `HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\nContent-Type: application/json; charset=utf-8`
+  return `${head}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+}

@@ -1,0 +1,60 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AgentHost } from '../../host/host.ts'
+import type { RunHandle, Turn } from '../../run/turn.ts'
+import { logFailure } from '../replies/error-replies.ts'
+import type { EventStream, EventStreamOptions, EventStreams } from './event-streams.ts'
+
+export interface StreamedAnswer extends EventStreamOptions {
+  /** Sends the whole answer, its last frame included. */
+  readonly send: (stream: EventStream) => Promise<void>
+  /** Last frame of an answer that fails after its head was sent. */
+  readonly failure: (error: unknown) => string
+}
+
+/**
+ * Starts a turn for the client of a request, and aborts it when that client leaves.
+ *
+ * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`: before a head is sent, so that they are answered with their status
+ */
+export function startTurn(
+  reply: FastifyReply,
+  host: AgentHost,
+  name: string,
+  turn: Turn,
+  separator?: '/' | '.',
+): RunHandle {
+  const handle = host.start(name, turn, separator)
+  whenClientLeaves(reply, (reason) => handle.abort(reason))
+  return handle
+}
+
+/**
+ * Calls back when the client leaves before it has its answer; at once when it has left already.
+ *
+ * `request.signal` will not do: it aborts for every POST once the body is read. A client that left is a connection that
+ * closed before the answer was written.
+ */
+export function whenClientLeaves({ raw }: FastifyReply, onLeave: (reason: Error) => void): void {
+  const check = () => {
+    if (!raw.writableFinished) onLeave(new Error('The client has left.'))
+  }
+  if (raw.destroyed) check()
+  else raw.once('close', check)
+}
+
+/** Answers with a stream of events, which always ends with a last frame of its protocol. */
+export async function streamAnswer(
+  request: Pick<FastifyRequest, 'id' | 'log'>,
+  reply: FastifyReply,
+  streams: EventStreams,
+  { send, failure, ...options }: StreamedAnswer,
+): Promise<FastifyReply> {
+  const stream = streams.open(reply, options)
+  try {
+    await send(stream)
+  } catch (error) {
+    logFailure(error, request)
+    stream.end(failure(error))
+  }
+  return reply
+}

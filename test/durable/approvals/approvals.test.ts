@@ -1,0 +1,191 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import {
+  type Approval,
+  Approvals,
+  approvalId,
+  type Decision,
+  openApprovals,
+} from '../../../src/durable/approvals/approvals.ts'
+import { RunIds } from '../../../src/durable/runs/run-ids.ts'
+import type { PendingCall } from '../../../src/run/state/pending-call.ts'
+import { openStore } from '../../../src/store/open-store.ts'
+import type { RecordStore } from '../../../src/store/record-store.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+const PAY: PendingCall = {
+  callId: 'c1',
+  kind: 'approval',
+  name: 'pay',
+  arguments: { amount: 40 },
+  digest: 'abc',
+  schema: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+}
+const ASK: PendingCall = {
+  callId: 'c2',
+  kind: 'question',
+  name: 'choose',
+  arguments: {},
+  message: 'Which size?',
+  schema: { type: 'number' },
+  earlierAnswers: ['red'],
+}
+const APPROVE = { kind: 'approval', decision: 'approve' } as const
+
+const now = (): number => Math.floor(Date.now() / 1000)
+
+describe('approvals', () => {
+  const ids = new RunIds('resp_')
+  let records: RecordStore
+  let approvals: Approvals
+
+  beforeEach(async () => {
+    const { dir } = await makeProject()
+    records = await openStore({ store: 'sqlite', dir: join(dir, 'responses'), projectDir: dir })
+    approvals = new Approvals(records)
+  })
+  afterEach(() => records.close())
+
+  async function open(pending: PendingCall[], more: { createdAt?: number; ttl?: number } = {}): Promise<string> {
+    const runId = ids.next()
+    const { createdAt = now(), ttl } = more
+    await records.commit(openApprovals({ runId, agent: 'shop', pending, createdAt, ttl }))
+    return runId
+  }
+
+  const failure = (work: Promise<unknown>) =>
+    work.then(
+      () => 'no failure',
+      ({ code, message }) => [code, message],
+    )
+  const status = async (runId: string, index = 0) => (await approvals.get(approvalId(runId, index))).status
+  const listOpen = async (page = {}) => {
+    const { approvals: found, hasMore } = await approvals.list({
+      onlyOpen: true,
+      limit: 2,
+      order: 'asc',
+      after: undefined,
+      ...page,
+    })
+    return { ids: found.map(({ id }) => id), hasMore }
+  }
+
+  it('list the calls to decide, with their messages', async () => {
+    const runId = await open([{ ...PAY, kind: 'client_tool' }, PAY, ASK])
+    const found = await approvals.ofRun(runId)
+    expect(found.map(({ id, pending }) => [id, pending.name])).to.deep.equal([
+      [approvalId(runId, 1), 'pay'],
+      [approvalId(runId, 2), 'choose'],
+    ])
+    const [{ version: _, createdAt, ...approval }] = found as [Approval]
+    expect(createdAt).to.be.closeTo(now(), 2)
+    expect(approval).to.deep.equal({
+      id: approvalId(runId, 1),
+      runId,
+      agent: 'shop',
+      pending: PAY,
+      expiresAt: null,
+      status: 'pending',
+      decision: null,
+      continuedBy: null,
+    })
+  })
+
+  it('are decided once, even in a race', async () => {
+    const id = approvalId(await open([PAY]), 0)
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, (_, n) =>
+        approvals.decide(id, APPROVE, `key ${n}`).then(
+          () => 'won',
+          ({ code }) => code,
+        ),
+      ),
+    )
+    expect(tries.sort()).to.deep.equal([...Array(9).fill('APPROVAL_DECIDED'), 'won'])
+    const { status: decided, decision } = await approvals.get(id)
+    const { answer, by, at } = decision as Decision
+    expect(by).to.match(/^key \d$/)
+    expect([decided, answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc', by, at }])
+    expect(await failure(approvals.decide(id, APPROVE, 'late'))).to.deep.equal([
+      'APPROVAL_DECIDED',
+      'The approval is already approved',
+    ])
+  })
+
+  it('accept valid edits, reasons, and answers together with earlier ones', async () => {
+    const runId = await open([PAY, ASK])
+    const edit = { kind: 'approval', decision: 'edit', arguments: { amount: 'much' } } as const
+    const problem = 'amount must be number.'
+    expect(await failure(approvals.decide(approvalId(runId, 0), edit, 'me'))).to.deep.equal([
+      'REQUEST_INVALID',
+      problem,
+    ])
+    await approvals.decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
+    expect(await status(runId)).to.equal('edited')
+    const { decision } = await approvals.decide(approvalId(runId, 1), { kind: 'question', answers: [3] }, 'me')
+    expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 3] })
+    const other = await open([PAY])
+    await approvals.decide(approvalId(other, 0), { kind: 'approval', decision: 'reject', reason: 'no' }, 'me')
+    expect(await status(other)).to.equal('rejected')
+  })
+
+  it('are listed page by page, open ones or all', async () => {
+    const runs = [await open([PAY]), await open([PAY]), await open([PAY])]
+    const [first, second, third] = runs.map((runId) => approvalId(runId, 0)) as [string, string, string]
+    expect(await listOpen()).to.deep.equal({ ids: [first, second], hasMore: true })
+    expect(await listOpen({ after: second })).to.deep.equal({ ids: [third], hasMore: false })
+    await approvals.decide(first, APPROVE, 'me')
+    expect(await listOpen({ order: 'desc' })).to.deep.equal({ ids: [third, second], hasMore: false })
+    expect((await listOpen({ onlyOpen: false, limit: 9 })).ids).to.deep.equal([first, second, third])
+  })
+
+  it('expire, are superseded or deleted, and can then no longer be decided', async () => {
+    const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
+    const open1 = await open([PAY], { ttl: 60 })
+    const id = approvalId(late, 0)
+    expect(await failure(approvals.decide(id, APPROVE, 'me'))).to.deep.equal([
+      'APPROVAL_DECIDED',
+      'The approval is already expired',
+    ])
+    await approvals.expire()
+    expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])
+    await approvals.giveUp(open1, 'superseded')
+    expect(await status(open1)).to.equal('superseded')
+    await approvals.remove(late)
+    expect(await failure(approvals.get(id))).to.deep.equal(['APPROVAL_NOT_FOUND', 'Approval not found'])
+    expect((await listOpen()).ids).to.deep.equal([])
+  })
+
+  it('cost nothing while they wait: only expiring ones are read', async () => {
+    const read: string[] = []
+    const watched = new Proxy(records, {
+      get: (target, name: keyof RecordStore) => {
+        const value = target[name]
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          const result = await (value as (...all: unknown[]) => unknown).apply(target, args)
+          if (name === 'get' || name === 'list' || name === 'entries') read.push(...[result].flat(2).map(String))
+          return result
+        }
+      },
+    })
+    for (const ttl of [undefined, 60, 3600]) await open([PAY], ttl === undefined ? {} : { ttl })
+    await new Approvals(watched).expire()
+    expect(read).to.deep.equal([])
+    const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
+    await new Approvals(watched).expire()
+    expect(read).to.have.lengthOf(2)
+    expect(await status(late)).to.equal('expired')
+  })
+
+  it('start one run, however often it is attempted', async () => {
+    const runId = await open([PAY])
+    await approvals.decide(approvalId(runId, 0), APPROVE, 'me')
+    const decided = await approvals.ofRun(runId)
+    const tries = ['resp_a', 'resp_b'].map((other) => {
+      const { changes, equal } = approvals.claim(decided, other)
+      return records.commit(changes, { equal })
+    })
+    expect((await Promise.all(tries)).sort()).to.deep.equal([false, true])
+  })
+})

@@ -1,0 +1,309 @@
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { expect } from 'chai'
+import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
+import { DurableRuns } from '../../../src/durable/durable-runs.ts'
+import type { Job } from '../../../src/durable/queue/job.ts'
+import { QueuePoller } from '../../../src/durable/queue/queue-poller.ts'
+import { RunWorker } from '../../../src/durable/queue/run-worker.ts'
+import { RunIds } from '../../../src/durable/runs/run-ids.ts'
+import { HostError } from '../../../src/errors.ts'
+import { CheckedStore } from '../../../src/store/checked-store.ts'
+import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
+import type { RecordStore } from '../../../src/store/record-store.ts'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
+import { eventually } from '../../support/eventually.ts'
+import { makeManualHost } from '../../support/manual-host.ts'
+
+const CUT_OFF = 'The server restarted before the response was complete'
+const SHUTDOWN = new HostError('RUN_ABORTED', 'aborted', {
+  cause: new HostError('SHUTTING_DOWN', 'The server shuts down.'),
+})
+
+describe('a worker of the queue', () => {
+  const ids = new RunIds('run_')
+  const cleanups: (() => Promise<void>)[] = []
+
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0)) await cleanup()
+  })
+
+  /** A server. One that is opened on the map of another takes that for dead, as after a crash. */
+  async function openServer(backend: Map<string, unknown> | RecordStore, { slots = 10, agents = ['agent'] } = {}) {
+    const records = new CheckedStore(backend instanceof Map ? await KeyvStore.open(backend) : backend)
+    const lines: string[] = []
+    const log = (line: string) => lines.push(line)
+    const runs = await DurableRuns.open<object, string>({
+      records,
+      ids,
+      retentionDays: undefined,
+      maxQueuedRuns: 100,
+      log: { debug: log, info: log, warn: log, error: log },
+      upgradeRow: () => {
+        throw new Error('There is no older row.')
+      },
+    })
+    const { host, runs: begun } = makeManualHost(slots, agents)
+    const onFailure = (error: unknown) => lines.push(String(error))
+    const worker = new QueuePoller(
+      runs.queue,
+      new RunWorker({ runs, host, describeFailure: () => 'failed', onFailure }),
+    )
+    cleanups.push(async () => {
+      await worker.stop()
+      for (const run of begun) run.complete()
+      await runs.close()
+    })
+    return { runs, worker, begun, lines, records }
+  }
+
+  type Server = Awaited<ReturnType<typeof openServer>>
+
+  async function enqueue({ runs }: Server, says: string, more: Partial<Job> = {}): Promise<string> {
+    const id = ids.next()
+    const messages = [{ role: 'user' as const, content: says }]
+    const turn = makeTurn(id, 1_800_000_000, messages, undefined)
+    const draft = { id, facts: {}, items: [says], turn, earlier: [], idempotency: undefined }
+    const job = { agent: 'agent', turn: { messages }, shows: ['text'] as const, isRestartSafe: false, ...more }
+    await runs.enqueue(draft, job)
+    return id
+  }
+
+  /** A server with one run, begun by its worker. */
+  async function beginOne(more: Partial<Job> = {}) {
+    const map = new Map<string, unknown>()
+    const first = await openServer(map)
+    first.worker.start()
+    const id = await enqueue(first, 'hi', more)
+    await eventually(() => expect(first.begun).to.have.length(1))
+    return { map, first, id }
+  }
+
+  const stepsOf = async ({ runs }: Server, id: string) => (await runs.store.get(id))?.steps
+
+  it('runs in order, as many at once as it has slots', async () => {
+    const server = await openServer(new Map(), { slots: 2 })
+    const queued = [await enqueue(server, 'one'), await enqueue(server, 'two'), await enqueue(server, 'three')]
+    expect((await server.runs.store.get(queued[0] as string))?.isQueued).to.equal(true)
+    server.worker.start()
+    await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['one', 'two']))
+    const states = await Promise.all(queued.map(async (id) => (await server.runs.store.get(id))?.isQueued))
+    expect(states).to.deep.equal([false, false, true])
+    server.begun[1]?.complete()
+    await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['one', 'two', 'three']))
+  })
+
+  it('removes a run from the queue when it ends, or is cancelled or deleted while queued', async () => {
+    const map = new Map<string, unknown>()
+    const server = await openServer(map)
+    const [done, cancelled, deleted] = [
+      await enqueue(server, 'a'),
+      await enqueue(server, 'b'),
+      await enqueue(server, 'c'),
+    ]
+    expect((await server.runs.cancel(cancelled as string))?.steps.at(-1)).to.include({ end: 'cancelled' })
+    expect(await server.runs.delete(deleted as string)).to.equal(true)
+    server.worker.start()
+    await eventually(() => expect(server.begun).to.have.length(1))
+    server.begun[0]?.complete()
+    await eventually(async () =>
+      expect((await stepsOf(server, done as string))?.at(-1)).to.include({ end: 'completed' }),
+    )
+    for (const prefix of ['queued:', 'running:', 'job:', 'steps:']) {
+      expect(await server.records.list({ prefix, limit: 10 }), prefix).to.deep.equal([])
+    }
+    expect(server.begun).to.have.length(1)
+  })
+
+  it('restarts a run whose server died before any output, up to three times', async () => {
+    const { map, id } = await beginOne()
+    for (let retry = 0; retry < 3; retry++) {
+      const next = await openServer(map)
+      expect((await next.runs.store.get(id))?.isQueued).to.equal(true)
+      next.worker.start()
+      await eventually(() => expect(next.begun).to.have.length(1))
+    }
+    const last = await openServer(map)
+    expect(await stepsOf(last, id)).to.have.length(1)
+    expect((await stepsOf(last, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
+  })
+
+  it('does not restart a run with output', async () => {
+    const { map, first, id } = await beginOne()
+    first.begun[0]?.say('part')
+    await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
+    const next = await openServer(map)
+    expect((await stepsOf(next, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
+  })
+
+  it('does not restart a run that called a tool, even a hidden one', async () => {
+    const { map, first, id } = await beginOne()
+    // Only then may the tool be executed.
+    await first.begun[0]?.call()
+    expect(await stepsOf(first, id)).to.deep.equal([{ acted: true }])
+    const next = await openServer(map)
+    expect((await stepsOf(next, id))?.at(-1)).to.include({ end: 'failed', error: CUT_OFF })
+  })
+
+  it('restarts a run marked safe, and returns the text of the last attempt', async () => {
+    const { map, first, id } = await beginOne({ isRestartSafe: true })
+    first.begun[0]?.say('part')
+    await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
+    const next = await openServer(map)
+    next.worker.start()
+    await eventually(() => expect(next.begun).to.have.length(1))
+    next.begun[0]?.say('whole')
+    next.begun[0]?.complete()
+    await eventually(async () => expect(await stepsOf(next, id)).to.have.length(4))
+    expect((await stepsOf(next, id))?.slice(0, 3)).to.deep.equal(['part', { restart: 2 }, 'whole'])
+    const said = (await next.runs.store.conversation(id))?.messages.map(({ content }) => content)
+    expect(said).to.deep.equal(['hi', 'whole'])
+  })
+
+  it('stops a run that was reassigned, and writes nothing of it', async () => {
+    const { map, first, id } = await beginOne()
+    const next = await openServer(map)
+    next.worker.start()
+    await eventually(() => expect(next.begun).to.have.length(1))
+    first.begun[0]?.say('too late')
+    await eventually(() => expect(first.begun[0]?.isAborted).to.equal(true))
+    next.begun[0]?.say('in time')
+    next.begun[0]?.complete()
+    await eventually(async () => expect((await stepsOf(next, id))?.[0]).to.equal('in time'))
+    first.begun[0]?.complete()
+    await wait(50)
+    expect((await stepsOf(next, id))?.slice(0, 1)).to.deep.equal(['in time'])
+  })
+
+  it('keeps readers of a run connected while it moves to another server', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'agent-host-test-')), 'store.db')
+    const first = await openServer(await SqliteStore.open(file))
+    first.worker.start()
+    const id = await enqueue(first, 'hi')
+    await eventually(() => expect(first.begun).to.have.length(1))
+    const stored = await first.runs.store.get(id)
+    const log = first.runs.read(stored as NonNullable<typeof stored>, new AbortController().signal)
+    const reading = log.read(0)
+    await first.worker.stop()
+    const next = await openServer(takingForDead(first.records.serverId, await SqliteStore.open(file)))
+    next.worker.start()
+    await eventually(() => expect(next.begun).to.have.length(1))
+    first.begun[0]?.say('too late')
+    await eventually(() => expect(first.begun[0]?.isAborted).to.equal(true))
+    next.begun[0]?.say('in time')
+    expect(await reading).to.deep.equal(['in time'])
+  })
+
+  it('returns unfinished runs without output to the queue, without counting an attempt', async () => {
+    const { first, id } = await beginOne()
+    await first.worker.stop()
+    first.begun[0]?.fail(SHUTDOWN)
+    await eventually(async () => expect((await first.runs.store.get(id))?.isQueued).to.equal(true))
+    expect((await first.runs.queue.waiting(1))[0]).to.include({ id, attempts: 0 })
+  })
+
+  it('fails runs with output when the server stops', async () => {
+    const { first, id } = await beginOne()
+    await first.worker.stop()
+    first.begun[0]?.say('part')
+    await eventually(async () => expect(await stepsOf(first, id)).to.deep.equal(['part']))
+    first.begun[0]?.fail(SHUTDOWN)
+    const error = 'The server shut down before the response was complete'
+    await eventually(async () => expect((await stepsOf(first, id))?.at(-1)).to.include({ end: 'failed', error }))
+  })
+
+  it('skips runs of agents that it does not have', async () => {
+    const map = new Map<string, unknown>()
+    const server = await openServer(map, { slots: 1, agents: ['agent'] })
+    for (let n = 0; n < 30; n++) await enqueue(server, 'not here', { agent: 'other' })
+    await enqueue(server, 'here')
+    server.worker.start()
+    await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['here']))
+  })
+
+  it('skips runs of a newer version, and reports them once', async () => {
+    const server = await openServer(new Map())
+    const id = await enqueue(server, 'newer')
+    await server.records.commit([[`job:${id}`, JSON.stringify({ version: 99 })]])
+    server.worker.start()
+    await enqueue(server, 'readable')
+    await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['readable']))
+    await wait(1100)
+    expect((await server.runs.store.get(id))?.isQueued).to.equal(true)
+    expect(server.lines.filter((line) => line.includes('newer version'))).to.have.length(1)
+  })
+
+  it('rejects runs above the limit', async () => {
+    const server = await openServer(new Map())
+    for (let n = 0; n < 100; n++) await enqueue(server, 'x')
+    const failure = await enqueue(server, 'x').catch((error: HostError) => error)
+    expect(failure).to.include({ code: 'OVERLOADED', message: '100 background runs wait already, which is the limit.' })
+  })
+
+  it('loses no run, wherever a store without transactions is interrupted', async () => {
+    for (let writes = 0, isThrough = false; !isThrough; writes++) {
+      const map = new DyingMap(writes)
+      let id: string | undefined
+      const live = async () => {
+        const server = await openServer(map)
+        server.worker.start()
+        id = await enqueue(server, 'hi')
+        await eventually(() => expect(server.begun).to.have.length(1), 150)
+        server.begun[0]?.complete()
+        await eventually(
+          async () => expect((await stepsOf(server, id as string))?.at(-1)).to.include({ end: 'completed' }),
+          150,
+        )
+      }
+      isThrough = await live().then(
+        () => true,
+        () => false,
+      )
+      const later = await openServer(new Map(map))
+      later.worker.start()
+      if (id === undefined) continue
+      const acknowledged = id
+      await eventually(async () => {
+        for (const run of later.begun) run.complete()
+        expect((await stepsOf(later, acknowledged))?.at(-1), `${writes}`).to.include({ end: 'completed' })
+      })
+    }
+  }).timeout(60_000)
+})
+
+/** Store that takes one server for dead, as if it was paused for long. */
+function takingForDead(server: string, store: RecordStore): RecordStore {
+  return new Proxy(store, {
+    get: (target, name) => {
+      if (name === 'isServerAlive') return async (id: string) => id !== server && store.isServerAlive(id)
+      const value = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
+
+/** Backend that dies at the n-th write. */
+class DyingMap extends Map<string, unknown> {
+  #left: number
+
+  constructor(writes: number) {
+    super()
+    this.#left = writes
+  }
+
+  override set(key: string, value: unknown): this {
+    this.#write()
+    return super.set(key, value)
+  }
+
+  override delete(key: string): boolean {
+    this.#write()
+    return super.delete(key)
+  }
+
+  #write(): void {
+    if (this.#left-- <= 0) throw new Error('The backend has died.')
+  }
+}

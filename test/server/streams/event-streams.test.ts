@@ -1,0 +1,97 @@
+import { EventEmitter } from 'node:events'
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import type { FastifyReply } from 'fastify'
+import { EventStreams } from '../../../src/server/streams/event-streams.ts'
+
+/** A connection that takes nothing until it is told to. */
+class StuckConnection extends EventEmitter {
+  readonly written: string[] = []
+  writableLength = 0
+  destroyed = false
+  writeHead(): void {}
+  write(text: string): boolean {
+    this.written.push(text)
+    this.writableLength += text.length
+    return false
+  }
+  end(text: string): void {
+    this.written.push(text)
+    this.emit('close')
+  }
+  destroy(): void {
+    this.destroyed = true
+    this.emit('close')
+  }
+}
+
+function openStream(connection: StuckConnection, onLeave = () => {}) {
+  const reply = { raw: connection, hijack() {}, headers: () => reply, getHeaders: () => ({}) }
+  const streams = new EventStreams()
+  const options = { keepAlive: () => ': alive\n\n', keepAliveMs: 1000, onLeave }
+  return { streams, stream: streams.open(reply as object as FastifyReply, options) }
+}
+
+describe('an event stream', () => {
+  it('writes all events of one event loop turn at once, each whole', async () => {
+    const connection = new StuckConnection()
+    const { stream } = openStream(connection)
+    stream.send('data: 1\n\n')
+    await Promise.resolve()
+    stream.send('data: 2\n\n')
+    expect(connection.written).to.deep.equal([])
+    await setImmediate()
+    expect(connection.written).to.deep.equal(['data: 1\n\ndata: 2\n\n'])
+  })
+
+  it('makes the sender wait for room, and rejects more than 1 MiB meanwhile', async () => {
+    const connection = new StuckConnection()
+    const { stream } = openStream(connection)
+    const waiting = stream.send('x'.repeat(100_000))
+    let hasRoom = false
+    void Promise.resolve(waiting).then(() => {
+      hasRoom = true
+    })
+    await setImmediate()
+    expect(hasRoom).to.equal(false)
+    stream.send('x'.repeat(1_000_000))
+    expect(() => stream.send('more')).to.throw(
+      'The client reads more slowly than the agent responds: await respondText.',
+    )
+    connection.writableLength = 0
+    connection.emit('drain')
+    await setImmediate()
+    expect(hasRoom).to.equal(true)
+    stream.send('more')
+  })
+
+  it('disconnects a reader that was blocked for 30 seconds, and reports it', async () => {
+    const connection = new StuckConnection()
+    let left = 0
+    const { stream, streams } = openStream(connection, () => left++)
+    stream.send('data: 1\n\n')
+    await setImmediate()
+    stream.tick(Date.now() + 29_000)
+    expect([connection.destroyed, left]).to.deep.equal([false, 0])
+    stream.tick(Date.now() + 31_000)
+    expect([connection.destroyed, left, streams.size]).to.deep.equal([true, 1, 0])
+  })
+
+  it('does not report a disconnect after its end', () => {
+    const connection = new StuckConnection()
+    let left = 0
+    const { stream } = openStream(connection, () => left++)
+    stream.end('data: last\n\n')
+    stream.send('too late')
+    expect([connection.written, left]).to.deep.equal([['data: last\n\n'], 0])
+  })
+
+  it('reports a client that left before it was opened', async () => {
+    const connection = new StuckConnection()
+    connection.destroyed = true
+    let left = 0
+    const { stream, streams } = openStream(connection, () => left++)
+    await setImmediate()
+    expect([stream.isOpen, left, streams.size]).to.deep.equal([false, 1, 0])
+  })
+})

@@ -1,0 +1,81 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { expect } from 'chai'
+import fastify, { type FastifyInstance } from 'fastify'
+import type { AgentHost } from '../../../src/host/host.ts'
+import { EventStreams } from '../../../src/server/streams/event-streams.ts'
+import { startTurn, streamAnswer } from '../../../src/server/streams/serve-turn.ts'
+import { eventually } from '../../support/eventually.ts'
+
+const OPTIONS = { keepAlive: () => ': keep-alive\n\n', keepAliveMs: 10_000 }
+
+describe('serving a turn', () => {
+  let app: FastifyInstance
+  const aborted: string[] = []
+  const host = {
+    start: () => ({ id: '1', result: new Promise(() => {}), abort: (reason: Error) => aborted.push(reason.message) }),
+  } as unknown as AgentHost
+
+  beforeEach(() => {
+    aborted.length = 0
+    app = fastify()
+  })
+
+  afterEach(() => app.close())
+
+  /** Sends a request, and leaves when `until` is settled. */
+  async function askAndLeave(until: Promise<unknown>): Promise<void> {
+    await app.listen({ port: 0 })
+    const { port } = app.server.address() as { port: number }
+    const socket = connect(port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    await until
+    socket.destroy()
+  }
+
+  it('aborts the run when the client disconnects', async () => {
+    let onStart = () => {}
+    const started = new Promise<void>((resolve) => {
+      onStart = resolve
+    })
+    app.get('/', (_request, reply) => {
+      startTurn(reply, host, 'talk', { messages: [] })
+      onStart()
+      return new Promise(() => {})
+    })
+    await askAndLeave(started)
+    await eventually(() => expect(aborted).to.deep.equal(['The client has left.']))
+  })
+
+  it('aborts it at once if the client disconnected before it started', async () => {
+    let onArrive = () => {}
+    const arrived = new Promise<void>((resolve) => {
+      onArrive = resolve
+    })
+    app.get('/', async (_request, reply) => {
+      onArrive()
+      await once(reply.raw, 'close')
+      startTurn(reply, host, 'talk', { messages: [] })
+      return reply
+    })
+    await askAndLeave(arrived)
+    await eventually(() => expect(aborted).to.deep.equal(['The client has left.']))
+  })
+
+  it('ends a stream with a last frame if its answer fails after the headers', async () => {
+    const streams = new EventStreams()
+    app.get('/', (request, reply) =>
+      streamAnswer(request, reply, streams, {
+        ...OPTIONS,
+        send: async (stream) => {
+          stream.send('data: begun\n\n')
+          throw new Error('broken')
+        },
+        failure: (error) => `data: ${(error as Error).message}\n\n`,
+      }),
+    )
+    const reply = await app.inject('/')
+    expect([reply.statusCode, reply.body]).to.deep.equal([200, 'data: begun\n\ndata: broken\n\n'])
+    expect(streams.size).to.equal(0)
+  })
+})
