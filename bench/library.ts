@@ -1,4 +1,4 @@
-import { AgentHost, type Run, type VectorIndex } from 'agent-host'
+import { AgentHost, memoryStorage, type Run, type VectorIndex } from 'agent-host'
 import exactIndex from '../modules/memory/exact-index.ts'
 import { makeContext, makeRun } from '../test/support/fake-run.ts'
 
@@ -25,7 +25,7 @@ export async function benchLibrary(): Promise<void> {
 
 /** Milliseconds of a step, compared with a run without steps; the model and the tool answer at once. */
 async function timeOfStep(limits: object): Promise<number> {
-  const host = new AgentHost()
+  const host = new AgentHost({ storage: memoryStorage() })
   const call = { tool_calls: [{ name: 'memory_list', arguments: {} }] }
   const config = { max_steps: STEPS + 1, max_repeats: STEPS + 1, ...limits }
   const agent = (id: string, replies: unknown[]) => ({
@@ -54,7 +54,9 @@ async function timeOfStep(limits: object): Promise<number> {
 }
 
 async function makeFullIndex(): Promise<VectorIndex & { dispose?(): void | Promise<void> }> {
-  const index = await exactIndex.create({ storage: undefined }, { persist: false }, makeContext())
+  const context = makeContext()
+  const storage = memoryStorage().storageOf(context)
+  const index = await exactIndex.create({ storage }, { persist: false }, context)
   const run = makeRun()
   for (let n = 0; n < VECTORS; n++) await index.add(`v${n}`, randomVector(), run)
   return index

@@ -1,24 +1,12 @@
-import { join } from 'node:path'
-import {
-  ConversationHistory,
-  defineModule,
-  type Message,
-  optional,
-  Response,
-  type Run,
-  Storage,
-  Type,
-} from 'agent-host'
+import { ConversationHistory, defineModule, type Message, Response, type Run, Storage, Type } from 'agent-host'
 import { SavedConversation } from './lib/saved-conversation.ts'
-import { TurnFile } from './lib/turn-file.ts'
 import { TurnLog } from './lib/turn-log.ts'
 
 export default defineModule({
   name: 'Persistent',
-  description:
-    'Saves conversations by id or user, so that later requests continue them: in files, or in a store that servers share.',
+  description: 'Saves conversations by id or user, so that later requests continue them.',
   provides: [ConversationHistory, Response],
-  uses: { history: ConversationHistory, response: Response, storage: optional(Storage) },
+  uses: { history: ConversationHistory, response: Response, storage: Storage },
   config: Type.Object({
     metadata_key: Type.String({
       minLength: 1,
@@ -35,23 +23,13 @@ export default defineModule({
       default: 200,
       description: 'Maximum number of saved messages to start with, the latest.',
     }),
-    dir: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description:
-          'Folder of the files, relative to the project. Default: conversations/<agent id>/<module id>, or the store where servers share it.',
-      }),
-    ),
   }),
-  create: ({ history, response, storage }, config, { agentId, moduleId, projectDir, hasSharedStore, log }) => {
-    const { dir = join('conversations', agentId, moduleId), max_messages: maxMessages } = config
+  create: ({ history, response, storage }, config, { log }) => {
+    const { max_messages: maxMessages } = config
     const saved = new SavedConversation({
       keyOf: (run) => keyOf(run, config.metadata_key, config.by_user),
-      openTurns(key) {
-        // One more than is shown: the last may be a part that this run takes the place of.
-        if (storage && hasSharedStore && config.dir === undefined) return new TurnLog(storage, key, maxMessages + 1)
-        return new TurnFile(join(projectDir, dir), key)
-      },
+      // One more than is shown: the last may be a part that this run takes the place of.
+      openTurns: (key) => new TurnLog(storage, key, maxMessages + 1),
       maxMessages,
     })
     const added: Message[] = []

@@ -1,7 +1,6 @@
-import { join } from 'node:path'
-import { ConversationHistory, defineModule, LLM, type Message, messageOf, type Run, Type } from 'agent-host'
+import { ConversationHistory, defineModule, LLM, type Message, messageOf, type Run, Storage, Type } from 'agent-host'
 import { countTokens } from './lib/keep-latest.ts'
-import { SummaryFiles } from './lib/summary-files.ts'
+import { Summaries } from './lib/summaries.ts'
 
 const PROMPT = `Summarize the conversation below for whoever continues it. Keep names, numbers, dates, decisions, what was promised, what the user wants and likes, and what is still open. Leave out greetings and what was taken back. If there is a summary of what came before, take all of it into the new one. Write nothing but the summary.`
 
@@ -9,7 +8,7 @@ export default defineModule({
   name: 'Summarizing',
   description: 'Keeps the latest messages of a conversation and replaces the earlier ones with a summary by a model.',
   provides: [ConversationHistory],
-  uses: { history: ConversationHistory, llm: LLM },
+  uses: { history: ConversationHistory, llm: LLM, storage: Storage },
   config: Type.Object({
     max_tokens: Type.Integer({
       minimum: 1,
@@ -26,26 +25,20 @@ export default defineModule({
       default: 'Summary of the conversation so far:',
       description: 'Heading above the summary in the conversation.',
     }),
-    dir: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: 'Folder of the summaries, relative to the project. Default: conversations/<agent id>/<module id>',
-      }),
-    ),
   }),
-  create: ({ history, llm }, config, { agentId, moduleId, projectDir, log }) => {
-    const { max_tokens, keep_messages, prompt, heading, dir = join('conversations', agentId, moduleId) } = config
-    const files = new SummaryFiles(join(projectDir, dir))
+  create: ({ history, llm, storage }, config, { log }) => {
+    const { max_tokens, keep_messages, prompt, heading } = config
+    const summaries = new Summaries(storage)
 
     /** Returns the spoken messages, with a summary in place of the first ones. System messages are no part of it. */
     async function compact(spoken: readonly Message[], run: Run): Promise<Message[]> {
-      const known = await files.find(spoken.slice(0, -1))
+      const known = await summaries.find(spoken.slice(0, -1), run)
       const shown = known ? [summaryMessage(known.summary), ...spoken.slice(known.count)] : [...spoken]
       const count = firstToKeep(spoken, keep_messages)
       if (sum(shown) <= max_tokens || count <= (known?.count ?? 0)) return shown
       const summary = await summarize(llm, prompt, known?.summary, spoken.slice(known?.count ?? 0, count), run)
-      await files.save(spoken.slice(0, count), summary)
-      if (known) await files.remove(spoken.slice(0, known.count))
+      await summaries.save(spoken.slice(0, count), summary, run)
+      if (known) await summaries.remove(spoken.slice(0, known.count), run)
       return [summaryMessage(summary), ...spoken.slice(count)]
     }
 

@@ -1,24 +1,26 @@
-import { defineModule, optional, Storage, Type, VectorIndex } from 'agent-host'
+import { defineModule, Storage, Type, VectorIndex } from 'agent-host'
 import { FlatVectors } from './lib/flat-vectors.ts'
-import { openDatabase, storageConfig } from './lib/open-database.ts'
-import { sharedStorage } from './lib/shared-storage.ts'
 import { VectorLog } from './lib/vector-log.ts'
 import type { VectorRecords } from './lib/vector-records.ts'
-import { VECTOR_SCHEMA, VectorTable } from './lib/vector-table.ts'
+import { VectorTable } from './lib/vector-table.ts'
 
 export default defineModule({
   name: 'ExactIndex',
   description: 'Finds the nearest vectors by comparing all of them; saved in a file, or in a store that servers share.',
   provides: [VectorIndex],
-  uses: { storage: optional(Storage) },
+  uses: { storage: Storage },
   scope: 'agent',
-  config: Type.Object(storageConfig),
-  create: async ({ storage }, config, context) => {
+  config: Type.Object({
+    persist: Type.Boolean({
+      default: true,
+      description:
+        'Save the vectors: in memory/<agent id>/<module id>.db, or in the store if servers share one. Otherwise they are lost when the agent closes.',
+    }),
+  }),
+  create: async ({ storage }, { persist }, context) => {
     const vectors = new FlatVectors()
-    const shared = sharedStorage(storage, config, context)
-    const records: VectorRecords = shared
-      ? new VectorLog(shared)
-      : new VectorTable(await openDatabase(config, VECTOR_SCHEMA, context))
+    const records: VectorRecords =
+      persist && context.hasSharedStore ? new VectorLog(storage) : await VectorTable.open(persist, context)
     return {
       async add(id, vector, run) {
         run.signal.throwIfAborted()

@@ -4,26 +4,27 @@ import {
   Embedder,
   Memory,
   type MemoryMatch,
+  memoryStorage,
   optional,
   type Run,
   Storage,
   Type,
   VectorIndex,
 } from 'agent-host'
-import { type Entries, makeIds, vectorIdFor } from './lib/entries.ts'
-import { ENTRY_SCHEMA, EntryTable } from './lib/entry-table.ts'
-import { openDatabase, storageConfig } from './lib/open-database.ts'
-import { sharedStorage } from './lib/shared-storage.ts'
-import { StoredEntries } from './lib/stored-entries.ts'
+import { Entries } from './lib/entries.ts'
+import { makeIds, ownedBy, vectorIdFor } from './lib/ids.ts'
 
 export default defineModule({
   name: 'VectorMemory',
-  description: 'Stores texts in a file, or in a store that servers share, and finds them by meaning.',
+  description: 'Stores texts, and finds them by meaning.',
   provides: [Memory],
-  uses: { embedder: Embedder, index: VectorIndex, chunker: optional(Chunker), storage: optional(Storage) },
+  uses: { embedder: Embedder, index: VectorIndex, chunker: optional(Chunker), storage: Storage },
   scope: 'agent',
   config: Type.Object({
-    ...storageConfig,
+    persist: Type.Boolean({
+      default: true,
+      description: 'Save the texts. Otherwise they are lost when the agent closes.',
+    }),
     per_user: Type.Boolean({
       default: false,
       description: 'Give each user (as set by the client) separate memories; requests without a user share one.',
@@ -35,11 +36,8 @@ export default defineModule({
       description: 'Minimum similarity of a hit.',
     }),
   }),
-  create: async ({ embedder, index, chunker, storage }, config, context) => {
-    const shared = sharedStorage(storage, config, context)
-    const entries: Entries = shared
-      ? new StoredEntries(shared)
-      : new EntryTable(await openDatabase(config, ENTRY_SCHEMA, context))
+  create: ({ embedder, index, chunker, storage }, config, context) => {
+    const entries = new Entries(config.persist ? storage : memoryStorage().storageOf(context))
     const nextId = makeIds()
     const ownerOf = ({ user }: Run) => (config.per_user && user !== undefined ? `user ${user}` : '')
 
@@ -51,7 +49,7 @@ export default defineModule({
       const ids: string[] = []
       try {
         for (const vector of vectors) {
-          const id = vectorIdFor(entryId)
+          const id = vectorIdFor(entryId, ownerOf(run))
           ids.push(id)
           await index.add(id, vector, run)
         }
@@ -71,8 +69,10 @@ export default defineModule({
 
     async function matchesOf(found: readonly { id: string; score: number }[], run: Run): Promise<MemoryMatch[]> {
       const matches = new Map<string, MemoryMatch>()
-      const near = found.filter(({ score }) => score >= config.min_score)
-      const led = await Promise.all(near.map(({ id }) => entries.find(id, ownerOf(run), run)))
+      const owner = ownerOf(run)
+      const isOwn = ownedBy(owner)
+      const near = found.filter(({ id, score }) => score >= config.min_score && isOwn(id))
+      const led = await Promise.all(near.map(({ id }) => entries.find(id, owner, run)))
       for (const [place, { score }] of near.entries()) {
         const entry = led[place]
         // The nearest piece of an entry comes first, and stands for it.
@@ -112,7 +112,6 @@ export default defineModule({
         await removeVectors(old ?? [], run)
         return old !== undefined
       },
-      dispose: () => entries.close(),
     }
   },
 })

@@ -1,7 +1,17 @@
-import type { Chunker, Embedder, Memory, StorageSource, VectorIndex } from 'agent-host'
+import {
+  type Chunker,
+  type Embedder,
+  type Memory,
+  memoryStorage,
+  type StorageSource,
+  type VectorIndex,
+} from 'agent-host'
 import local from '../../modules/embedder/local.ts'
 import exactIndex from '../../modules/memory/exact-index.ts'
 import vectorMemory from '../../modules/memory/vector-memory.ts'
+import { LazyStore } from '../../src/store/lazy-store.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { recordStorage } from '../../src/store/record-storage.ts'
 import { makeContext } from './fake-run.ts'
 
 type Disposable<T> = T & { dispose?(): void | Promise<void> }
@@ -11,7 +21,8 @@ export const makeEmbedder = async (): Promise<Embedder> => local.create({}, { di
 /** @param projectDir without one it is kept nowhere */
 export async function openIndex(projectDir?: string): Promise<Disposable<VectorIndex>> {
   const context = makeContext({ moduleId: 'index', projectDir })
-  return exactIndex.create({ storage: undefined }, { persist: projectDir !== undefined }, context)
+  const storage = memoryStorage().storageOf(context)
+  return exactIndex.create({ storage }, { persist: projectDir !== undefined }, context)
 }
 
 /** The index as a server has it that shares the store behind this source. */
@@ -22,10 +33,13 @@ export async function openSharedIndex(source: StorageSource): Promise<Disposable
 
 /** The memory as a server has it that shares the store behind this source. */
 export async function openSharedMemory(source: StorageSource): Promise<Disposable<Memory>> {
-  const context = makeContext({ moduleId: 'memory', hasSharedStore: true })
-  const parts = { embedder: await makeEmbedder(), index: await openSharedIndex(source), chunker: undefined }
-  const config = { persist: true, per_user: false, min_score: -1 }
-  return vectorMemory.create({ ...parts, storage: source.storageOf(context) }, config, context)
+  return openMemory(undefined, { source, index: await openSharedIndex(source) })
+}
+
+/** The store of a project, as a server opens it. */
+export function openProjectStore(dir: string): { readonly source: StorageSource; close(): Promise<void> } {
+  const store = new LazyStore(() => openStore({ store: 'sqlite', dir, projectDir: dir }))
+  return { source: recordStorage(() => store.open(), false), close: () => store.close() }
 }
 
 interface Facts {
@@ -33,12 +47,14 @@ interface Facts {
   readonly chunker?: Chunker
   readonly embedder?: Embedder
   readonly index?: VectorIndex
+  readonly source?: StorageSource
 }
 
 /** A memory over the local embedder and the exact index. */
 export async function openMemory(projectDir?: string, facts: Facts = {}): Promise<Disposable<Memory>> {
   const { config = {}, chunker, embedder = await makeEmbedder(), index = await openIndex(projectDir) } = facts
-  const settings = { persist: projectDir !== undefined, per_user: false, min_score: -1, ...config }
+  const { source = memoryStorage() } = facts
+  const settings = { persist: true, per_user: false, min_score: -1, ...config }
   const context = makeContext({ moduleId: 'memory', projectDir })
-  return vectorMemory.create({ embedder, index, chunker, storage: undefined }, settings, context)
+  return vectorMemory.create({ embedder, index, chunker, storage: source.storageOf(context) }, settings, context)
 }

@@ -1,4 +1,11 @@
-import { type AgentEventListener, AgentHost, type Message, type RunOptions, type RunResult } from 'agent-host'
+import {
+  type AgentEventListener,
+  AgentHost,
+  type Message,
+  memoryStorage,
+  type RunOptions,
+  type RunResult,
+} from 'agent-host'
 import { makeProject } from './temp-project.ts'
 
 interface Facts extends RunOptions {
@@ -18,7 +25,7 @@ export async function runAgent(
 ): Promise<RunResult> {
   const { files = {}, before = [], onCall, ...options } = facts
   const { dir } = await makeProject(files)
-  const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
+  const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH }, storage: memoryStorage() })
   try {
     const { id } = await host.register(definition)
     if (onCall) host.onEvent(onCall)

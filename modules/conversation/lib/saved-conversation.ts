@@ -1,16 +1,16 @@
 import type { Message, Run } from 'agent-host'
-import type { Turns } from './turn.ts'
+import type { TurnLog } from './turn-log.ts'
 
 interface SavedConversationOptions {
   /** Identifies the conversation of a run; undefined for one that is not saved. */
   readonly keyOf: (run: Run) => string | undefined
-  readonly openTurns: (key: string) => Turns
+  readonly openTurns: (key: string) => TurnLog
   /** Maximum number of messages to start with, the latest. */
   readonly maxMessages: number
 }
 
 interface Opened {
-  readonly turns: Turns
+  readonly turns: TurnLog
   readonly run: Run
 }
 

@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { Message, Run, Storage } from 'agent-host'
-import { readTurns, type Turns, writeTurn } from './turn.ts'
+import type { Attachment, Message, Run, Storage } from 'agent-host'
 
 const PAGE = 200
 
-/** The turns of one conversation in the storage of the module: the same on all servers that share it. */
-export class TurnLog implements Turns {
+/** A message as it is stored: bytes as base64, addresses as texts. */
+type StoredMessage =
+  | Exclude<Message, { role: 'user' }>
+  | (Omit<Extract<Message, { role: 'user' }>, 'attachments'> & { readonly attachments?: readonly StoredAttachment[] })
+
+interface StoredAttachment extends Omit<Attachment, 'data'> {
+  readonly data: string | { readonly base64: string }
+}
+
+/** The turns of one conversation. A turn is there whole or not at all, however many write at once. */
+export class TurnLog {
   readonly #storage: Storage
   readonly #log: string
   readonly #shown: number
@@ -20,13 +28,16 @@ export class TurnLog implements Turns {
     this.#shown = shown
   }
 
+  /** Returns the latest turns, oldest first. */
   async read(run: Run): Promise<Message[][]> {
     const latest = await this.#storage.list({ prefix: `${this.#log}/`, order: 'desc', limit: this.#shown }, run)
     return readTurns(latest.map(({ value }) => value).reverse())
   }
 
+  /** @param replaces true for a turn that takes the place of the one before it, of which it is the rest */
   async append(turn: readonly Message[], replaces: boolean, run: Run): Promise<void> {
-    await this.#storage.append(this.#log, JSON.parse(writeTurn(turn, replaces)), run)
+    const text = JSON.stringify(replaces ? { replaces, messages: turn } : turn, writeBytes)
+    await this.#storage.append(this.#log, JSON.parse(text), run)
   }
 
   async remove(run: Run): Promise<void> {
@@ -36,4 +47,31 @@ export class TurnLog implements Turns {
       count = page.length
     }
   }
+}
+
+/** Returns the turns that are left of these: some take the place of the one before. */
+function readTurns(stored: readonly unknown[]): Message[][] {
+  const turns: Message[][] = []
+  for (const turn of stored as readonly (StoredMessage[] | { readonly messages: StoredMessage[] })[]) {
+    const replaces = !Array.isArray(turn)
+    if (replaces) turns.pop()
+    turns.push((replaces ? turn.messages : turn).map(readMessage))
+  }
+  return turns
+}
+
+/** Bytes as base64. Not by the value: a Buffer has turned itself into an object before it gets here. */
+function writeBytes(this: unknown, key: string, value: unknown): unknown {
+  const { data } = this as { data?: unknown }
+  return key === 'data' && data instanceof Uint8Array ? { base64: Buffer.from(data).toString('base64') } : value
+}
+
+function readMessage(message: StoredMessage): Message {
+  if (message.role !== 'user') return message
+  const { attachments, ...rest } = message
+  return attachments ? { ...rest, attachments: attachments.map(readAttachment) } : rest
+}
+
+function readAttachment({ data, ...facts }: StoredAttachment): Attachment {
+  return { ...facts, data: typeof data === 'string' ? new URL(data) : Buffer.from(data.base64, 'base64') }
 }

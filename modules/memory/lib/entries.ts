@@ -1,43 +1,90 @@
-import { randomUUID } from 'node:crypto'
-import type { MemoryEntry, Run } from 'agent-host'
+import { createHash } from 'node:crypto'
+import type { MemoryEntry, Run, Storage } from 'agent-host'
+import { entryIdOf } from './ids.ts'
 
-type Awaitable<T> = T | Promise<T>
+const PAGE = 500
 
-/** Entries of a memory, and which vectors lead to them. Each change is whole or absent. Entries of another owner are not there. */
-export interface Entries {
-  insert(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run): Awaitable<void>
-  /** Answers the vectors that lead there no more; `undefined` for an unknown id, and nothing is changed. */
-  update(
-    entry: MemoryEntry,
-    owner: string,
-    vectorIds: readonly string[],
-    run: Run,
-  ): Awaitable<readonly string[] | undefined>
-  /** Answers the vectors that led there; `undefined` for an unknown id. */
-  delete(id: string, owner: string, run: Run): Awaitable<readonly string[] | undefined>
-  get(id: string, owner: string, run: Run): Awaitable<MemoryEntry | undefined>
-  /** Oldest first. */
-  list(owner: string, run: Run): Awaitable<MemoryEntry[]>
-  /** The entry of a vector: {@link vectorIdFor} built its id. */
-  find(vectorId: string, owner: string, run: Run): Awaitable<MemoryEntry | undefined>
-  close(): void
+interface Row {
+  readonly text: string
+  readonly metadata: MemoryEntry['metadata']
+  /** Vectors that lead to the entry. */
+  readonly vectors: readonly string[]
 }
 
-/** Returns a function that makes ids which sort by time: UUIDs of version 7 (RFC 9562, section 5.7). */
-export function makeIds(now: () => number = Date.now): () => string {
-  let lastMs = 0
-  return () => {
-    lastMs = Math.max(now(), lastMs + 1)
-    const time = lastMs.toString(16).padStart(12, '0')
-    return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
+/** Entries of a memory, and which vectors lead to them: one record each. Entries of another owner are not there. */
+export class Entries {
+  readonly #storage: Storage
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  async insert(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run): Promise<void> {
+    await this.#storage.set(keyOf(entry.id, owner), toRow(entry, vectorIds), run)
+  }
+
+  /** Returns the vectors that lead there no more; `undefined` for an unknown id, and nothing is changed. */
+  update(entry: MemoryEntry, owner: string, vectorIds: readonly string[], run: Run) {
+    return this.#replace(entry.id, owner, toRow(entry, vectorIds), run)
+  }
+
+  /** Returns the vectors that led there; `undefined` for an unknown id. */
+  delete(id: string, owner: string, run: Run) {
+    return this.#replace(id, owner, undefined, run)
+  }
+
+  async get(id: string, owner: string, run: Run): Promise<MemoryEntry | undefined> {
+    const row = await this.#read(id, owner, run)
+    return row && toEntry(id, row)
+  }
+
+  /** Returns all entries of the owner, oldest first. */
+  async list(owner: string, run: Run): Promise<MemoryEntry[]> {
+    const entries: MemoryEntry[] = []
+    const prefix = keyOf('', owner)
+    for (let after: string | undefined; ; ) {
+      const page = await this.#storage.list({ prefix, limit: PAGE, ...(after === undefined ? {} : { after }) }, run)
+      entries.push(...page.map(({ key, value }) => toEntry(key.slice(prefix.length), value as Row)))
+      after = page.at(-1)?.key
+      if (page.length < PAGE) return entries
+    }
+  }
+
+  /** Returns the entry that a vector leads to. */
+  async find(vectorId: string, owner: string, run: Run): Promise<MemoryEntry | undefined> {
+    const id = entryIdOf(vectorId)
+    const row = await this.#read(id, owner, run)
+    return row?.vectors.includes(vectorId) ? toEntry(id, row) : undefined
+  }
+
+  async #replace(id: string, owner: string, row: Row | undefined, run: Run): Promise<readonly string[] | undefined> {
+    for (;;) {
+      const old = await this.#read(id, owner, run)
+      if (!old) return undefined
+      // Otherwise another call has changed it since.
+      if (await this.#storage.replace(keyOf(id, owner), old, row, run)) return old.vectors
+    }
+  }
+
+  async #read(id: string, owner: string, run: Run): Promise<Row | undefined> {
+    return isId(id) ? ((await this.#storage.get(keyOf(id, owner), run)) as Row | undefined) : undefined
   }
 }
 
-export function vectorIdFor(entryId: string): string {
-  return `${entryId}.${randomUUID()}`
+/** Ids come from models, too: none but those that were given out can be keys. */
+function isId(id: string): boolean {
+  return /^[\da-f-]{36}$/.test(id)
 }
 
-/** Returns the id of the entry that a vector belongs to. */
-export function entryIdOf(vectorId: string): string {
-  return vectorId.slice(0, vectorId.lastIndexOf('.'))
+/** Callers name the owner: its name is not part of the key. */
+function keyOf(id: string, owner: string): string {
+  return `entries/${createHash('sha256').update(owner).digest('hex')}/${id}`
+}
+
+function toRow({ text, metadata }: MemoryEntry, vectors: readonly string[]): Row {
+  return { text, metadata, vectors }
+}
+
+function toEntry(id: string, { text, metadata }: Row): MemoryEntry {
+  return { id, text, metadata }
 }

@@ -21,7 +21,7 @@ export class FlatVectors {
     if (vector.length === 0 || !vector.every(Number.isFinite)) throw new Error('A vector must be finite numbers.')
     if (this.#ids.length === 0 || vector.length === this.#length) return
     throw new Error(
-      `The index holds vectors of ${this.#length} numbers, and this one has ${vector.length}: they come from different embedders. Remove the file of the index, and store everything again.`,
+      `The index holds vectors of ${this.#length} numbers, and this one has ${vector.length}: they come from different embedders. Give the memory and the index new ids in the agent, and store the texts again.`,
     )
   }
 

@@ -1,8 +1,11 @@
+import { mkdir } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type ModuleContext, messageOf } from 'agent-host'
 import type Database from 'libsql'
 import type { FlatVectors } from './flat-vectors.ts'
 import type { VectorRecords } from './vector-records.ts'
 
-export const VECTOR_SCHEMA = `CREATE TABLE IF NOT EXISTS vectors (
+const SCHEMA = `CREATE TABLE IF NOT EXISTS vectors (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, vector BLOB NOT NULL)`
 
 /** The vectors of a file, and a way to pick up changes of others. */
@@ -15,7 +18,23 @@ export class VectorTable implements VectorRecords {
   readonly #numbers = new Map<string, number>()
   #seen: number | undefined
 
-  constructor(database: Database.Database) {
+  /**
+   * Opens the module's file in the project: a write is there whole, or not at all, at whatever instant the process
+   * dies, and several processes may share it.
+   *
+   * @param persist false for vectors that are only in memory
+   */
+  static async open(persist: boolean, { projectDir, agentId, moduleId }: ModuleContext): Promise<VectorTable> {
+    const path = persist ? join(projectDir, 'memory', agentId, `${moduleId}.db`) : ':memory:'
+    try {
+      if (persist) await mkdir(dirname(path), { recursive: true })
+      return new VectorTable(await openDatabase(path))
+    } catch (cause) {
+      throw new Error(`The file ${path} cannot be opened: ${messageOf(cause)}`, { cause })
+    }
+  }
+
+  private constructor(database: Database.Database) {
     this.#database = database
     this.#insert = database.prepare('INSERT OR REPLACE INTO vectors (id, vector) VALUES (?, ?)')
     this.#delete = database.prepare('DELETE FROM vectors WHERE id = ?')
@@ -63,4 +82,19 @@ export class VectorTable implements VectorRecords {
     vectors.delete(id)
     this.#numbers.delete(id)
   }
+}
+
+async function openDatabase(path: string): Promise<Database.Database> {
+  // Loaded here: it takes a while, and most agents never need it.
+  const { default: Database } = await import('libsql')
+  const database = new Database(path)
+  // How long another process may hold the write lock before this one gives up.
+  database.exec('PRAGMA busy_timeout = 3000')
+  database.exec('PRAGMA journal_mode = WAL')
+  // Safe against a process that dies. Only with the power the last moments may be lost, never a part of one.
+  database.exec('PRAGMA synchronous = NORMAL')
+  // What is forgotten is overwritten, in the file too.
+  database.exec('PRAGMA secure_delete = ON')
+  database.exec(SCHEMA)
+  return database
 }

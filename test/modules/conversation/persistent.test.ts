@@ -1,10 +1,9 @@
-import { appendFile, readdir, readFile } from 'node:fs/promises'
-import { AgentHost, type Message } from 'agent-host'
+import { AgentHost, type Message, memoryStorage } from 'agent-host'
 import { expect } from 'chai'
-import { TurnFile } from '../../../modules/conversation/lib/turn-file.ts'
+import { TurnLog } from '../../../modules/conversation/lib/turn-log.ts'
 import persistent from '../../../modules/conversation/persistent.ts'
 import { describeConversationHistory } from '../../suites/conversation-history-suite.ts'
-import { makeContext, says } from '../../support/fake-run.ts'
+import { makeContext, makeRun, says } from '../../support/fake-run.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -30,16 +29,18 @@ const hosts: AgentHost[] = []
 
 async function makeKeeper(config: object = {}) {
   const project = await makeProject({ 'modules/recall.ts': RECALL })
+  const source = memoryStorage()
   const start = async () => {
-    const host = new AgentHost({ projectDir: project.dir })
+    const host = new AgentHost({ projectDir: project.dir, storage: source })
     hosts.push(host)
     await host.register(AGENT(config))
     return async (text: string | Message[], user?: string, conversation_id?: string) =>
       (await host.run('keeper', text, { user, metadata: conversation_id === undefined ? {} : { conversation_id } }))
         .text
   }
-  const files = () => readdir(project.path('conversations/keeper/kept')).catch(() => [])
-  return { ask: await start(), start, files, host: hosts.at(-1) as AgentHost, project }
+  const storage = source.storageOf({ agentId: 'keeper', moduleId: 'kept' })
+  const saved = () => storage.list({ prefix: '', limit: 100 })
+  return { ask: await start(), start, saved, host: hosts.at(-1) as AgentHost, storage }
 }
 
 describe('conversation/persistent', () => {
@@ -58,11 +59,8 @@ describe('conversation/persistent', () => {
       getResponse: () => ({ text: '', attachments: [] }),
     }
     const config = { metadata_key: 'conversation_id', by_user: true, max_messages: 200 }
-    return persistent.create(
-      { history, response, storage: undefined },
-      config,
-      makeContext({ projectDir: (await makeProject()).dir }),
-    )
+    const context = makeContext()
+    return persistent.create({ history, response, storage: memoryStorage().storageOf(context) }, config, context)
   })
 
   it("continues a user's conversation, even after a restart", async () => {
@@ -73,12 +71,14 @@ describe('conversation/persistent', () => {
   })
 
   it('saves a turn once if its run sent text, waited and continued', async () => {
-    const { ask, project, files } = await makeKeeper()
+    const { ask, storage, saved } = await makeKeeper()
     await ask('one', 'ann')
-    const [file] = await files()
-    const path = `conversations/keeper/kept/${file}`
+    const [first] = await saved()
     // As the run that waited left it.
-    await appendFile(project.path(path), '\n[{"role":"user","content":"two"},{"role":"assistant","content":"Wait."}]\n')
+    await storage.append(first?.key.slice(0, first.key.lastIndexOf('/')) ?? '', [
+      says('two'),
+      { role: 'assistant', content: 'Wait.' },
+    ])
     const continued: Message[] = [
       says('two'),
       { role: 'assistant', content: 'Wait.', toolCalls: [{ id: 'c', name: 'look_up', arguments: {} }] },
@@ -100,7 +100,7 @@ describe('conversation/persistent', () => {
   })
 
   it('keeps conversations apart: by id, by user, and by user and id', async () => {
-    const { ask, files } = await makeKeeper()
+    const { ask, saved } = await makeKeeper()
     await ask('a', 'ann')
     await ask('b', 'ann', 'c1')
     await ask('c', 'bob', 'c1')
@@ -109,14 +109,15 @@ describe('conversation/persistent', () => {
     expect(await ask('x', 'ann', 'c1')).to.equal('b|b|x')
     expect(await ask('x', 'bob', 'c1')).to.equal('c|c|x')
     expect(await ask('x', undefined, 'c1')).to.equal('d|d|x')
-    expect(await files()).to.have.length(4)
+    const logs = (await saved()).map(({ key }) => key.slice(0, key.lastIndexOf('/')))
+    expect(new Set(logs)).to.have.property('size', 4)
   })
 
   it('saves nothing without an id or a user', async () => {
-    const { ask, files } = await makeKeeper({ by_user: false })
+    const { ask, saved } = await makeKeeper({ by_user: false })
     expect(await ask('one', 'ann')).to.equal('one')
     expect(await ask('two')).to.equal('two')
-    expect(await files()).to.deep.equal([])
+    expect(await saved()).to.deep.equal([])
   })
 
   it("uses the client's conversation unchanged, and saves the new turn", async () => {
@@ -141,14 +142,10 @@ describe('conversation/persistent', () => {
   })
 
   it('loses and mixes no turns when many run at once', async () => {
-    const { ask, files, project } = await makeKeeper()
+    const { ask, saved } = await makeKeeper()
     const texts = Array.from({ length: 30 }, (_, n) => `text ${n} ${'x'.repeat(3000)}`)
     await Promise.all(texts.map((text) => ask(text, 'ann')))
-    const [file = ''] = await files()
-    const lines = (await readFile(project.path(`conversations/keeper/kept/${file}`), 'utf8'))
-      .split('\n')
-      .filter((line) => line !== '')
-    const turns = lines.map((line) => JSON.parse(line) as Message[])
+    const turns = (await saved()).map(({ value }) => value as Message[])
     expect(turns.map((turn) => turn.map(({ role }) => role))).to.deep.equal(texts.map(() => ['user', 'assistant']))
     expect(turns.map(([asked]) => asked?.content).sort()).to.deep.equal([...texts].sort())
   })
@@ -175,29 +172,19 @@ describe('conversation/persistent', () => {
     expect(await ask('two', 'ann')).to.equal('forget|one|one|forget|two')
   })
 
-  it('skips a truncated turn, and appends whole ones after it', async () => {
-    const { ask, files, project } = await makeKeeper()
-    await ask('one', 'ann')
-    const [file = ''] = await files()
-    await appendFile(project.path(`conversations/keeper/kept/${file}`), '[{"role":"user","content":"half')
-    expect(await ask('two', 'ann')).to.equal('one|one|two')
-    expect(await ask('three', 'ann')).to.equal('one|one|two|one|one|two|three')
-  })
-
   it('saves attachments: bytes and addresses', async () => {
-    const { dir } = await makeProject()
-    const file = new TurnFile(dir, 'key')
+    const turns = new TurnLog(memoryStorage().storageOf({ agentId: 'keeper', moduleId: 'kept' }), 'key', 9)
     const url = new URL('https://example.test/a.png')
     const bytes = Buffer.from([1, 2, 255])
     const attachments = [
       { mediaType: 'image/png', data: bytes, name: 'A' },
       { mediaType: 'image/png', data: url },
     ]
-    await file.append([{ role: 'user', content: 'see', attachments }], false)
-    expect(await file.read()).to.deep.equal([[{ role: 'user', content: 'see', attachments }]])
+    await turns.append([{ role: 'user', content: 'see', attachments }], false, makeRun())
+    expect(await turns.read(makeRun())).to.deep.equal([[{ role: 'user', content: 'see', attachments }]])
   })
 
-  it('serves the chat API: the user of a request, and another window over the same file', async () => {
+  it('serves the chat API: the user of a request, and another window over the same conversation', async () => {
     const { app } = await makeServer(
       {},
       {

@@ -1,10 +1,15 @@
-import { readdir } from 'node:fs/promises'
-import type { ConversationHistory, LLM, LLMRequest, Message } from 'agent-host'
+import {
+  type ConversationHistory,
+  type LLM,
+  type LLMRequest,
+  type Message,
+  memoryStorage,
+  type Storage,
+} from 'agent-host'
 import { expect } from 'chai'
 import summarizing from '../../../modules/conversation/summarizing.ts'
 import { describeConversationHistory, makeConversation } from '../../suites/conversation-history-suite.ts'
 import { makeContext, makeRun, says } from '../../support/fake-run.ts'
-import { makeProject } from '../../support/temp-project.ts'
 
 function makeModel(fail = false) {
   const asked: LLMRequest[] = []
@@ -23,11 +28,15 @@ function makeModel(fail = false) {
 async function makeFilter(
   history: ConversationHistory,
   llm: LLM,
-  projectDir: string,
-  context = makeContext({ projectDir }),
+  storage: Storage = makeStorage(),
+  context = makeContext(),
 ) {
   const config = { max_tokens: 50, keep_messages: 2, prompt: 'Sum up.', heading: 'So far:' }
-  return summarizing.create({ history, llm }, config, context)
+  return summarizing.create({ history, llm, storage }, config, context)
+}
+
+function makeStorage(): Storage {
+  return memoryStorage().storageOf({ agentId: 'test', moduleId: 'module' })
 }
 
 const rules: Message = { role: 'system', content: 'rules' }
@@ -39,11 +48,11 @@ const brief = (messages: readonly Message[]) =>
   messages.map(({ role, content }) => `${role} ${content.replace(/\.+$/, '')}`)
 
 describe('conversation/summarizing', () => {
-  describeConversationHistory(async (history) => makeFilter(history, makeModel().llm, (await makeProject()).dir))
+  describeConversationHistory(async (history) => makeFilter(history, makeModel().llm))
 
   it('leaves a short conversation as it is, without calling the model', async () => {
     const { llm, asked } = makeModel()
-    const filter = await makeFilter(makeConversation([rules, says('hi')]), llm, '/nowhere')
+    const filter = await makeFilter(makeConversation([rules, says('hi')]), llm)
     expect(await filter.getHistory()).to.deep.equal([rules, says('hi')])
     expect(asked).to.deep.equal([])
   })
@@ -52,7 +61,7 @@ describe('conversation/summarizing', () => {
     const { llm, asked } = makeModel()
     const run = makeRun()
     const messages = [rules, ...turn(1), ...turn(2), says('q3')]
-    const filter = await makeFilter(makeConversation(messages), llm, (await makeProject()).dir)
+    const filter = await makeFilter(makeConversation(messages), llm)
     expect(brief(await filter.getHistory(run))).to.deep.equal([
       'system rules',
       'system So far:\nsummary 1',
@@ -66,10 +75,10 @@ describe('conversation/summarizing', () => {
   })
 
   it('reuses the summary in later runs, and extends it', async () => {
-    const { dir, path } = await makeProject()
+    const storage = makeStorage()
     const { llm, asked } = makeModel()
     const see = async (...messages: Message[]) =>
-      brief(await (await makeFilter(makeConversation([rules, ...messages]), llm, dir)).getHistory(makeRun()))
+      brief(await (await makeFilter(makeConversation([rules, ...messages]), llm, storage)).getHistory(makeRun()))
     const begun = [...turn(1), ...turn(2), says('q3')]
     await see(...begun)
     expect(await see(...begun)).to.deep.equal(['system rules', 'system So far:\nsummary 1', 'assistant a2', 'user q3'])
@@ -77,23 +86,23 @@ describe('conversation/summarizing', () => {
     const later = [...begun, { role: 'assistant', content: 'a3' } as Message, ...turn(4), says('q5')]
     expect(await see(...later)).to.deep.equal(['system rules', 'system So far:\nsummary 2', 'assistant a4', 'user q5'])
     expect(asked[1]?.messages[1]?.content).to.match(/^Summary of what came before:\nsummary 1\n\nassistant: a2/)
-    expect(await readdir(path('conversations/test/module'))).to.have.length(1)
+    expect(await storage.list({ prefix: '', limit: 9 })).to.have.length(1)
   })
 
   it('does not use the summary of another conversation', async () => {
-    const { dir } = await makeProject()
+    const storage = makeStorage()
     const { llm, asked } = makeModel()
     for (const first of [turn(1), turn(9)]) {
-      const filter = await makeFilter(makeConversation([...first, ...turn(2), says('q3')]), llm, dir)
+      const filter = await makeFilter(makeConversation([...first, ...turn(2), says('q3')]), llm, storage)
       await filter.getHistory(makeRun())
     }
     expect(asked).to.have.length(2)
   })
 
   it('shows the whole conversation if the model fails, and logs it', async () => {
-    const context = makeContext({ projectDir: (await makeProject()).dir })
+    const context = makeContext()
     const messages = [...turn(1), ...turn(2), says('q3')]
-    const filter = await makeFilter(makeConversation(messages), makeModel(true).llm, '', context)
+    const filter = await makeFilter(makeConversation(messages), makeModel(true).llm, makeStorage(), context)
     expect(await filter.getHistory(makeRun())).to.deep.equal(messages)
     expect(context.lines).to.deep.equal([
       'warn the conversation is shown whole, because it could not be summarized: no such model',
@@ -101,7 +110,7 @@ describe('conversation/summarizing', () => {
   })
 
   it('ends with the run, and requires one', async () => {
-    const filter = await makeFilter(makeConversation([...turn(1), ...turn(2)]), makeModel(true).llm, '/nowhere')
+    const filter = await makeFilter(makeConversation([...turn(1), ...turn(2)]), makeModel(true).llm)
     const run = makeRun()
     run.abort(new Error('enough'))
     const failure = async (promise: unknown) => Promise.resolve(promise).then(String, (error: Error) => error.message)

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
-import exactIndex from '../../../modules/memory/exact-index.ts'
 import { describeVectorIndex } from '../../suites/vector-index-suite.ts'
-import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { makeRun } from '../../support/fake-run.ts'
 import { openIndex } from '../../support/memory.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -45,12 +44,9 @@ describe('memory/exact-index', () => {
 
   it('names the file that it cannot read', async () => {
     const { dir } = await makeProject({
-      'mine.db': 'this is no database, but a text that is long enough to be read as one',
+      'memory/test/index.db': 'this is no database, but a text that is long enough to be read as one',
     })
-    const context = makeContext({ projectDir: dir })
-    const failure = await Promise.resolve(
-      exactIndex.create({ storage: undefined }, { persist: true, file: 'mine.db' }, context),
-    ).catch((error: Error) => error.message)
-    expect(failure).to.match(/^The file .*mine\.db cannot be opened: /)
+    const failure = await openIndex(dir).catch((error: Error) => error.message)
+    expect(failure).to.match(/^The file .*index\.db cannot be opened: /)
   })
 })

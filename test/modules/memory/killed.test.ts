@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { makeRun } from '../../support/fake-run.ts'
-import { openMemory } from '../../support/memory.ts'
+import { openIndex, openMemory, openProjectStore } from '../../support/memory.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const CHILD = fileURLToPath(new URL('../../support/memory-process.ts', import.meta.url))
@@ -30,7 +30,8 @@ describe('a memory whose process is killed', () => {
     for (const count of [1, 100]) {
       const { dir } = await makeProject()
       const told = await storeAndDie(dir, count)
-      const memory = await openMemory(dir)
+      const [store, index] = [openProjectStore(dir), await openIndex(dir)]
+      const memory = await openMemory(dir, { source: store.source, index })
       const entries = await memory.list(makeRun())
       const ids = entries.map(({ id }) => id)
       expect(told.length).to.be.at.least(count)
@@ -46,7 +47,8 @@ describe('a memory whose process is killed', () => {
       }
       await memory.store('afterwards', {}, makeRun())
       expect((await memory.search('afterwards', 1, makeRun()))[0]?.text).to.equal('afterwards')
-      await memory.dispose?.()
+      await index.dispose?.()
+      await store.close()
     }
   })
 })

@@ -1,8 +1,8 @@
-import type { Embedder, Memory } from 'agent-host'
+import { type Embedder, type Memory, memoryStorage, type StorageSource } from 'agent-host'
 import { expect } from 'chai'
 import { describeMemory } from '../../suites/memory-suite.ts'
 import { makeRun } from '../../support/fake-run.ts'
-import { makeEmbedder, openIndex, openMemory } from '../../support/memory.ts'
+import { makeEmbedder, openIndex, openMemory, openProjectStore } from '../../support/memory.ts'
 import { runAgent } from '../../support/run-agent.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -21,28 +21,66 @@ describe('memory/vector-memory', () => {
     expect((await memory.search('trains', 2, run)).map((found) => found.id)).to.deep.equal([other, id])
   })
 
-  it('keeps everything across a restart', async () => {
-    const { dir, exists } = await makeProject()
-    const memory = await openMemory(dir)
+  it('keeps everything across a restart: texts in the store of the project', async () => {
+    const { dir } = await makeProject()
+    const open = async () => {
+      const [store, index] = [openProjectStore(dir), await openIndex(dir)]
+      const close = async () => {
+        await index.dispose?.()
+        await store.close()
+      }
+      return { memory: await openMemory(dir, { source: store.source, index }), close }
+    }
+    const { memory, close } = await open()
     const id = await memory.store('The train leaves at noon.', { line: 7 }, run)
     await memory.delete(await memory.store('wrong', {}, run), run)
-    await memory.dispose?.()
-    expect(exists('memory/test/memory.db')).to.equal(true)
-    const again = await openMemory(dir)
-    expect(await again.list(run)).to.deep.equal([{ id, text: 'The train leaves at noon.', metadata: { line: 7 } }])
-    expect((await again.search('train', 5, run)).map((found) => found.id)).to.deep.equal([id])
-    await again.dispose?.()
+    await close()
+    const again = await open()
+    expect(await again.memory.list(run)).to.deep.equal([
+      { id, text: 'The train leaves at noon.', metadata: { line: 7 } },
+    ])
+    expect((await again.memory.search('train', 5, run)).map((found) => found.id)).to.deep.equal([id])
+    await again.close()
   })
 
-  it('shares a file with every instance that opened it', async () => {
+  it('is shared by every instance with the same records and vectors', async () => {
     const { dir } = await makeProject()
-    const [one, other] = [await openMemory(dir), await openMemory(dir)]
+    const source = memoryStorage()
+    const [one, other] = [await openMemory(dir, { source }), await openMemory(dir, { source })]
     const ids = await Promise.all([one.store('written by one', {}, run), other.store('written by the other', {}, run)])
     expect((await one.search('written', 5, run)).map(({ id }) => id)).to.have.members(ids)
     await one.delete(ids[0] as string, run)
     expect((await other.search('written', 5, run)).map(({ id }) => id)).to.deep.equal([ids[1]])
-    await one.dispose?.()
-    await other.dispose?.()
+  })
+
+  it('saves nothing without persist', async () => {
+    const source = memoryStorage()
+    const memory = await openMemory(undefined, { source, config: { persist: false } })
+    await memory.store('gone with the agent', {}, run)
+    expect(await texts(memory)).to.deep.equal(['gone with the agent'])
+    expect(await texts(await openMemory(undefined, { source }))).to.deep.equal([])
+  })
+
+  it('reads no entries of other users in a search', async () => {
+    const source = memoryStorage()
+    const read: string[] = []
+    const counting: StorageSource = {
+      isShared: false,
+      storageOf(owner) {
+        const storage = source.storageOf(owner)
+        const get = storage.get.bind(storage)
+        storage.get = (key) => {
+          read.push(key)
+          return get(key)
+        }
+        return storage
+      },
+    }
+    const memory = await openMemory(undefined, { source: counting, config: { per_user: true } })
+    for (let n = 0; n < 20; n++) await memory.store('I like plums', {}, makeRun({ user: 'bob' }))
+    await memory.store('I like plums', {}, makeRun({ user: 'ann' }))
+    expect(await memory.search('plums', 5, makeRun({ user: 'ann' }))).to.have.length(1)
+    expect(new Set(read)).to.have.property('size', 1)
   })
 
   it('keeps the memories of users apart with per_user', async () => {
