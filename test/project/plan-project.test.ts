@@ -35,7 +35,6 @@ describe('planProject', () => {
       'debug/',
       'responses/',
       'memory/',
-      'conversations/',
     ])
   })
 })
