@@ -1,6 +1,6 @@
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { inputItemId } from '../ids.ts'
-import { toTokenUsage } from '../output/output.ts'
+import { toTokenUsage } from '../output/token-usage.ts'
 import type { CreateRequest, InputItem, RawInputItem, ResponseRecord } from '../routes/schema.ts'
 
 /** The record of a response that begins now, with every field and default. */

@@ -1,16 +1,8 @@
-import { type AttachmentStep, type EndStep, isEnd, type Step } from '../../../../durable/runs/steps.ts'
+import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { toExtendedRecord } from '../routes/extended-record.ts'
-import type {
-  ApprovalRequest,
-  FunctionCall,
-  ImageCall,
-  McpCall,
-  OutputMessage,
-  Reasoning,
-  ResponseRecord,
-} from '../routes/schema.ts'
-import { endRecord, Output, renderAttachment } from './output.ts'
+import type { OutputItem, ResponseRecord } from '../routes/schema.ts'
+import { type Change, Output } from './output.ts'
 
 /** Form of the events on their way. */
 export interface Framing {
@@ -37,18 +29,20 @@ export function eventStreamOf({ isExtended }: Dialect): Framing {
 }
 
 /**
- * The events of one response, written step by step. The same steps give the same events with the same numbers, whether
+ * The events of one response: prints the changes of its output. The same steps give the same events with the same numbers, whether
  * they are written while the response comes or long after.
  */
 export class EventWriter {
+  readonly #begun: ResponseRecord
   readonly #after: number
   readonly #output: Output
   readonly #framing: Framing
   readonly #deltaHead: string
-  #record: ResponseRecord
   #sequence = 0
   #written = ''
-  /** The fixed part of a delta of the message that is under way. */
+  /** Place of the open item. */
+  #place: Place = { item_id: '', output_index: 0 }
+  /** The fixed part of a delta of the open message. */
   #delta = ''
 
   /**
@@ -56,9 +50,9 @@ export class EventWriter {
    * @param after number of the last event that the client has: only later ones are written
    */
   constructor(begun: ResponseRecord, after = 0, framing = COMPAT_STREAM) {
-    this.#record = begun
+    this.#begun = begun
     this.#after = after
-    this.#output = new Output(begun.id)
+    this.#output = new Output(begun)
     this.#framing = framing
     this.#deltaHead = this.#head('response.output_text.delta')
   }
@@ -70,7 +64,7 @@ export class EventWriter {
 
   /** The events that open every stream. */
   open(): string {
-    const response = JSON.stringify(this.#record)
+    const response = JSON.stringify(this.#begun)
     this.#write('response.created', `"response":${response}`)
     this.#write('response.in_progress', `"response":${response}`)
     return this.#take()
@@ -79,9 +73,8 @@ export class EventWriter {
   /** The events of some further steps, whole ones. */
   write(steps: readonly Step[]): string {
     for (const step of steps) {
-      if (typeof step === 'string') this.#text(step)
-      else if (isEnd(step)) this.#end(step)
-      else this.#step(step)
+      this.#output.apply(step).forEach(this.#print, this)
+      if (isEnd(step)) this.#end()
     }
     return this.#take()
   }
@@ -95,143 +88,81 @@ export class EventWriter {
     return `${open('error')}${JSON.stringify(event)}${close}${done}`
   }
 
-  #step(step: Exclude<Step, string | EndStep>): void {
-    if ('acted' in step) return
-    if ('restart' in step) this.#restart()
-    else if ('reasoning' in step) this.#reasoning(step.reasoning)
-    else if ('result' in step) this.#result(this.#output.closeCall(step.result))
-    else if ('attachment' in step) this.#attachment(step)
-    else {
-      this.#close()
-      const { index } = this.#output
-      if ('call' in step) this.#call(index, this.#output.openCall(step.call))
-      else this.#pending(index, this.#output.addPending(step.pending))
-    }
+  #print(change: Change): void {
+    if (typeof change === 'string') this.#text(change)
+    else if ('reasoning' in change) this.#reasoning(change.reasoning)
+    else if ('opened' in change) this.#opened(change.opened, change.index)
+    else if ('closed' in change) this.#closed(change.closed, change.index)
+    else if ('added' in change) this.#added(change.added, change.index)
+    else this.#answered(change.answered, change.index)
   }
 
-  #restart(): void {
-    this.#close('incomplete')
-    this.#output.restart()
-  }
-
-  #attachment(step: AttachmentStep): void {
-    const rendered = renderAttachment(step)
-    if ('text' in rendered) this.#text(rendered.text)
-    else {
-      this.#close()
-      this.#image(this.#output.index, this.#output.addImage(rendered.image))
-    }
-  }
-
+  /** By hand: most events are of this kind. */
   #text(text: string): void {
-    if (this.#output.open !== 'message') this.#openMessage()
-    this.#output.addText(text)
-    // By hand: most events are of this kind.
     if (++this.#sequence > this.#after) {
       this.#written += `${this.#deltaHead}${this.#sequence}${this.#delta}${JSON.stringify(text)}}${this.#framing.close}`
     }
   }
 
-  #openMessage(): void {
-    this.#close()
-    const output_index = this.#output.index
-    this.#output.addText('')
-    const { id } = this.#output.current('in_progress')
-    const item = { type: 'message', id, status: 'in_progress', role: 'assistant', content: [] }
-    const part = { type: 'output_text', text: '', annotations: [] }
-    this.#delta = `,"item_id":"${id}","output_index":${output_index},"content_index":0,"delta":`
-    this.#writeFields('response.output_item.added', { output_index, item })
-    this.#writeFields('response.content_part.added', { item_id: id, output_index, content_index: 0, part })
-  }
-
   #reasoning(delta: string): void {
-    if (this.#output.open !== 'reasoning') this.#openReasoning()
-    const place = { item_id: this.#output.current('in_progress').id, output_index: this.#output.index }
-    this.#output.addReasoning(delta)
-    this.#writeFields('response.reasoning_summary_text.delta', { ...place, summary_index: 0, delta })
+    this.#writeFields('response.reasoning_summary_text.delta', { ...this.#place, summary_index: 0, delta })
   }
 
-  #openReasoning(): void {
-    this.#close()
-    const output_index = this.#output.index
-    this.#output.addReasoning('')
-    const { id } = this.#output.current('in_progress')
-    const part = { type: 'summary_text', text: '' }
-    this.#writeFields('response.output_item.added', { output_index, item: { type: 'reasoning', id, summary: [] } })
-    this.#writeFields('response.reasoning_summary_part.added', { item_id: id, output_index, summary_index: 0, part })
+  #opened(opened: Growing, output_index: number): void {
+    const { id, type } = opened
+    this.#place = { item_id: id, output_index }
+    this.#delta = `,"item_id":"${id}","output_index":${output_index},"content_index":0,"delta":`
+    if (type === 'message') {
+      this.#writeFields('response.output_item.added', { output_index, item: { ...opened, content: [] } })
+      const part = opened.content[0]
+      this.#writeFields('response.content_part.added', { ...this.#place, content_index: 0, part })
+    } else {
+      this.#writeFields('response.output_item.added', { output_index, item: { ...opened, summary: [] } })
+      const part = opened.summary[0]
+      this.#writeFields('response.reasoning_summary_part.added', { ...this.#place, summary_index: 0, part })
+    }
   }
 
-  /** Closes the item that is under way. */
-  #close(status: OutputMessage['status'] = 'completed'): void {
-    if (!this.#output.open) return
-    const output_index = this.#output.index
-    const item = this.#output.close(status)
-    if (item.type === 'message') this.#closeMessage(output_index, item)
-    else this.#closeReasoning(output_index, item)
+  #closed(item: Growing, output_index: number): void {
+    if (item.type === 'message') {
+      const [place, [part]] = [{ ...this.#place, content_index: 0 }, item.content]
+      this.#writeFields('response.content_part.done', { ...place, part })
+      this.#writeFields('response.output_text.done', { ...place, text: part?.text ?? '' })
+    } else {
+      const [place, [part]] = [{ ...this.#place, summary_index: 0 }, item.summary]
+      this.#writeFields('response.reasoning_summary_text.done', { ...place, text: part?.text ?? '' })
+      this.#writeFields('response.reasoning_summary_part.done', { ...place, part })
+    }
     this.#writeFields('response.output_item.done', { output_index, item })
   }
 
-  #closeMessage(output_index: number, { id, content: [part] }: OutputMessage): void {
-    const place = { item_id: id, output_index, content_index: 0 }
-    this.#writeFields('response.content_part.done', { ...place, part })
-    this.#writeFields('response.output_text.done', { ...place, text: part?.text ?? '' })
-  }
-
-  #closeReasoning(output_index: number, { id, summary: [part] }: Reasoning): void {
-    const place = { item_id: id, output_index, summary_index: 0 }
-    this.#writeFields('response.reasoning_summary_text.done', { ...place, text: part?.text ?? '' })
-    this.#writeFields('response.reasoning_summary_part.done', { ...place, part })
-  }
-
-  #pending(output_index: number, item: FunctionCall | ApprovalRequest | undefined): void {
-    if (!item) return
-    if (item.type === 'function_call') {
-      const begun = { ...item, arguments: '', status: 'in_progress' }
-      this.#writeFields('response.output_item.added', { output_index, item: begun })
-      this.#arguments('function_call', output_index, item)
-    } else this.#writeFields('response.output_item.added', { output_index, item })
-    this.#writeFields('response.output_item.done', { output_index, item })
-  }
-
-  #call(output_index: number, item: McpCall): void {
+  #added(item: Whole, output_index: number): void {
     const place = { item_id: item.id, output_index }
-    this.#writeFields('response.output_item.added', { output_index, item: { ...item, arguments: '' } })
-    this.#writeFields('response.mcp_call.in_progress', place)
-    this.#arguments('mcp_call', output_index, item)
+    this.#writeFields('response.output_item.added', { output_index, item: toBegun(item) })
+    if (item.type === 'mcp_call') this.#writeFields('response.mcp_call.in_progress', place)
+    if (item.type === 'mcp_call' || item.type === 'function_call') this.#arguments(place, item)
+    if (item.type === 'image_generation_call') {
+      this.#writeFields('response.image_generation_call.in_progress', place)
+      this.#writeFields('response.image_generation_call.completed', place)
+    }
+    // An own call is done with its result.
+    if (item.type !== 'mcp_call') this.#writeFields('response.output_item.done', { output_index, item })
   }
 
-  #arguments(type: 'function_call' | 'mcp_call', output_index: number, item: FunctionCall | McpCall): void {
-    const place = { item_id: item.id, output_index }
-    const { name } = item
-    this.#writeFields(`response.${type}_arguments.delta`, { ...place, delta: item.arguments })
-    this.#writeFields(`response.${type}_arguments.done`, { ...place, name, arguments: item.arguments })
+  #arguments(place: Place, { type, name, arguments: args }: CallItem): void {
+    this.#writeFields(`response.${type}_arguments.delta`, { ...place, delta: args })
+    this.#writeFields(`response.${type}_arguments.done`, { ...place, name, arguments: args })
   }
 
-  #result(closed: { item: McpCall; index: number } | undefined): void {
-    if (!closed) return
-    const { item, index: output_index } = closed
+  #answered(item: Answered, output_index: number): void {
     this.#writeFields(`response.mcp_call.${item.status}`, { item_id: item.id, output_index })
     this.#writeFields('response.output_item.done', { output_index, item })
   }
 
-  #image(output_index: number, item: ImageCall): void {
-    const place = { item_id: item.id, output_index }
-    const begun = { ...item, status: 'in_progress', result: null }
-    this.#writeFields('response.output_item.added', { output_index, item: begun })
-    this.#writeFields('response.image_generation_call.in_progress', place)
-    this.#writeFields('response.image_generation_call.completed', place)
-    this.#writeFields('response.output_item.done', { output_index, item })
-  }
-
-  #end(step: EndStep): void {
-    if (step.end === 'completed') {
-      this.#close()
-      if (!this.#output.hasAnswer) this.#openMessage()
-      this.#close()
-    }
-    this.#record = endRecord(this.#record, this.#output, step)
-    const record = this.#framing.isExtended ? toExtendedRecord(this.#record) : this.#record
-    this.#write(`response.${record.status}`, `"response":${JSON.stringify(record)}`)
+  #end(): void {
+    const { record } = this.#output
+    const ended = this.#framing.isExtended ? toExtendedRecord(record) : record
+    this.#write(`response.${ended.status}`, `"response":${JSON.stringify(ended)}`)
   }
 
   #writeFields(type: string, fields: object): void {
@@ -254,4 +185,21 @@ export class EventWriter {
     this.#written = ''
     return written
   }
+}
+
+interface Place {
+  readonly item_id: string
+  readonly output_index: number
+}
+
+type Growing = Extract<Change, { opened: unknown }>['opened']
+type Whole = Extract<Change, { added: unknown }>['added']
+type Answered = Extract<Change, { answered: unknown }>['answered']
+type CallItem = Extract<OutputItem, { type: 'function_call' | 'mcp_call' }>
+
+/** An item as it is when it begins. */
+function toBegun(item: Whole): object {
+  if (item.type === 'mcp_call') return { ...item, arguments: '' }
+  if (item.type === 'function_call') return { ...item, arguments: '', status: 'in_progress' }
+  return item.type === 'image_generation_call' ? { ...item, status: 'in_progress', result: null } : item
 }

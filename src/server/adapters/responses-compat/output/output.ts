@@ -1,6 +1,12 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
-import { type AttachmentStep, type EndStep, isEnd, type Step } from '../../../../durable/runs/steps.ts'
-import type { Usage } from '../../../../protocols/run.ts'
+import {
+  type AttachmentStep,
+  type CallStep,
+  type EndStep,
+  isEnd,
+  type ResultStep,
+  type Step,
+} from '../../../../durable/runs/steps.ts'
 import { fromAttachmentJson } from '../../../../run/attachment-json.ts'
 import type { PendingCall } from '../../../../run/state/pending-call.ts'
 import { attachmentToMarkdown } from '../../../replies/attachment-to-markdown.ts'
@@ -8,87 +14,117 @@ import { outputItemId } from '../ids.ts'
 import type {
   ApprovalRequest,
   FunctionCall,
-  ImageCall,
   McpCall,
   OutputItem,
   OutputMessage,
   Reasoning,
   ResponseRecord,
-  TokenUsage,
 } from '../routes/schema.ts'
+import { toTokenUsage } from './token-usage.ts'
 
-/** The output of a response as it grows. */
+/** Change of an output. A text is a piece of the message that is open. */
+export type Change =
+  | string
+  /** Piece of the reasoning that is open. */
+  | { readonly reasoning: string }
+  /** Item that begins empty and grows by pieces; it is open until it is closed. */
+  | { readonly opened: Growing; readonly index: number }
+  | { readonly closed: Growing; readonly index: number }
+  /** Item that comes in one piece. An own call has no result yet. */
+  | { readonly added: Exclude<OutputItem, Growing>; readonly index: number }
+  /** Own call with its result. */
+  | { readonly answered: McpCall; readonly index: number }
+
+/** Item that grows by pieces. */
+type Growing = OutputMessage | Reasoning
+
+const NONE: readonly Change[] = Object.freeze([])
+
+/** The record as it stands after these steps. */
+export function recordAfter(begun: ResponseRecord, steps: readonly Step[]): ResponseRecord {
+  const output = new Output(begun)
+  for (const step of steps) output.apply(step)
+  return output.record
+}
+
+/** The output of a response, as it grows step by step: the one interpretation of steps, for records and events alike. */
 export class Output {
-  readonly #responseId: string
+  readonly #begun: ResponseRecord
   readonly #items: OutputItem[] = []
   /** Places of the own calls that have no result yet, by call id. */
   readonly #openCalls = new Map<string, number>()
-  #open: { readonly type: 'message' | 'reasoning'; text: string } | undefined
+  #open: { readonly type: Growing['type']; text: string } | undefined
+  /** True once there is a message, or a call that the client has to answer. */
   #hasAnswer = false
   #pendingCalls = 0
+  #ended: ResponseRecord | undefined
 
-  constructor(responseId: string) {
-    this.#responseId = responseId
+  /** @param begun the record as it was at the beginning */
+  constructor(begun: ResponseRecord) {
+    this.#begun = begun
   }
 
-  /** Type of the item that is under way, to which the next piece is added. */
-  get open(): 'message' | 'reasoning' | undefined {
-    return this.#open?.type
+  /** The record as it stands. */
+  get record(): ResponseRecord {
+    return this.#ended ?? { ...this.#begun, output: this.#listItems('in_progress') }
   }
 
-  /** True once there is a message, or a call that the client has to answer. */
-  get hasAnswer(): boolean {
-    return this.#hasAnswer
+  /** Takes a further step. Returns what it changes, in order. */
+  apply(step: Step): readonly Change[] {
+    if (typeof step === 'string') return this.#addText(step)
+    if (isEnd(step)) return this.#end(step)
+    if ('acted' in step) return NONE
+    if ('restart' in step) return this.#restart()
+    if ('reasoning' in step) return this.#addReasoning(step.reasoning)
+    if ('result' in step) return this.#answerCall(step.result)
+    if ('attachment' in step) return this.#addAttachment(step)
+    return 'call' in step ? this.#addCall(step.call) : this.#addPending(step.pending)
   }
 
-  /** Place of the item that is under way, or of the next. */
-  get index(): number {
-    return this.#items.length
-  }
-
-  addText(text: string): void {
-    this.#open ??= { type: 'message', text: '' }
-    this.#open.text += text
+  #addText(text: string): readonly Change[] {
     this.#hasAnswer = true
+    return this.#grow('message', text, text)
   }
 
-  addReasoning(text: string): void {
-    this.#open ??= { type: 'reasoning', text: '' }
-    this.#open.text += text
+  #addReasoning(reasoning: string): readonly Change[] {
+    return this.#grow('reasoning', reasoning, { reasoning })
   }
 
-  /** Returns the item that is under way. */
-  current(status: OutputMessage['status']): OutputMessage | Reasoning {
+  /** Adds a piece to the open item; to a new one where none of its type is open. */
+  #grow(type: Growing['type'], text: string, piece: Change): readonly Change[] {
+    if (this.#open?.type === type) {
+      this.#open.text += text
+      return [piece]
+    }
+    const opening = [...this.#close(), this.#begin(type), piece]
+    this.#open = { type, text }
+    return opening
+  }
+
+  #begin(type: Growing['type']): Change {
+    this.#open = { type, text: '' }
+    return { opened: this.#current('in_progress'), index: this.#items.length }
+  }
+
+  /** Closes the open item, if there is one. */
+  #close(status: OutputMessage['status'] = 'completed'): readonly Change[] {
+    if (!this.#open) return NONE
+    const closed = this.#current(status)
+    this.#open = undefined
+    return [{ closed, index: this.#items.push(closed) - 1 }]
+  }
+
+  #current(status: OutputMessage['status']): Growing {
     const { type, text } = this.#open ?? { type: 'message', text: '' }
-    const id = outputItemId(type, this.#responseId, this.index)
+    const id = this.#nextId(type)
     if (type === 'reasoning') return { type, id, summary: [{ type: 'summary_text', text }] }
     return { type, id, status, role: 'assistant', content: [{ type: 'output_text', text, annotations: [] }] }
   }
 
-  close(status: OutputMessage['status'] = 'completed'): OutputMessage | Reasoning {
-    const item = this.current(status)
-    this.#items.push(item)
-    this.#open = undefined
-    return item
-  }
-
-  /** Adds a call that the run waits for; undefined for a question, which no item of this API stands for. */
-  addPending({ callId, kind, name, arguments: args }: PendingCall): FunctionCall | ApprovalRequest | undefined {
-    const place = this.#pendingCalls++
-    if (kind === 'question') return undefined
-    this.#hasAnswer = true
-    if (kind === 'client_tool') {
-      const type = 'function_call'
-      const id = this.#nextId(type)
-      return this.#add({ type, id, call_id: callId, name, arguments: JSON.stringify(args), status: 'completed' })
-    }
-    const id = approvalId(this.#responseId, place)
-    return this.#add({ type: 'mcp_approval_request', id, server_label: name, name, arguments: JSON.stringify(args) })
-  }
-
-  openCall({ id: callId, name, moduleId, arguments: args }: CallFields): McpCall {
-    this.#openCalls.set(callId, this.index)
-    return this.#add({
+  #addCall({ id: callId, name, moduleId, arguments: args }: CallStep['call']): readonly Change[] {
+    const closed = this.#close()
+    this.#openCalls.set(callId, this.#items.length)
+    const call = this.#add({
       type: 'mcp_call',
       id: this.#nextId('mcp_call'),
       server_label: moduleId,
@@ -99,132 +135,96 @@ export class Output {
       status: 'in_progress',
       approval_request_id: null,
     })
+    return [...closed, call]
   }
 
-  /** @returns the call with its result and its place; undefined for a call of an earlier response */
-  closeCall({ callId, text, isError }: ResultFields): { item: McpCall; index: number } | undefined {
+  /** A call of an earlier response has no place here. */
+  #answerCall({ callId, text, isError }: ResultStep['result']): readonly Change[] {
     const index = this.#openCalls.get(callId)
-    if (index === undefined) return undefined
+    if (index === undefined) return NONE
     this.#openCalls.delete(callId)
     const result = isError ? { error: text, status: 'failed' as const } : { output: text, status: 'completed' as const }
-    const item: McpCall = { ...(this.#items[index] as McpCall), ...result }
-    this.#items[index] = item
-    return { item, index }
+    const answered: McpCall = { ...(this.#items[index] as McpCall), ...result }
+    this.#items[index] = answered
+    return [{ answered, index }]
   }
 
-  addImage(base64: string): ImageCall {
-    this.#hasAnswer = true
+  /** Bytes of an image are an item; any other attachment is a link, which is a data URL where it has no address. */
+  #addAttachment({ attachment }: AttachmentStep): readonly Change[] {
+    const { mediaType, base64 } = attachment
+    if (base64 === undefined || !mediaType.startsWith('image/')) {
+      return this.#addText(attachmentToMarkdown(fromAttachmentJson(attachment)))
+    }
     const type = 'image_generation_call'
-    return this.#add({ type, id: this.#nextId(type), status: 'completed', result: base64 })
+    this.#hasAnswer = true
+    return [...this.#close(), this.#add({ type, id: this.#nextId(type), status: 'completed', result: base64 })]
   }
 
-  /** Restarts the answer: open items of the previous attempt stay incomplete. */
-  restart(): void {
+  /** Adds a call that the run waits for. A question is no item of this API. */
+  #addPending(pending: PendingCall): readonly Change[] {
+    const closed = this.#close()
+    const place = this.#pendingCalls++
+    if (pending.kind === 'question') return closed
+    this.#hasAnswer = true
+    return [...closed, this.#add(this.#toItem(pending, place))]
+  }
+
+  #toItem({ callId, kind, name, arguments: args }: PendingCall, place: number): FunctionCall | ApprovalRequest {
+    const called = { name, arguments: JSON.stringify(args) }
+    if (kind === 'client_tool') {
+      const type = 'function_call'
+      return { type, id: this.#nextId(type), call_id: callId, ...called, status: 'completed' }
+    }
+    return { type: 'mcp_approval_request', id: approvalId(this.#begun.id, place), server_label: name, ...called }
+  }
+
+  /** Begins the answer again: what the previous attempt left open stays incomplete. */
+  #restart(): readonly Change[] {
+    const closed = this.#close('incomplete')
     this.#openCalls.clear()
     this.#hasAnswer = false
+    return closed
   }
 
-  items(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
+  /** Ends the response. A completed one has a message, an empty one without text. */
+  #end(step: EndStep): readonly Change[] {
+    const changes = step.end === 'completed' ? [...this.#close(), ...this.#completeAnswer()] : NONE
+    this.#ended = endRecord(this.#ended ?? this.#begun, this.#listItems('incomplete'), step)
+    return changes
+  }
+
+  #completeAnswer(): readonly Change[] {
+    return this.#hasAnswer ? NONE : [this.#begin('message'), ...this.#close()]
+  }
+
+  #listItems(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
     const items: OutputItem[] = []
     for (const item of this.#items) {
       items.push(item.type === 'mcp_call' && item.status === 'in_progress' ? { ...item, status: statusOfOpen } : item)
     }
-    if (this.#open) items.push(this.current(statusOfOpen))
+    if (this.#open) items.push(this.#current(statusOfOpen))
     return items
   }
 
   #nextId(type: Parameters<typeof outputItemId>[0]): string {
-    return outputItemId(type, this.#responseId, this.index)
+    return outputItemId(type, this.#begun.id, this.#items.length)
   }
 
-  #add<T extends OutputItem>(item: T): T {
-    this.#items.push(item)
-    return item
+  #add(added: Exclude<OutputItem, Growing>): Change {
+    return { added, index: this.#items.push(added) - 1 }
   }
-}
-
-type CallFields = Extract<Step, { call: unknown }>['call']
-type ResultFields = Extract<Step, { result: unknown }>['result']
-
-/** Bytes of an image as base64; any other attachment as a link, which is a data URL where it has no address. */
-export function renderAttachment({ attachment }: AttachmentStep): { image: string } | { text: string } {
-  const { mediaType, base64 } = attachment
-  if (base64 !== undefined && mediaType.startsWith('image/')) return { image: base64 }
-  return { text: attachmentToMarkdown(fromAttachmentJson(attachment)) }
-}
-
-/** The record as it stands after these steps. */
-export function recordAfter(begun: ResponseRecord, steps: readonly Step[]): ResponseRecord {
-  const output = new Output(begun.id)
-  let record = begun
-  for (const step of steps) {
-    if (isEnd(step)) record = endRecord(record, output, step)
-    else addStep(output, step)
-  }
-  return record === begun ? { ...begun, output: output.items('in_progress') } : record
-}
-
-function addStep(output: Output, step: Exclude<Step, EndStep>): void {
-  if (typeof step === 'string') addText(output, step)
-  else if ('acted' in step) return
-  else if ('restart' in step) {
-    if (output.open) output.close('incomplete')
-    output.restart()
-  } else if ('reasoning' in step) {
-    if (output.open === 'message') output.close()
-    output.addReasoning(step.reasoning)
-  } else if ('result' in step) output.closeCall(step.result)
-  else if ('attachment' in step) addAttachment(output, step)
-  else {
-    if (output.open) output.close()
-    if ('call' in step) output.openCall(step.call)
-    else output.addPending(step.pending)
-  }
-}
-
-function addAttachment(output: Output, step: AttachmentStep): void {
-  const rendered = renderAttachment(step)
-  if ('text' in rendered) addText(output, rendered.text)
-  else {
-    if (output.open) output.close()
-    output.addImage(rendered.image)
-  }
-}
-
-function addText(output: Output, text: string): void {
-  if (output.open === 'reasoning') output.close()
-  output.addText(text)
 }
 
 /** The record with this end. Completed items stay completed. */
-export function endRecord(record: ResponseRecord, output: Output, step: EndStep): ResponseRecord {
+function endRecord(record: ResponseRecord, output: OutputItem[], step: EndStep): ResponseRecord {
   const { end, at, usage, error, incomplete } = step
-  if (end === 'completed') completeOutput(output)
   return {
     ...record,
     status: end,
     completed_at: end === 'completed' ? at : record.completed_at,
-    output: output.items('incomplete'),
+    output,
     error: error === undefined ? null : { code: 'server_error', message: error },
     incomplete_details: incomplete === undefined ? record.incomplete_details : { reason: incomplete },
     usage: usage ? toTokenUsage(usage) : record.usage,
-  }
-}
-
-/** A completed response has a message, an empty one without text. */
-function completeOutput(output: Output): void {
-  if (output.open) output.close()
-  if (output.hasAnswer) return
-  output.addText('')
-  output.close()
-}
-
-export function toTokenUsage({ inputTokens, outputTokens, cachedInputTokens, reasoningTokens }: Usage): TokenUsage {
-  return {
-    input_tokens: inputTokens,
-    input_tokens_details: { cached_tokens: cachedInputTokens },
-    output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: reasoningTokens },
-    total_tokens: inputTokens + outputTokens,
   }
 }

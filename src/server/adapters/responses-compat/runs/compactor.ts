@@ -15,7 +15,7 @@ import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences } from '../input/item-references.ts'
 import { readInput, toToolMessage } from '../input/to-messages.ts'
 import { encodeSummary } from '../output/compaction-item.ts'
-import { toTokenUsage } from '../output/output.ts'
+import { toTokenUsage } from '../output/token-usage.ts'
 import type { Compaction, CompactRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
 
 export interface CompactorOptions {
