@@ -25,20 +25,29 @@ export default defineModule({
   config: Type.Object({
     introduce: Type.Boolean({
       default: true,
-      description: 'Add a sentence to the first answer of a conversation that says how to switch to a real model.',
+      description: 'Add a sentence to the first answer that says how to switch to a real model.',
     }),
   }),
-  create: (_, { introduce }) => ({
-    async *generate(request, run) {
-      for (const part of answer(request, introduce)) {
-        run.signal.throwIfAborted()
-        yield part
-      }
-    },
-  }),
+  create: (_, { introduce }) => {
+    let isIntroduced = !introduce
+    /** Sentence that the first answer in prose ends with; empty after it. */
+    const introduceOnce = () => {
+      if (isIntroduced) return ''
+      isIntroduced = true
+      return `\n\n(${WHAT_I_AM})`
+    }
+    return {
+      async *generate(request, run) {
+        for (const part of answer(request, introduceOnce)) {
+          run.signal.throwIfAborted()
+          yield part
+        }
+      },
+    }
+  },
 })
 
-function* answer(request: LLMRequest, introduce: boolean): Generator<LLMPart> {
+function* answer(request: LLMRequest, introduceOnce: () => string): Generator<LLMPart> {
   const { messages, tools = [], toolChoice, responseSchema } = request
   const asked = messages.findLastIndex(({ role }) => role === 'user')
   const question = messages[asked]?.content ?? ''
@@ -55,7 +64,7 @@ function* answer(request: LLMRequest, introduce: boolean): Generator<LLMPart> {
   const report = tellResults(results, messages.slice(asked + 1))
   const text = responseSchema
     ? JSON.stringify(answerSchema([question, report].join('\n'), responseSchema))
-    : inProse(request, asked, report, introduce)
+    : inProse(request, asked, report) + introduceOnce()
   for (const piece of text.match(/\S+\s*|\s+/g) ?? []) yield { type: 'text', text: piece }
   yield { type: 'finish', reason: 'stop' }
 }
@@ -70,11 +79,10 @@ function choose(
   return pickTool(question, tools) ?? (choice === 'required' ? tools[0] : undefined)
 }
 
-function inProse({ messages, tools = [] }: LLMRequest, asked: number, report: string, introduce: boolean): string {
-  const isFirst = !messages.slice(0, asked).some(({ role }) => role === 'assistant')
+function inProse({ messages, tools = [] }: LLMRequest, asked: number, report: string): string {
   const got = sayWhatItGot(messages.slice(asked))
-  if (report !== '') return [report + got, ...(introduce && isFirst ? [`(${WHAT_I_AM})`] : [])].join('\n\n')
-  return [...(got === '' ? [] : [got.trim()]), sayWhatItCan(tools), WHAT_I_AM].join('\n\n')
+  if (report !== '') return report + got
+  return [...(got === '' ? [] : [got.trim()]), sayWhatItCan(tools)].join('\n\n')
 }
 
 /** Attachments of the question and of tool results. */

@@ -48,7 +48,7 @@ export default defineModule({
       timeout,
       habits: { takesAddresses: true },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
-        toProviderOptions('openai-compatible', { reasoningEffort, parallel_tool_calls }),
+        toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),
       log,
     })
   },

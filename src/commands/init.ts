@@ -42,7 +42,7 @@ export default class Init extends BaseCommand {
       options: [...PACKAGE_MANAGERS],
     }),
     'agent-host': Flags.string({
-      description: 'agent-host to depend on: a version range, tarball or folder [default: this version]',
+      description: 'agent-host to depend on: a version range, tarball or folder [default: this one]',
       helpValue: '<version>',
     }),
     yes: Flags.boolean({ char: 'y', description: 'Skip all prompts; options you leave out have their defaults' }),
@@ -108,7 +108,12 @@ export default class Init extends BaseCommand {
     const options = { cwd: folder, stdio: 'inherit', reject: false } as const
     const { failed, exitCode } = await execa(packageManager, ['install'], options)
     const reason = exitCode === undefined ? 'is not there or was stopped' : `failed with exit code ${exitCode}`
-    if (failed) this.warn(`${packageManager} install ${reason}. The project is complete; run it again later.`)
+    if (failed) {
+      const advice = callingPackageManager(process.env)
+        ? 'Solve what it reports above first.'
+        : 'What it reports is above. The project runs without it; only editors miss the types.'
+      this.warn(`${packageManager} install ${reason}. ${advice}`)
+    }
     return !failed
   }
 }
@@ -145,12 +150,12 @@ function checkChoices(name: string | undefined, flags: { python?: string; llm?: 
 }
 
 function nextSteps(
-  { name, llm, apiKey, install }: { name: string; llm: string; apiKey: string; install: boolean },
+  { name, llm, apiKey }: { name: string; llm: string; apiKey: string },
   packageManager: PackageManager,
   isInstalled: boolean,
 ): string[] {
   const provider = PROVIDERS.find((each) => each.name === llm)
-  const usesPackages = install || callingPackageManager(process.env) !== undefined
+  const usesPackages = isInstalled || callingPackageManager(process.env) !== undefined
   return [
     ...(provider && apiKey === ''
       ? [`Set ${provider.variable} in ${join(name, '.env')}; until then the offline model answers.`]

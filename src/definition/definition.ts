@@ -11,6 +11,8 @@ import { readYaml } from './yaml-source.ts'
 export interface AgentDefinition {
   readonly id: string
   readonly description: string
+  /** Questions that the agent can answer, to try it with. */
+  readonly examples: readonly string[]
   readonly modules: readonly ModuleEntry[]
   readonly exchange: readonly ExchangeEntry[]
   readonly toolMetadata: ToolMetadata
@@ -149,6 +151,12 @@ export const AgentSchema = Type.Object({
   id: Type.String({ pattern: AGENT_ID }),
   title: Type.Optional(Type.String({ minLength: 1 })),
   description: Type.Optional(Type.String()),
+  examples: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), {
+      maxItems: 10,
+      description: 'Questions to try the agent with: in the playground, and in the request that `dev` prints.',
+    }),
+  ),
   annotations: Type.Optional(AnnotationsSchema),
   input: Type.Optional(JsonObjectSchemaSchema),
   output: Type.Optional(JsonObjectSchemaSchema),
@@ -270,10 +278,12 @@ function findBadSchemas(value: unknown): ValueProblem[] {
 }
 
 function normalise(raw: RawDefinition): AgentDefinition {
-  const { id, description = '', modules, exchange = [], request_options, restart, approval_ttl, ...toolMetadata } = raw
+  const { id, description = '', examples = [], modules, exchange = [], ...settings } = raw
+  const { request_options, restart, approval_ttl, ...toolMetadata } = settings
   return {
     id,
     description,
+    examples,
     toolMetadata: normaliseToolMetadata(toolMetadata),
     runPolicy: {
       requestOptions: request_options ?? 'allow',

@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
 import { VERSION } from '../version.ts'
+import { ownDependency } from './own-dependency.ts'
 import { PROVIDERS } from './providers.ts'
 import { TEMPLATES, type TemplateName } from './templates.ts'
 import type { PlannedFile } from './write-files.ts'
@@ -18,7 +20,7 @@ export interface ProjectChoices {
   readonly python?: string | undefined
   /** pnpm and Yarn get the settings that they need. */
   readonly packageManager?: string | undefined
-  /** Dependency of the project on agent-host: a version range, a tarball or a folder. Default: this version. */
+  /** Dependency of the project on agent-host: a version range, a tarball or a folder. Default: this copy of it. */
   readonly dependency?: string | undefined
 }
 
@@ -33,7 +35,14 @@ export async function planProject(choices: ProjectChoices): Promise<PlannedFile[
   const { layers } = TEMPLATES[choices.template ?? 'minimal']
   const texts = new Map((await Promise.all(layers.map(readLayer))).flat())
   for (const [path, text] of additions(choices)) texts.set(path, text)
-  return [...texts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([path, text]) => planFile(path, text, choices))
+  const values = placeholderValues(choices, texts.get('agents/example.yml') ?? '')
+  return [...texts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([path, text]) =>
+      path === '.env'
+        ? { path, content: text + environmentOf(choices.llm, choices.apiKey), mode: 0o600 }
+        : { path, content: fillIn(text, values) },
+    )
 }
 
 async function readLayer(name: string): Promise<[path: string, text: string][]> {
@@ -68,17 +77,23 @@ function additions({ python, packageManager = 'npm' }: ProjectChoices): NewFile[
   return [...version, ...(SETTINGS[packageManager] ?? [])]
 }
 
-function planFile(
-  path: string,
-  text: string,
-  { name, llm, apiKey, template = 'minimal', dependency }: ProjectChoices,
-): PlannedFile {
-  if (path === '.env') return { path, content: text + environmentOf(llm, apiKey), mode: 0o600 }
-  const content = text
-    .replaceAll('PROJECT_NAME', packageName(name))
-    .replaceAll('QUESTION', TEMPLATES[template].question)
-    .replaceAll('AGENT_HOST_DEPENDENCY', dependency ?? `^${VERSION}`)
-  return { path, content }
+/** Values of the placeholders in templates. */
+function placeholderValues({ name, dependency = ownDependency() }: ProjectChoices, agent: string) {
+  const { examples }: { examples: readonly string[] } = parse(agent)
+  return {
+    PROJECT_NAME: packageName(name),
+    QUESTION: examples[0] ?? '',
+    AGENT_HOST_DEPENDENCY: JSON.stringify(dependency).slice(1, -1),
+    DEPENDENCY_NOTE: /^[\^~\d]/.test(dependency) ? '' : `\n${DEPENDENCY_NOTE}`,
+  }
+}
+
+const DEPENDENCY_NOTE = `The project depends on a copy of agent-host on this machine. Once you install agent-host from a registry, write
+\`"agent-host": "^${VERSION}"\` in \`package.json\`.
+`
+
+function fillIn(text: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries(values).reduce((filled, [name, value]) => filled.replaceAll(name, () => value), text)
 }
 
 /** A line for each provider, the chosen one first; without its key it is a comment as the others are. */

@@ -13,6 +13,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
   return Object.freeze({
     id: definition.id,
     description: definition.description,
+    examples: definition.examples,
     ...definition.toolMetadata,
     entryPoints: Object.freeze([...entryPoints.keys()].filter((name) => name !== ENTRY)),
     ...(file === undefined ? {} : { file }),

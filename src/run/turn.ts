@@ -93,6 +93,8 @@ export interface RunEnd {
 export interface AgentInfo extends ToolMetadata {
   readonly id: string
   readonly description: string
+  /** Questions to try the agent with, from its file. */
+  readonly examples: readonly string[]
   /** Beside the agent itself; empty when there is only one. */
   readonly entryPoints: readonly string[]
   /** Relative to the project; absent for an agent that was registered by a program. */

@@ -22,7 +22,8 @@ describe('dev', () => {
   afterEach(killRunning)
 
   it('prints its address, agents, watched folders and a request to try, and how long it waits when it stops', async () => {
-    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '') })
+    const example = '\nexamples: ["What\'s \\"new\\"?"]'
+    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '').replace('again', `again${example}`) })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
     await server.printed(/Ctrl-C stops/)
@@ -37,7 +38,7 @@ describe('dev', () => {
       'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
       `curl ${url}/compat/chat/completions \\`,
       '  -H "Content-Type: application/json" \\',
-      '  -d \'{"model": "echo", "messages": [{"role": "user", "content": "What can you do?"}]}\'',
+      String.raw`  -d '{"model": "echo", "messages": [{"role": "user", "content": "What'\''s \"new\"?"}]}'`,
       'Ctrl-C stops the server.',
     ])
     expect(await server.stop('SIGINT')).to.equal(0)

@@ -1,6 +1,8 @@
-import { chmod, readdir, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { chmod, readdir, readFile, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
+import { AgentHost } from 'agent-host'
 import { expect } from 'chai'
 import { TEMPLATES } from '../../src/project/templates.ts'
 import { VERSION } from '../../src/version.ts'
@@ -8,6 +10,8 @@ import { callCli } from '../support/call-cli.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 import { closeTerminals, KEYS, needsTerminal, openTerminal } from '../support/terminal.ts'
+
+const CLONE = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
 
 const FILES = [
   '.agent-host/agent.schema.json',
@@ -32,6 +36,19 @@ async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
   return files.map((entry) => `${entry.parentPath}/${entry.name}`.slice(folder.length + 1)).sort()
+}
+
+/** Answers of the offline model to the examples of the agent; `waiting` for those that a person decides. */
+async function askExamples(projectDir: string) {
+  const host = new AgentHost({ environment: {}, projectDir })
+  try {
+    const file = 'agents/example.yml'
+    const { examples } = await host.register(await readFile(join(projectDir, file), 'utf8'), { file })
+    const results = await Promise.all(examples.map((question) => host.run('example', question)))
+    return { examples, answers: results.map(({ status, text }) => (status === 'waiting' ? status : text)) }
+  } finally {
+    await host.close()
+  }
 }
 
 describe('init', () => {
@@ -128,8 +145,8 @@ describe('init', () => {
     expect(created).to.deep.equal(FILES.filter((file) => !['.gitignore', 'README.md'].includes(file)))
   })
 
-  for (const [template, { question }] of Object.entries(TEMPLATES)) {
-    it(`the template ${template} has agents and tests that pass without key or network`, async () => {
+  for (const template of Object.keys(TEMPLATES)) {
+    it(`the template ${template} has agents, examples and tests that work without key or network`, async () => {
       const { dir, path, read } = await makeProject()
       await callCli(['init', 'myproj', '--template', template], { cwd: dir })
       const checked = await callCli(['check'], { cwd: path('myproj') })
@@ -137,7 +154,10 @@ describe('init', () => {
       const tested = await runCli(['test'], { cwd: path('myproj') })
       expect(tested.stdout, tested.stdout).to.match(/fail 0\n/)
       expect(await filesBelow(path('myproj'))).to.include.members(FILES)
-      expect(await read('myproj/README.md')).to.contain(question)
+      const { examples, answers } = await askExamples(path('myproj'))
+      expect(await read('myproj/README.md')).to.contain(`"content": "${examples[0]}"`)
+      expect(examples.length).to.be.greaterThan(1)
+      for (const answer of answers) expect(answer).to.match(/ says: |^waiting$/)
     }).timeout(60_000)
   }
 
@@ -170,7 +190,10 @@ describe('init', () => {
     expect(JSON.parse(await read('myproj/package.json')).dependencies).to.deep.equal({ 'agent-host': 'file:../x.tgz' })
     expect(await read('myproj/.yarnrc.yml')).to.equal('nodeLinker: node-modules\n')
     await callCli(['init', 'other', '--package-manager', 'npm'], { cwd: dir })
-    expect(JSON.parse(await read('other/package.json')).dependencies).to.deep.equal({ 'agent-host': `^${VERSION}` })
+    expect(JSON.parse(await read('other/package.json')).dependencies).to.deep.equal({ 'agent-host': `file:${CLONE}` })
+    expect(await read('other/README.md')).to.contain(`write\n\`"agent-host": "^${VERSION}"\` in \`package.json\``)
+    await callCli(['init', 'fourth', '--agent-host', '^1.2.0'], { cwd: dir })
+    expect(await read('fourth/README.md')).not.to.contain('registry')
     expect(await filesBelow(path('other'))).not.to.include('.yarnrc.yml')
     await callCli(['init', 'third', '--package-manager', 'pnpm'], { cwd: dir })
     expect(await read('third/pnpm-workspace.yaml')).to.equal('allowBuilds:\n  esbuild: false\n')
@@ -193,12 +216,11 @@ describe('init', () => {
     })
     expect({ exitCode, stdout }).to.deep.equal({
       exitCode: 0,
-      stdout:
-        'Created project myproj.\nInstalling dependencies with pnpm.\n  cd myproj\n  pnpm install\n  pnpm run dev\n',
+      stdout: 'Created project myproj.\nInstalling dependencies with pnpm.\n  cd myproj\n  agent-host dev\n',
     })
     expect(stderr)
       .to.contain('no such package')
-      .and.to.match(/pnpm install failed with exit code 3\./)
+      .and.to.match(/pnpm install failed with exit code 3\. What it reports is above\. The project runs without it/)
   })
 
   it('initialises a git repository with --git', async () => {

@@ -21,6 +21,7 @@ describe('readDefinition', () => {
     expect(readDefinition(MINIMAL).definition).to.deep.equal({
       id: 'a',
       description: '',
+      examples: [],
       modules: [{ id: 'm', module: 'echo', config: {} }],
       exchange: [],
       toolMetadata: {},
@@ -63,6 +64,7 @@ describe('readDefinition', () => {
       [
         'id: a.b-c_1',
         'description: Does it',
+        'examples: [What?, Why?]',
         'modules:',
         '  - { id: m, module: x/y#Z, scope: agent, config: { n: 1 }, provides: [LLM], uses: [Response] }',
         'exchange:',
@@ -73,6 +75,7 @@ describe('readDefinition', () => {
     expect(definition).to.deep.equal({
       id: 'a.b-c_1',
       description: 'Does it',
+      examples: ['What?', 'Why?'],
       modules: [{ id: 'm', module: 'x/y#Z', scope: 'agent', config: { n: 1 }, provides: ['LLM'], uses: ['Response'] }],
       exchange: [
         { module: 'm', protocol: 'LLM', provider: ['p'], isList: false, fieldName: 'one' },

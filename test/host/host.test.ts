@@ -105,6 +105,7 @@ describe('AgentHost', () => {
     expect(facts).to.deep.equal({
       id: 'a',
       description: 'Says it',
+      examples: [],
       entryPoints: [],
       attachments: [],
       takesClientTools: false,

@@ -12,12 +12,13 @@ export function connectsModels() {
     const server = await startModelServer(...answers)
     open.push(server)
     const given = { base_url: server.url, model: 'm', api_key: 'sk-secret', ...config }
+    const context = makeContext()
     const llm = await openaiCompatible.create(
       {},
       Value.Parse(openaiCompatible.config, Value.Default(openaiCompatible.config, given)),
-      makeContext(),
+      context,
     )
-    return { server, llm }
+    return { server, llm, log: context.lines }
   }
 }
 

@@ -82,14 +82,15 @@ function listEjected(agents: readonly AgentInfo[]): string[] {
 
 function exampleRequest(agent: AgentInfo | undefined, url: string, key: string | undefined): string[] {
   if (!agent) return ['']
-  const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": "What can you do?"}]}`
+  const question = agent.examples[0] ?? 'What can you do?'
+  const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": ${JSON.stringify(question)}}]}`
   const auth = key === undefined ? [] : [`  -H "Authorization: ${bearer(key, 'CUSTOM_COMPAT_API_KEY')}" \\`]
   return [
     '',
     `curl ${url}/compat/chat/completions \\`,
     '  -H "Content-Type: application/json" \\',
     ...auth,
-    `  -d '${body}'`,
+    `  -d '${body.replaceAll("'", String.raw`'\''`)}'`,
     '',
   ]
 }

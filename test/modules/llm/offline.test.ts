@@ -73,7 +73,7 @@ describe('llm/offline', () => {
   it('lists its abilities when no tool matches, or there are none', async () => {
     const none = await collect(await make(), { messages: [says('Sing!')], tools: TOOLS.slice(0, 2) })
     expect(textOf(none)).to.equal(
-      'None of my tools fits that. I can use:\n- currentTime: Tells the current date and time, anywhere in the world.\n- weather: Tells the weather of a city.\n\nI am the offline model: no network, no key. Set a provider key such as OPENAI_API_KEY in .env and start again, or name a module such as llm/openai-compatible, to talk to a real model.',
+      'None of my tools fits that. I can use:\n- currentTime: Tells the current date and time, anywhere in the world.\n- weather: Tells the weather of a city.',
     )
     expect(textOf(await collect(await make(), { messages: [says('Hi')] }))).to.match(/^I have no tools/)
   })
@@ -119,7 +119,7 @@ describe('llm/offline', () => {
     expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
   })
 
-  it('introduces itself in the first reply of a conversation only', async () => {
+  it('introduces itself in its first answer only, in whatever conversation the next one is', async () => {
     const llm = await make(true)
     const turn: Message[] = [
       says('time?'),
@@ -129,8 +129,8 @@ describe('llm/offline', () => {
     expect(textOf(await collect(llm, { messages: turn }))).to.match(
       /^currentTime says: noon\n\n\(I am the offline model.*OPENAI_API_KEY/,
     )
-    const later: Message[] = [says('Hi'), { role: 'assistant', content: 'Hello' }, ...turn]
-    expect(textOf(await collect(llm, { messages: later }))).to.equal('currentTime says: noon')
+    expect(textOf(await collect(llm, { messages: turn }))).to.equal('currentTime says: noon')
+    expect(textOf(await collect(llm, { messages: [says('Sing!')] }))).not.to.match(/offline/)
   })
 
   it('is deterministic', async () => {

@@ -10,6 +10,12 @@ describe('llm/openai-compatible', () => {
 
   describeLLM(async () => (await connect([streams(words)])).llm)
 
+  it('logs nothing about a request that the server takes', async () => {
+    const { llm, log } = await connect([streams(words)])
+    await collect(llm, { messages: [says('hi')], reasoningEffort: 'low', parallelToolCalls: false })
+    expect(log).to.deep.equal([])
+  })
+
   it('sends the key, the whole conversation and the tools, and requests usage', async () => {
     const { server, llm } = await connect([streams(words)], {
       temperature: 0.5,

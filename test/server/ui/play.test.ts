@@ -132,6 +132,18 @@ export default defineModule({ name: 'Viewer', provides: [TextMessageHandler], us
     await page.getByRole('button', { name: 'Use look_near with what …' }).click()
     expect(await page.getByLabel('Message to finder').inputValue()).equal('Use look_near with what …')
   })
+
+  it('suggests the examples of the agent file alone where it has some', async () => {
+    await ui.project.write(
+      'agents/keen.yml',
+      'id: keen\nexamples: [Where is it?]\nmodules: [{ id: main, module: echo }]',
+    )
+    await ui.server.agents.scan()
+    const page = await ui.open('#/play/keen')
+    const questions = page.getByRole('list', { name: 'Questions to try' })
+    await questions.waitFor()
+    expect(await questions.getByRole('button').allTextContents()).deep.equal(['Where is it?'])
+  })
 })
 
 /** A picture of one pixel. */

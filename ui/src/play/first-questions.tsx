@@ -31,8 +31,9 @@ export function FirstQuestions({ agent, columns, onChoose }: FirstQuestionsProps
   )
 }
 
-/** Questions based on the tools that the agent listed, otherwise on its modules with tools. */
-function questionsFor({ modules, attachments }: AgentChoice): string[] {
+/** Examples of the agent file, otherwise questions based on the tools that the agent listed, or on its modules with tools. */
+function questionsFor({ examples, modules, attachments }: AgentChoice): readonly string[] {
+  if (examples.length > 0) return examples
   const providers = modules.filter(({ provides }) => provides?.includes('ToolProvider'))
   const tools = providers.flatMap(({ tools: listed }) => listed ?? [])
   const asked = tools.length > 0 ? tools.map(questionForTool) : providers.map(({ id }) => `What can you do with ${id}?`)

@@ -14,6 +14,7 @@ export interface ToolChoice {
 export interface AgentChoice {
   readonly id: string
   readonly description: string
+  readonly examples: readonly string[]
   readonly entry_points: readonly string[]
   readonly attachments: readonly string[]
   readonly modules: readonly {
@@ -25,7 +26,7 @@ export interface AgentChoice {
 
 const LIST_QUERY = '{ list_agents { id entry_points } }'
 const AGENT_QUERY = `query($id: String!) { agent_config(agent_id: $id) {
-  id description entry_points attachments modules { id provides tools { name parameters } }
+  id description examples entry_points attachments modules { id provides tools { name parameters } }
 } }`
 
 export type AgentName = Pick<AgentChoice, 'id' | 'entry_points'>

@@ -43,6 +43,10 @@ export class AgentView {
     return this.#info.title
   }
 
+  get examples(): readonly string[] {
+    return this.#info.examples
+  }
+
   get entry_points(): readonly string[] {
     return this.#info.entryPoints
   }
