@@ -1,6 +1,8 @@
 import { HostError } from '../../errors.ts'
 import type { ModelOptions } from '../../protocols/model-options.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
+import type { Capabilities } from '../../run/turn.ts'
+import type { Dialect } from '../replies/dialect.ts'
 
 /** A client's choice among its tools. `names` restricts it to some of them. */
 export type ClientChoice =
@@ -18,30 +20,48 @@ interface ChosenTools {
 }
 
 /**
- * Applies a client's choice to its tools. `none` hides them: the agent's own are no business of the client.
+ * Applies a client's choice to its tools. `none` hides them: the agent's own are no business of the client. `required` without tools
+ * of the client is left to those of the agent. In a dialect that is not extended, a choice that cannot be met has no effect.
  *
- * @throws HostError `REQUEST_INVALID` for a choice of tools that the client does not have
+ * @param findCapabilities returns those of the agent; called only where the choice demands a call
+ * @throws HostError `REQUEST_INVALID` in an extended dialect, for a choice that names a tool that the client does not have, or allows
+ *   none
  */
-export function chooseTools(tools: readonly ToolDefinition[], choice: ClientChoice): ChosenTools {
-  if (choice === 'none') return { clientTools: [], toolChoice: undefined }
-  if (choice === 'auto') return { clientTools: tools, toolChoice: undefined }
-  if (tools.length === 0) throw invalid('tool_choice needs tools.')
-  if (choice === 'required') return { clientTools: tools, toolChoice: choice }
-  if ('tool' in choice) {
-    refuseUnknown(tools, [choice.tool])
-    return { clientTools: tools, toolChoice: choice }
+export function chooseTools(
+  tools: readonly ToolDefinition[],
+  choice: ClientChoice,
+  { isExtended }: Pick<Dialect, 'isExtended'>,
+  findCapabilities: () => Capabilities,
+): ChosenTools {
+  const chosen = choose(tools, choice)
+  if (isExtended) refuseUnmet(tools, choice, chosen)
+  else if (chosen.toolChoice && chosen.clientTools.length > 0 && !findCapabilities().takesClientTools) {
+    return { ...chosen, toolChoice: undefined }
   }
-  const { names, mode } = choice
-  refuseUnknown(tools, names)
-  const clientTools = tools.filter(({ name }) => names.includes(name))
-  if (mode === 'auto') return { clientTools, toolChoice: undefined }
-  if (clientTools.length === 0) throw invalid('tool_choice requires a call, but allows no tool of the type function.')
-  return { clientTools, toolChoice: mode }
+  return chosen
 }
 
-function refuseUnknown(tools: readonly ToolDefinition[], names: readonly string[]): void {
-  const unknown = names.find((name) => !tools.some((tool) => tool.name === name))
+function choose(tools: readonly ToolDefinition[], choice: ClientChoice): ChosenTools {
+  if (choice === 'none') return { clientTools: [], toolChoice: undefined }
+  if (choice === 'auto') return { clientTools: tools, toolChoice: undefined }
+  if (choice === 'required') return { clientTools: tools, toolChoice: choice }
+  if ('tool' in choice) return { clientTools: tools, toolChoice: hasTool(tools, choice.tool) ? choice : undefined }
+  const clientTools = tools.filter(({ name }) => choice.names.includes(name))
+  const isDemanded = choice.mode === 'required' && clientTools.length > 0
+  return { clientTools, toolChoice: isDemanded ? 'required' : undefined }
+}
+
+function refuseUnmet(tools: readonly ToolDefinition[], choice: ClientChoice, { clientTools }: ChosenTools): void {
+  if (typeof choice === 'string') return
+  const names = 'tool' in choice ? [choice.tool] : choice.names
+  const unknown = names.find((name) => !hasTool(tools, name))
   if (unknown !== undefined) throw invalid(`tool_choice: there is no tool '${unknown}' in tools.`)
+  if ('tool' in choice || choice.mode === 'auto' || clientTools.length > 0) return
+  throw invalid('tool_choice requires a call, but allows no tool of the type function.')
+}
+
+function hasTool(tools: readonly ToolDefinition[], wanted: string): boolean {
+  return tools.some(({ name }) => name === wanted)
 }
 
 function invalid(message: string): HostError {

@@ -194,9 +194,9 @@ describe('approvals', () => {
     }
     const twice = `input[1].approval_request_id is decided already: '${approval.id}'`
     expect(await send({ input: [item(true), item(false)] })).to.deep.equal([400, twice])
-    const noTools = [400, 'tool_choice needs tools.']
-    expect(await send({ input: [item(true)], tool_choice: 'required' })).to.deep.equal(noTools)
-    expect(await send({ input: 'Never mind.', tool_choice: 'required' })).to.deep.equal(noTools)
+    const misplaced = [400, 'max_tokens is a field of the chat API: send max_output_tokens.']
+    expect(await send({ input: [item(true)], max_tokens: 5 })).to.deep.equal(misplaced)
+    expect(await send({ input: 'Never mind.', max_tokens: 5 })).to.deep.equal(misplaced)
     const tools = ['a', 'a'].map((name) => ({ type: 'function', name }))
     expect(await send({ input: [item(true)], tools })).to.deep.equal([400, "tools: two of them have the name 'a'."])
     expect((await inbox()).map(({ status }: { status: string }) => status)).to.deep.equal(['pending'])

@@ -44,6 +44,34 @@ describe('a request for a response', () => {
     expect(await choose(allowed('auto', { type: 'function', name: 'a' }))).to.deep.include({ tools: ['a!'] })
   })
 
+  it("leaves a required call to the agent's own tools when the client sends none", async () => {
+    for (const tools of [[], [{ type: 'web_search' }]]) {
+      expect(await revealed({ tools, tool_choice: 'required' })).to.deep.include({
+        options: { toolChoice: 'required' },
+      })
+    }
+  })
+
+  it('of the specification may have any text or object as tool_choice, which is returned; without an effect if it cannot be met', async () => {
+    const { inject } = await makeResponses({}, FILES)
+    const named = { type: 'function', name: 'z' }
+    const choices = ['any', '', {}, { type: 'web_search' }, named, allowed('required', named), allowed('all')]
+    for (const tool_choice of choices) {
+      const record = (await inject('POST', '', { model: 'reveal', input: 'x', tools: [tool('a')], tool_choice })).json()
+      expect(record.tool_choice).to.deep.equal(tool_choice)
+      expect(JSON.parse(textOf(record)).options, JSON.stringify(tool_choice)).to.deep.equal({})
+    }
+    const unmet = { model: 'talk', input: 'say a', tools: [tool('a')], tool_choice: 'required' }
+    expect((await inject('POST', '', unmet)).json()).to.include({ status: 'completed', tool_choice: 'required' })
+    for (const tool_choice of [5, true, ['auto']]) {
+      const reply = await inject('POST', '', { model: 'talk', input: 'x', tool_choice })
+      expect([reply.statusCode, reply.json()]).to.deep.equal([
+        400,
+        { detail: 'tool_choice must be string or object or null.' },
+      ])
+    }
+  })
+
   it("hides the client's tools with the choice none, and leaves the agent's own alone", async () => {
     expect(await revealed({ tools: [tool('a')], tool_choice: 'none' })).to.deep.include({ options: {}, tools: [] })
   })
@@ -80,12 +108,11 @@ describe('a request for a response', () => {
   const choice = 'tool_choice'
   const format = (value: unknown) => ({ text: { format: value } })
   const refused: [title: string, body: object, param: string | null, message: string][] = [
-    ['a choice without tools', { [choice]: 'required' }, choice, 'tool_choice needs tools.'],
     [
-      'a choice without functions',
-      { tools: [{ type: 'web_search' }], [choice]: 'required' },
+      'a choice that the agent cannot meet',
+      { model: 'talk', tools: [tool('a')], [choice]: 'required' },
       choice,
-      'tool_choice needs tools.',
+      "tool_choice: agent 'talk' cannot call the tools of a client.",
     ],
     [
       'a choice that is not known',

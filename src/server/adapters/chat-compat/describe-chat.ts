@@ -17,6 +17,7 @@ import {
   ChatRequest,
   DescribedModel,
   DescribedModelList,
+  ExtendedChatRequest,
   ModelEntry,
   ModelList,
   StreamError,
@@ -24,15 +25,15 @@ import {
 
 /** Returns the descriptions of the adapter's routes, by operation. */
 export function describeChat(dialect: Dialect, hasKey: boolean) {
-  const models: RouteGroup['schemas'] = dialect.isExtended
-    ? { Model: DescribedModel, ModelList: DescribedModelList }
-    : { CompatModel: ModelEntry, CompatModelList: ModelList }
+  const own: RouteGroup['schemas'] = dialect.isExtended
+    ? { Model: DescribedModel, ModelList: DescribedModelList, ChatRequest: ExtendedChatRequest }
+    : { CompatModel: ModelEntry, CompatModelList: ModelList, CompatChatRequest: ChatRequest }
   const describe = makeDescribe({
     tag: 'Chat',
     dialect,
     keyOf: hasKey ? 'chat' : undefined,
     errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
-    schemas: { ...models, ChatRequest, ChatCompletion, ChatCompletionChunk },
+    schemas: { ...own, ChatCompletion, ChatCompletionChunk },
   })
   const routes = describeRoutes(dialect)
   return (operation: keyof typeof routes) => describe({ operationId: operation, ...routes[operation] })
@@ -44,7 +45,7 @@ function describeRoutes({ isExtended }: Dialect) {
       summary: 'Create a chat completion',
       description:
         'With `stream: true` the answer comes as server-sent events, one chunk each; the last event is `[DONE]`.',
-      body: ref('ChatRequest'),
+      body: ref(isExtended ? 'ChatRequest' : 'CompatChatRequest'),
       answers: {
         200: jsonOrEvents(
           'The completion, or its chunks.',

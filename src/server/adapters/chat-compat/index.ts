@@ -10,7 +10,7 @@ import type { OpenApproval } from '../../approval-inbox.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
 import { deciderOf, lacksScope, requireBearer } from '../../guards/bearer-auth.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
-import type { Dialect } from '../../replies/dialect.ts'
+import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import { startTurn, streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
@@ -26,7 +26,7 @@ import { type Answer, type Completion, type Ending, isClientCall, toCompletion }
 import { describeChat } from './describe-chat.ts'
 import { eventToContent } from './event-to-content.ts'
 import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
-import { ChatCompletion, ChatRequest, DescribedModelList, ModelList } from './schema.ts'
+import { ChatCompletion, ChatRequest, DescribedModelList, ExtendedChatRequest, ModelList } from './schema.ts'
 import { toTurn } from './to-turn.ts'
 
 /** Agents as models of a chat-completions-compatible API. */
@@ -74,7 +74,7 @@ export class ChatCompatApiAdapter implements Adapter {
       {
         ...describe('createChatCompletion'),
         ...liftDataUrls(),
-        schema: { body: ChatRequest, response: { 200: ChatCompletion } },
+        schema: { body: dialect.isExtended ? ExtendedChatRequest : ChatRequest, response: { 200: ChatCompletion } },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
       (request, reply) => this.#complete(request.body, request, reply),
@@ -99,7 +99,7 @@ export class ChatCompatApiAdapter implements Adapter {
 
   async #collect(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<ChatCompletion> {
     const answer: Answer = { text: '', reasoning: '' }
-    const turn = this.#toTurn(body, (event) => {
+    const turn = this.#toTurn(body, request, (event) => {
       if (event.type === 'reasoning') answer.reasoning += event.text
       else answer.text += eventToContent(event)
     })
@@ -165,7 +165,7 @@ export class ChatCompatApiAdapter implements Adapter {
     let early = ''
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
     const begun = body.tools ? deferred() : undefined
-    const turn = this.#toTurn(body, (event) => {
+    const turn = this.#toTurn(body, request, (event) => {
       if (event.type !== 'end') begun?.resolve()
       const chunk = chunks.write(event)
       if (chunk === '') return
@@ -193,8 +193,9 @@ export class ChatCompatApiAdapter implements Adapter {
     }) as never
   }
 
-  #toTurn(body: ChatRequest, onEvent: RunEventSink): Turn {
-    return toTurn(body, () => this.#host.resolve(body.model).capabilities, onEvent)
+  #toTurn(body: ChatRequest, { url }: FastifyRequest, onEvent: RunEventSink): Turn {
+    const findCapabilities = () => this.#host.resolve(body.model).capabilities
+    return toTurn(body, { dialect: dialectOf(url, this.#options), findCapabilities, onEvent })
   }
 }
 

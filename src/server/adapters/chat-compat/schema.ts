@@ -60,7 +60,8 @@ const Tool = Type.Object({
 
 const NamedTool = Type.Object({ name: Type.String() })
 
-const ToolChoice = Type.Union([
+/** The choices that have an effect. */
+export const ToolChoice = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
   Type.Literal('required'),
@@ -80,7 +81,7 @@ const ResponseFormat = Type.Union([
   Type.Object({ type: Type.Literal('json_schema'), json_schema: Type.Object({ schema: anything }) }),
 ])
 
-/** Body of `POST chat/completions`. What is not named here is ignored. */
+/** Body of `POST /compat/chat/completions`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
 export const ChatRequest = Type.Object({
   model: Type.String(),
   messages: Type.Array(ChatMessage),
@@ -99,10 +100,14 @@ export const ChatRequest = Type.Object({
   reasoning_effort: optional(Type.String()),
   response_format: optional(ResponseFormat),
   tools: optional(Type.Array(Tool)),
-  tool_choice: optional(ToolChoice),
+  tool_choice: optional(Type.Union([Type.String(), anything])),
   parallel_tool_calls: optional(Type.Boolean()),
 })
 export type ChatRequest = Static<typeof ChatRequest>
+
+/** Body of `POST /v1/chat/completions`. */
+export const ExtendedChatRequest = Type.Object({ ...ChatRequest.properties, tool_choice: optional(ToolChoice) })
+
 export type ChatMessage = Static<typeof ChatMessage>
 
 /** Plain types where a union would do: the serializer checks each alternative of a union. */

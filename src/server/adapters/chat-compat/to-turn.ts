@@ -1,24 +1,34 @@
+import { Value } from 'typebox/value'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Capabilities, Turn } from '../../../run/turn.ts'
 import { type ClientChoice, chooseTools } from '../../bodies/choose-tools.ts'
+import type { Dialect } from '../../replies/dialect.ts'
 import { withoutApprovals, withoutApprovalTool } from './approvals.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
-import type { ChatRequest } from './schema.ts'
+import { type ChatRequest, ToolChoice } from './schema.ts'
 import { toMessages } from './to-messages.ts'
 import { toRequestOptions } from './to-request-options.ts'
+
+export interface TurnOptions {
+  readonly dialect: Dialect
+  /** Returns those of the agent; called only where the request needs them. */
+  readonly findCapabilities: () => Capabilities
+  readonly onEvent: RunEventSink
+}
 
 /**
  * The turn that a request asks for. Nobody keeps its trail: the client sends the whole conversation each time.
  *
- * @param findCapabilities gives those of the agent; called only where the request needs them
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toTurn(body: ChatRequest, findCapabilities: () => Capabilities, onEvent: RunEventSink): Turn {
+export function toTurn(body: ChatRequest, { dialect, findCapabilities, onEvent }: TurnOptions): Turn {
   const { messages, user, metadata, tools, tool_choice } = body
   refuseUnsupported(body)
   const { clientTools, toolChoice } =
-    tools || tool_choice ? chooseTools(toClientTools(tools), toChoice(tool_choice)) : NO_TOOLS
+    tools || tool_choice
+      ? chooseTools(toClientTools(tools), toChoice(tool_choice), dialect, findCapabilities)
+      : NO_TOOLS
   return {
     messages: toMessages(withoutApprovals(messages), findCapabilities),
     user: user ?? undefined,
@@ -44,8 +54,8 @@ function toClientTools(given: ChatRequest['tools']): ToolDefinition[] {
 const NO_PARAMETERS = Object.freeze({ type: 'object', properties: Object.freeze({}) })
 
 function toChoice(choice: ChatRequest['tool_choice']): ClientChoice {
-  if (typeof choice !== 'object') return choice ?? 'auto'
-  if (choice === null) return 'auto'
+  if (!Value.Check(ToolChoice, choice)) return 'auto'
+  if (typeof choice === 'string') return choice
   if (choice.type === 'function') return { tool: choice.function.name }
   const { mode, tools } = choice.allowed_tools
   return { mode, names: tools.map((tool) => tool.function.name) }

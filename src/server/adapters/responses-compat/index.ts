@@ -33,7 +33,14 @@ import { type ExtendedRecord, toExtendedPayload } from './routes/extended-record
 import { listInputItems, listResponseIds, toPage } from './routes/pages.ts'
 import { type Query, readBoolean, readInteger, readPageQuery } from './routes/read-query.ts'
 import { ResponseSocket } from './routes/response-socket.ts'
-import { type Compaction, CompactRequest, CreateRequest, type InputItem, type ResponseRecord } from './routes/schema.ts'
+import {
+  type Compaction,
+  CompactRequest,
+  CreateRequest,
+  ExtendedCreateRequest,
+  type InputItem,
+  type ResponseRecord,
+} from './routes/schema.ts'
 import { Compactor } from './runs/compactor.ts'
 import { ConversationItems } from './runs/conversation-items.ts'
 import { DecidedRuns } from './runs/decided-runs.ts'
@@ -115,7 +122,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
       {
         ...describe('createResponse'),
         ...liftDataUrls(),
-        schema: { body: CreateRequest },
+        schema: { body: dialect.isExtended ? ExtendedCreateRequest : CreateRequest },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
       (request, reply) => this.#create(resumeByApproval(request.body), request, reply),
@@ -199,7 +206,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const circumstances = { decider: deciderOf(request), idempotency }
+    const circumstances = { dialect: this.#dialectOf(reply), decider: deciderOf(request), idempotency }
     if (body.background) {
       const queued = await this.#starter.enqueue(body, circumstances)
       return body.stream ? this.#join(queued, 0, request, reply) : this.#toRecord(queued, reply)

@@ -1,8 +1,11 @@
+import { Value } from 'typebox/value'
 import type { ModelOptions } from '../../../../protocols/model-options.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
+import type { Capabilities } from '../../../../run/turn.ts'
 import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
-import type { CreateRequest } from '../routes/schema.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
+import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -17,9 +20,14 @@ interface RequestedOptions {
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function readOptions(body: CreateRequest): RequestedOptions {
+export function readOptions(
+  body: CreateRequest,
+  dialect: Dialect,
+  findCapabilities: () => Capabilities,
+): RequestedOptions {
   refuseMisplaced(body as Fields)
-  const { clientTools, toolChoice } = chooseTools(toClientTools(body), toChoice(body.tool_choice))
+  const choice = toChoice(body.tool_choice)
+  const { clientTools, toolChoice } = chooseTools(toClientTools(body), choice, dialect, findCapabilities)
   const options: Record<keyof ModelOptions, unknown> = {
     toolChoice,
     temperature: body.temperature,
@@ -80,8 +88,8 @@ function toTool({ name, description, parameters, strict }: Fields, index: number
 }
 
 function toChoice(choice: CreateRequest['tool_choice']): ClientChoice {
-  if (typeof choice !== 'object') return choice ?? 'auto'
-  if (choice === null) return 'auto'
+  if (!Value.Check(ToolChoice, choice)) return 'auto'
+  if (typeof choice === 'string') return choice
   if (choice.type === 'function') return { tool: choice.name }
   const { mode, tools } = choice
   return { mode, names: tools.flatMap(({ type, name }) => (type === 'function' && name !== undefined ? [name] : [])) }

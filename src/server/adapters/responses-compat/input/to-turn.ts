@@ -1,20 +1,28 @@
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { Turn } from '../../../../run/turn.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 import { readOptions } from './request-options.ts'
 import { withoutUnseen } from './to-messages.ts'
 
+export interface TurnRequest {
+  readonly runId: string
+  readonly body: CreateRequest
+  readonly dialect: Dialect
+  /** The whole conversation, the message to handle included. */
+  readonly messages: readonly Message[]
+}
+
 /**
  * Turn of the agent that a request names.
  *
- * @param messages the whole conversation, the message to handle included
  * @throws HostError `AGENT_NOT_FOUND`, or `REQUEST_INVALID` naming the field
  */
-export function toTurn(host: AgentHost, runId: string, body: CreateRequest, messages: readonly Message[]): Turn {
+export function toTurn(host: AgentHost, { runId, body, messages, dialect }: TurnRequest): Turn {
   const { instructions, user, metadata } = body
-  const options = readOptions(body)
   const { capabilities } = host.resolve(body.model)
+  const options = readOptions(body, dialect, () => capabilities)
   return {
     runId,
     messages: withoutUnseen(messages, capabilities.attachments),

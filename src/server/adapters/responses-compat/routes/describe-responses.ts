@@ -12,7 +12,7 @@ import {
 import { AnyObject, nullable } from '../../../openapi/schemas.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { describeEvents } from './event-schemas.ts'
-import { Compaction, CreateRequest, InputItem, OutputItem, ResponseRecord } from './schema.ts'
+import { Compaction, CreateRequest, ExtendedCreateRequest, InputItem, OutputItem, ResponseRecord } from './schema.ts'
 
 /** Describes a route by its operation; the part goes into the route's options. */
 export type Describe = (operation: keyof typeof ROUTES) => { readonly config: object }
@@ -26,7 +26,6 @@ export function describeResponses(dialect: Dialect, hasKey: boolean): Describe {
     keyOf: hasKey ? 'responses' : undefined,
     errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
     schemas: {
-      CreateRequest,
       InputItem,
       OutputItem,
       Approval,
@@ -35,22 +34,29 @@ export function describeResponses(dialect: Dialect, hasKey: boolean): Describe {
     },
   })
   return (operation) => {
-    const { answer, ...route } = ROUTES[operation] as Route
-    return describe({ operationId: operation, ...route, answers: { 200: answer(isExtended ? '' : 'Compat') } })
+    const { answer, body, ...route } = ROUTES[operation] as Route
+    const prefix = isExtended ? '' : 'Compat'
+    const answers = { 200: answer(prefix) }
+    return describe({ operationId: operation, ...route, ...(body && { body: body(prefix) }), answers })
   }
 }
 
-interface Route extends Omit<RouteDescription, 'operationId' | 'answers'> {
-  /** @param dialect prefix of the names of schemas that differ between dialects */
-  readonly answer: (dialect: '' | 'Compat') => ReturnType<typeof json>
+/** Prefix of the names of schemas that differ between dialects. */
+type SchemaPrefix = '' | 'Compat'
+
+interface Route extends Omit<RouteDescription, 'operationId' | 'answers' | 'body'> {
+  readonly body?: (dialect: SchemaPrefix) => TSchema
+  readonly answer: (dialect: SchemaPrefix) => ReturnType<typeof json>
 }
 
 const COMPAT_SCHEMAS = {
+  CompatCreateRequest: CreateRequest,
   CompatResponse: Type.Object({ ...ResponseRecord.properties, output: Type.Array(ref('OutputItem')) }),
   CompatResponseEvent: describeEvents(ref('CompatResponse'), ['completed', 'failed', 'cancelled']),
 }
 
 const EXTENDED_SCHEMAS = {
+  CreateRequest: ExtendedCreateRequest,
   Response: Type.Object({
     ...COMPAT_SCHEMAS.CompatResponse.properties,
     status: Type.Unsafe({
@@ -126,7 +132,7 @@ const ROUTES = {
         Type.String({ minLength: 1, maxLength: 255, description: 'A repeated request gets the first answer.' }),
       ),
     }),
-    body: ref('CreateRequest'),
+    body: (dialect) => ref(`${dialect}CreateRequest`),
     answer: responseOrEvents,
     errors: [404, 409, ...BODY_ERRORS, 504],
   },

@@ -17,13 +17,13 @@ import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
 import { type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
 import type { ResponseStarter } from '../runs/response-starter.ts'
 import { type UnstoredMemory, UnstoredResponses } from '../runs/unstored-responses.ts'
-import { CreateRequest } from './schema.ts'
+import { type CreateRequest, ExtendedCreateRequest } from './schema.ts'
 
 /** Messages that may wait while a response is in progress, of the size of one request together. */
 const MAX_WAITING = 16
 /** Time that a message has to arrive, as that of a request. */
 const MESSAGE_TIMEOUT_MS = 30_000
-const validate = makeValidator(CreateRequest)
+const validate = makeValidator(ExtendedCreateRequest)
 
 export interface ResponseSocketOptions extends Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'> {
   readonly starter: ResponseStarter
@@ -101,6 +101,7 @@ export class ResponseSocket {
       previous = body.previous_response_id ?? undefined
       this.#options.host.resolve(body.model)
       const run = await this.#options.starter.start(body, {
+        dialect: V1,
         decider: deciderOf(this.#request),
         unstored: this.#unstored,
       })

@@ -18,7 +18,8 @@ const RawInputItem = Type.Object({
 })
 export type RawInputItem = Static<typeof RawInputItem> & Readonly<Record<string, unknown>>
 
-const ToolChoice = Type.Union([
+/** The choices that have an effect. */
+export const ToolChoice = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
   Type.Literal('required'),
@@ -38,7 +39,7 @@ const TextFormat = Type.Union([
   Type.Object({ type: Type.Literal('json_schema'), name: optional(Type.String()), schema: anything }),
 ])
 
-/** Body of `POST /compat/responses`. What is not named here is ignored. */
+/** Body of `POST /compat/responses`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
 export const CreateRequest = Type.Object({
   input: Type.Union([Type.String(), Type.Array(RawInputItem, { maxItems: MAX_INPUT_ITEMS })]),
   model: Type.String(),
@@ -52,7 +53,7 @@ export const CreateRequest = Type.Object({
   store: optional(Type.Boolean()),
   temperature: optional(Type.Number()),
   text: optional(Type.Object({ format: optional(TextFormat) })),
-  tool_choice: optional(ToolChoice),
+  tool_choice: optional(Type.Union([Type.String(), anything])),
   tools: optional(Type.Array(Type.Object({ type: Type.String() }))),
   top_p: optional(Type.Number()),
   truncation: optional(Type.String()),
@@ -69,6 +70,9 @@ export const CreateRequest = Type.Object({
   prompt_cache_key: optional(Type.String()),
 })
 export type CreateRequest = Static<typeof CreateRequest>
+
+/** Body of `POST /v1/responses`. */
+export const ExtendedCreateRequest = Type.Object({ ...CreateRequest.properties, tool_choice: optional(ToolChoice) })
 
 const OutputText = Type.Object({
   type: Type.Literal('output_text'),

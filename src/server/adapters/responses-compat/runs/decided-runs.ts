@@ -8,6 +8,7 @@ import { messageOf } from '../../../../errors.ts'
 import type { PendingAnswer } from '../../../../run/state/pending-call.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import { type Decider, lacksScope } from '../../../guards/bearer-auth.ts'
+import { COMPAT } from '../../../replies/dialect.ts'
 import { beginRecord } from '../input/convert.ts'
 import { SHOWN_AFTER_DECISION, toJob } from '../input/to-job.ts'
 import { toTurn } from '../input/to-turn.ts'
@@ -103,7 +104,11 @@ export class DecidedRuns {
     const createdAt = nowSeconds()
     const { messages: earlier, last } = conversation
     const facts = { ...beginRecord(body, id, createdAt), ...(named ? { conversation: { id: named.id } } : {}) }
-    const turn = { ...toTurn(host, ids.uuidOf(id), body, earlier), answers, pending }
+    const turn = {
+      ...toTurn(host, { runId: ids.uuidOf(id), body, messages: earlier, dialect: COMPAT }),
+      answers,
+      pending,
+    }
     const claim = joinClaims(runs.approvals.claim(decided, id), named && runs.conversations.claim(named, id))
     const stored = { ...makeTurn(id, createdAt, [], last, pending), ...(named ? { conversation: named.id } : {}) }
     try {

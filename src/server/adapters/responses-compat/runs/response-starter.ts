@@ -11,6 +11,7 @@ import { HostError } from '../../../../errors.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import type { Decider } from '../../../guards/bearer-auth.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
 import { continueConversation } from '../input/continue.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
@@ -34,6 +35,7 @@ export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'd
 
 /** Circumstances of a request. */
 export interface StartOptions {
+  readonly dialect: Dialect
   /** Client, for decisions that it makes. */
   readonly decider: Decider
   readonly idempotency?: IdempotentRequest | undefined
@@ -97,7 +99,7 @@ export class ResponseStarter {
     return run
   }
 
-  async #draft(body: CreateRequest, { decider, idempotency, unstored }: StartOptions) {
+  async #draft(body: CreateRequest, { dialect, decider, idempotency, unstored }: StartOptions) {
     refuseContradictions(body)
     const { runs, decided, ids, limits } = this.#options
     const createdAt = nowSeconds()
@@ -113,7 +115,7 @@ export class ResponseStarter {
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
-    const asked = toTurn(this.#options.host, ids.uuidOf(id), body, seen)
+    const asked = toTurn(this.#options.host, { runId: ids.uuidOf(id), body, messages: seen, dialect })
     if (conversation?.last.pending) this.#options.host.check(body.model, { answers: given, pending, ...asked })
     // A decision is final: after this, the request is not refused for what it says.
     const { answers = given, claim } =
