@@ -45,6 +45,7 @@ export const sidebar: SidebarGroup[] = [
       page('Ejecting modules', 'eject'),
       page('Embedding', 'embedding'),
       page('Deployment', 'deployment'),
+      page('Keys', 'keys'),
       page('Scaling', 'scaling'),
       page('Telemetry', 'telemetry'),
     ],

@@ -15,12 +15,16 @@ export interface YamlSource {
   locate(path: Path): Position
 }
 
-/** Reads one YAML document. Never throws: errors are in `problems`, and `value` is then undefined. */
-export function readYaml(text: string): YamlSource {
+/**
+ * Reads one YAML document. Never throws: errors are in `problems`, and `value` is then undefined.
+ *
+ * @param options how large the text may be, and what an error calls it
+ */
+export function readYaml(text: string, { maxBytes = MAX_BYTES, kind = 'an agent definition' } = {}): YamlSource {
   const start = { line: 1, column: 1 }
   const bytes = Buffer.byteLength(text)
-  if (bytes > MAX_BYTES) {
-    const message = `The file has ${bytes} bytes; an agent definition may have ${MAX_BYTES}.`
+  if (bytes > maxBytes) {
+    const message = `The file has ${bytes} bytes; ${kind} may have ${maxBytes}.`
     return failed([{ message, suggestions: ['Move long texts into files that a module reads.'], ...start }])
   }
   const lines = new LineCounter()

@@ -23,8 +23,8 @@ export interface AdapterOptions {
   readonly describeFailure: (error: unknown) => string
   /** Takes note of a wrong key; only where wrong keys are limited. */
   readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
-  /** Only for the adapters that have a key of their own. */
-  readonly apiKey?: string | undefined
+  /** True where the server lets in only requests with a key: it has checked theirs before a route is called. */
+  readonly requiresKey: boolean
   /** Options of this adapter alone, checked against its `config` schema where it has one. */
   readonly config: Readonly<Record<string, unknown>>
 }
@@ -40,13 +40,15 @@ export interface InboxAdapterOptions extends AdapterOptions {
 export interface DebugAdapterOptions extends InboxAdapterOptions {
   /** The files that the agents come from. */
   readonly agents: AgentFolder
+  /** The adapters that are served, and whether they require a key. */
+  readonly served: readonly { readonly name: string; readonly hasKey: boolean }[]
   /** Traces of the agents; only in debug mode. */
   readonly traces?: Traces | undefined
 }
 
 /** Serves agents over one protocol. Users' own adapters are the same as the built-in ones. */
 export interface Adapter {
-  /** True when every request is accepted without a key; logged at start. */
+  /** False for an adapter that checks the credentials of its requests itself: the server then asks for no key. */
   readonly isOpen?: boolean
   /** Adds its routes to an encapsulated Fastify instance. */
   adapt(app: FastifyInstance): void | Promise<void>

@@ -9,6 +9,9 @@ import { ProjectCode } from '../module/project-code.ts'
 import { checkPackageApi, packageNameOf } from '../module/project-packages.ts'
 import type { AdapterClass, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
+import { keysOf } from './guards/api-keys.ts'
+import { digestOf, type Key, type ReadCredentials, readExactBearer } from './guards/door.ts'
+import { makePrincipal } from './guards/principal.ts'
 import type { ServerOptions } from './options.ts'
 
 /** Options with internals for the built-in adapters; the types of other adapters do not show them. */
@@ -17,34 +20,41 @@ type AnyAdapterClass = AdapterClass<DebugAdapterOptions>
 /** A built-in adapter: loaded only when it is named. */
 interface BuiltIn {
   readonly load: () => Promise<AnyAdapterClass>
-  /** The key that the options hold for it. */
-  readonly apiKey?: (options: ServerOptions) => string | undefined
+  /** The keys that are its own: from its option or variable. */
+  readonly keys: (options: ServerOptions) => readonly Key[]
+  readonly readCredentials?: ReadCredentials
 }
 
 const BUILT_IN: Readonly<Record<string, BuiltIn>> = {
   ChatCompatApiAdapter: {
     load: async () => (await import('./adapters/chat-compat/index.ts')).ChatCompatApiAdapter,
-    apiKey: ({ compatApiKey }) => compatApiKey,
+    keys: ({ compatApiKey = process.env.COMPAT_API_KEY || undefined }) => keysOf(compatApiKey),
   },
   ResponsesCompatApiAdapter: {
     load: async () => (await import('./adapters/responses-compat/index.ts')).ResponsesCompatApiAdapter,
-    apiKey: ({ responsesApiKey }) => responsesApiKey,
+    keys: ({ responsesApiKey }) => keysOf(responsesApiKey),
   },
   McpApiAdapter: {
     load: async () => (await import('./adapters/mcp/index.ts')).McpApiAdapter,
-    apiKey: ({ mcpApiKey }) => mcpApiKey,
+    keys: ({ mcpApiKey }) => keysOf(mcpApiKey),
+    readCredentials: readExactBearer,
   },
   UiApiAdapter: {
     load: async () => (await import('./adapters/ui/index.ts')).UiApiAdapter,
+    keys: ({ uiToken }) => (uiToken === undefined ? [] : [{ digest: digestOf(uiToken), principal: OPERATOR }]),
   },
 }
+
+/** Holder of the token of the debug UI. */
+const OPERATOR = makePrincipal({ scopes: ['debug'], isOperator: true })
 
 export const BUILT_IN_ADAPTERS: readonly string[] = Object.keys(BUILT_IN)
 
 export interface LoadedAdapter {
   readonly name: string
   readonly Adapter: AnyAdapterClass
-  readonly apiKey: string | undefined
+  readonly keys: readonly Key[]
+  readonly readCredentials?: ReadCredentials | undefined
   /** Its own options, checked. */
   readonly config: Readonly<Record<string, unknown>>
 }
@@ -87,12 +97,12 @@ async function loadAdapter(path: string, options: ServerOptions): Promise<FoundA
   const name = adapterName(path)
   if (!path.startsWith('./') && Object.hasOwn(BUILT_IN, name)) {
     const builtIn = BUILT_IN[name] as BuiltIn
-    return { name, Adapter: await builtIn.load(), apiKey: builtIn.apiKey?.(options) }
+    const { readCredentials } = builtIn
+    return { name, Adapter: await builtIn.load(), keys: builtIn.keys(options), readCredentials }
   }
   const { file, exportName, exports } = await importAdapter(path, options.projectDir)
   const found = exports[exportName]
-  if (isAdapterClass(found))
-    return { name: exportName === 'default' ? path : exportName, Adapter: found, apiKey: undefined }
+  if (isAdapterClass(found)) return { name: exportName === 'default' ? path : exportName, Adapter: found, keys: [] }
   throw new HostError('ADAPTER_NOT_FOUND', `${file} has no export '${exportName}' that is an adapter.`, {
     suggestions: ['An adapter is a class with a method adapt(app).', ...didYouMean(exportName, Object.keys(exports))],
   })

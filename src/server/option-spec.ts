@@ -60,9 +60,15 @@ export function key(flag: string, variable: string, description: string): Option
  * mean "no key". The message does not repeat it.
  */
 export function readKey(raw: unknown): string {
+  const text = readToken(raw)
+  readApiKeys(text)
+  return text
+}
+
+/** Reads a secret that clients can send in a header. */
+export function readToken(raw: unknown): string {
   if (typeof raw !== 'string' || raw.trim() === '') throw new Error('must not be empty')
   if (!/^[\x21-\x7e]+$/.test(raw)) throw new Error('must consist of visible ASCII characters, without spaces')
-  readApiKeys(raw)
   return raw
 }
 

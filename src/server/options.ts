@@ -4,7 +4,7 @@ import type { ProjectOptions } from '../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
-import { key, list, number, type OptionSpec, readBoolean, readBytes, text } from './option-spec.ts'
+import { key, list, number, type OptionSpec, readBoolean, readBytes, readToken, text } from './option-spec.ts'
 
 /** The options of a server, complete and checked. Frozen. */
 export interface ServerOptions extends ProjectOptions {
@@ -20,6 +20,10 @@ export interface ServerOptions extends ProjectOptions {
   readonly compatApiKey?: string | undefined
   readonly mcpApiKey?: string | undefined
   readonly responsesApiKey?: string | undefined
+  /** Token of the debug UI. */
+  readonly uiToken?: string | undefined
+  /** Absolute path of the file of keys. */
+  readonly keys?: string | undefined
   /** Days after which stored responses are removed; undefined keeps them. */
   readonly retentionDays?: number | undefined
   /** Seconds. */
@@ -105,6 +109,14 @@ export const SERVER_OPTIONS: Facts = {
     'RESPONSES_API_KEY',
     'API key required by the responses adapter, or named keys: name:run+approve:key,...',
   ),
+  uiToken: {
+    ...key('ui-token', 'AGENT_HOST_UI_TOKEN', 'Token required by the debug UI and its API'),
+    read: readToken,
+  },
+  keys: {
+    ...text('keys', '', 'File of keys with tenants and scopes: every adapter then requires a key'),
+    default: undefined,
+  },
   responsesDir: text('responses-dir', './responses', 'Folder of the stored responses'),
   store: {
     flag: 'store',
@@ -274,6 +286,7 @@ export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   ChatCompatApiAdapter: ['CUSTOM_COMPAT_API_KEY', 'COMPAT_API_KEY'],
   ResponsesCompatApiAdapter: ['RESPONSES_API_KEY'],
   McpApiAdapter: ['MCP_API_KEY'],
+  UiApiAdapter: ['AGENT_HOST_UI_TOKEN'],
 }
 
 /**
@@ -294,9 +307,10 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   const options = Object.fromEntries(entries) as Omit<ServerOptions, Unnamed>
   const agentDir = resolve(projectDir, options.agentDir)
   const responsesDir = resolve(projectDir, options.responsesDir)
+  const keys = options.keys && resolve(projectDir, options.keys)
   const [development, workerOnly] = [raw.development === true, raw.workerOnly === true]
   const serverName = options.serverName || nameServer()
-  return Object.freeze({ ...options, serverName, projectDir, development, workerOnly, agentDir, responsesDir })
+  return Object.freeze({ ...options, serverName, projectDir, development, workerOnly, agentDir, responsesDir, keys })
 }
 
 function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {

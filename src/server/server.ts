@@ -24,7 +24,10 @@ import { makeValidator } from './bodies/validator.ts'
 import { trackMethods } from './guards/allowed-methods.ts'
 import { readApiKeys } from './guards/api-keys.ts'
 import { addCors } from './guards/cors.ts'
+import type { Key } from './guards/door.ts'
+import { Doors } from './guards/doors.ts'
 import { checkHost, isLoopback } from './guards/host-check.ts'
+import { readKeysFile } from './guards/keys-file.ts'
 import { limitSockets } from './guards/limit-sockets.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
@@ -92,6 +95,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const options = resolveServerOptions(rawOptions)
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
+  const fileKeys = await readFileKeys(options)
   const redact = redactOf(options)
   const log = await openLog(options, redact)
   const project = await openProject(options, { redact, log })
@@ -101,7 +105,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   logRequests(app, log)
   answerUnknownRoutes(app, options)
   try {
-    await assemble(app, options, project, adapters, describeFailure)
+    await assemble(app, options, project, { adapters, fileKeys, describeFailure })
     await app.ready()
   } catch (error) {
     // Adapters release their resources.
@@ -120,6 +124,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
 export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerOptions>): Promise<void> {
   const options = resolveServerOptions(rawOptions)
   const adapters = await loadAdapters(pathsOf(options), options)
+  const fileKeys = await readFileKeys(options)
   const redact = redactOf(options)
   const project = await openProject(options, { redact, log: app.log })
   const describeFailure = makeDescribeFailure(options.debug, redact)
@@ -128,7 +133,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
     nameRequests(app)
     // Without a prefix unknown routes are the app's own.
     if (app.prefix !== '') answerUnknownRoutes(app, options)
-    await assemble(app, options, project, adapters, describeFailure)
+    await assemble(app, options, project, { adapters, fileKeys, describeFailure })
     app.addHook('onReady', () => project.watch())
   } catch (error) {
     await project.close()
@@ -137,18 +142,27 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 }
 
 /** Keys may be given by flag: they are secrets as those of the environment are. */
-function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, store, queue }: ServerOptions): Redact {
+function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, uiToken, store, queue }: ServerOptions): Redact {
   const keys = [compatApiKey, mcpApiKey, responsesApiKey].flatMap((text = '') => readApiKeys(text))
   const secrets = Object.fromEntries(keys.map(({ secret }, index) => [`key_${index}`, secret]))
-  return makeRedact({ ...process.env, ...secrets, store, queue })
+  return makeRedact({ ...process.env, ...secrets, ui_token: uiToken, store, queue })
+}
+
+async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<readonly Key[] | undefined> {
+  return keys === undefined ? undefined : readKeysFile(keys, projectDir)
+}
+
+interface ServerParts {
+  readonly adapters: readonly LoadedAdapter[]
+  readonly fileKeys: readonly Key[] | undefined
+  readonly describeFailure: DescribeFailure
 }
 
 async function assemble(
   app: FastifyInstance,
   options: ServerOptions,
   project: AssembledProject,
-  loaded: readonly LoadedAdapter[],
-  describeFailure: DescribeFailure,
+  { adapters: loaded, fileKeys, describeFailure }: ServerParts,
 ): Promise<void> {
   const { host, agents, traces, redact, openRecords } = project
   const streams = new EventStreams()
@@ -167,9 +181,23 @@ async function assemble(
   if (options.development) serveApiDocs(app)
   const gauges = () => adapters.flatMap(({ adapter }) => adapter.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
-  const shared = { host, agents, traces, redact, openRecords, streams, describeFailure, onWrongKey, inboxSlot: {} }
-  adapters.push(...(await addAdapters(app, options, loaded, shared)))
+  const doors = new Doors(loaded, { fileKeys, onWrongKey })
+  const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
+  const shared = {
+    host,
+    agents,
+    traces,
+    redact,
+    openRecords,
+    streams,
+    describeFailure,
+    onWrongKey,
+    inboxSlot: {},
+    served,
+  }
+  adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   warnOfOpenAdapters(adapters, options, app.log)
+  doors.explain(app.log)
 }
 
 async function serveMetrics(
@@ -316,21 +344,34 @@ function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions): void
 interface NamedAdapter {
   readonly name: string
   readonly adapter: Adapter
+  readonly isOpen: boolean
+}
+
+interface AdapterParts {
+  readonly loaded: readonly LoadedAdapter[]
+  readonly doors: Doors
+  readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config'>
 }
 
 async function addAdapters(
   app: FastifyInstance,
   options: ServerOptions,
-  loaded: readonly LoadedAdapter[],
-  shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'apiKey' | 'config'>,
+  { loaded, doors, shared }: AdapterParts,
 ): Promise<NamedAdapter[]> {
   const adapters: NamedAdapter[] = []
-  for (const { name, Adapter, apiKey, config } of loaded) {
-    const adapter = new Adapter({ ...shared, options, log: app.log, apiKey, config })
+  for (const found of loaded) {
+    const { name, Adapter, config } = found
+    const requiresKey = doors.isClosed(found)
+    const adapter = new Adapter({ ...shared, options, log: app.log, requiresKey, config })
+    const checksItself = adapter.isOpen === false
     // Its page sends several requests a second, which would bury the work of agents.
     const logLevel = name === DEBUG_UI ? 'warn' : undefined
-    await app.register(async (scope) => adapter.adapt(scope), logLevel ? { logLevel } : {})
-    adapters.push({ name, adapter })
+    const add = async (scope: FastifyInstance) => {
+      if (!checksItself) scope.addHook('onRequest', doors.doorOf(found))
+      await adapter.adapt(scope)
+    }
+    await app.register(add, logLevel ? { logLevel } : {})
+    adapters.push({ name, adapter, isOpen: !checksItself && !requiresKey })
   }
   return adapters
 }
@@ -358,7 +399,7 @@ function warnOfOpenAdapters(adapters: readonly NamedAdapter[], options: ServerOp
     const command = `agent-host serve ${BUILT_IN_ADAPTERS.map((name) => `--adapter ${name}`).join(' ')}`
     log.warn(`No adapter is selected, so no API is served. Choose from: ${command}`)
   }
-  const open = adapters.filter(({ adapter }) => adapter.isOpen !== false).map(({ name }) => name)
+  const open = adapters.filter(({ isOpen }) => isOpen).map(({ name }) => name)
   if (open.length > 0 && !options.development) log.info(`Requests are accepted without a key: ${open.join(', ')}.`)
   if (open.length === 0 || isLoopback(options.host)) return
   const verb = open.length === 1 ? 'requires' : 'require'

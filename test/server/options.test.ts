@@ -31,6 +31,8 @@ describe('server options', () => {
       debugMaxMb: 256,
       compatApiKey: undefined,
       mcpApiKey: undefined,
+      uiToken: undefined,
+      keys: undefined,
       responsesApiKey: undefined,
       responsesDir: '/project/responses',
       store: 'sqlite',

@@ -39,7 +39,7 @@ export interface RouteGroup {
   readonly schemas?: Readonly<Record<string, TSchema>>
 }
 
-export type KeyOwner = 'chat' | 'responses' | 'mcp'
+export type KeyOwner = 'chat' | 'responses' | 'mcp' | 'ui'
 
 /** A description together with its group, as it stands in the `config` of a route. */
 export interface DescribedRoute {

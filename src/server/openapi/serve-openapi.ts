@@ -13,6 +13,7 @@ const KEYS: Readonly<Record<KeyOwner, string>> = {
   chat: 'Key of the chat adapter: `--compat-api-key`.',
   responses: 'Key of the responses adapter: `--responses-api-key`.',
   mcp: 'Key of the MCP adapter: `--mcp-api-key`.',
+  ui: 'Token of the debug UI: `--ui-token`.',
 }
 
 const ERRORS: Readonly<Record<number, string>> = {

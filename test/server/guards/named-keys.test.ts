@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import OpenAI from 'openai'
-import { makeKeyFinder, readApiKeys } from '../../../src/server/guards/api-keys.ts'
+import { readApiKeys } from '../../../src/server/guards/api-keys.ts'
 import { openSocket } from '../../support/response-socket.ts'
 import { type Json, makeResponses } from '../../support/responses.ts'
 import { closeServers, makeServer } from '../../support/server.ts'
@@ -36,13 +36,6 @@ describe('named keys', () => {
     ])
     expect(() => readApiKeys('a:run:secret,other')).to.throw(/^must be one key, or entries (?!.*secret)/)
     expect(() => readApiKeys('a:run:secret,b:run:secret')).to.throw(/^must not (?!.*secret)/)
-    const find = makeKeyFinder('a:run:one,a:run:two')
-    expect([find('one')?.name, find('two')?.name, find('three'), find('a:run:one')]).to.deep.equal([
-      'a',
-      'a',
-      undefined,
-      undefined,
-    ])
   })
 
   it('grant their scopes: run for agents, approve for the inbox', async () => {

@@ -8,7 +8,7 @@ import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
 import type { OpenApproval } from '../../approval-inbox.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
-import { deciderOf, lacksScope, requireBearer } from '../../guards/bearer-auth.ts'
+import { deciderOf } from '../../guards/decisions.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
@@ -31,43 +31,30 @@ import { toTurn } from './to-turn.ts'
 
 /** Agents as models of a chat-completions-compatible API. */
 export class ChatCompatApiAdapter implements Adapter {
-  readonly isOpen: boolean
-  readonly #apiKey: string | undefined
+  readonly #requiresKey: boolean
   readonly #host: AdapterOptions['host']
   readonly #options: AdapterOptions['options']
   readonly #streams: AdapterOptions['streams']
   readonly #describeFailure: AdapterOptions['describeFailure']
-  readonly #onWrongKey: AdapterOptions['onWrongKey']
   readonly #inboxSlot: InboxAdapterOptions['inboxSlot']
 
-  constructor({
-    host,
-    options,
-    streams,
-    describeFailure,
-    onWrongKey,
-    inboxSlot,
-    apiKey = process.env.COMPAT_API_KEY || undefined,
-  }: InboxAdapterOptions) {
-    this.isOpen = apiKey === undefined
-    this.#apiKey = apiKey
+  constructor({ host, options, streams, describeFailure, inboxSlot, requiresKey }: InboxAdapterOptions) {
+    this.#requiresKey = requiresKey
     this.#host = host
     this.#options = options
     this.#streams = streams
     this.#describeFailure = describeFailure
-    this.#onWrongKey = onWrongKey
     this.#inboxSlot = inboxSlot
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    app.addHook('onRequest', requireBearer(this.#apiKey, this.#onWrongKey))
     const [options, describeFailure] = [this.#options, this.#describeFailure]
     await serveDialects(app, { options, describeFailure }, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
     const routes = scope.withTypeProvider<TypeBoxTypeProvider>()
-    const describe = describeChat(dialect, !this.isOpen)
+    const describe = describeChat(dialect, this.#requiresKey)
     this.#addModels(scope, dialect, describe)
     routes.post(
       '/chat/completions',
@@ -130,8 +117,8 @@ export class ChatCompatApiAdapter implements Adapter {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<ChatCompletion> {
-    const { by, mayDecide } = deciderOf(request)
-    if (!mayDecide) throw lacksScope(by, 'approve')
+    const { by, requireMayDecide } = deciderOf(request)
+    requireMayDecide()
     const { inbox } = this.#inboxSlot
     if (!inbox) throw new HostError('REQUEST_INVALID', 'messages: nothing waits for a decision here')
     const leaving = new AbortController()

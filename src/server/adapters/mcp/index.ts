@@ -2,10 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
-import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
+import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
-import { makeKeyFinder } from '../../guards/api-keys.ts'
-import { admit, deciderOf } from '../../guards/bearer-auth.ts'
+import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { DETAILS } from '../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
@@ -30,7 +29,6 @@ import { isForSdk, readVersion } from './versions.ts'
 
 /** Agents as tools for any client of the Model Context Protocol. */
 export class McpApiAdapter implements Adapter {
-  readonly isOpen: boolean
   readonly #options: InboxAdapterOptions
   readonly #tools: AgentTools
   readonly #plain: HandshakeProtocol
@@ -38,8 +36,7 @@ export class McpApiAdapter implements Adapter {
   #sdk: Promise<SdkProtocol> | undefined
 
   constructor(options: InboxAdapterOptions) {
-    const { host, describeFailure, log, redact, apiKey, inboxSlot, openRecords } = options
-    this.isOpen = apiKey === undefined
+    const { host, describeFailure, log, redact, inboxSlot, openRecords } = options
     this.#options = options
     const memory = openCallMemory(options.options, openRecords)
     this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory, inboxSlot })
@@ -47,8 +44,6 @@ export class McpApiAdapter implements Adapter {
   }
 
   adapt(app: FastifyInstance): void {
-    if (this.#options.apiKey !== undefined)
-      app.addHook('onRequest', requireKey(this.#options.apiKey, this.#options.onWrongKey))
     app.removeContentTypeParser('application/json')
     // What is not JSON is answered in terms of JSON-RPC, not of HTTP.
     app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, ({ headers }, text, done) => {
@@ -56,6 +51,7 @@ export class McpApiAdapter implements Adapter {
     })
     const answerError = app.errorHandler
     app.setErrorHandler((error: FastifyError, request, reply) => {
+      if (isKeyProblem(error)) return sendJson(reply.code(200), failure(null, UNAUTHORIZED, error.message))
       const detail = DETAILS[error.statusCode ?? 500]
       if (detail === undefined || error instanceof HostError) return answerError(error, request, reply)
       return sendJson(
@@ -65,7 +61,7 @@ export class McpApiAdapter implements Adapter {
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
     app.addHook('onClose', () => this.#tools.close())
-    app.post('/mcp', describeMcp(!this.isOpen), (request, reply) => this.#answer(request, reply))
+    app.post('/mcp', describeMcp(this.#options.requiresKey), (request, reply) => this.#answer(request, reply))
   }
 
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {
@@ -119,22 +115,9 @@ export class McpApiAdapter implements Adapter {
   }
 }
 
-/** The failures of the key, in their order, each as an answer of JSON-RPC, before the body is read. */
-function requireKey(apiKey: string, onWrongKey: AdapterOptions['onWrongKey']) {
-  const findHolder = makeKeyFinder(apiKey)
-  return (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const { authorization = '' } = request.headers
-    const holder = authorization.startsWith('Bearer ') ? findHolder(authorization.slice('Bearer '.length)) : undefined
-    if (!holder) onWrongKey?.(request)
-    const problem = holder ? admit(request, holder)?.message : describeWrongKey(request.headers.authorization)
-    if (problem === undefined) done()
-    else sendJson(reply, failure(null, UNAUTHORIZED, problem))
-  }
-}
-
-function describeWrongKey(header: string | undefined): string {
-  if (header === undefined) return 'Missing Authorization header'
-  return header.startsWith('Bearer ') ? 'Invalid API key' : 'Invalid Authorization header format'
+/** Tells whether a request was refused for its key: the specification answers that in terms of JSON-RPC. */
+function isKeyProblem(error: Error): boolean {
+  return error instanceof HostError && (error.code === 'UNAUTHORIZED' || error.code === 'KEY_FORBIDDEN')
 }
 
 function readBody(text: string, headers: IncomingHttpHeaders): unknown {
@@ -159,10 +142,15 @@ function describePeer(request: FastifyRequest): Peer {
   const { id: requestId, headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
-  const { by, mayDecide } = deciderOf(request)
-  const mayAsk = mayDecide && key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body)
+  const mayAsk = key?.startsWith(ASKABLE) && takesEvents(request) && !Array.isArray(body) && mayDecide(request)
   const version = readVersion(headers['mcp-protocol-version'])
-  return { version, key, requestId, baseUrl: baseUrlOf(request, '/mcp'), decider: mayAsk ? by : undefined }
+  return {
+    version,
+    key,
+    requestId,
+    baseUrl: baseUrlOf(request, '/mcp'),
+    decider: mayAsk ? deciderOf(request).by : undefined,
+  }
 }
 
 function takesEvents({ headers }: FastifyRequest): boolean {

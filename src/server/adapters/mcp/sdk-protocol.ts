@@ -14,7 +14,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
-import { type Decider, deciderOf } from '../../guards/bearer-auth.ts'
+import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
 import type { AgentTools, ToolResult } from './agent-tools.ts'
@@ -28,7 +28,9 @@ const REQUEST_ID = 'x-request-id'
 const ADDRESS = 'http://localhost/mcp'
 
 /** Client of a server of the SDK. */
-interface SdkClient extends Decider {
+interface SdkClient {
+  /** Name of the person who answers questions; undefined where nobody may be asked. */
+  readonly decider: string | undefined
   /** Address of the server as it knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
 }
@@ -64,7 +66,10 @@ export class SdkProtocol {
       headers,
       signal: leaving.signal,
     })
-    this.#clients.set(request.id, { ...deciderOf(request), baseUrl: baseUrlOf(request, '/mcp') })
+    this.#clients.set(request.id, {
+      decider: mayDecide(request) ? deciderOf(request).by : undefined,
+      baseUrl: baseUrlOf(request, '/mcp'),
+    })
     try {
       return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
     } finally {
@@ -87,7 +92,7 @@ export class SdkProtocol {
 export function makeSdkServer(
   tools: AgentTools,
   requestId: string,
-  { by, mayDecide, baseUrl }: SdkClient = { by: requestId, mayDecide: true, baseUrl: undefined },
+  { decider, baseUrl }: SdkClient = { decider: requestId, baseUrl: undefined },
 ): Server {
   const { resources } = tools
   const capabilities = { tools: { listChanged: true }, ...(resources.isEmpty ? {} : { resources: {} }) }
@@ -106,13 +111,13 @@ export function makeSdkServer(
           params: { progressToken: progressToken as string | number, progress: ++progress, message },
         })
       const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
-      const canAsk = mayDecide && canElicitForm(server.getClientCapabilities()?.elicitation)
+      const canAsk = decider !== undefined && canElicitForm(server.getClientCapabilities()?.elicitation)
       const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }
       const call = tools.call(params, {
         version,
         requestId,
         baseUrl,
-        ...(canAsk ? { elicitation: { ...answered, by } } : {}),
+        ...(canAsk ? { elicitation: { ...answered, by: decider } } : {}),
         ...(progressToken === undefined ? {} : { onProgress }),
       })
       const abort = () => call.abort('The client has cancelled the request.')

@@ -13,7 +13,7 @@ import { isEnd, type Step } from '../../../durable/runs/steps.ts'
 import { HostError } from '../../../errors.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
-import { deciderOf, requireBearer } from '../../guards/bearer-auth.ts'
+import { deciderOf } from '../../guards/decisions.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { logFailure, replyFor } from '../../replies/error-replies.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
@@ -60,7 +60,7 @@ interface ById {
 
 /** Agents behind a responses-compatible API: every answer is stored, can be continued, left and joined again. */
 export class ResponsesCompatApiAdapter implements Adapter {
-  readonly isOpen: boolean
+  readonly isOpen: boolean | undefined
   readonly gauges = [
     {
       name: 'agent_host_queue_depth',
@@ -87,7 +87,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   constructor(options: InboxAdapterOptions) {
     this.#options = options
-    this.isOpen = options.apiKey === undefined && !options.options.workerOnly
+    // A worker serves no routes.
+    this.isOpen = options.options.workerOnly ? false : undefined
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
@@ -106,13 +107,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
     app.addHook('onClose', async () => {
       if (await isOpen) await this.#runs.close()
     })
-    app.addHook('onRequest', requireBearer(this.#options.apiKey, this.#options.onWrongKey))
     if (this.#options.options.workerOnly) return
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
-    const describe = describeResponses(dialect, !this.isOpen)
+    const describe = describeResponses(dialect, this.#options.requiresKey)
     if (dialect.isExtended) {
       scope.addHook('preSerialization', (_request, _reply, payload, done) => done(null, toExtendedPayload(payload)))
     }
@@ -146,7 +146,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     addConversationRoutes(scope, { runs: () => this.#runs, items: () => this.#items, describe })
     if (dialect.isExtended) routeUpgrades(scope)
     // Without a key anybody could read everybody's responses.
-    if (!this.isOpen) {
+    if (this.#options.requiresKey) {
       scope.get<ById>('/responses', describe('listResponses'), async (request, reply) =>
         isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request.query, reply),
       )

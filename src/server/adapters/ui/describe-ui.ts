@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
+import { withScope } from '../../guards/door.ts'
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
   EVENTS_TYPE,
   eventOf,
   JSON_TYPE,
+  KEY_ERRORS,
   makeDescribe,
 } from '../../openapi/describe-route.ts'
 import { AnyObject, nullable } from '../../openapi/schemas.ts'
@@ -27,7 +29,6 @@ const GraphqlAnswer = Type.Object({
   errors: Type.Optional(Type.Array(GraphqlError)),
 })
 
-const describe = makeDescribe({ tag: 'Debug UI', errors: COMMON_ERRORS })
 const content = { [JSON_TYPE]: GraphqlAnswer, 'application/graphql-response+json': GraphqlAnswer }
 
 const ROUTES = {
@@ -49,7 +50,14 @@ const ROUTES = {
   },
 }
 
-/** Describes a route by its operation. */
-export function describeUi(operation: keyof typeof ROUTES): { readonly config: object } {
-  return describe({ operationId: operation, ...ROUTES[operation] })
+/** Returns a function that describes a route by its operation, and names the scope that it needs. */
+export function describeUi(hasKey: boolean): (operation: keyof typeof ROUTES) => { readonly config: object } {
+  const describe = makeDescribe({
+    tag: 'Debug UI',
+    keyOf: hasKey ? 'ui' : undefined,
+    errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
+  })
+  return (operation) => ({
+    config: withScope(describe({ operationId: operation, ...ROUTES[operation] }).config, 'debug'),
+  })
 }

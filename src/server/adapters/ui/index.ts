@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Prices } from '../../../trace/prices.ts'
 import type { Adapter, DebugAdapterOptions } from '../../adapter.ts'
-import { adapterName } from '../../adapter-name.ts'
 import { logFailure } from '../../replies/error-replies.ts'
 import { describeUi } from './describe-ui.ts'
 import { LiveUpdates } from './live.ts'
@@ -14,7 +13,6 @@ const MAX_QUERY_BYTES = 64 * 1024
 
 /** The debug UI: a page, and the GraphQL API that it asks. */
 export class UiApiAdapter implements Adapter {
-  readonly isOpen = true
   readonly #options: DebugAdapterOptions
 
   constructor(options: DebugAdapterOptions) {
@@ -22,32 +20,22 @@ export class UiApiAdapter implements Adapter {
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    const { host, agents, traces, redact, streams, log } = this.#options
+    const { host, agents, traces, redact, streams, log, served } = this.#options
     const prices = new Prices(host.projectDir, log)
     const { development, serverName } = this.#options.options
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices }
-    const sources = { ...shared, development, serverName, projectDir, adapters: this.#adapters() }
+    const sources = { ...shared, development, serverName, projectDir, adapters: served }
+    const describe = describeUi(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices })
-    const limited = { ...describeUi('queryGraphql'), bodyLimit: MAX_QUERY_BYTES }
+    const limited = { ...describe('queryGraphql'), bodyLimit: MAX_QUERY_BYTES }
     app.post('/api/ui/graphql', limited, async (request, reply) => {
       route ??= openGraphql(sources)
       return (await route)(request, reply)
     })
-    app.get('/api/ui/live', describeUi('followLive'), (request, reply) => live.open(request, reply))
+    app.get('/api/ui/live', describe('followLive'), (request, reply) => live.open(request, reply))
     servePage(app)
-  }
-
-  #adapters(): { name: string; hasKey: boolean }[] {
-    const { compatApiKey, responsesApiKey, mcpApiKey, adapters } = this.#options.options
-    const keys: Record<string, string | undefined> = {
-      ChatCompatApiAdapter: compatApiKey ?? process.env.COMPAT_API_KEY,
-      ResponsesCompatApiAdapter: responsesApiKey,
-      McpApiAdapter: mcpApiKey,
-    }
-    const names = new Set([...adapters.map(adapterName), 'UiApiAdapter'])
-    return [...names].map((name) => ({ name, hasKey: Boolean(keys[name]) }))
   }
 }
 

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { withScope } from '../../guards/door.ts'
 import { pageHeaders } from '../../guards/page-headers.ts'
 
 // The page is built into dist/; from source it is found there too.
@@ -29,10 +30,13 @@ const HEADERS = pageHeaders()
 /** Serves the files of the debug UI at the root. One route per file: missing files are unknown routes. */
 export function servePage(app: FastifyInstance): void {
   if (!existsSync(folder)) {
-    app.get('/', (_request, reply) => reply.code(404).send({ detail: 'The debug UI is not built: npm run build' }))
+    app.get('/', { config: withScope({}, 'none') }, (_request, reply) =>
+      reply.code(404).send({ detail: 'The debug UI is not built: npm run build' }),
+    )
     return
   }
-  const options = { schema: { hide: true } }
+  // It holds no data, and asks for the key itself.
+  const options = { schema: { hide: true }, config: withScope({}, 'none') }
   for (const file of listFiles()) app.get(`/${file}`, options, (request, reply) => sendFile(file, request, reply))
   app.get('/', options, (request, reply) => sendFile('index.html', request, reply))
 }

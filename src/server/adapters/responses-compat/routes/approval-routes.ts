@@ -2,7 +2,8 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import type { Approval, Approvals } from '../../../../durable/approvals/approvals.ts'
-import { deciderOf, withScope } from '../../../guards/bearer-auth.ts'
+import { deciderOf } from '../../../guards/decisions.ts'
+import { withScope } from '../../../guards/door.ts'
 import { requireOwnOrigin } from '../../../guards/own-origin.ts'
 import type { ApprovalView } from './approval-view.ts'
 import { DecisionRequest, toAnswer } from './decision-request.ts'
@@ -44,7 +45,9 @@ export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, des
       { ...guarded('decideApproval'), schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
       async (request) => {
         const { id } = request.params
-        const decided = await approvals().decide(id, toAnswer(request.body), deciderOf(request).by)
+        const { by, requireMayDecide } = deciderOf(request)
+        requireMayDecide()
+        const decided = await approvals().decide(id, toAnswer(request.body), by)
         const continuedBy = await goOn(decided.runId)
         return toView({ ...decided, continuedBy })
       },

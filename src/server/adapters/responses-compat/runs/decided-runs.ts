@@ -7,7 +7,7 @@ import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { messageOf } from '../../../../errors.ts'
 import type { PendingAnswer } from '../../../../run/state/pending-call.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
-import { type Decider, lacksScope } from '../../../guards/bearer-auth.ts'
+import type { Decider } from '../../../guards/decisions.ts'
 import { COMPAT } from '../../../replies/dialect.ts'
 import { beginRecord } from '../input/convert.ts'
 import { SHOWN_AFTER_DECISION, toJob } from '../input/to-job.ts'
@@ -57,7 +57,7 @@ export class DecidedRuns {
     { last }: Conversation,
     answers: readonly PendingAnswer[] | undefined,
     newId: string,
-    { by, mayDecide }: Decider,
+    { by, requireMayDecide }: Decider,
   ): Promise<{ answers: readonly PendingAnswer[] | undefined; claim: Claim | undefined }> {
     const { approvals } = this.#options.runs
     const { response_id: runId, pending = [] } = last
@@ -67,7 +67,7 @@ export class DecidedRuns {
       return { answers, claim: undefined }
     }
     const outputs = answers.filter(({ kind }) => kind === 'client_tool')
-    if (outputs.length < answers.length && !mayDecide) throw lacksScope(by, 'approve')
+    if (outputs.length < answers.length) requireMayDecide()
     for (const { callId, ...answer } of answers) {
       const index = pending.findIndex((call) => call.callId === callId)
       if (answer.kind !== 'client_tool') await approvals.decide(approvalId(runId, index), answer, by)

@@ -1,0 +1,41 @@
+import type { FastifyRequest } from 'fastify'
+import { HostError } from '../../errors.ts'
+import { lacksScope } from './door.ts'
+import { principalOf } from './principal.ts'
+
+/** Sender of a decision: approve, reject, edit, or the answer to a question. */
+export interface Decider {
+  /** Name of the key. Without one the address: clients may claim anything. */
+  readonly by: string
+  /** @throws as {@link requireMayDecide} */
+  readonly requireMayDecide: () => void
+}
+
+/** Returns the sender of the decisions of a request. */
+export function deciderOf(request: FastifyRequest): Decider {
+  const { name, hasKey } = principalOf(request)
+  const by = name ?? (hasKey ? `${request.ip}, with the key` : request.ip)
+  return { by, requireMayDecide: () => requireMayDecide(request) }
+}
+
+/**
+ * Lets a request decide, wherever its decisions stand.
+ *
+ * @throws HostError `KEY_FORBIDDEN`
+ */
+export function requireMayDecide(request: FastifyRequest): void {
+  const problem = findProblem(request)
+  if (problem) throw problem
+}
+
+/** Tells whether a request may decide. */
+export function mayDecide(request: FastifyRequest): boolean {
+  return findProblem(request) === undefined
+}
+
+function findProblem(request: FastifyRequest): Error | undefined {
+  const principal = principalOf(request)
+  if (principal.scopes.includes('approve')) return undefined
+  if (principal.hasKey) return lacksScope(principal, 'approve')
+  return new HostError('KEY_FORBIDDEN', "Decisions need a key with the scope 'approve'")
+}

@@ -1,0 +1,91 @@
+import { hash } from 'node:crypto'
+import type { FastifyRequest, onRequestHookHandler } from 'fastify'
+import { HostError } from '../../errors.ts'
+import { type KeyScope, type Principal, setPrincipal } from './principal.ts'
+
+/** Key that opens a door. */
+export interface Key {
+  /** SHA-256, in hex. */
+  readonly digest: string
+  readonly principal: Principal
+}
+
+/** Reads the credentials of an `Authorization` header; an error when there are none, or in another form than the adapter takes. */
+export type ReadCredentials = (authorization: string | undefined) => string | HostError
+
+export interface DoorOptions {
+  /** Keys that open it; none leaves it open. */
+  readonly keys: readonly Key[]
+  /** Principal of every request where the door is open. */
+  readonly stranger: Principal
+  readonly readCredentials?: ReadCredentials | undefined
+  /** Takes note of each request with a wrong key. */
+  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
+}
+
+/** Part of the `config` of a route that names the scope it needs. */
+interface ScopedRoute {
+  /** `none` for a route that needs no key. */
+  readonly scope: KeyScope | 'none'
+}
+
+/** Adds the scope that a route needs to its `config`; without one it needs `run`. */
+export function withScope(config: object, scope: ScopedRoute['scope']): object {
+  return { ...config, scope } satisfies ScopedRoute
+}
+
+/**
+ * The door of an adapter: a hook that decides who makes a request, before its body is read, and lets it through when its key has the
+ * scope of the route.
+ *
+ * @throws HostError `UNAUTHORIZED`, `KEY_FORBIDDEN`
+ */
+export function makeDoor({
+  keys,
+  stranger,
+  readCredentials = readBearer,
+  onWrongKey,
+}: DoorOptions): onRequestHookHandler {
+  if (keys.length === 0)
+    return (request, _reply, done) => {
+      setPrincipal(request, stranger)
+      done()
+    }
+  const principals = new Map(keys.map(({ digest, principal }) => [digest, principal]))
+  return (request, _reply, done) => {
+    const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
+    if (scope === 'none') return done()
+    const credentials = readCredentials(request.headers.authorization)
+    const principal = typeof credentials === 'string' ? principals.get(digestOf(credentials)) : undefined
+    if (principal === undefined) {
+      onWrongKey?.(request)
+      return done(typeof credentials === 'string' ? new HostError('UNAUTHORIZED', 'Invalid API key') : credentials)
+    }
+    setPrincipal(request, principal)
+    done(principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope))
+  }
+}
+
+/** Returns the SHA-256 of a key, in hex: keys are looked up by it, so no comparison takes longer for a better guess. */
+export function digestOf(secret: string): string {
+  return hash('sha256', secret)
+}
+
+/** Reads bearer credentials (RFC 6750, section 2.1). Another scheme counts as none. */
+export function readBearer(authorization = ''): string | HostError {
+  const credentials = /^bearer +(\S.*)$/i.exec(authorization)?.[1]?.trimEnd()
+  return credentials ?? new HostError('UNAUTHORIZED', 'Missing Authorization header')
+}
+
+/** Reads credentials as the specification has them for MCP: the scheme as it is written here, and everything behind one space. */
+export function readExactBearer(authorization: string | undefined): string | HostError {
+  if (authorization === undefined) return new HostError('UNAUTHORIZED', 'Missing Authorization header')
+  if (authorization.startsWith('Bearer ')) return authorization.slice('Bearer '.length)
+  return new HostError('UNAUTHORIZED', 'Invalid Authorization header format')
+}
+
+/** Error of a key that lacks the scope for a request. */
+export function lacksScope({ name }: Principal, scope: KeyScope): HostError {
+  const key = name === undefined ? 'The key' : `The key '${name}'`
+  return new HostError('KEY_FORBIDDEN', `${key} lacks the scope '${scope}'`)
+}

@@ -1,0 +1,67 @@
+import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { HostError } from '../../errors.ts'
+import { type Key, makeDoor, type ReadCredentials } from './door.ts'
+import { KEY_SCOPES, makePrincipal } from './principal.ts'
+
+/** An adapter with the keys that are its own. */
+export interface KeyedAdapter {
+  readonly name: string
+  readonly keys: readonly Key[]
+  readonly readCredentials?: ReadCredentials | undefined
+}
+
+export interface DoorsOptions {
+  /** Keys of the file of keys; undefined where there is none. */
+  readonly fileKeys: readonly Key[] | undefined
+  readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
+}
+
+/** The doors of the adapters of one server: a file of keys closes all of them, keys of its own close that of an adapter. */
+export class Doors {
+  readonly #adapters: readonly KeyedAdapter[]
+  readonly #options: DoorsOptions
+  /** True when a key names scopes: then nobody decides without one. */
+  readonly #areScoped: boolean
+
+  /** @throws HostError `OPTION_INVALID` for a key that stands in the file and in an option */
+  constructor(adapters: readonly KeyedAdapter[], options: DoorsOptions) {
+    this.#adapters = adapters
+    this.#options = options
+    this.#areScoped = this.#names().length > 0
+    for (const adapter of adapters) refuseShared(adapter, options.fileKeys ?? [])
+  }
+
+  /** Tells whether requests for an adapter need a key. */
+  isClosed({ keys }: KeyedAdapter): boolean {
+    return keys.length > 0 || this.#options.fileKeys !== undefined
+  }
+
+  /** Returns the hook that checks the requests for an adapter. */
+  doorOf({ keys, readCredentials }: KeyedAdapter): onRequestHookHandler {
+    const { fileKeys = [], onWrongKey } = this.#options
+    const scopes = KEY_SCOPES.filter((scope) => scope !== 'approve' || !this.#areScoped)
+    const stranger = makePrincipal({ scopes, hasKey: false })
+    return makeDoor({ keys: [...fileKeys, ...keys], stranger, readCredentials, onWrongKey })
+  }
+
+  /** Says what follows from the keys and may surprise. */
+  explain(log: Pick<FastifyBaseLogger, 'info' | 'warn'>): void {
+    const shared = this.#names((key) => key.principal.tenant === '')
+    if (shared.length > 1) log.info(`These keys have no tenant, and share what they store: ${shared.join(', ')}.`)
+    const open = this.#adapters.filter((adapter) => !this.isClosed(adapter)).map(({ name }) => name)
+    if (!this.#areScoped || open.length === 0) return
+    log.warn(`Keys name scopes, so nobody can decide approvals without a key, also not through ${open.join(', ')}.`)
+  }
+
+  #names(isMeant: (key: Key) => boolean = () => true): string[] {
+    const keys = [...(this.#options.fileKeys ?? []), ...this.#adapters.flatMap((adapter) => adapter.keys)]
+    return [...new Set(keys.filter(isMeant).flatMap(({ principal }) => principal.name ?? []))]
+  }
+}
+
+function refuseShared({ name, keys }: KeyedAdapter, fileKeys: readonly Key[]): void {
+  const other = fileKeys.find(({ digest }) => keys.some((key) => key.digest === digest))
+  if (other === undefined) return
+  const message = `The key of ${name} is also that of '${other.principal.name}' in the file of keys.`
+  throw new HostError('OPTION_INVALID', message, { suggestions: ['Take it out of one of the two.'] })
+}

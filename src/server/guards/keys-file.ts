@@ -1,0 +1,98 @@
+import { relative } from 'node:path'
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { formatProblem, type Path, type Problem } from '../../definition/problem.ts'
+import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
+import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
+import { HostError, messageOf } from '../../errors.ts'
+import { readRegularFile } from '../../host/read-regular-file.ts'
+import type { Key } from './door.ts'
+import { KEY_SCOPES, makePrincipal } from './principal.ts'
+
+const Name = Type.String({ pattern: '^[\\w.@-]{1,64}$' })
+
+const KeyEntry = Type.Object({
+  name: Name,
+  tenant: Type.Optional(Name),
+  digest: Type.String({ pattern: '^sha256:[0-9a-fA-F]{64}$' }),
+  scopes: Type.Array(Type.Union(KEY_SCOPES.map((scope) => Type.Literal(scope))), { minItems: 1 }),
+})
+
+const KeysFile = Type.Object({ keys: Type.Array(KeyEntry, { minItems: 1 }) })
+
+type KeyEntry = Static<typeof KeyEntry>
+
+/** 16 MiB, for about 100,000 keys. */
+const MAX_BYTES = 16 * 1024 * 1024
+const NAME_RULE = "It has letters, digits, '.', '_', '@' and '-', 64 at most."
+
+/** Advice for a field that is wrong. */
+const ADVICE: Readonly<Record<string, string>> = {
+  keys: 'The file lists keys: { name, tenant, digest, scopes }.',
+  name: NAME_RULE,
+  tenant: NAME_RULE,
+  digest: 'Write sha256: and what this prints: printf %s "$KEY" | sha256sum',
+  scopes: `List some of ${KEY_SCOPES.join(', ')}.`,
+}
+
+/**
+ * Reads the file of keys.
+ *
+ * @param path absolute
+ * @throws HostError `OPTION_INVALID` that names the file, and the line of everything that is wrong
+ */
+export async function readKeysFile(path: string, projectDir: string): Promise<Key[]> {
+  const file = relative(projectDir, path) || path
+  const source = readYaml(await readText(path, file), { maxBytes: MAX_BYTES, kind: 'a file of keys' })
+  const problems = source.problems.length > 0 ? source.problems : findProblems(source)
+  if (problems.length > 0) throw toError(file, problems)
+  const { keys } = source.value as Static<typeof KeysFile>
+  return keys.map(toKey)
+}
+
+async function readText(path: string, file: string): Promise<string> {
+  try {
+    return String(await readRegularFile(path))
+  } catch (cause) {
+    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    const message = isMissing ? `There is no file of keys ${file}.` : `${file} cannot be read: ${messageOf(cause)}.`
+    throw new HostError('OPTION_INVALID', message, { suggestions: ['Name the file of keys with --keys.'], cause })
+  }
+}
+
+function findProblems({ value, locate }: YamlSource): Problem[] {
+  const problems = findValueProblems(KeysFile, Compile(KeysFile), value)
+  const all = problems.length > 0 ? problems : findRepeated((value as Static<typeof KeysFile>).keys)
+  return all.map(({ path, message, suggestions }) => ({
+    message,
+    suggestions: suggestions.length > 0 ? suggestions : adviseOn(path),
+    ...locate(path),
+  }))
+}
+
+function adviseOn(path: Path): string[] {
+  const field = path.findLast((key) => typeof key === 'string') ?? 'keys'
+  return [ADVICE[field] ?? ADVICE.keys].filter((advice) => advice !== undefined)
+}
+
+function findRepeated(keys: readonly KeyEntry[]): ValueProblem[] {
+  const names = new Map<string, string>()
+  return keys.flatMap(({ name, digest }, index) => {
+    const first = names.get(digest.toLowerCase())
+    names.set(digest.toLowerCase(), first ?? name)
+    if (first === undefined) return []
+    const message = `The key of '${name}' is also that of '${first}'.`
+    return [{ path: ['keys', index, 'digest'], message, suggestions: ['Make a key of its own: openssl rand -hex 32'] }]
+  })
+}
+
+function toError(file: string, problems: readonly Problem[]): HostError {
+  const message = problems.map((problem) => formatProblem({ ...problem, file })).join('\n')
+  const suggestions = [...new Set(problems.flatMap((problem) => problem.suggestions))]
+  return new HostError('OPTION_INVALID', message, { suggestions })
+}
+
+function toKey({ name, tenant, digest, scopes }: KeyEntry): Key {
+  const principal = makePrincipal({ name, tenant, scopes })
+  return { digest: digest.slice('sha256:'.length).toLowerCase(), principal }
+}
