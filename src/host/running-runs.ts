@@ -25,7 +25,7 @@ export class RunningRuns {
   readonly #observers: Readonly<Record<RunKind, RunObserver>>
   /** Runs whose code has not ended: also those that ignore their abort. */
   readonly #occupied: Record<RunKind, number> = { runs: 0, 'background runs': 0 }
-  /** Runs without an outcome yet, with the time of their start, in that order. */
+  /** Runs without an outcome yet, with the time of their start by `performance.now()`, in that order. */
   readonly #open = new Map<RunHandle, number>()
   #clock: NodeJS.Timeout | undefined
 
@@ -61,7 +61,7 @@ export class RunningRuns {
       throw new HostError('OVERLOADED', `${limit} ${kind} are under way, which is the limit.`)
     }
     const handle = start(this.#observers[kind])
-    this.#open.set(handle, Date.now())
+    this.#open.set(handle, performance.now())
     this.#occupied[kind]++
     this.#watchTimeouts()
     return handle
@@ -88,7 +88,7 @@ export class RunningRuns {
   }
 
   #abortLate(): void {
-    const lastMs = Date.now() - this.#timeoutMs
+    const lastMs = performance.now() - this.#timeoutMs
     for (const [run, startedMs] of this.#open) {
       if (startedMs > lastMs) break
       run.abort(new HostError('RUN_TIMEOUT', `The run took longer than ${this.#timeoutMs / 1000} s.`))

@@ -218,8 +218,8 @@ class AgentWatcher implements Watching {
   /** Gives files the time to come back; answers those that were missing all the while. */
   async #waitForReturn(paths: readonly string[]): Promise<Set<string>> {
     const missing = new Set(paths.filter((path) => !existsSync(path)))
-    const deadline = Date.now() + GRACE_MS
-    while (missing.size > 0 && Date.now() < deadline) {
+    const deadline = performance.now() + GRACE_MS
+    while (missing.size > 0 && performance.now() < deadline) {
       await new Promise((resume) => setTimeout(resume, 10))
       for (const path of missing) if (existsSync(path)) missing.delete(path)
     }

@@ -18,7 +18,7 @@ export class TraceReader {
   readonly files: TraceFiles
   readonly index: TraceIndex
   readonly #grown = new Set<string>()
-  #lookedAroundMs = 0
+  #lookedAroundMs = Number.NEGATIVE_INFINITY
 
   /**
    * @param dir absolute
@@ -40,7 +40,7 @@ export class TraceReader {
    * @returns whether there may be more to do
    */
   step(): boolean {
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     const isDue = nowMs - this.#lookedAroundMs >= LOOK_AROUND_MS
     const more = isDue ? this.index.readOn() : this.index.readOn([...this.#grown])
     if (more) return true

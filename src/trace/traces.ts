@@ -60,7 +60,7 @@ export class Traces {
   #written = 0
   #dropped = 0
   #droppedAndTold = 0
-  #warnedMs = 0
+  #warnedMs = Number.NEGATIVE_INFINITY
   #problem: string | null = null
   #failure: Error | undefined
   #remote: RemoteRuns | undefined
@@ -264,7 +264,7 @@ export class Traces {
   }
 
   #warnOfLoss(): void {
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     if (nowMs - this.#warnedMs < WARN_EVERY_MS) return
     this.#warnedMs = nowMs
     const lost = this.#dropped - this.#droppedAndTold

@@ -18,8 +18,12 @@ export interface ResponsesProcess extends RunningCli {
 }
 
 /** Starts the built server in a process of its own, with a store in its folder. */
-export async function startResponses(cwd: string, args: readonly string[] = []): Promise<ResponsesProcess> {
-  const server = startCli(['serve', ...ADAPTERS, '--responses-api-key', KEY, ...args], { cwd })
+export async function startResponses(
+  cwd: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<ResponsesProcess> {
+  const server = startCli(['serve', ...ADAPTERS, '--responses-api-key', KEY, ...args], { cwd, env })
   const [, address] = await server.printed(/listening at (http:\/\/[\d.:]+)/)
   const url = `${address}${RESPONSES}`
   const ask: Ask = async (path, body, method = body ? 'POST' : 'GET') => {

@@ -111,7 +111,7 @@ export class LineChild {
   /** A flood is cut: it must not drown the log. */
   #logOutput(text: string): void {
     const { log } = this.#options
-    const second = Math.floor(Date.now() / 1000)
+    const second = Math.floor(performance.now() / 1000)
     if (this.#logged.second !== second) this.#logged = { second, lines: 0 }
     for (const line of text.split('\n')) {
       if (line.trim() === '') continue

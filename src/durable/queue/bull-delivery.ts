@@ -71,7 +71,7 @@ export class BullDelivery {
 
   /** Reports a failed connection, at most once per interval: BullMQ keeps reconnecting. */
   #report(error: unknown): void {
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     if (nowMs < this.#silentUntilMs) return
     this.#silentUntilMs = nowMs + REPORT_EVERY_MS
     this.#options.worker.report(error)

@@ -80,7 +80,7 @@ export class EventStreams {
   }
 
   #tick(): void {
-    const nowMs = Date.now()
+    const nowMs = performance.now()
     for (const stream of this.#open) stream.tick(nowMs)
   }
 
@@ -102,7 +102,7 @@ export class EventStream {
   readonly #options: StreamOptions
   #buffer = ''
   #flushing: NodeJS.Immediate | undefined
-  #lastWriteMs = Date.now()
+  #lastWriteMs = performance.now()
   #blockedSinceMs: number | undefined
   #room: { promise: Promise<void>; resolve: () => void } | undefined
   #ended = false
@@ -177,14 +177,14 @@ export class EventStream {
   #flush(): void {
     clearImmediate(this.#flushing)
     this.#flushing = undefined
-    this.#lastWriteMs = Date.now()
+    this.#lastWriteMs = performance.now()
     const hasRoom = this.#transport.write(this.#buffer)
     this.#buffer = ''
     if (!hasRoom) this.#block()
   }
 
   #block(): void {
-    this.#blockedSinceMs ??= Date.now()
+    this.#blockedSinceMs ??= performance.now()
     if (this.#room) return
     let resolve = () => {}
     const promise = new Promise<void>((done) => {

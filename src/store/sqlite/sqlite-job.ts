@@ -2,6 +2,7 @@ import type { KeyBounds } from '../key-bounds.ts'
 
 /** Job that somebody waits for no longer than until then: it is not run later. */
 interface Due {
+  /** By `monotonicMs()`. */
   readonly dueMs: number
 }
 

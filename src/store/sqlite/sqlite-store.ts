@@ -17,6 +17,7 @@ import type {
   StoreCapabilities,
 } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
+import { monotonicMs } from './monotonic-ms.js'
 import type { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts'
 
 interface Waiting {
@@ -207,7 +208,7 @@ export class SqliteStore implements RecordStore {
   }
 
   #dueMs(): number {
-    return Date.now() + this.#deadlineMs
+    return monotonicMs() + this.#deadlineMs
   }
 
   #ask<T>(job: SqliteJob): Promise<T> {

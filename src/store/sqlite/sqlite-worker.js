@@ -5,6 +5,7 @@
 import { statSync, watch as watchFile } from 'node:fs'
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'libsql'
+import { monotonicMs } from './monotonic-ms.js'
 
 /** @import { SqliteAnswer, SqliteJob, SqliteWorkerData } from './sqlite-job.ts' */
 /** @typedef {Extract<SqliteJob, { kind: 'commit' }>} Commit */
@@ -144,7 +145,7 @@ function stepsDone(opened) {
  */
 function answerEarly(job) {
   if (!('dueMs' in job)) return attempt(() => answer(job))
-  if (job.dueMs < Date.now()) return { error: 'nobody waits for it any longer', code: 'OVERDUE' }
+  if (job.dueMs < monotonicMs()) return { error: 'nobody waits for it any longer', code: 'OVERDUE' }
   return job.kind === 'commit' ? undefined : attempt(() => answer(job))
 }
 
