@@ -12,7 +12,11 @@ export class Recent<T> {
   }
 
   get(id: string): T | undefined {
-    return this.#values.get(id)?.value
+    const found = this.#values.get(id)
+    if (!found) return undefined
+    this.#values.delete(id)
+    this.#values.set(id, found)
+    return found.value
   }
 
   /** The least recently used first. */

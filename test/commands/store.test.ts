@@ -1,4 +1,5 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { promises, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { expect } from 'chai'
 import { openStore } from '../../src/store/open-store.ts'
 import type { RecordStore } from '../../src/store/record-store.ts'
@@ -56,6 +57,27 @@ describe('agent-host store', function () {
     const store = await open()
     expect(await readAll(store)).to.deep.equal(entries)
     await store.close()
+  })
+
+  it('restore leaves what is stored now until the backup takes its place', async () => {
+    await fill()
+    await cli('backup', 'copy.db')
+    const server = await open()
+    await server.commit([['response:late', '1']])
+    await server.close()
+    const { rename } = promises
+    promises.rename = () => Promise.reject(new Error('the disk is gone'))
+    syncBuiltinESMExports()
+    try {
+      expect((await cli('restore', 'copy.db', '--force')).stderr).to.include('the disk is gone')
+    } finally {
+      promises.rename = rename
+      syncBuiltinESMExports()
+    }
+    const store = await open()
+    expect(await store.get(['response:late'])).to.deep.equal(['1'])
+    await store.close()
+    expect(project.exists('responses/responses.db.restored')).to.equal(false)
   })
 
   it('check counts records, and finds a damaged record and a damaged file', async () => {

@@ -9,7 +9,7 @@ describe('Recent', () => {
     recent.set('a', '1')
     recent.set('b', '22')
     recent.set('c', '333')
-    recent.set('a', '1')
+    expect(recent.get('a')).to.equal('1')
     recent.set('d', '4444')
     expect(kept()).to.deep.equal(['1', undefined, '333', '4444'])
     recent.set('a', '1'.repeat(5))

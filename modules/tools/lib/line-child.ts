@@ -98,9 +98,13 @@ export class LineChild {
   }
 
   #receive(text: string): void {
-    const lines = (this.#received + text).split('\n')
-    this.#received = lines.pop() ?? ''
-    for (const line of lines) this.#options.onLine(line)
+    // Only what is new is searched: a line may come in thousands of pieces.
+    const [first = '', ...lines] = text.split('\n')
+    this.#received += first
+    for (const line of lines) {
+      this.#options.onLine(this.#received)
+      this.#received = line
+    }
     const { maxLineChars } = this.#options
     if (this.#received.length <= maxLineChars) return
     this.#received = ''

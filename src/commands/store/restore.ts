@@ -29,10 +29,11 @@ export default class StoreRestore extends BaseCommand {
     try {
       await copyBackup(backup, copy)
       await checkCopy(copy, backup)
-      await removeFile(target)
+      await removeFilesBeside(target)
       await rename(copy, target)
     } finally {
-      await removeFile(copy)
+      await rm(copy, { force: true })
+      await removeFilesBeside(copy)
     }
     this.log(`Restored ${target}.`)
   }
@@ -50,7 +51,7 @@ export default class StoreRestore extends BaseCommand {
   }
 }
 
-/** A damaged file is in nobody's use. */
+/** A damaged file is in nobody's use. What a whole one has in its log is in the file afterwards. */
 async function isInUse(file: string): Promise<boolean> {
   const { SqliteStore } = await import('../../store/sqlite/sqlite-store.ts')
   const store = await SqliteStore.open(file).catch(() => undefined)
@@ -89,7 +90,7 @@ async function checkCopy(copy: string, backup: string): Promise<void> {
   }
 }
 
-/** With SQLite's files beside it. */
-async function removeFile(file: string): Promise<void> {
-  for (const name of [file, `${file}-wal`, `${file}-shm`]) await rm(name, { force: true })
+/** SQLite would apply the log of one file to another that takes its place. */
+async function removeFilesBeside(file: string): Promise<void> {
+  for (const name of [`${file}-wal`, `${file}-shm`]) await rm(name, { force: true })
 }

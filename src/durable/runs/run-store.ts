@@ -252,19 +252,21 @@ export class RunStore<Facts, Item> {
   /** Reads the steps of a run in progress. */
   async readSteps(id: string): Promise<{ steps: Step[]; batches: number }> {
     const entries = await readLog(this.#records, stepsLog(id))
-    return { steps: entries.flatMap(parseBatch), batches: entries.length }
+    return { steps: entries.flatMap((entry) => parseBatch(id, entry)), batches: entries.length }
   }
 
   /**
    * Reads what is new of runs in progress, together.
    *
    * @param runs with the number of batches that are known of each
-   * @returns for each run the further batches
+   * @returns for each run the further batches, or why these cannot be read
    */
-  async readStepsOfEach(runs: readonly Pick<StoredRun<Facts, Item>, 'id' | 'batches'>[]): Promise<Step[][][]> {
+  async readStepsOfEach(
+    runs: readonly Pick<StoredRun<Facts, Item>, 'id' | 'batches'>[],
+  ): Promise<(Step[][] | HostError)[]> {
     const logs = runs.map(({ id, batches }) => ({ log: stepsLog(id), from: batches }))
     const found = await readLogs(this.#records, logs)
-    return found.map((entries) => entries.map(parseBatch))
+    return found.map((entries, index) => tryParseBatches((runs[index] as { id: string }).id, entries))
   }
 
   /** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */
@@ -416,8 +418,23 @@ export class RunStore<Facts, Item> {
   }
 }
 
-function parseBatch(entry: string): Step[] {
-  return JSON.parse(entry) as Step[]
+function tryParseBatches(id: string, entries: readonly string[]): Step[][] | HostError {
+  try {
+    return entries.map((entry) => parseBatch(id, entry))
+  } catch (error) {
+    return error as HostError
+  }
+}
+
+/** @throws HostError `RECORD_UNREADABLE` */
+function parseBatch(id: string, entry: string): Step[] {
+  try {
+    const steps: unknown = JSON.parse(entry)
+    if (Array.isArray(steps)) return steps as Step[]
+  } catch {
+    // As one that is no list.
+  }
+  throw new HostError('RECORD_UNREADABLE', `The steps of the stored response '${id}' are damaged.`)
 }
 
 /** A server that was paused, and whose run was ended or given to another meanwhile, writes nothing. */

@@ -6,6 +6,8 @@ import type { Step } from './steps.ts'
 
 /** Polling interval of the store: a notice may be lost. */
 const POLL_MS = 2000
+/** Time for which the store may fail before those who wait do. */
+const PATIENCE_MS = 5000
 
 /**
  * Steps of runs of other servers, for those who follow them here. A run is read once, however many follow it, and one request to the
@@ -16,11 +18,15 @@ export class StepFeed<Facts, Item> {
   readonly #runs = new Map<string, FollowedRun>()
   /** Runs with news. */
   readonly #due = new Set<FollowedRun>()
+  readonly #patienceMs: number
+  /** When the store began to fail, by `performance.now()`. */
+  #failingSinceMs: number | undefined
   #isReading = false
   #poll: NodeJS.Timeout | undefined
 
-  constructor(store: RunStore<Facts, Item>) {
+  constructor(store: RunStore<Facts, Item>, patienceMs = PATIENCE_MS) {
     this.#store = store
+    this.#patienceMs = patienceMs
   }
 
   /** Returns the steps of a run, from the first on. It ends early with the signal. */
@@ -83,21 +89,32 @@ export class StepFeed<Facts, Item> {
       await nextTurn()
       const runs = [...this.#due].filter(({ followers, isOver }) => followers > 0 && !isOver)
       this.#due.clear()
-      await this.#readOn(runs).catch((error: unknown) => {
-        for (const run of runs) run.fail(error)
-      })
+      await this.#tryReadOn(runs)
       for (const run of runs) if (run.isOver) this.#remove(run)
     } while (this.#due.size > 0)
     this.#isReading = false
   }
 
-  async #readOn(runs: readonly FollowedRun[]): Promise<void> {
+  /** What one look does not find, because the store fails, the next one does. */
+  async #tryReadOn(runs: readonly FollowedRun[]): Promise<void> {
     if (runs.length === 0) return
+    try {
+      await this.#readOn(runs)
+      this.#failingSinceMs = undefined
+    } catch (error) {
+      this.#failingSinceMs ??= performance.now()
+      if (performance.now() - this.#failingSinceMs < this.#patienceMs) return
+      for (const run of runs) run.fail(error)
+    }
+  }
+
+  async #readOn(runs: readonly FollowedRun[]): Promise<void> {
     const news = await this.#store.readStepsOfEach(runs)
     const silent: FollowedRun[] = []
     for (const [index, run] of runs.entries()) {
       const batches = news[index] ?? []
-      if (batches.length > 0) run.add(batches)
+      if (batches instanceof Error) run.fail(batches)
+      else if (batches.length > 0) run.add(batches)
       else silent.push(run)
     }
     // With its end a run's batches are gone.

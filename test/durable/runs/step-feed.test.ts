@@ -4,12 +4,14 @@ import { expect } from 'chai'
 import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import type { StepLog } from '../../../src/durable/runs/read-run.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
+import { stepsLog } from '../../../src/durable/runs/run-keys.ts'
 import { type OwnedRun, RunStore, type StoredRun } from '../../../src/durable/runs/run-store.ts'
 import { StepFeed } from '../../../src/durable/runs/step-feed.ts'
 import { endFailed, isEnd, type Step } from '../../../src/durable/runs/steps.ts'
 import { HostError } from '../../../src/errors.ts'
 import { CheckedStore } from '../../../src/store/checked-store.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
+import { appendLog } from '../../../src/store/record-log.ts'
 import { eventually } from '../../support/eventually.ts'
 
 describe('StepFeed', () => {
@@ -131,7 +133,35 @@ describe('StepFeed', () => {
     expect(await reading).to.deep.equal(['one '])
   })
 
+  it('fails for a run alone whose steps are damaged', async () => {
+    const other = await begin()
+    const reading = (await follow(other)).read(0)
+    for (const damaged of ['{"half', 'null']) {
+      const run = await begin()
+      const failing = (await follow(run)).read(0)
+      await records.commit([appendLog(stepsLog(run.row.id), 0, damaged)], {}, [`run:${run.row.id}`])
+      expect(await failing.catch((error: Error) => error)).to.include({ code: 'RECORD_UNREADABLE' })
+    }
+    await store.append(other, 0, ['one '])
+    expect(await reading).to.deep.equal(['one '])
+  })
+
+  it('reads again after a single failure of the store, with all followers', async () => {
+    const [runs, read] = [await Promise.all([begin(), begin()]), records.entriesOfEach.bind(records)]
+    let failures = 0
+    records.entriesOfEach = async (ranges) => {
+      if (failures++ === 0) throw new HostError('STORE_UNAVAILABLE', 'It is down.')
+      return read(ranges)
+    }
+    const reading = Promise.all((await Promise.all(runs.map((run) => follow(run)))).map((log) => log.read(0)))
+    reading.catch(() => {})
+    await eventually(() => expect(failures).to.equal(1))
+    for (const run of runs) await store.append(run, 0, ['one '])
+    expect(await reading).to.deep.equal([['one '], ['one ']])
+  })
+
   it('fails while the store does, and reads on when asked again', async () => {
+    feed = new StepFeed(store, 0)
     const [run, read] = [await begin(), records.entriesOfEach.bind(records)]
     records.entriesOfEach = async () => {
       throw new HostError('STORE_UNAVAILABLE', 'It is down.')

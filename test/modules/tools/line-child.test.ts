@@ -1,0 +1,35 @@
+import { expect } from 'chai'
+import { LineChild } from '../../../modules/tools/lib/line-child.ts'
+
+const MIB = 1024 * 1024
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+describe('LineChild', () => {
+  it('reads a long line at the cost of short ones', async () => {
+    await cpuMsOf(16, MIB)
+    const [short, long] = [await cpuMsOf(16, MIB), await cpuMsOf(1, 16 * MIB)]
+    expect(long).to.be.lessThan(4 * short + 50)
+  })
+})
+
+/** CPU time of this process while a child prints lines, which must arrive whole. */
+async function cpuMsOf(count: number, chars: number): Promise<number> {
+  const before = process.cpuUsage()
+  const code = `for (let n = 0; n < ${count}; n++) process.stdout.write('x'.repeat(${chars}) + '\\n')`
+  const lengths: number[] = []
+  await new Promise((resolve) => {
+    new LineChild({
+      command: process.execPath,
+      args: ['-e', code],
+      cwd: '.',
+      env: {},
+      log: silent,
+      maxLineChars: 16 * MIB,
+      onLine: ({ length }) => lengths.push(length) === count && resolve(undefined),
+      onExit: () => {},
+    })
+  })
+  expect(lengths).to.deep.equal(Array(count).fill(chars))
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
