@@ -24,6 +24,9 @@ import { settleAnswers } from './state/settle-answers.ts'
 import { openCallsOf } from './state/trail.ts'
 import type { AgentInfo, RunHandle, RunResult, Turn } from './turn.ts'
 
+/** Time that the modules of a run together may hold its answer while they are disposed. */
+const DISPOSAL_MS = 1000
+
 /** One version of an agent: opened when it is registered, closed when the last run that uses it has ended. */
 export class Agent {
   readonly info: AgentInfo
@@ -175,24 +178,17 @@ export class Agent {
     this.#runs++
     try {
       await undefined
-      state.throwIfAborted()
-      try {
-        await work(exchange, conversation)
-      } catch (error) {
-        throwUnlessWaiting(error, state)
-      }
-      // Before the answer is closed: a module may hold something back until then.
-      response.beginClosing()
-      if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
+      await this.#disposing(exchange, async () => {
+        state.throwIfAborted()
+        await work(exchange, conversation).catch((error) => throwUnlessWaiting(error, state))
+        response.beginClosing()
+        if (state.holdsText) await this.#releaseText(exchange, run)
+      })
       state.throwIfAborted()
       state.throwIfRefused()
-      if (state.holdsText) await new GuardRails(this.#hostModules, exchange, run).release()
-      if (exchange.needsClosing) await this.#dispose(exchange)
-      state.throwIfAborted()
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
-      if (exchange.needsClosing) await this.#dispose(exchange)
       handle.fail(explain(cause))
     } finally {
       state.closeStreams()
@@ -200,6 +196,23 @@ export class Agent {
       if (--this.#runs === 0) this.#onIdle?.()
       handle.finish()
     }
+  }
+
+  /** Disposes the modules of a run after its work, before its answer is closed: one may hold something back until then. */
+  async #disposing(exchange: Exchange, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } finally {
+      if (exchange.needsClosing) await this.#dispose(exchange)
+    }
+  }
+
+  /** Has the guards inspect the whole text: the modules that may still add to it are disposed before. */
+  async #releaseText(exchange: Exchange, run: AgentRun): Promise<void> {
+    if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
+    run.state.throwIfAborted()
+    run.state.throwIfRefused()
+    await new GuardRails(this.#hostModules, exchange, run).release()
   }
 
   async #handle(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<void> {
@@ -265,7 +278,7 @@ export class Agent {
   }
 
   #dispose(exchange: Exchange, kept?: ReadonlySet<string>): Promise<void> {
-    return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`), kept)
+    return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`), { kept, limitMs: DISPOSAL_MS })
   }
 }
 

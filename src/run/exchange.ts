@@ -1,4 +1,4 @@
-import { isPromise } from '../async.ts'
+import { isPromise, settlesWithin } from '../async.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { MaybeDisposable } from '../module/define-module.ts'
 import { ApprovalPolicy } from '../protocols/approval-policy.ts'
@@ -34,6 +34,14 @@ export interface ExchangeOptions {
   readonly policies?: readonly string[]
   /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
   readonly recorder?: Recorder | undefined
+}
+
+/** Options of closing an exchange. */
+interface CloseOptions {
+  /** Ids of modules that are still needed. */
+  readonly kept?: ReadonlySet<string> | undefined
+  /** Time that all may take together; absent waits for as long as it takes. */
+  readonly limitMs?: number
 }
 
 /** Instances of modules, made and handed to each other as a plan says. */
@@ -100,18 +108,19 @@ export class Exchange {
   }
 
   /**
-   * Disposes the instances of this exchange in reverse order of creation. A failure is reported and keeps no other from being disposed.
-   *
-   * @param kept ids of modules that are still needed
+   * Disposes the instances of this exchange in reverse order of creation. A failure is reported and keeps no other from being disposed,
+   * nor does one that is not over after the limit.
    */
-  async close(report: (message: string) => void, kept: ReadonlySet<string> = NONE): Promise<void> {
+  async close(report: (message: string) => void, { kept = NONE, limitMs }: CloseOptions = {}): Promise<void> {
     const all = this.#disposables ?? []
     this.#disposables = all.filter(({ id }) => kept.has(id))
+    const dueMs = limitMs === undefined ? undefined : performance.now() + limitMs
     for (const { id, instance } of all.filter((disposable) => !kept.has(disposable.id)).reverse()) {
-      try {
-        await (instance[Symbol.asyncDispose]?.() ?? instance.dispose?.())
-      } catch (error) {
-        report(`Module '${id}' could not be disposed: ${messageOf(error)}`)
+      const disposing = dispose(id, instance, report)
+      if (!disposing) continue
+      if (dueMs === undefined) await disposing
+      else if (!(await settlesWithin(disposing, Math.max(dueMs - performance.now(), 0)))) {
+        report(`Module '${id}' is not disposed after ${(limitMs as number) / 1000} s: its run no longer waits for it.`)
       }
     }
   }
@@ -195,6 +204,21 @@ export class Exchange {
       this.#openCalls.set(id, calls)
     }
     return calls
+  }
+}
+
+/**
+ * Disposes one instance.
+ *
+ * @returns a promise only where it takes time; a failure is reported
+ */
+function dispose(id: string, instance: MaybeDisposable, report: (message: string) => void): Promise<void> | undefined {
+  const fail = (error: unknown) => report(`Module '${id}' could not be disposed: ${messageOf(error)}`)
+  try {
+    const disposing: unknown = instance[Symbol.asyncDispose]?.() ?? instance.dispose?.()
+    return isPromise(disposing) ? Promise.resolve(disposing).then(() => {}, fail) : undefined
+  } catch (error) {
+    return void fail(error)
   }
 }
 

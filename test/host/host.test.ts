@@ -37,6 +37,11 @@ const MODULES = {
     const answers = await Promise.all(tools.map((tool) => tool.executeTool('x', {}, run)))
     await response.respondText(answers.map((answer) => answer.text).join())
   }, async [Symbol.asyncDispose]() { log.push('dispose owner') } } } })`,
+  'modules/stuck.ts': `${HEAD}export default defineModule({ name: 'Stuck', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
+  create: ({ response }) => ({ async handleText(text) {
+    if (text === 'fail') throw new Error('failed')
+    await response.respondText('answered')
+  }, dispose: () => new Promise(() => {}) }) })`,
   'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [TextMessageHandler], create: () => ({}) })`,
 }
 
@@ -190,6 +195,22 @@ describe('AgentHost', () => {
     expect((await failure(host.run('b', 'hi'))).message).to.equal(
       "Module 'main' (broken) provides 'TextMessageHandler', and what its create returned has no method 'handleText'.",
     )
+  })
+
+  it('answers a second after a module does not end to dispose, warns, and disposes the others', async () => {
+    const warnings: string[] = []
+    const log = { debug() {}, info() {}, error() {}, warn: (message: string) => void warnings.push(message) }
+    const host = await makeHost({ log })
+    const own = { id: 'own', module: 'owned', config: { name: 'tool' } }
+    await host.register({ id: 'a', modules: [{ id: 'main', module: 'stuck' }, own] })
+    globals.hostTestLog?.splice(0)
+    const startedMs = performance.now()
+    const ends = await Promise.allSettled([host.run('a', 'go'), host.run('a', 'fail')])
+    expect(performance.now() - startedMs).to.be.within(990, 1800)
+    expect(ends.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected'])
+    expect(globals.hostTestLog).to.deep.equal(['make tool', 'make tool', 'dispose tool', 'dispose tool'])
+    const warning = "a: Module 'main' is not disposed after 1 s: its run no longer waits for it."
+    expect(warnings).to.deep.equal([warning, warning])
   })
 
   it('creates instance-scoped modules per run and agent-scoped ones once, and disposes each at its end', async () => {

@@ -95,7 +95,7 @@ export class StepFeed<Facts, Item> {
     this.#isReading = false
   }
 
-  /** What one look does not find, because the store fails, the next one does. */
+  /** Leaves it to the next look while the store has failed for a short time only. */
   async #tryReadOn(runs: readonly FollowedRun[]): Promise<void> {
     if (runs.length === 0) return
     try {
