@@ -65,6 +65,9 @@ export class StartedRun implements RunHandle {
       durationMs,
       status,
       usage: state.usage,
+      text: state.sentText,
+      attachments: state.attachments,
+      firstTextMs: state.firstTextAtMs === undefined ? undefined : state.firstTextAtMs - this.#startedMs,
     }))
   }
 }

@@ -87,6 +87,11 @@ export interface RunEnd {
   readonly durationMs: number
   readonly status: RunStatus
   readonly usage: Readonly<Usage>
+  /** Text that was sent. What a guard blocked or held back is not part of it. */
+  readonly text: string
+  readonly attachments: readonly Attachment[]
+  /** From the start of the run to its first text; undefined when none was sent. */
+  readonly firstTextMs: number | undefined
 }
 
 /** Public facts of an agent. Frozen. */

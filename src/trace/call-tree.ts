@@ -1,9 +1,9 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { CallKind, ModelUsage } from './describe-event.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 /** Event that a call tree is built from, with or without its payload. */
 export type TraceStep = Pick<
-  AgentEvent,
+  TracedEvent,
   | 'event_type'
   | 'module_id'
   | 'module_class'
@@ -110,7 +110,7 @@ export class CallTree {
   }
 
   #end(step: TraceStep, index: number): void {
-    // Its beginning may have been lost.
+    // Its beginning may have been lost, and the end of the run ends no call.
     const call = this.#byId.get(step.call_id)
     if (!call) return
     call.status = step.event_type === 'result' ? 'done' : step.is_aborted ? 'cancelled' : 'failed'

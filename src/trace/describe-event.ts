@@ -1,4 +1,4 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 const CALL_KINDS = ['agent', 'model', 'tool', 'memory', 'response', 'module'] as const
 /** Kind of a call, for readers. */
@@ -15,25 +15,27 @@ export interface ModelUsage {
   readonly reasoning_tokens: number
 }
 
-const MEMORY_PROTOCOLS = new Set(['Memory', 'Embedder', 'VectorIndex', 'Chunker', 'ConversationHistory'])
-const MEMORY_METHODS = new Set(['search', 'store', 'embed', 'chunk', 'getHistory', 'addMessage', 'clearHistory'])
+const KINDS: Readonly<Record<string, CallKind>> = {
+  LLM: 'model',
+  ToolProvider: 'tool',
+  Response: 'response',
+  Memory: 'memory',
+  Embedder: 'memory',
+  VectorIndex: 'memory',
+  Chunker: 'memory',
+  ConversationHistory: 'memory',
+}
 const MAX_LABEL = 48
 const MAX_ARGUMENT = 24
 
-/** Classifies a call by the protocol of the event, or, in older traces, by its arguments. */
-export function kindOf(event: AgentEvent): CallKind {
-  const { agent_id, caller_id, parent_call_id, method_name, module_id } = event
+/** Classifies a call by its protocol. */
+export function kindOf({ agent_id, caller_id, parent_call_id, protocol }: TracedEvent): CallKind {
   if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'agent'
-  if (module_id === '__response__') return 'response'
-  const { protocol } = event as { readonly protocol?: unknown }
-  if (protocol === 'LLM' || method_name === 'generate') return 'model'
-  if (protocol === 'ToolProvider' || method_name === 'executeTool' || method_name === 'listTools') return 'tool'
-  const isMemory = typeof protocol === 'string' ? MEMORY_PROTOCOLS.has(protocol) : MEMORY_METHODS.has(method_name)
-  return isMemory ? 'memory' : 'module'
+  return KINDS[protocol ?? ''] ?? 'module'
 }
 
 /** Name of a call as a person says it, `lookupOrder(42)` for a tool; null where the method says it all. */
-export function labelOf({ method_name, arguments: given }: AgentEvent): string | null {
+export function labelOf({ method_name, arguments: given }: TracedEvent): string | null {
   const [first, second] = given?.args ?? []
   if (typeof first !== 'string') return null
   if (method_name === 'executeTool') return shorten(`${first}(${listValues(second)})`, MAX_LABEL)

@@ -2,7 +2,7 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import Database from 'libsql'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
-const VERSION = 5
+const VERSION = 6
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (

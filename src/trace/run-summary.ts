@@ -1,8 +1,9 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
-import { addUsage, isAborted, isWaiting, type ModelUsage, usageOf } from './describe-event.ts'
+import { addUsage, isAborted, type ModelUsage, usageOf } from './describe-event.ts'
+import { outcomeOf, type RunOutcome } from './end-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
 import { type ToolStatsByName, ToolTally } from './tool-tally.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 export const RUN_STATUSES = [
   'running',
@@ -34,13 +35,14 @@ export interface RunSummary {
   started_at: number
   /** Null while it runs. */
   duration_ms: number | null
-  /** Until the agent's first text went out; null when there was none. */
+  /** Until the first text went out; null while it runs, and when there was none. */
   first_text_ms: number | null
   calls: number
   errors: number
   events: number
-  /** Question to the agent and its answer: the beginning of each. */
+  /** Beginning of the question to the agent. */
   input: string
+  /** Beginning of the text that was sent; empty while it runs. */
   output: string
   /** Error of the run: one line. */
   error: string | null
@@ -48,21 +50,6 @@ export interface RunSummary {
   output_tokens: number
   /** Tokens by model; empty where none was counted. */
   models: readonly ModelUsage[]
-}
-
-/** An event as a trace file has it. */
-export interface TracedEvent extends AgentEvent {
-  /** Name of the server, in the event that begins a run. */
-  readonly server?: string
-}
-
-/** End of a run, from the host. */
-export interface RunEndNote {
-  readonly runId: string
-  readonly status: RunStatus
-  readonly durationMs: number
-  readonly inputTokens: number
-  readonly outputTokens: number
 }
 
 /** Statistics of one module in one run. */
@@ -97,12 +84,9 @@ export class RunBuilder {
   readonly #steps: Set<string>
   /** Calls that contain a counted model call: wrappers that pass its answer on are not counted again. */
   readonly #counted = new Set<string>()
-  /** Time of the latest call of the agent itself. */
-  #enteredAt: number
 
   private constructor(summary: RunSummary, { modules, tools, steps, places }: Omit<RunRecord, 'summary'>) {
     this.summary = summary
-    this.#enteredAt = summary.started_at
     this.places = new EventLocations(places)
     this.#tools = new ToolTally(tools)
     this.#steps = new Set(steps)
@@ -148,25 +132,15 @@ export class RunBuilder {
     return this.summary.status === 'running'
   }
 
-  add(event: AgentEvent): void {
+  add(event: TracedEvent): void {
     const { summary } = this
     summary.events++
     // A run with new events was not interrupted.
     if (summary.status === 'interrupted') summary.status = 'running'
-    if (event.event_type === 'call') this.#begin(event)
+    const outcome = outcomeOf(event)
+    if (outcome) this.#end(outcome, event.duration_ms)
+    else if (event.event_type === 'call') this.#begin(event)
     else this.#finish(event)
-  }
-
-  /** Records the end as the host reports it: the host also knows of runs whose agent never returned. */
-  end({ status, durationMs, inputTokens, outputTokens }: RunEndNote): void {
-    const { summary } = this
-    summary.status = status
-    summary.duration_ms = durationMs
-    // Counted once, where the calls of models within models would be counted for each.
-    if (inputTokens + outputTokens > 0) {
-      summary.input_tokens = inputTokens
-      summary.output_tokens = outputTokens
-    }
   }
 
   toRecord(): RunRecord {
@@ -180,7 +154,7 @@ export class RunBuilder {
     }
   }
 
-  #begin(event: AgentEvent): void {
+  #begin(event: TracedEvent): void {
     const { summary } = this
     // What the run itself provides is no work of a module.
     if (!isOfRun(event)) {
@@ -191,43 +165,37 @@ export class RunBuilder {
     this.#steps.add(`${event.module_id}.${event.method_name}`)
     const [first] = event.arguments?.args ?? []
     if (isEntry(event)) this.#enter(event, first)
-    if (event.method_name === 'respondText' && event.module_id === '__response__') this.#respond(first, event.time)
   }
 
   /** The handler is not always the only call of the agent itself: guards and approved calls run before or after it. */
-  #enter({ method_name, time }: AgentEvent, input: unknown): void {
+  #enter({ method_name, time }: TracedEvent, input: unknown): void {
     const { summary } = this
     summary.started_at = Math.min(summary.started_at, time)
-    this.#enteredAt = time
     const isQuestion = method_name === 'handleText' || summary.input === ''
     if (isQuestion && typeof input === 'string') summary.input = shorten(input)
-    if (summary.status !== 'cancelled') Object.assign(summary, { status: 'running', duration_ms: null })
   }
 
-  #respond(text: unknown, time: number): void {
+  #end({ status, text, first_text_ms, input_tokens, output_tokens }: RunOutcome, durationMs: number | null): void {
     const { summary } = this
-    summary.first_text_ms ??= (time - summary.started_at) * 1000
-    if (typeof text === 'string' && summary.output.length < PREVIEW) summary.output = shorten(summary.output + text)
+    Object.assign(summary, { status, first_text_ms, duration_ms: durationMs, output: shorten(text) })
+    // Counted once, where the calls of models within models would be counted for each.
+    if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })
   }
 
-  #finish(event: AgentEvent): void {
+  #finish(event: TracedEvent): void {
     if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
     if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
     this.#tools.finish(event, this.#count(event))
-    if (!isEntry(event) || this.summary.duration_ms !== null) return
-    const before = (this.#enteredAt - this.summary.started_at) * 1000
-    this.summary.duration_ms = before + (event.duration_ms ?? 0)
-    this.summary.status = statusOf(event)
   }
 
-  #fail(event: AgentEvent, exception: string): void {
+  #fail(event: TracedEvent, exception: string): void {
     this.summary.errors++
     this.summary.error = shorten(exception.split('\n', 1)[0] ?? '')
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
   }
 
   /** Counts the tokens that a model's answer reports. @returns those that were not counted before */
-  #count({ call_id, parent_call_id, module_id, result }: AgentEvent): ModelUsage | undefined {
+  #count({ call_id, parent_call_id, module_id, result }: TracedEvent): ModelUsage | undefined {
     const usage = usageOf(result)
     if (!usage) return undefined
     const isCounted = this.#counted.delete(call_id)
@@ -254,25 +222,18 @@ export class RunBuilder {
 }
 
 /** Returns true for the event that a run begins with. */
-export function isBeginning(event: AgentEvent): boolean {
+export function isBeginning(event: TracedEvent): boolean {
   return event.event_type === 'call' && isEntry(event)
 }
 
 /** Returns true for a call by the agent itself: of the entry module, of a guard, or of an approved tool. */
-function isEntry({ caller_id, parent_call_id }: AgentEvent): boolean {
+function isEntry({ caller_id, parent_call_id }: TracedEvent): boolean {
   return parent_call_id === null && caller_id.startsWith('agent:')
 }
 
 /** Returns true for a call to a provider of the run itself: its answer, or its conversation. */
-function isOfRun({ module_id }: AgentEvent): boolean {
+function isOfRun({ module_id }: TracedEvent): boolean {
   return module_id.startsWith('__')
-}
-
-/** Status without a report of the host: an aborted agent throws the reason. */
-function statusOf({ exception }: AgentEvent): RunStatus {
-  if (exception === null) return 'completed'
-  if (isWaiting(exception)) return 'waiting'
-  return isAborted(exception) ? 'cancelled' : 'failed'
 }
 
 function shorten(text: string): string {

@@ -1,6 +1,6 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
 import { addUsage, isAborted, isWaiting, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 /** Statistics of one tool in one run. */
 export interface ToolStats {
@@ -26,7 +26,7 @@ export class ToolTally {
     }
   }
 
-  begin(event: AgentEvent): void {
+  begin(event: TracedEvent): void {
     const around = event.parent_call_id === null ? undefined : this.#open.get(event.parent_call_id)?.tool
     const own = toolOf(event)
     // A provider that passes a call on calls the tool no second time.
@@ -35,7 +35,7 @@ export class ToolTally {
   }
 
   /** @param usage of a model, where it is not counted yet */
-  finish({ call_id, duration_ms, exception, result }: AgentEvent, usage: ModelUsage | undefined): void {
+  finish({ call_id, duration_ms, exception, result }: TracedEvent, usage: ModelUsage | undefined): void {
     const open = this.#open.get(call_id)
     if (!open || !this.#open.delete(call_id)) return
     if (usage) this.#countModel(open.tool, usage)
@@ -69,7 +69,7 @@ export class ToolTally {
 }
 
 /** Name of the tool that a call is a call of. */
-function toolOf({ method_name, arguments: given }: AgentEvent): string | undefined {
+function toolOf({ method_name, arguments: given }: TracedEvent): string | undefined {
   const [name] = given?.args ?? []
   return method_name === 'executeTool' && typeof name === 'string' ? name : undefined
 }

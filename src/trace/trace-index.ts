@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, renameSync } from 'node:fs'
 import type Database from 'libsql'
 import { openIndexDatabase, tryLock } from './index-database.ts'
-import { isBeginning, RunBuilder, type RunEndNote } from './run-summary.ts'
+import { isBeginning, RunBuilder } from './run-summary.ts'
 import { RunsTable } from './runs-table.ts'
 import type { TraceFiles } from './trace-files.ts'
 import { readTraceLine } from './trace-line.ts'
@@ -32,7 +32,6 @@ export class TraceIndex {
   readonly #known = new Map<string, IndexedFile>()
   readonly #builders = new Map<string, RunBuilder>()
   readonly #dirty = new Set<string>()
-  readonly #ends: RunEndNote[] = []
   #lock: Database.Database | undefined
 
   /** @param maxBytes that all files of an agent may come to: the older half goes */
@@ -88,13 +87,7 @@ export class TraceIndex {
       this.#rotate(file)
     }
     this.#forgetRemoved()
-    this.#applyEnds()
     return false
-  }
-
-  /** Records the ends of runs that the host reports; their events must already be in the files. */
-  noteEnds(ends: readonly RunEndNote[]): void {
-    if (this.isWriter) this.#ends.push(...ends)
   }
 
   fileName(id: number): string | undefined {
@@ -128,17 +121,6 @@ export class TraceIndex {
     return file
   }
 
-  #applyEnds(): void {
-    if (this.#ends.length === 0) return
-    for (const end of this.#ends.splice(0)) {
-      const builder = this.#builderOf(end.runId)
-      if (!builder) continue
-      builder.end(end)
-      this.#dirty.add(end.runId)
-    }
-    this.#write()
-  }
-
   /** @returns whether the step was full, so that there is probably more */
   #readStep(file: IndexedFile): boolean {
     const bytes = readBytes(this.#files.path(file.name), file.indexed, STEP_BYTES)
@@ -164,6 +146,8 @@ export class TraceIndex {
     // Nothing of a run can be known before it is begun; looking for it would cost more than all else here.
     let builder = isBeginning(event) ? this.#builders.get(runId) : this.#builderOf(runId)
     if (!builder) {
+      // A run that was refused before anything was called.
+      if (event.event_type === 'end') return
       builder = RunBuilder.begin(runId, event)
       this.#builders.set(runId, builder)
     }
@@ -183,14 +167,14 @@ export class TraceIndex {
   }
 
   /** Everything that has changed, and how far the file was read, in one transaction. */
-  #write(file?: IndexedFile): void {
+  #write(file: IndexedFile): void {
     this.#db.exec('BEGIN IMMEDIATE')
     try {
       for (const runId of this.#dirty) {
         const record = this.#builders.get(runId)?.toRecord()
         if (record) this.runs.put(record)
       }
-      if (file) this.#db.prepare('UPDATE files SET indexed = ? WHERE id = ?').run([file.indexed, file.id])
+      this.#db.prepare('UPDATE files SET indexed = ? WHERE id = ?').run([file.indexed, file.id])
       this.#db.exec('COMMIT')
     } catch (error) {
       this.#db.exec('ROLLBACK')

@@ -1,7 +1,7 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
 import { writePayload } from './payload.ts'
 import type { Redact } from './redact.ts'
-import { isBeginning, type TracedEvent } from './run-summary.ts'
+import { isBeginning } from './run-summary.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 /** Beginnings of lines that are remembered: one for each method of each module, and how it goes. */
 const MAX_BEGINNINGS = 10_000
@@ -29,7 +29,7 @@ export class TraceLineWriter {
     this.#server = server === undefined ? '' : `"server":${JSON.stringify(server)},`
   }
 
-  write(event: AgentEvent): string {
+  write(event: TracedEvent): string {
     const { time, call_id, caller_id, run_id, parent_call_id, duration_ms, result, exception } = event
     const facts = `"time":${time},"call_id":${quote(call_id)},"caller_id":${quote(caller_id)},"run_id":${quote(run_id)}`
     const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
@@ -46,8 +46,9 @@ export class TraceLineWriter {
     module_id,
     module_class,
     method_name,
+    protocol,
     entry_point,
-  }: AgentEvent): string {
+  }: TracedEvent): string {
     const known = this.#beginnings.get(event_name)
     if (known?.agentId === agent_id && known.moduleId === module_id && known.entryPoint === entry_point)
       return known.text
@@ -58,6 +59,7 @@ export class TraceLineWriter {
       module_id,
       module_class,
       method_name,
+      protocol,
       entry_point,
     })
     const text = `${facts.slice(0, -1)},`
@@ -66,7 +68,7 @@ export class TraceLineWriter {
     return text
   }
 
-  #arguments({ arguments: given }: AgentEvent): string {
+  #arguments({ arguments: given }: TracedEvent): string {
     return given === null ? 'null' : `{"args":${this.#payload(given.args)}}`
   }
 
@@ -75,11 +77,11 @@ export class TraceLineWriter {
   }
 }
 
-function writeVersion({ agent_version: version }: AgentEvent): string {
+function writeVersion({ agent_version: version }: TracedEvent): string {
   return version ? `"agent_version":${quote(version)},` : ''
 }
 
-function writeContinues({ continues }: AgentEvent): string {
+function writeContinues({ continues }: TracedEvent): string {
   return continues ? `"continues":${quote(continues)},` : ''
 }
 

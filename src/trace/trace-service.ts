@@ -74,7 +74,7 @@ class TraceService {
     }
   }
 
-  #write({ batch, ends }: Extract<WorkerRequest, { kind: 'write' }>): void {
+  #write({ batch }: Extract<WorkerRequest, { kind: 'write' }>): void {
     let problem: string | undefined
     for (const [agentId, pieces] of groupByAgent(batch)) {
       const name = this.#reader.files.nameOf(agentId)
@@ -85,7 +85,6 @@ class TraceService {
       }
       this.#reader.noteGrown(name)
     }
-    this.#attempt(() => this.#reader.index.noteEnds(ends))
     const { count, bytes } = batch
     this.#say({ kind: 'written', count, bytes, problem })
     this.#waitingBytes += bytes

@@ -4,13 +4,15 @@ import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
+import { toEndEvent } from './end-event.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
 import type { RemoteRuns } from './remote-runs.ts'
-import type { RunEndNote, RunSummary } from './run-summary.ts'
+import type { RunSummary } from './run-summary.ts'
 import { TraceLineWriter } from './trace-line.ts'
 import type { EventsPage, EventsQuery } from './trace-query.ts'
 import { findTraceScript } from './trace-script.ts'
+import type { TracedEvent } from './traced-event.ts'
 import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
 export interface TracesOptions {
@@ -53,7 +55,6 @@ export class Traces {
   readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   readonly #watchers = new Set<(runs: readonly RunSummary[]) => void>()
   readonly #lines = new LineBuffer()
-  #ends: RunEndNote[] = []
   #waitingBytes = 0
   #handingOver: NodeJS.Timeout | undefined
   #questions = 0
@@ -107,16 +108,12 @@ export class Traces {
       this.#warnOfLoss()
       return
     }
-    this.#lines.add(event.agent_id, this.#writer.write(event))
-    this.#handOverSoon()
+    this.#write(event)
   }
 
-  recordEnd({ runId, status, durationMs, usage }: RunEnd): void {
-    const { inputTokens, outputTokens } = usage
-    // That it ended well its last event says too.
-    if (status === 'completed' && inputTokens + outputTokens === 0) return
-    this.#ends.push({ runId, status, durationMs, inputTokens, outputTokens })
-    this.#handOverSoon()
+  /** Records the end of a run, also when events come too fast to be written. */
+  recordEnd(end: RunEnd): void {
+    if (!this.#failure) this.#write(toEndEvent(end))
   }
 
   counts(): TraceCounts {
@@ -199,6 +196,11 @@ export class Traces {
     await this.#worker.terminate()
   }
 
+  #write(event: TracedEvent): void {
+    this.#lines.add(event.agent_id, this.#writer.write(event))
+    this.#handOverSoon()
+  }
+
   #handOverSoon(): void {
     if (this.#lines.bytes >= HAND_OVER_BYTES) this.#flush()
     else this.#handingOver ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
@@ -207,12 +209,11 @@ export class Traces {
   #flush(): void {
     clearTimeout(this.#handingOver)
     this.#handingOver = undefined
-    if (this.#lines.bytes === 0 && this.#ends.length === 0) return
+    if (this.#lines.bytes === 0) return
     const batch = this.#lines.take()
     const buffers = batch.chunks.map(({ buffer }) => buffer)
     this.#waitingBytes += batch.bytes
-    this.#tell({ kind: 'write', batch, ends: this.#ends }, buffers)
-    this.#ends = []
+    this.#tell({ kind: 'write', batch }, buffers)
   }
 
   /** @param buffers that go over to the thread */

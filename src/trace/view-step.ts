@@ -1,9 +1,9 @@
-import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { TraceStep } from './call-tree.ts'
 import { isAborted, kindOf, labelOf, usageOf } from './describe-event.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 /** An event as a call tree takes it. */
-export function viewStep(event: AgentEvent): TraceStep {
+export function viewStep(event: TracedEvent): TraceStep {
   return {
     ...event,
     kind: kindOf(event),

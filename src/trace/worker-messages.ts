@@ -1,6 +1,6 @@
 import type { LineBatch } from './line-buffer.ts'
 import type { MetricsView } from './metrics.ts'
-import type { RunEndNote, RunRecord, RunSummary } from './run-summary.ts'
+import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { RunsPage } from './runs-table.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
 
@@ -36,11 +36,7 @@ export type TraceQuery = keyof TraceQueries
 
 /** Message to the worker thread. */
 export type WorkerRequest =
-  | {
-      readonly kind: 'write'
-      readonly batch: LineBatch
-      readonly ends: readonly RunEndNote[]
-    }
+  | { readonly kind: 'write'; readonly batch: LineBatch }
   | { readonly kind: 'query'; readonly id: number; readonly name: TraceQuery; readonly argument: unknown }
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'close' }

@@ -4,7 +4,7 @@ import { silentLog } from '../../src/protocols/log.ts'
 import type { RunSummary } from '../../src/trace/run-summary.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { callCli } from '../support/call-cli.ts'
-import { echoRun, eventOf } from '../support/events.ts'
+import { echoRun, endOf, eventOf, recordEcho, recordRun } from '../support/events.ts'
 import { killRunning, runCli, startCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
@@ -17,12 +17,16 @@ const openTraces = ({ dir }: TempProject) =>
 async function makeTracedProject(): Promise<TempProject> {
   const project = await makeProject(NO_AGENTS)
   const traces = await openTraces(project)
-  for (const event of echoRun('aaaa-1', 'first question')) traces.record(event)
-  for (const event of echoRun('aabb-2', 'second \u001b[31mquestion', 1_700_000_100, 'other')) traces.record(event)
+  recordEcho(traces, 'aaaa-1', 'first question')
+  recordEcho(traces, 'aabb-2', 'second \u001b[31mquestion', 1_700_000_100, 'other')
   const failed = { run_id: 'cccc-3', agent_id: 'other', call_id: 'cccc-3.1', time: 1_700_000_200 }
-  traces.record(eventOf({ ...failed, event_type: 'call', arguments: { args: ['third question', { run: 'cccc-3' }] } }))
-  traces.record(
-    eventOf({ ...failed, event_type: 'exception', exception: 'Error: no luck\n    at x', duration_ms: 1500 }),
+  recordRun(
+    traces,
+    [
+      eventOf({ ...failed, event_type: 'call', arguments: { args: ['third question', { run: 'cccc-3' }] } }),
+      eventOf({ ...failed, event_type: 'exception', exception: 'Error: no luck\n    at x', duration_ms: 1500 }),
+    ],
+    { status: 'failed', durationMs: 1500 },
   )
   await traces.close()
   return project
@@ -113,8 +117,16 @@ main.handleText("first question")  500 ms
   it('prints a run with all its events as JSON, or as a diagram', async () => {
     const { dir } = await makeTracedProject()
     const { run, events } = JSON.parse((await callCli(['runs', 'show', 'aaaa-1', '--json'], { cwd: dir })).stdout)
-    const written = echoRun('aaaa-1', 'first question').map(({ protocol, ...event }) => event)
-    expect([run.run_id, events]).deep.equal(['aaaa-1', written])
+    expect([run.run_id, events.slice(0, -1)]).deep.equal(['aaaa-1', echoRun('aaaa-1', 'first question')])
+    expect(events.at(-1)).deep.include({ event_type: 'end', event_name: '__run__.Run.end', duration_ms: 500 })
+    expect(events.at(-1).result).deep.equal({
+      status: 'completed',
+      text: 'first question',
+      attachments: [],
+      first_text_ms: 250,
+      input_tokens: 0,
+      output_tokens: 0,
+    })
     const { stdout } = await callCli(['runs', 'show', 'aaaa-1', '--mermaid'], { cwd: dir })
     expect(stdout).match(/^sequenceDiagram\n {2}participant p0 as agent echo\n/)
   })
@@ -126,15 +138,13 @@ main.handleText("first question")  500 ms
     const first = '019a0000-1111-7001-8000-000000000000'
     const second = '019a0000-2222-7001-8000-000000000000'
     const facts = { agent_id: 'shop', run_id: first, call_id: `${first}.1` }
-    traces.record(eventOf({ ...facts, event_type: 'call', arguments: { args: ['pay Ann', { run: first }] } }))
-    const exception = 'RunWaits: The run waits for an answer, and continues when it arrives.'
-    traces.record(eventOf({ ...facts, event_type: 'exception', exception, duration_ms: 20 }))
+    const begin = eventOf({ ...facts, event_type: 'call', arguments: { args: ['pay Ann', { run: first }] } })
+    recordRun(traces, [begin, eventOf({ ...facts, event_type: 'result', duration_ms: 20 })], { status: 'waiting' })
     const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
     await traces.query('runs', { filter: {}, first: 1, after: undefined })
     expect(await list()).match(/^019a0000-1111 .* waiting .* 1 {2}pay Ann$/m)
     const [call, ...rest] = echoRun(second, 'pay Ann', 1_700_000_300, 'shop')
-    traces.record({ ...(call as AgentEvent), continues: first })
-    for (const event of rest) traces.record(event)
+    recordRun(traces, [{ ...(call as AgentEvent), continues: first }, ...rest])
     await traces.close()
     const [, ...rows] = (await list()).trimEnd().split('\n')
     expect(rows[0]).match(/^019a0000-2222 .* completed .* 1 {2}\(continues 019a0000-1111\) pay Ann$/)
@@ -179,11 +189,10 @@ main.handleText("first question")  500 ms
     try {
       // The header stands there once it looks: what comes then is news.
       await tail.printed(/^RUN +STARTED/)
-      const [call, ...rest] = echoRun('live-1', 'asked just now')
-      if (call) server.record(call)
+      for (const event of echoRun('live-1', 'asked just now')) server.record(event)
       await tail.printed(/live-1 .* running .* asked just now/)
-      for (const event of rest) server.record(event)
-      for (const event of echoRun('live-2', 'not of this agent', 1_700_000_300, 'other')) server.record(event)
+      server.recordEnd(endOf('live-1'))
+      recordEcho(server, 'live-2', 'not of this agent', 1_700_000_300, 'other')
       await tail.printed(/live-1 .* completed /)
       expect(await tail.stop('SIGINT')).equal(0)
       expect(tail.output()).not.contain('first question').not.contain('live-2')

@@ -10,8 +10,10 @@ import { SharedRuns } from '../../src/replicas/shared-runs.ts'
 import { LazyStore } from '../../src/store/lazy-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { Traces } from '../../src/trace/traces.ts'
-import { echoRun } from '../support/events.ts'
+import { echoRun, endOf } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
+import { saying } from '../support/fake-llm.ts'
+import { makeGuarded } from '../support/guarded-agent.ts'
 
 const ALL = { filter: {}, first: 100, after: undefined }
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
@@ -61,12 +63,17 @@ describe('SharedRuns', () => {
         listeners.event(event)
       }
     }
+    const end = (news: RunEnd) => {
+      traces.recordEnd(news)
+      listeners.end(news)
+    }
     return {
       traces,
       record,
+      end,
       run(id: string, text: string) {
         record(echoRun(id, text))
-        listeners.end({ runId: id } as RunEnd)
+        end(endOf(id, { text }))
       },
       async runs() {
         await traces.refresh()
@@ -90,11 +97,25 @@ describe('SharedRuns', () => {
     await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
     const [seen] = await other.runs()
     expect(seen).to.deep.equal(await one.traces.query('run', 'run-1'))
-    expect(seen).to.include({ server: 'web-1', input: 'hello', status: 'completed', events: 4 })
+    expect(seen).to.include({ server: 'web-1', input: 'hello', status: 'completed', output: 'hello', events: 5 })
     const own = await one.read('run-1')
-    expect(own.events).to.have.length(4)
+    expect(own.events).to.have.length(5)
     expect(await other.read('run-1')).to.deep.equal({ ...own, isElsewhere: false, elsewhere: null })
     expect(await other.read('run-1', 3)).to.deep.include({ events: own.events.slice(0, 3), hasMore: true })
+  })
+
+  it('publishes the text that was sent, not the one that an output guard stopped', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    const rail = { id: 'rail', module: 'guard/output', config: { patterns: ['code'], reply: 'Not that.' } }
+    const { host, run } = await makeGuarded([rail], [saying('The code is', ' 1234.')])
+    host.onEvent((event) => one.record([event]))
+    host.onRunEnd((end) => one.end(end))
+    await run('What is the code?')
+    await host.close(0)
+    await eventually(async () => {
+      expect(await other.runs()).to.have.length(1)
+      expect((await other.runs())[0]).to.include({ server: 'web-1', status: 'completed', output: 'Not that.' })
+    }, 5000)
   })
 
   it('notifies watchers of runs on other servers, and filters find them', async () => {
@@ -134,7 +155,7 @@ describe('SharedRuns', () => {
     const third = await openServer('web-3')
     await eventually(async () => expect(await third.runs()).to.have.length(1), 5000)
     expect(await other.runs()).to.have.length(1)
-    expect((await other.read('run-1')).events).to.have.length(4)
+    expect((await other.read('run-1')).events).to.have.length(5)
   })
 
   it('skips a damaged or newer entry', async () => {

@@ -16,19 +16,16 @@ describe('the description of an event', () => {
     expect(labelOf(call('generate', { messages: [] }))).equal(null)
   })
 
-  it('gets its kind from its method or protocol', () => {
+  it('gets its kind from its protocol', () => {
     const within = { caller_id: 'loop', parent_call_id: 'a' }
     const kind = (facts: object) => kindOf(eventOf({ event_type: 'call', call_id: 'a', ...within, ...facts }))
-    expect(kind({ method_name: 'generate' })).equal('model')
-    expect(kind({ method_name: 'executeTool' })).equal('tool')
-    expect(kind({ method_name: 'search' })).equal('memory')
-    expect(kind({ method_name: 'plan' })).equal('module')
-    expect(kind({ method_name: 'respondText', module_id: '__response__' })).equal('response')
-    expect(kind({ method_name: 'handleText', agent_id: 'x', caller_id: 'agent:x', parent_call_id: null })).equal(
-      'agent',
-    )
-    expect(kind({ method_name: 'ask', protocol: 'LLM' })).equal('model')
-    expect(kind({ method_name: 'search', protocol: 'Catalogue' })).equal('module')
+    expect(kind({ protocol: 'LLM' })).equal('model')
+    expect(kind({ protocol: 'ToolProvider' })).equal('tool')
+    expect(kind({ protocol: 'Memory' })).equal('memory')
+    expect(kind({ protocol: 'Response' })).equal('response')
+    expect(kind({ protocol: 'Catalogue', method_name: 'search' })).equal('module')
+    expect(kind({ protocol: null })).equal('module')
+    expect(kind({ protocol: 'LLM', agent_id: 'x', caller_id: 'agent:x', parent_call_id: null })).equal('agent')
   })
 
   it('distinguishes stopped from failed calls', () => {

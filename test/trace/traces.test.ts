@@ -5,7 +5,7 @@ import { silentLog } from '../../src/protocols/log.ts'
 import { makeRedact } from '../../src/trace/redact.ts'
 import { TraceFiles } from '../../src/trace/trace-files.ts'
 import { Traces, type TracesOptions } from '../../src/trace/traces.ts'
-import { echoRun, eventOf } from '../support/events.ts'
+import { echoRun, endOf, eventOf, recordEcho, recordRun } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
@@ -46,8 +46,8 @@ describe('Traces', () => {
 
   it('returns earlier runs, newest first', async () => {
     const traces = await openTraces(await makeProject())
-    recordAll(traces, echoRun('run-1', 'first'))
-    recordAll(traces, echoRun('run-2', 'second', 1_700_000_010))
+    recordEcho(traces, 'run-1', 'first')
+    recordEcho(traces, 'run-2', 'second', 1_700_000_010)
     const { runs, next } = await traces.query('runs', ALL)
     expect(next).equal(undefined)
     expect(runs.map(({ run_id }) => run_id)).deep.equal(['run-2', 'run-1'])
@@ -65,7 +65,7 @@ describe('Traces', () => {
       first_text_ms: 250,
       calls: 1,
       errors: 0,
-      events: 4,
+      events: 5,
       input: 'first',
       output: 'first',
       error: null,
@@ -81,14 +81,13 @@ describe('Traces', () => {
     traces.record(call)
     expect((await traces.query('run', 'run-1'))?.status).equal('running')
     const usage = { inputTokens: 7, outputTokens: 3, cachedInputTokens: 0, reasoningTokens: 0 }
-    const end = { runId: 'run-1', agentId: 'echo', entryPoint: '__entry__', startedAt: 0, durationMs: 80, usage }
-    traces.recordEnd({ ...end, status: 'cancelled' })
+    traces.recordEnd(endOf('run-1', { durationMs: 80, usage, status: 'cancelled' }))
     const cancelled = await traces.query('run', 'run-1')
     expect([cancelled?.status, cancelled?.duration_ms, cancelled?.input_tokens]).deep.equal(['cancelled', 80, 7])
     // An agent that was deaf to its signal returns later: that changes nothing.
     recordAll(traces, rest)
     expect((await traces.query('run', 'run-1'))?.status).equal('cancelled')
-    expect((await traces.query('run', 'run-1'))?.events).equal(4)
+    expect((await traces.query('run', 'run-1'))?.events).equal(5)
   })
 
   it('spans approved tools, handler and guards of a run, and shows the question of the handler', async () => {
@@ -111,6 +110,7 @@ describe('Traces', () => {
     }
     expect(await shown()).deep.equal(['running', null, 'Refund it.'])
     traces.record(end)
+    traces.recordEnd(endOf('run-1', { durationMs: 4000 }))
     expect(await shown()).deep.equal(['completed', 4000, 'Refund it.'])
   })
 
@@ -138,12 +138,13 @@ describe('Traces', () => {
 
   it('finds runs by agent, status, time, duration, step and text', async () => {
     const traces = await openTraces(await makeProject())
-    recordAll(traces, echoRun('run-1', 'apples 100%'))
-    recordAll(traces, echoRun('run-2', 'pears', 1_700_000_100, 'other'))
+    recordEcho(traces, 'run-1', 'apples 100%')
+    recordEcho(traces, 'run-2', 'pears', 1_700_000_100, 'other')
     const failed = { run_id: 'run-3', call_id: 'run-3.1', method_name: 'think', module_id: 'planner' }
     traces.record(eventOf({ ...failed, event_type: 'call', time: 1_700_000_200 }))
     const exception = 'Error: no luck\n    at somewhere'
     traces.record(eventOf({ ...failed, event_type: 'exception', exception, duration_ms: 20, time: 1_700_000_201 }))
+    traces.recordEnd(endOf('run-3', { startedAt: 1_700_000_200, durationMs: 20, status: 'failed' }))
     const find = async (filter: object) =>
       (await traces.query('runs', { ...ALL, filter })).runs.map(({ run_id }) => run_id)
     expect(await find({ agentId: 'other' })).deep.equal(['run-2'])
@@ -175,12 +176,12 @@ describe('Traces', () => {
 
   it('returns the latest events of an agent, oldest first', async () => {
     const traces = await openTraces(await makeProject())
-    for (let run = 0; run < 300; run++) recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(500), 1_700_000_000 + run))
+    for (let run = 0; run < 300; run++) recordEcho(traces, `run-${run}`, 'x'.repeat(500), 1_700_000_000 + run)
     const read = async (query: object) => {
       const { lines, hasMore } = await traces.query('log', { agentId: 'echo', limit: 3, ...query })
       return [hasMore, ...lines.map((line) => JSON.parse(line).call_id)]
     }
-    expect(await read({})).deep.equal([true, 'run-299.2', 'run-299.2', 'run-299.1'])
+    expect(await read({})).deep.equal([true, 'run-299.2', 'run-299.1', 'run-299'])
     expect(await read({ eventType: 'call', moduleId: 'main' })).deep.equal([
       true,
       'run-297.1',
@@ -188,14 +189,15 @@ describe('Traces', () => {
       'run-299.1',
     ])
     expect(await read({ eventType: 'exception' })).deep.equal([false])
-    expect((await read({ limit: 5000 })).length).equal(1201)
+    expect(await read({ eventType: 'end', limit: 1 })).deep.equal([true, 'run-299'])
+    expect((await read({ limit: 5000 })).length).equal(1501)
     expect(await read({ agentId: '../../etc/passwd' })).deep.equal([false])
   })
 
   it('rebuilds the index from the files', async () => {
     const project = await makeProject()
     const first = await openTraces(project)
-    recordAll(first, echoRun('run-1', 'kept'))
+    recordEcho(first, 'run-1', 'kept')
     await first.close()
     await project.remove('debug/index.db')
     const second = await openTraces(project)
@@ -218,10 +220,10 @@ describe('Traces', () => {
     await appendFile(project.path('debug/echo.jsonl'), '{"agent_id":"echo","event_na')
     const second = await openTraces(project)
     expect((await second.query('run', 'run-1'))?.status).equal('interrupted')
-    recordAll(second, echoRun('run-2', 'after'))
+    recordEcho(second, 'run-2', 'after')
     expect((await second.query('run', 'run-2'))?.status).equal('completed')
     const { events } = await second.query('events', { runId: 'run-2', after: -1, first: 10 })
-    expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun('run-2', 'after'))
+    expect(events.slice(0, 4).map(({ line }) => JSON.parse(line))).deep.equal(echoRun('run-2', 'after'))
   })
 
   it('lets two processes write to one folder, and shows the runs of both', async () => {
@@ -229,8 +231,8 @@ describe('Traces', () => {
     const one = await openTraces(project)
     const two = await openTraces(project)
     for (let run = 0; run < 200; run++) {
-      recordAll(one, echoRun(`one-${run}`, `one says ${run}`))
-      recordAll(two, echoRun(`two-${run}`, `two says ${run}`))
+      recordEcho(one, `one-${run}`, `one says ${run}`)
+      recordEcho(two, `two-${run}`, `two says ${run}`)
       if (run % 20 === 0) await new Promise((resume) => setTimeout(resume, 5))
     }
     for (const traces of [one, two]) {
@@ -238,13 +240,13 @@ describe('Traces', () => {
       for (const run of ['one-7', 'two-150']) {
         const [who, number] = run.split('-')
         const { events } = await traces.query('events', { runId: run, after: -1, first: 10 })
-        expect(events.map(({ line }) => JSON.parse(line))).deep.equal(echoRun(run, `${who} says ${number}`))
+        expect(events.slice(0, 4).map(({ line }) => JSON.parse(line))).deep.equal(echoRun(run, `${who} says ${number}`))
       }
     }
     for (const traces of [one, two]) expect(await traces.query('missingBytes', undefined)).equal(0)
     // The one that keeps the index goes: the other takes over.
     await one.close()
-    recordAll(two, echoRun('two-last', 'alone'))
+    recordEcho(two, 'two-last', 'alone')
     await eventually(async () => expect((await two.query('run', 'two-last'))?.status).equal('completed'))
   })
 
@@ -252,7 +254,7 @@ describe('Traces', () => {
     const project = await makeProject()
     const traces = await openTraces(project, { maxBytes: MIB })
     for (let run = 0; run < 1000; run++) {
-      recordAll(traces, echoRun(`run-${run}`, 'x'.repeat(1000), 1_700_000_000 + run))
+      recordEcho(traces, `run-${run}`, 'x'.repeat(1000), 1_700_000_000 + run)
       if (run % 100 === 99) await traces.query('count', {})
     }
     const sizeOf = (file: string) =>
@@ -285,9 +287,9 @@ describe('Traces', () => {
     expect(warnings).lengthOf(1)
     expect(warnings[0]).match(/events were lost .*faster than they can be written/)
     await traces.query('count', {})
-    recordAll(traces, echoRun('run-2', 'again'))
+    recordEcho(traces, 'run-2', 'again')
     await eventually(async () => expect((await traces.query('run', 'run-2'))?.status).equal('completed'))
-    expect(traces.counts().written + dropped).equal(9_004)
+    expect(traces.counts().written + dropped).equal(9_005)
   }).timeout(30_000)
 
   it('notifies watchers of changed runs, even of another process', async () => {
@@ -297,10 +299,10 @@ describe('Traces', () => {
     const heard: string[] = []
     const stop = two.watch((runs) => heard.push(...runs.map(({ run_id, status }) => `${run_id} ${status}`)))
     await two.query('count', {})
-    recordAll(one, echoRun('run-1', 'x'))
+    recordEcho(one, 'run-1', 'x')
     await eventually(() => expect(heard).deep.equal(['run-1 completed']))
     stop()
-    recordAll(one, echoRun('run-2', 'x'))
+    recordEcho(one, 'run-2', 'x')
     await two.query('count', {})
     expect(heard).deep.equal(['run-1 completed'])
   })
@@ -308,12 +310,12 @@ describe('Traces', () => {
   it('notifies watchers after other runs were deleted', async () => {
     const traces = await openTraces(await makeProject())
     const heard: string[] = []
-    recordAll(traces, echoRun('run-1', 'x'))
-    recordAll(traces, echoRun('run-2', 'x'))
+    recordEcho(traces, 'run-1', 'x')
+    recordEcho(traces, 'run-2', 'x')
     await traces.query('count', {})
     traces.watch((runs) => heard.push(...runs.map(({ run_id }) => run_id)))
     await traces.query('clear', 'echo')
-    recordAll(traces, echoRun('run-3', 'x'))
+    recordEcho(traces, 'run-3', 'x')
     await eventually(() => expect(heard).deep.equal(['run-3']))
   })
 
@@ -331,8 +333,8 @@ describe('Traces', () => {
 
   it('aggregates runs and calls of modules over time', async () => {
     const traces = await openTraces(await makeProject())
-    recordAll(traces, echoRun('run-1', 'a', 1_700_000_000))
-    recordAll(traces, echoRun('run-2', 'b', 1_700_000_065))
+    recordEcho(traces, 'run-1', 'a', 1_700_000_000)
+    recordEcho(traces, 'run-2', 'b', 1_700_000_065)
     const query = { since: 1_699_999_980, until: 1_700_000_100, bucketSeconds: 60 }
     const { total, points, agents, modules } = await traces.query('metrics', query)
     expect([total.count, total.errors, Math.round(total.p50_ms ?? 0)]).deep.equal([2, 0, 490])
@@ -387,7 +389,7 @@ describe('Traces', () => {
     ] as const
     const traces = await openTraces(project)
     for (const [id, agent_version, time] of versions) {
-      recordAll(
+      recordRun(
         traces,
         echoRun(id, 'hi', time).map((event) => ({ ...event, agent_version })),
       )
@@ -425,8 +427,8 @@ describe('Traces', () => {
     await project.write('debug/other', '')
     await symlink(project.path('elsewhere.jsonl'), project.path('debug/echo.jsonl'))
     const traces = await openTraces(project)
-    recordAll(traces, echoRun('run-2', 'mine'))
-    await eventually(() => expect(traces.counts()).deep.include({ written: 0, dropped: 4 }))
+    recordEcho(traces, 'run-2', 'mine')
+    await eventually(() => expect(traces.counts()).deep.include({ written: 0, dropped: 5 }))
     expect((await traces.query('runs', ALL)).runs).deep.equal([])
     expect((await traces.query('log', { agentId: 'echo', limit: 10 })).lines).deep.equal([])
     expect(await project.read('elsewhere.jsonl')).equal(`${line}\n`)

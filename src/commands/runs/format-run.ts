@@ -89,14 +89,21 @@ function groupAlike(calls: readonly Call[]): Call[][] {
   const groups: Call[][] = []
   for (const call of calls) {
     const last = groups.at(-1)
-    if (last?.[0] && isPiece(call) && isPiece(last[0]) && last[0].moduleId === call.moduleId) last.push(call)
+    if (
+      last?.[0] &&
+      isPiece(call) &&
+      isPiece(last[0]) &&
+      last[0].moduleId === call.moduleId &&
+      last[0].method === call.method
+    )
+      last.push(call)
     else groups.push([call])
   }
   return groups
 }
 
-function isPiece({ method, children, status }: Call): boolean {
-  return method === 'respondText' && children.length === 0 && status !== 'failed'
+function isPiece({ kind, children, status }: Call): boolean {
+  return kind === 'response' && children.length === 0 && status !== 'failed'
 }
 
 export function formatMs(ms: number | null): string {

@@ -1,8 +1,8 @@
 import { Args, Flags } from '@oclif/core'
-import type { AgentEvent } from '../../run/calls/call-event.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
+import type { TracedEvent } from '../../trace/traced-event.ts'
 import { BaseCommand } from '../base-command.ts'
 import { plural } from '../plural.ts'
 import { readLocation, storeFlags } from '../store/store-location.ts'
@@ -46,8 +46,8 @@ export default class RunsShow extends BaseCommand {
 async function readEvents(
   open: OpenRuns,
   run: RunSummary,
-): Promise<{ events: AgentEvent[]; elsewhere: string | null }> {
-  const events: AgentEvent[] = []
+): Promise<{ events: TracedEvent[]; elsewhere: string | null }> {
+  const events: TracedEvent[] = []
   for (let after = -1; ; ) {
     const page = await open.events(run, { runId: run.run_id, after, first: PAGE })
     events.push(...page.events.flatMap(({ line }) => readTraceLine(line) ?? []))
@@ -56,7 +56,7 @@ async function readEvents(
   }
 }
 
-async function treeOf(events: readonly AgentEvent[]) {
+async function treeOf(events: readonly TracedEvent[]) {
   const { CallTree } = await import('../../trace/call-tree.ts')
   const { viewStep } = await import('../../trace/view-step.ts')
   const tree = new CallTree()
@@ -64,12 +64,12 @@ async function treeOf(events: readonly AgentEvent[]) {
   return tree
 }
 
-async function drawMermaid(events: readonly AgentEvent[]): Promise<string> {
+async function drawMermaid(events: readonly TracedEvent[]): Promise<string> {
   const { toMermaid } = await import('../../trace/mermaid.ts')
   return toMermaid(await treeOf(events)).trimEnd()
 }
 
-async function describeRun(run: RunSummary, events: readonly AgentEvent[]): Promise<string[]> {
+async function describeRun(run: RunSummary, events: readonly TracedEvent[]): Promise<string[]> {
   const tree = await treeOf(events)
   const tokens =
     run.input_tokens + run.output_tokens > 0 ? `, ${run.input_tokens} tokens in, ${run.output_tokens} out` : ''
@@ -88,7 +88,7 @@ async function describeRun(run: RunSummary, events: readonly AgentEvent[]): Prom
   ]
 }
 
-function textsOf(events: readonly AgentEvent[]): CallTexts {
+function textsOf(events: readonly TracedEvent[]): CallTexts {
   const begun = new Map(events.filter(({ event_type }) => event_type === 'call').map((event) => [event.call_id, event]))
   const ended = new Map(events.filter(({ event_type }) => event_type !== 'call').map((event) => [event.call_id, event]))
   return {
@@ -111,7 +111,7 @@ function textsOf(events: readonly AgentEvent[]): CallTexts {
 }
 
 /** Without the run, which is the same everywhere. */
-function ownArguments(event: AgentEvent | undefined): unknown[] {
+function ownArguments(event: TracedEvent | undefined): unknown[] {
   const args = event?.arguments?.args ?? []
   return args.filter((each) => typeof (each as { run?: unknown } | null)?.run !== 'string')
 }

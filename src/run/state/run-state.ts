@@ -28,6 +28,7 @@ export class RunState {
   #abortReason: unknown
   #controller: AbortController | undefined
   #text = ''
+  #firstTextAtMs: number | undefined
   #attachments: Attachment[] | undefined
   #saidUpTo = 0
   #holdsText = false
@@ -122,7 +123,17 @@ export class RunState {
 
   say(text: string): void | Promise<void> {
     this.#text += text
-    if (!this.#holdsText) return this.emit({ type: 'text', text })
+    if (!this.#holdsText) return this.#send(text)
+  }
+
+  /** Text that went out; text that is held is not part of it. */
+  get sentText(): string {
+    return this.#holdsText ? '' : this.#text
+  }
+
+  /** Time of the first text that went out, by `performance.now()`; undefined while there is none. */
+  get firstTextAtMs(): number | undefined {
+    return this.#firstTextAtMs
   }
 
   /** Holds the text back until {@link sendText}; reasoning is not shown at all. */
@@ -139,7 +150,7 @@ export class RunState {
     if (text !== this.#text) this.dropText()
     this.#text = text
     this.#holdsText = false
-    if (text !== '') return this.emit({ type: 'text', text })
+    if (text !== '') return this.#send(text)
   }
 
   /** Drops the held text, also in the trail. */
@@ -228,6 +239,11 @@ export class RunState {
 
   closeStreams(): void {
     for (const close of this.#openStreams ?? []) close()
+  }
+
+  #send(text: string): void | Promise<void> {
+    this.#firstTextAtMs ??= performance.now()
+    return this.emit({ type: 'text', text })
   }
 
   /** An event that nobody waits for. A sink that fails ends the run. */

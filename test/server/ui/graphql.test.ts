@@ -220,9 +220,9 @@ describe('GraphQL of the debug UI', () => {
       }>(server, `{ debug_log(agent_id: "echo"${more}) { agent_id events { event_type module_id } } }`)
       return debug_log.events.map(({ event_type, module_id }) => `${module_id} ${event_type}`)
     }
-    const run = ['main call', '__response__ call', '__response__ result', 'main result']
+    const run = ['main call', '__response__ call', '__response__ result', 'main result', '__run__ end']
     expect(await log('')).deep.equal([...run, ...run])
-    expect(await log(', limit: 5')).deep.equal(['main result', ...run])
+    expect(await log(', limit: 6')).deep.equal(['__run__ end', ...run])
     expect(await log(`, run_id: "${id.replace('chatcmpl-', '')}"`)).deep.equal(run)
     expect(await log(`, run_id: "${id.replace('chatcmpl-', '')}", module_id: "main"`)).deep.equal([
       'main call',

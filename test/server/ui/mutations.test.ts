@@ -58,6 +58,7 @@ describe('mutations of the debug UI', () => {
           events: [
             { kind: 'agent', label: 'find(42)' },
             { kind: 'agent', label: null },
+            { kind: 'agent', label: null },
           ],
         },
       },

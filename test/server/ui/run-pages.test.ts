@@ -170,7 +170,7 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
     ])
     expect(download.suggestedFilename()).equal(`echo-${run}.jsonl`)
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n')
-    expect(lines.map((line) => JSON.parse(line).event_type)).deep.equal(['call', 'call', 'result', 'result'])
+    expect(lines.map((line) => JSON.parse(line).event_type)).deep.equal(['call', 'call', 'result', 'result', 'end'])
     await page.getByRole('tab', { name: 'Sequence' }).click()
     await page.getByRole('button', { name: 'Copy as Mermaid' }).click()
     const text = await eventually(async () => {

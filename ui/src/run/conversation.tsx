@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { RunOutcome } from '../../../src/trace/end-event.ts'
 import { ask } from '../api.ts'
 import { Markdown } from '../components/markdown.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
@@ -7,20 +8,19 @@ import type { RunSummary } from '../types.ts'
 const QUERY = `query($id: String!, $entry: String!) { run(run_id: $id) {
   asked: events(first: 1, call_id: $entry, event_type: "call") { events { arguments } }
   history: events(first: 1, method_name: "getHistory", event_type: "result") { events { result } }
-  answered: events(first: 5000, module_id: "__response__", event_type: "call") { has_more events { method_name arguments } }
+  ended: events(first: 1, event_type: "end") { events { result } }
 } }`
 
 interface Said {
   readonly arguments: { readonly args: readonly unknown[] } | null
   readonly result: unknown
-  readonly method_name: string
 }
 
 interface Answer {
   readonly run: {
     readonly asked: { readonly events: readonly Said[] }
     readonly history: { readonly events: readonly Said[] }
-    readonly answered: { readonly has_more: boolean; readonly events: readonly Said[] }
+    readonly ended: { readonly events: readonly { readonly result: RunOutcome | null }[] }
   } | null
 }
 
@@ -75,12 +75,12 @@ export function ConversationView({ run, entryCall, size }: ConversationProps) {
   )
 }
 
-function linesOf({ asked, history, answered }: NonNullable<Answer['run']>): Line[] {
+function linesOf({ asked, history, ended }: NonNullable<Answer['run']>): Line[] {
   const question = asked.events[0]?.arguments?.args[0]
   const before = history.events[0]?.result
   const earlier = Array.isArray(before) ? before.flatMap(messageOf) : []
   const isLastAsked = earlier.at(-1)?.role === 'user' && earlier.at(-1)?.text === question
-  const answer = answered.events.map(textOf).join('') + (answered.has_more ? '…' : '')
+  const answer = textOf(ended.events[0]?.result)
   return [
     ...earlier,
     ...(typeof question === 'string' && !isLastAsked ? [{ role: 'user', text: question }] : []),
@@ -93,9 +93,9 @@ function messageOf(message: unknown): Line[] {
   return typeof role === 'string' && typeof content === 'string' ? [{ role, text: content }] : []
 }
 
-function textOf({ method_name, arguments: given }: Said): string {
-  const [first] = given?.args ?? []
-  if (method_name === 'respondText') return typeof first === 'string' ? first : ''
-  const { name, mediaType } = (first ?? {}) as { name?: string; mediaType?: string }
-  return method_name === 'getResponse' ? '' : `\n[${name ?? mediaType ?? method_name}]\n`
+/** Text that was sent, then the names of attachments. */
+function textOf(outcome: RunOutcome | null | undefined): string {
+  if (!outcome) return ''
+  const attachments = outcome.attachments.map(({ name, media_type }) => `\n[${name ?? media_type}]\n`)
+  return outcome.text + attachments.join('')
 }

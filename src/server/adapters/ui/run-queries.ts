@@ -6,7 +6,7 @@ import { between, viewLine, viewRun } from './run-view.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500
-const EVENT_TYPES = ['call', 'result', 'exception']
+const EVENT_TYPES = ['call', 'result', 'exception', 'end']
 
 export interface LogArguments {
   agent_id: string

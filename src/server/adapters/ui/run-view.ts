@@ -1,9 +1,9 @@
 import { GraphQLError } from 'graphql'
-import type { AgentEvent } from '../../../run/calls/call-event.ts'
 import { type CallKind, isAborted, kindOf, labelOf, type ModelUsage, usageOf } from '../../../trace/describe-event.ts'
 import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
+import type { TracedEvent } from '../../../trace/traced-event.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { Viewer } from './viewer.ts'
 
@@ -73,10 +73,10 @@ export function viewLine(line: string, index: number | null, prices: Prices): ob
 /** Plain fields, and methods for the expensive ones. */
 class EventView {
   readonly index: number | null
-  readonly #event: AgentEvent
+  readonly #event: TracedEvent
   readonly #prices: Prices
 
-  constructor(event: AgentEvent, index: number | null, prices: Prices) {
+  constructor(event: TracedEvent, index: number | null, prices: Prices) {
     const { arguments: _arguments, result: _result, exception: _exception, ...facts } = event
     Object.assign(this, facts)
     this.index = index

@@ -1,0 +1,8 @@
+import type { AgentEvent } from '../run/calls/call-event.ts'
+
+/** An event as a trace file has it: those of calls, and the end of each run. */
+export interface TracedEvent extends Omit<AgentEvent, 'event_type'> {
+  readonly event_type: AgentEvent['event_type'] | 'end'
+  /** Name of the server, in the event that begins a run. */
+  readonly server?: string
+}
