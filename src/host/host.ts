@@ -296,7 +296,7 @@ export class AgentHost {
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
     const agent = this.#agents.get(id)
     if (!agent) throw this.#notFound(id)
-    const { moduleId, protocol, user, metadata } = call
+    const { moduleId, protocol, user, tenant, metadata } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw new HostError(
         'REQUEST_INVALID',
@@ -307,8 +307,9 @@ export class AgentHost {
     const act = async (provider: T, run: Run) => {
       value = await call.act(provider, run)
     }
-    await this.#begin('runs', (observer) => agent.startCall({ moduleId, protocol, act, user, metadata }, observer))
-      .result
+    await this.#begin('runs', (observer) =>
+      agent.startCall({ moduleId, protocol, act, user, tenant, metadata }, observer),
+    ).result
     return value
   }
 

@@ -49,6 +49,11 @@ export interface Run {
   readonly instructions: string | undefined
   /** End user behind the request, as named by the client. */
   readonly user: string | undefined
+  /**
+   * Tenant of the key that the request came with; '' for one that belongs to none. The server decides it, never the client. What
+   * a module keeps for later runs, it keeps for each tenant apart: `Storage` does so by the run that it is given.
+   */
+  readonly tenant: string
   readonly metadata: Readonly<Record<string, unknown>>
   /** The arguments of the call, when the agent declares an `input` schema and was called by it. */
   readonly input: Readonly<Record<string, unknown>> | undefined

@@ -20,7 +20,8 @@ export interface StorageRange {
 }
 
 /**
- * Records of one module of one agent, in the store of the project: other modules and agents have theirs. Where servers share the store
+ * Records of one module of one agent, in the store of the project: other modules and agents have theirs, and so has each tenant, by the
+ * run of the call. A call without a run, from a module that lives longer than a run, is about records of no tenant. Where servers share the store
  * (`context.hasSharedStore`), all of them have the same records. A change is durable, and seen by all servers, when its promise is
  * fulfilled.
  *

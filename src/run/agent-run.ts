@@ -17,7 +17,16 @@ export interface RunOwner {
 /** Facts of a run, or of a view of one. */
 type RunFacts = Pick<
   AgentRun,
-  'id' | 'agentId' | 'entryPoint' | 'instructions' | 'user' | 'metadata' | 'input' | 'requestOptions' | 'state'
+  | 'id'
+  | 'agentId'
+  | 'entryPoint'
+  | 'instructions'
+  | 'user'
+  | 'tenant'
+  | 'metadata'
+  | 'input'
+  | 'requestOptions'
+  | 'state'
 > &
   Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
 
@@ -33,6 +42,7 @@ export class AgentRun implements Run {
   readonly entryPoint: string
   readonly instructions: string | undefined
   readonly user: string | undefined
+  readonly tenant: string
   readonly metadata: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly requestOptions: Readonly<ModelOptions>
@@ -46,10 +56,11 @@ export class AgentRun implements Run {
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
   static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
-    const { runId: id = randomUUID(), instructions, user, metadata = NOTHING, input, requestOptions = NOTHING } = turn
+    const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
+    const { instructions, user, input } = turn
     const state = new RunState(id, agentVersion, turn)
     return new AgentRun(
-      { id, agentId, entryPoint, instructions, user, metadata, input, requestOptions, state },
+      { id, agentId, entryPoint, instructions, user, tenant, metadata, input, requestOptions, state },
       NOTHING,
     )
   }
@@ -61,6 +72,7 @@ export class AgentRun implements Run {
     this.entryPoint = run.entryPoint
     this.instructions = changes.instructions ?? run.instructions
     this.user = changes.user ?? run.user
+    this.tenant = run.tenant
     this.metadata = changes.metadata ?? run.metadata
     this.input = changes.input ?? run.input
     this.requestOptions = changes.requestOptions ?? run.requestOptions

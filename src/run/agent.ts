@@ -173,6 +173,7 @@ export class Agent {
       hasClientTools: state.clientTools.length > 0,
       overrides: turn.overrides,
       policies: this.#hostModules.ApprovalPolicy,
+      tenantRun: run.tenant === '' ? undefined : run,
       recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
     })
     this.#runs++
@@ -283,7 +284,7 @@ export class Agent {
 }
 
 /** Call of one module of an agent, without the rest of it. */
-export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'metadata'> {
+export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'tenant' | 'metadata'> {
   readonly moduleId: string
   /** That the module provides. */
   readonly protocol: Protocol<T>

@@ -4,6 +4,7 @@ import type { MaybeDisposable } from '../module/define-module.ts'
 import { ApprovalPolicy } from '../protocols/approval-policy.ts'
 import { LLM } from '../protocols/llm.ts'
 import type { Protocol } from '../protocols/protocol.ts'
+import type { Run } from '../protocols/run.ts'
 import type { Storage } from '../protocols/storage.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } from '../wiring/wiring.ts'
@@ -11,6 +12,7 @@ import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate
 import { recordLLM } from './calls/recorded-llm.ts'
 import { CLIENT_TOOL_PROVIDER, recordToolProvider } from './calls/recorded-tools.ts'
 import type { RunConversation, RunResponse } from './run-providers.ts'
+import { storageOfRun } from './storage-of-run.ts'
 
 const NONE: ReadonlySet<string> = new Set()
 
@@ -32,6 +34,8 @@ export interface ExchangeOptions {
   readonly overrides?: Readonly<Record<string, object>> | undefined
   /** Ids of the modules that decide which calls need a person. */
   readonly policies?: readonly string[]
+  /** Run of a tenant: storage that a module uses without naming a run is the tenant's; absent for a run of no tenant. */
+  readonly tenantRun?: Run | undefined
   /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
   readonly recorder?: Recorder | undefined
 }
@@ -163,9 +167,11 @@ export class Exchange {
   }
 
   #follow(link: Link, caller: Caller | undefined, storage: Storage): unknown {
+    const { tenantRun } = this.#options
     const protocol = { name: link.protocol, methods: link.methods }
+    const own = () => (tenantRun ? storageOfRun(storage, tenantRun) : storage)
     const providers = link.providers.map((id) =>
-      this.#provide(id, protocol, caller, id === STORAGE ? storage : undefined),
+      this.#provide(id, protocol, caller, id === STORAGE ? own() : undefined),
     )
     if (link.arity !== 'many') return providers[0]
     const takesClientTools = this.#options.hasClientTools && protocol.name === ToolProvider.name

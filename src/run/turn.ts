@@ -26,6 +26,8 @@ export interface Turn {
   readonly pending?: readonly PendingCall[] | undefined
   readonly instructions?: string | undefined
   readonly user?: string | undefined
+  /** Tenant that the run belongs to; '', the default, for none. See `run.tenant`. */
+  readonly tenant?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
   /** Nobody waits for it: it takes a slot of those for background runs. */
   readonly background?: boolean | undefined

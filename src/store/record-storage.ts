@@ -1,5 +1,7 @@
+import type { Run } from '../protocols/run.ts'
 import type { Storage, StorageOwner, StorageRange, StorageSource, StoredValue } from '../protocols/storage.ts'
 import type { Guards, RecordStore } from './record-store.ts'
+import { tenantRecords } from './tenant-records.ts'
 
 const NUMBER_DIGITS = 12
 /** Records of modules, and the numbers of the next entries of their logs. */
@@ -20,64 +22,66 @@ export function recordStorage(open: () => Promise<RecordStore>, isShared: boolea
 }
 
 class RecordStorage implements Storage {
-  readonly #open: () => Promise<RecordStore>
+  readonly #openStore: () => Promise<RecordStore>
   readonly #owner: string
-  /** The last of the values that are being added to each log. */
+  /** The last of the values that are being added to each log, by tenant and log. */
   readonly #appending = new Map<string, Promise<void>>()
 
   constructor(open: () => Promise<RecordStore>, { agentId, moduleId }: StorageOwner) {
-    this.#open = open
+    this.#openStore = open
     this.#owner = `${agentId}/${moduleId}`
   }
 
-  async get(key: string): Promise<unknown> {
+  async get(key: string, run?: Run): Promise<unknown> {
     const name = this.#nameOf(key)
-    const [text] = await (await this.#open()).get([name])
+    const [text] = await (await this.#open(run)).get([name])
     return text === undefined ? undefined : JSON.parse(text)
   }
 
-  async set(key: string, value: unknown): Promise<void> {
+  async set(key: string, value: unknown, run?: Run): Promise<void> {
     const change = [this.#nameOf(key), toText(value)] as const
-    await (await this.#open()).commit([change])
+    await (await this.#open(run)).commit([change])
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(key: string, run?: Run): Promise<void> {
     const name = this.#nameOf(key)
-    await (await this.#open()).commit([[name, undefined]])
+    await (await this.#open(run)).commit([[name, undefined]])
   }
 
-  async list({ prefix, after, order = 'asc', limit }: StorageRange): Promise<StoredValue[]> {
+  async list({ prefix, after, order = 'asc', limit }: StorageRange, run?: Run): Promise<StoredValue[]> {
     const beginning = this.#nameOf(prefix).slice(0, -END.length)
     const bound =
       after === undefined ? {} : order === 'asc' ? { after: this.#nameOf(after) } : { before: this.#nameOf(after) }
-    const found = await (await this.#open()).entries({ prefix: beginning, ...bound, order, limit })
+    const found = await (await this.#open(run)).entries({ prefix: beginning, ...bound, order, limit })
     const start = `${VALUES}:${this.#owner}/`.length
     return found.map(([name, text]) => ({ key: name.slice(start, -END.length), value: JSON.parse(text) }))
   }
 
-  async replace(key: string, expected: unknown, value: unknown): Promise<boolean> {
+  async replace(key: string, expected: unknown, value: unknown, run?: Run): Promise<boolean> {
     const name = this.#nameOf(key)
     const text = value === undefined ? undefined : toText(value)
     const guards: Guards = expected === undefined ? { absent: [name] } : { equal: [[name, toText(expected)]] }
-    return (await this.#open()).commit([[name, text]], guards)
+    return (await this.#open(run)).commit([[name, text]], guards)
   }
 
   /** One at a time: those of this process need not compete with each other for a number. */
-  append(log: string, value: unknown): Promise<string> {
+  append(log: string, value: unknown, run?: Run): Promise<string> {
     const counter = `${COUNTERS}:${this.#owner}/${checkKey(log)}${END}`
     const text = toText(value)
-    const appending = (this.#appending.get(log) ?? Promise.resolve()).then(() => this.#append(log, counter, text))
+    const lane = JSON.stringify([run?.tenant ?? '', log])
+    const appending = (this.#appending.get(lane) ?? Promise.resolve()).then(async () =>
+      this.#append(await this.#open(run), log, counter, text),
+    )
     const settled = appending
       .catch(() => {})
       .then(() => {
-        if (this.#appending.get(log) === settled) this.#appending.delete(log)
+        if (this.#appending.get(lane) === settled) this.#appending.delete(lane)
       })
-    this.#appending.set(log, settled)
+    this.#appending.set(lane, settled)
     return appending
   }
 
-  async #append(log: string, counter: string, text: string): Promise<string> {
-    const store = await this.#open()
+  async #append(store: RecordStore, log: string, counter: string, text: string): Promise<string> {
     for (;;) {
       const [next] = await store.get([counter])
       const number = Number(next ?? 0)
@@ -87,6 +91,10 @@ class RecordStorage implements Storage {
       // Otherwise another process has taken the number.
       if (await store.commit(changes, guards)) return key
     }
+  }
+
+  async #open(run: Run | undefined): Promise<RecordStore> {
+    return tenantRecords(await this.#openStore(), run?.tenant ?? '')
   }
 
   #nameOf(key: string): string {

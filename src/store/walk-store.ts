@@ -1,5 +1,6 @@
 import { HostError } from '../errors.ts'
 import type { Entry, RecordStore } from './record-store.ts'
+import { kindOf } from './tenant-records.ts'
 
 const PAGE = 500
 /** Characters of the values in one commit, unless one value alone has more. A picture is many large records. */
@@ -55,7 +56,7 @@ export async function checkRecords(store: RecordStore): Promise<{ counts: Map<st
   const damaged: string[] = []
   for await (const page of walkStore(store)) {
     for (const [key, value] of page) {
-      const kind = key.split(':')[0] as string
+      const kind = kindOf(key)
       counts.set(kind, (counts.get(kind) ?? 0) + 1)
       if (!isJson(value)) damaged.push(key)
     }

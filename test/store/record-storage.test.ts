@@ -72,8 +72,43 @@ for (const { name, isThere, startServer } of KINDS) {
         expect(await source.storageOf(owner).list({ prefix: '', limit: 9 })).to.deep.equal([])
     })
 
+    it('keeps tenants apart, in every method, by the run of the call', async () => {
+      const [source] = openSources()
+      const storage = source.storageOf({ agentId: 'a', moduleId: 'm' })
+      const runs = ['', 'acme', 'globex'].map((tenant) => makeRun({ tenant }))
+      for (const each of runs) {
+        await storage.set('key', each.tenant, each)
+        await storage.set('gone', 1, each)
+        await storage.delete('gone', each)
+        await storage.replace('cas', undefined, each.tenant, each)
+      }
+      const numbers = await Promise.all(runs.map((each) => storage.append('log', each.tenant, each)))
+      expect(numbers).to.deep.equal(Array(3).fill('log/000000000000'))
+      for (const each of runs) {
+        expect(await storage.get('key', each)).to.equal(each.tenant)
+        const found = await storage.list({ prefix: '', limit: 9 }, each)
+        expect(found).to.deep.equal([
+          { key: 'cas', value: each.tenant },
+          { key: 'key', value: each.tenant },
+          { key: 'log/000000000000', value: each.tenant },
+        ])
+      }
+    })
+
     describe('memory/exact-index', () => {
       describeVectorIndex(() => openSharedIndex(openSources()[0]))
+
+      it('has the vectors of each tenant apart, on all servers', async () => {
+        const [source, otherSource] = openSources()
+        const [one, other] = [await openSharedIndex(source), await openSharedIndex(otherSource)]
+        const tenants = ['', 'acme', 'globex']
+        const ids = async (index: typeof one, tenant: string) =>
+          (await index.search(Float32Array.of(1, 0), 9, makeRun({ tenant }))).map(({ id }) => id)
+        for (const tenant of tenants) await one.add(`of ${tenant}`, Float32Array.of(1, 1), makeRun({ tenant }))
+        for (const tenant of tenants) expect(await ids(other, tenant)).to.deep.equal([`of ${tenant}`])
+        await other.remove('of acme', makeRun({ tenant: 'globex' }))
+        expect(await ids(one, 'acme')).to.deep.equal(['of acme'])
+      })
 
       it('picks up texts that another server adds, replaces and deletes', async () => {
         const [source, otherSource] = openSources()
@@ -182,6 +217,28 @@ export default defineModule({ name: 'Teller', provides: [TextMessageHandler], us
     expect(answers).to.deep.equal(['1 true', '2 true'])
     const ofOne = ['get.call', 'get.result', 'set.call', 'set.result']
     expect(events).to.deep.equal([1, 2].flatMap((n) => ofOne.map((name) => `${n} __storage__.Storage.${name} true`)))
+  })
+
+  it('keeps records for each tenant apart, within a run also without naming the run', async () => {
+    const { dir } = await makeProject({
+      'modules/notes.ts': `import { defineModule, Response, Storage, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Notes', provides: [TextMessageHandler], uses: { response: Response, storage: Storage },
+  create: ({ response, storage }) => ({ async handleText(text, run) {
+    await storage.set(text, 1)
+    await storage.append('log', text)
+    const found = await storage.list({ prefix: '', limit: 9 })
+    await response.respondText(run.with({ user: 'eve' }).tenant + ': ' + found.map(({ key }) => key).join()) } }) })`,
+    })
+    const host = new AgentHost({ projectDir: dir, storage: memoryStorage() })
+    await host.register({ id: 'notes', modules: [{ id: 'main', module: 'notes' }] })
+    const say = async (text: string, tenant?: string) => (await host.run('notes', text, { tenant })).text
+    expect([await say('a'), await say('b', 'acme'), await say('c', 'globex'), await say('d')]).to.deep.equal([
+      ': a,log/000000000000',
+      'acme: b,log/000000000000',
+      'globex: c,log/000000000000',
+      ': a,d,log/000000000000,log/000000000001',
+    ])
+    await host.close()
   })
 
   it('gets an error with the next step if the host has no storage', async () => {

@@ -20,6 +20,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     signal: controller.signal,
     instructions: undefined,
     user: undefined,
+    tenant: '',
     metadata: {},
     input: undefined,
     requestOptions: {},

@@ -23,9 +23,14 @@ export class VectorTable implements VectorRecords {
    * dies, and several processes may share it.
    *
    * @param persist false for vectors that are only in memory
+   * @param tenant whose vectors they are: each has a file of its own
    */
-  static async open(persist: boolean, { projectDir, agentId, moduleId }: ModuleContext): Promise<VectorTable> {
-    const path = persist ? join(projectDir, 'memory', agentId, `${moduleId}.db`) : ':memory:'
+  static async open(
+    persist: boolean,
+    { projectDir, agentId, moduleId }: ModuleContext,
+    tenant: string,
+  ): Promise<VectorTable> {
+    const path = persist ? join(projectDir, 'memory', agentId, folderOf(tenant), `${moduleId}.db`) : ':memory:'
     try {
       if (persist) await mkdir(dirname(path), { recursive: true })
       return new VectorTable(await openDatabase(path))
@@ -82,6 +87,12 @@ export class VectorTable implements VectorRecords {
     vectors.delete(id)
     this.#numbers.delete(id)
   }
+}
+
+/** Names of tenants may differ only in case, and file systems may not tell them apart. */
+function folderOf(tenant: string): string {
+  const name = encodeURIComponent(tenant).replace(/[A-Z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+  return tenant === '' ? '' : `@${name}`
 }
 
 async function openDatabase(path: string): Promise<Database.Database> {

@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { describeVectorIndex } from '../../suites/vector-index-suite.ts'
 import { makeRun } from '../../support/fake-run.ts'
@@ -10,6 +12,24 @@ const found = async (index: Awaited<ReturnType<typeof openIndex>>, ...numbers: n
 
 describe('memory/exact-index', () => {
   describeVectorIndex(() => openIndex())
+
+  it('has vectors for each tenant, in files of their own, whatever its name', async () => {
+    const { dir } = await makeProject()
+    const tenants = ['', 'acme', 'Acme', 'a@b/..', '..']
+    const search = async (index: Awaited<ReturnType<typeof openIndex>>, tenant: string) =>
+      (await index.search(Float32Array.of(1, 0), 9, makeRun({ tenant }))).map(({ id }) => id)
+    const index = await openIndex(dir)
+    for (const tenant of tenants) await index.add(`of ${tenant}`, Float32Array.of(1, 1), makeRun({ tenant }))
+    await index.remove('of ', makeRun({ tenant: 'acme' }))
+    for (const tenant of tenants) expect(await search(index, tenant)).to.deep.equal([`of ${tenant}`])
+    await index.dispose?.()
+    const again = await openIndex(dir)
+    for (const tenant of tenants) expect(await search(again, tenant)).to.deep.equal([`of ${tenant}`])
+    await again.dispose?.()
+    const files = readdirSync(join(dir, 'memory'), { recursive: true }).map(String)
+    const names = new Set(files.filter((file) => file.endsWith('.db')).map((file) => file.toLowerCase()))
+    expect(names.size).to.equal(tenants.length)
+  })
 
   it('keeps everything across a restart', async () => {
     const { dir } = await makeProject()

@@ -1,0 +1,130 @@
+import type { AscendingRange, Change, Entry, Guards, KeyRange, RecordStore } from './record-store.ts'
+
+/** Beginning of the keys of tenants: no other key begins with it. */
+const MARK = '@'
+
+/**
+ * Returns the records of one tenant: a part of the store with keys of its own, in which nothing of another tenant exists. The nameless
+ * tenant has the keys as they are.
+ *
+ * @param tenant '' for the nameless one
+ * @param indexes prefixes of keys that the server reads for all tenants together. They are kept beside those of the other tenants,
+ *   with the tenant at the end; a tenant cannot list them.
+ */
+export function tenantRecords(records: RecordStore, tenant: string, indexes: readonly string[] = []): RecordStore {
+  return tenant === '' ? records : new TenantRecords(records, encodeURIComponent(tenant), indexes)
+}
+
+/** Reads the key of an index that is kept for all tenants together: the tenant, and the rest behind the prefix. */
+export function parseIndexKey(prefix: string, key: string): { readonly tenant: string; readonly id: string } {
+  const rest = key.slice(prefix.length)
+  const mark = rest.lastIndexOf(MARK)
+  if (mark === -1) return { tenant: '', id: rest }
+  return { tenant: decodeURIComponent(rest.slice(mark + 1)), id: rest.slice(0, mark) }
+}
+
+/** Lists the tenants that have records, the nameless one first. Reads one key of each. */
+export async function listTenants(records: RecordStore): Promise<string[]> {
+  const tenants = ['']
+  for (let after: string | undefined; ; ) {
+    const [key] = await records.list({ prefix: MARK, limit: 1, ...(after === undefined ? {} : { after }) })
+    if (key === undefined) return tenants
+    const name = key.slice(MARK.length, key.indexOf('/'))
+    tenants.push(decodeURIComponent(name))
+    after = `${MARK}${name}/~`
+  }
+}
+
+/** Returns the kind of a record: the beginning of its key, without the tenant. */
+export function kindOf(key: string): string {
+  const own = key.startsWith(MARK) ? key.slice(key.indexOf('/') + 1) : key
+  return own.split(':', 1)[0] as string
+}
+
+class TenantRecords implements RecordStore {
+  readonly serverId: string
+  readonly capabilities: RecordStore['capabilities']
+  readonly #records: RecordStore
+  readonly #beginning: string
+  readonly #end: string
+  readonly #indexes: readonly string[]
+
+  constructor(records: RecordStore, name: string, indexes: readonly string[]) {
+    this.serverId = records.serverId
+    this.capabilities = records.capabilities
+    this.#records = records
+    this.#beginning = `${MARK}${name}/`
+    this.#end = MARK + name
+    this.#indexes = indexes
+  }
+
+  get(keys: readonly string[]): Promise<(string | undefined)[]> {
+    return this.#records.get(keys.map((key) => this.#nameOf(key)))
+  }
+
+  async list(range: KeyRange): Promise<string[]> {
+    return (await this.#records.list(this.#rangeOf(range))).map((name) => this.#keyOf(name))
+  }
+
+  async entries(range: KeyRange): Promise<Entry[]> {
+    return this.#toEntries(await this.#records.entries(this.#rangeOf(range)))
+  }
+
+  async entriesOfEach(ranges: readonly AscendingRange[]): Promise<Entry[][]> {
+    const found = await this.#records.entriesOfEach(ranges.map((range) => this.#rangeOf(range)))
+    return found.map((entries) => this.#toEntries(entries))
+  }
+
+  commit(changes: readonly Change[], guards: Guards = {}, notify?: readonly string[]): Promise<boolean> {
+    const { present = [], absent = [], equal = [] } = guards
+    const named = changes.map(([key, value]): Change => [this.#nameOf(key), value])
+    const conditions = {
+      present: present.map((key) => this.#nameOf(key)),
+      absent: absent.map((prefix) => this.#nameOf(prefix)),
+      equal: equal.map(([key, value]): Entry => [this.#nameOf(key), value]),
+    }
+    return this.#records.commit(named, conditions, notify)
+  }
+
+  /** Topics hold ids that are given out once, and say nothing but that something has changed. */
+  watch(topics: readonly string[], onNotice: () => void): () => void {
+    return this.#records.watch(topics, onNotice)
+  }
+
+  isServerAlive(serverId: string): Promise<boolean> {
+    return this.#records.isServerAlive(serverId)
+  }
+
+  purge(): Promise<void> {
+    return this.#records.purge()
+  }
+
+  close(): Promise<void> {
+    return this.#records.close()
+  }
+
+  #nameOf(key: string): string {
+    return this.#isIndexed(key) ? key + this.#end : this.#beginning + key
+  }
+
+  #keyOf(name: string): string {
+    return name.slice(this.#beginning.length)
+  }
+
+  #toEntries(entries: readonly Entry[]): Entry[] {
+    return entries.map(([name, value]) => [this.#keyOf(name), value])
+  }
+
+  #rangeOf<R extends KeyRange>(range: R): R {
+    const { prefix, after, before } = range
+    if (this.#isIndexed(prefix)) throw new Error(`'${prefix}' is not a list of one tenant.`)
+    const bounds: { after?: string; before?: string } = {}
+    if (after !== undefined) bounds.after = this.#beginning + after
+    if (before !== undefined) bounds.before = this.#beginning + before
+    return { ...range, prefix: this.#beginning + prefix, ...bounds }
+  }
+
+  #isIndexed(key: string): boolean {
+    return this.#indexes.some((prefix) => key.startsWith(prefix))
+  }
+}
