@@ -15,6 +15,7 @@ const floors = [
   'module',
   'definition',
   'protocols',
+  'wire',
   'async',
   'data-url',
   'base64',

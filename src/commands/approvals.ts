@@ -1,4 +1,4 @@
-import type { ApprovalView } from '../server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval } from '../wire/approval.ts'
 import { ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { BaseCommand } from './base-command.ts'
 
@@ -19,7 +19,7 @@ export default class Approvals extends BaseCommand {
   }
 }
 
-function describe({ id, agent, kind, name, arguments: args, message, created_at }: ApprovalView): string {
+function describe({ id, agent, kind, name, arguments: args, message, created_at }: Approval): string {
   const asked = kind === 'question' ? `asks: ${message}` : `wants to call ${name}(${JSON.stringify(args)})`
   const since = new Date(created_at * 1000).toLocaleString()
   return `${id}\n  ${agent} ${asked}\n  since ${since}`

@@ -29,7 +29,7 @@ export interface Asked<T> {
 
 /** Asks, and asks again when the variables change. */
 export function useQuery<T>(query: string, variables: object = {}): Asked<T> {
-  const [state, setState] = useState<{ data?: T; error?: string; for?: string }>({})
+  const [state, setState] = useState<{ data?: T; error?: string }>({})
   const key = query + JSON.stringify(variables)
   const latest = useRef({ query, variables })
   latest.current = { query, variables }
@@ -39,7 +39,7 @@ export function useQuery<T>(query: string, variables: object = {}): Asked<T> {
     const controller = new AbortController()
     current.current = controller
     ask<T>(latest.current.query, latest.current.variables, controller.signal).then(
-      (data) => setState({ data, for: key }),
+      (data) => setState({ data }),
       (error: Error) => {
         if (!controller.signal.aborted) setState((before) => ({ ...before, error: error.message }))
       },

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
-import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/routes/approval-view.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
+import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 
 /** Flags of the commands that ask a running server. */
 export const serverFlags = {
@@ -23,14 +23,14 @@ export class ApprovalsClient {
   }
 
   /** The oldest first: they have waited longest. */
-  async list(): Promise<readonly ApprovalView[]> {
-    const { data } = (await this.#request('?order=asc&limit=100')) as { data: ApprovalView[] }
+  async list(): Promise<readonly Approval[]> {
+    const { data } = (await this.#request('?order=asc&limit=100')) as { data: Approval[] }
     return data
   }
 
-  async decide(id: string, decision: ApprovalDecision): Promise<ApprovalView> {
+  async decide(id: string, decision: ApprovalDecision): Promise<Approval> {
     const body = JSON.stringify(decision)
-    return (await this.#request(`/${encodeURIComponent(id)}`, { method: 'POST', body })) as ApprovalView
+    return (await this.#request(`/${encodeURIComponent(id)}`, { method: 'POST', body })) as Approval
   }
 
   async #request(path: string, init: RequestInit = {}): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
-import type { ApprovalDecision } from '../../server/adapters/responses-compat/routes/approval-view.ts'
+import type { ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
 import { ApprovalsClient, serverFlags } from './approvals-client.ts'
 

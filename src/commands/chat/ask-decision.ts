@@ -1,4 +1,4 @@
-import type { ApprovalDecision as Decision } from '../../server/adapters/responses-compat/routes/approval-view.ts'
+import type { ApprovalDecision as Decision } from '../../wire/approval.ts'
 import type { WaitingCall } from './backend.ts'
 
 /** Shows a prompt and reads a line; undefined when the user leaves. */

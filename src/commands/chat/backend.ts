@@ -1,5 +1,5 @@
 import type { Message } from '../../protocols/message.ts'
-import type { ApprovalDecision } from '../../server/adapters/responses-compat/routes/approval-view.ts'
+import type { ApprovalDecision } from '../../wire/approval.ts'
 
 /** Agents to talk to, in this process or behind an address. */
 export interface Backend {

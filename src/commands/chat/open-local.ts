@@ -3,7 +3,7 @@ import type { AgentHost } from '../../host/host.ts'
 import type { Message, ToolCall } from '../../protocols/message.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../../run/state/pending-call.ts'
-import type { ApprovalDecision } from '../../server/adapters/responses-compat/routes/approval-view.ts'
+import type { ApprovalDecision } from '../../wire/approval.ts'
 import { openAgents, stderrLog } from '../open-agents.ts'
 import type { Answer, AnswerListener, Backend, Conversation, ToolOutcome } from './backend.ts'
 

@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import type { ApprovalDecision, ApprovalView } from '../../server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import type { Answer, AnswerListener, Conversation, ToolOutcome } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
 
@@ -25,7 +25,7 @@ export class ResponsesConversation implements Conversation {
   readonly #client: ServerClient
   readonly #agent: string
   #lastId: string | undefined
-  #waiting: readonly ApprovalView[] = []
+  #waiting: readonly Approval[] = []
   /** Ids of approvals that are decided, where another decision did not fit. */
   readonly #decided = new Set<string>()
   /** Text of the user that the waiting turn began with. */
@@ -57,7 +57,7 @@ export class ResponsesConversation implements Conversation {
     for (const [index, { id }] of this.#waiting.entries()) {
       if (this.#decided.has(id)) continue
       const body = JSON.stringify(decisions[index])
-      const decided = await this.#client.json<ApprovalView>(`/compat/approvals/${id}`, { method: 'POST', body })
+      const decided = await this.#client.json<Approval>(`/compat/approvals/${id}`, { method: 'POST', body })
       this.#decided.add(id)
       next = decided.continued_by ?? next
     }
@@ -90,8 +90,8 @@ export class ResponsesConversation implements Conversation {
   }
 
   /** A waiting response is completed like any other: its approvals show that it waits. */
-  async #findWaiting(id: string): Promise<readonly ApprovalView[]> {
-    const { data } = await this.#client.json<{ data: ApprovalView[] }>('/compat/approvals?limit=100&order=desc')
+  async #findWaiting(id: string): Promise<readonly Approval[]> {
+    const { data } = await this.#client.json<{ data: Approval[] }>('/compat/approvals?limit=100&order=desc')
     return data.filter(({ response_id }) => response_id === id).reverse()
   }
 }
@@ -104,7 +104,7 @@ function endCall(item: ToolItem, listener: AnswerListener, toolCalls: ToolOutcom
   listener.onCallEnd(outcome)
 }
 
-function toWaitingCall({ kind, name, arguments: args, message, schema }: ApprovalView): Answer['waitsFor'][number] {
+function toWaitingCall({ kind, name, arguments: args, message, schema }: Approval): Answer['waitsFor'][number] {
   return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined }
 }
 

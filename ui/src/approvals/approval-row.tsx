@@ -1,19 +1,16 @@
 import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
-import type {
-  ApprovalDecision,
-  ApprovalView,
-} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
-import { runIdOf } from '../play/responses.ts'
+import { runIdOf } from '../responses/responses-client.ts'
 import { href } from '../router.ts'
 import { AnswerForm, EditForm, RejectForm } from './decision-forms.tsx'
 
 export type OpenForm = 'edit' | 'reject'
 
 interface ApprovalRowProps {
-  readonly approval: ApprovalView
+  readonly approval: Approval
   readonly isCurrent: boolean
   readonly form: OpenForm | undefined
   readonly problem: string
@@ -98,7 +95,7 @@ function Choices({ approval, form, onForm, onDecide }: ApprovalRowProps) {
   )
 }
 
-function Outcome({ approval: { status, decided_at, decided_by, reason, continued_by } }: { approval: ApprovalView }) {
+function Outcome({ approval: { status, decided_at, decided_by, reason, continued_by } }: { approval: Approval }) {
   return (
     <p class="approval-outcome" role="status">
       <span class={`badge ${status === 'rejected' ? 'bad' : 'good'}`}>{status}</span>

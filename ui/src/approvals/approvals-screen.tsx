@@ -1,8 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type {
-  ApprovalDecision,
-  ApprovalView,
-} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
@@ -13,7 +10,7 @@ import { decide, useInbox } from './inbox.ts'
 /** Inbox of the calls and questions that wait for a person. */
 export function ApprovalsScreen({ route }: ScreenProps) {
   const { isOffered, open } = useInbox()
-  const [decided, setDecided] = useState<ReadonlyMap<string, ApprovalView>>(new Map())
+  const [decided, setDecided] = useState<ReadonlyMap<string, Approval>>(new Map())
   const [problem, setProblem] = useState<{ id: string; text: string }>()
   const list = useRef<HTMLUListElement>(null)
   const rows = [...open.filter(({ id }) => !decided.has(id)), ...decided.values()].sort(byAge)
@@ -70,7 +67,7 @@ function NothingWaits({ isOffered }: { isOffered: boolean }) {
 
 /** Row that the keys act on, and its form. Only the user changes it, never new data. */
 function useRowKeys(
-  rows: readonly ApprovalView[],
+  rows: readonly Approval[],
   list: { readonly current: HTMLElement | null },
   first: string | undefined,
   approve: (id: string) => void,
@@ -115,6 +112,6 @@ function focusField(list: HTMLElement | null, id: string): void {
   list?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] :is(input, select)`)?.focus()
 }
 
-function byAge(one: ApprovalView, other: ApprovalView): number {
+function byAge(one: Approval, other: Approval): number {
   return one.created_at - other.created_at || one.id.localeCompare(other.id)
 }

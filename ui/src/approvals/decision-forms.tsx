@@ -1,9 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type {
-  ApprovalDecision,
-  ApprovalView,
-} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { Notice } from '../components/notice.tsx'
 import { readFields, type Schema, SchemaFields, type Texts } from '../components/schema-fields.tsx'
 
@@ -16,7 +13,7 @@ interface ClosableFormProps extends DecisionFormProps {
 }
 
 /** Form of the arguments that the call is to have instead. */
-export function EditForm({ approval, onDecide, onClose }: ClosableFormProps & { approval: ApprovalView }) {
+export function EditForm({ approval, onDecide, onClose }: ClosableFormProps & { approval: Approval }) {
   const args = approval.arguments
   const schema = withTypesOf(args, approval.schema ?? {})
   const [texts, setTexts] = useState<Texts>(() => mapValues(args, writeText))
@@ -42,7 +39,7 @@ export function RejectForm({ onDecide, onClose }: ClosableFormProps) {
 }
 
 /** Form of the answer to a question, from its schema. */
-export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approval: ApprovalView }) {
+export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approval: Approval }) {
   const schema = (approval.schema ?? {}) as Schema
   const isObject = schema.properties !== undefined
   const whole = isObject ? schema : { properties: { answer: schema }, required: ['answer'] }
@@ -101,14 +98,14 @@ function Form({ label, read, onDecide, onClose, children }: FormProps) {
 }
 
 /** Schema in which every argument has a field, and a type to be read by. */
-function withTypesOf(args: ApprovalView['arguments'], schema: Schema): Schema {
+function withTypesOf(args: Approval['arguments'], schema: Schema): Schema {
   const typed = mapValues(args, (value) => ({ type: typeof value === 'string' ? 'string' : 'a value' }))
   const named = mapValues(schema.properties ?? {}, (each, name) => ({ ...typed[name], ...each }))
   return { ...schema, properties: { ...typed, ...named } }
 }
 
 /** Arguments with the changed fields; other fields stay as the model wrote them. */
-function readEdited(args: ApprovalView['arguments'], schema: Schema, texts: Texts): Record<string, unknown> {
+function readEdited(args: Approval['arguments'], schema: Schema, texts: Texts): Record<string, unknown> {
   const isChanged = (name: string) => texts[name] !== undefined && texts[name] !== writeText(args[name])
   const changed = Object.fromEntries(Object.entries(texts).filter(([name]) => isChanged(name)))
   const kept = Object.fromEntries(Object.entries(args).filter(([name]) => !isChanged(name)))

@@ -1,10 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
-import type {
-  ApprovalDecision,
-  ApprovalView,
-} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { useLive, useThrottled } from '../live.ts'
-import { RefusedRequest, readKey, requestCompat } from '../play/responses.ts'
+import { RefusedRequest, readKey, requestCompat } from '../responses/responses-client.ts'
 import type { ServerFacts } from '../types.ts'
 
 const ADAPTER = 'ResponsesCompatApiAdapter'
@@ -14,7 +11,7 @@ interface Inbox {
   /** True where the server has an inbox, and lets the page see it. */
   readonly isOffered: boolean
   /** The oldest first. */
-  readonly open: readonly ApprovalView[]
+  readonly open: readonly Approval[]
   readonly hasMore: boolean
 }
 
@@ -55,7 +52,7 @@ export function useInboxUpdates(server: ServerFacts | undefined): void {
 async function refreshInbox(): Promise<void> {
   try {
     const response = await requestCompat('/approvals?order=asc&limit=100')
-    const { data, has_more } = (await response.json()) as { data: ApprovalView[]; has_more: boolean }
+    const { data, has_more } = (await response.json()) as { data: Approval[]; has_more: boolean }
     publish({ isOffered: true, open: data, hasMore: has_more })
   } catch (failure) {
     // While the server is down, the last state stays.
@@ -64,9 +61,9 @@ async function refreshInbox(): Promise<void> {
 }
 
 /** Reads the latest approvals, decided ones too. */
-export async function readApprovals(): Promise<readonly ApprovalView[]> {
+export async function readApprovals(): Promise<readonly Approval[]> {
   const response = await requestCompat('/approvals?status=all&limit=100')
-  return ((await response.json()) as { data: ApprovalView[] }).data
+  return ((await response.json()) as { data: Approval[] }).data
 }
 
 function publish(next: Inbox): void {
@@ -79,7 +76,7 @@ function publish(next: Inbox): void {
  *
  * @throws Error that says why the decision does not fit
  */
-export async function decide(id: string, decision: ApprovalDecision): Promise<ApprovalView> {
+export async function decide(id: string, decision: ApprovalDecision): Promise<Approval> {
   const path = `/approvals/${encodeURIComponent(id)}`
   const response = await requestCompat(path, { method: 'POST', body: JSON.stringify(decision) }).catch(
     (failure: unknown) => {
@@ -87,7 +84,7 @@ export async function decide(id: string, decision: ApprovalDecision): Promise<Ap
       throw failure
     },
   )
-  const decided = (await response.json()) as ApprovalView
+  const decided = (await response.json()) as Approval
   void refreshInbox()
   return decided
 }

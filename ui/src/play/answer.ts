@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type ResponseEvent, readEvents } from './responses.ts'
+import { type ResponseEvent, readEvents } from '../responses/responses-client.ts'
 
 /** An answer as far as it is known. */
 export interface Answer {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { readKey, saveKey } from './responses.ts'
+import { readKey, saveKey } from '../responses/responses-client.ts'
 
 /** Field for the key of the responses adapter, which lasts as long as the window. */
 export function KeyField() {

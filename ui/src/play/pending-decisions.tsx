@@ -1,8 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type {
-  ApprovalDecision,
-  ApprovalView,
-} from '../../../src/server/adapters/responses-compat/routes/approval-view.ts'
+import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
 import { decide, readApprovals, useInbox } from '../approvals/inbox.ts'
 
@@ -15,7 +12,7 @@ interface PendingDecisionsProps {
 /** Approvals that an answer waits for, to decide in place. */
 export function PendingDecisions({ responseId, onContinue }: PendingDecisionsProps) {
   const { open } = useInbox()
-  const [approvals, setApprovals] = useState<readonly ApprovalView[]>([])
+  const [approvals, setApprovals] = useState<readonly Approval[]>([])
   const openIds = open.map(({ id }) => id).join()
   const read = () =>
     readApprovals().then(
@@ -36,7 +33,7 @@ export function PendingDecisions({ responseId, onContinue }: PendingDecisionsPro
   )
 }
 
-function PendingDecision({ approval, onDecided }: { approval: ApprovalView; onDecided: () => Promise<void> }) {
+function PendingDecision({ approval, onDecided }: { approval: Approval; onDecided: () => Promise<void> }) {
   const [form, setForm] = useState<OpenForm>()
   const [problem, setProblem] = useState('')
   const send = async (decision: ApprovalDecision) => {

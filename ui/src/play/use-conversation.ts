@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
+import { askAgent, cancelResponse, readInput } from '../responses/responses-client.ts'
 import { go } from '../router.ts'
 import type { Answer } from './answer.ts'
 import { playAddress } from './play-address.ts'
-import { askAgent, cancelResponse, readInput } from './responses.ts'
 import { addContinuation, type Column, saveThread, type Thread, type Turn, type TurnAnswer } from './threads.ts'
 import { toInput, type Upload } from './uploads.ts'
 

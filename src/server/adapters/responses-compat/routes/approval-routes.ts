@@ -1,11 +1,11 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { Approval, Approvals } from '../../../../durable/approvals/approvals.ts'
+import type { Approvals, Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
+import type { Approval } from '../../../../wire/approval.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import { withScope } from '../../../guards/door.ts'
 import { requireOwnOrigin } from '../../../guards/own-origin.ts'
-import type { ApprovalView } from './approval-view.ts'
 import { DecisionRequest, toAnswer } from './decision-request.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
@@ -65,7 +65,7 @@ function toView({
   status,
   decision,
   continuedBy,
-}: Approval): ApprovalView {
+}: StoredApproval): Approval {
   const { kind, name, arguments: args, schema = null, message = null } = pending
   return {
     id,

@@ -1,4 +1,5 @@
 import { type TSchema, Type } from 'typebox'
+import { Approval } from '../../../../wire/approval.ts'
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
@@ -9,7 +10,7 @@ import {
   type RouteDescription,
   ref,
 } from '../../../openapi/describe-route.ts'
-import { AnyObject, nullable } from '../../../openapi/schemas.ts'
+import { nullable } from '../../../openapi/schemas.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { describeEvents } from './event-schemas.ts'
 import { Compaction, CreateRequest, ExtendedCreateRequest, InputItem, OutputItem, ResponseRecord } from './schema.ts'
@@ -66,29 +67,6 @@ const EXTENDED_SCHEMAS = {
   }),
   ResponseEvent: describeEvents(ref('Response'), ['completed', 'incomplete', 'failed', 'cancelled']),
 }
-
-const Approval = Type.Object({
-  id: Type.String(),
-  object: Type.Literal('approval'),
-  kind: Type.Unsafe({ type: 'string', enum: ['approval', 'question'] }),
-  response_id: Type.String({ description: 'The response that waits.' }),
-  agent: Type.String(),
-  name: Type.String({ description: 'Name of the tool.' }),
-  arguments: AnyObject,
-  message: nullable(Type.String({ description: 'The question.' })),
-  schema: nullable(AnyObject),
-  created_at: Type.Integer(),
-  expires_at: nullable(Type.Integer()),
-  status: Type.Unsafe({
-    type: 'string',
-    enum: ['pending', 'approved', 'edited', 'rejected', 'answered', 'expired', 'cancelled', 'superseded'],
-  }),
-  decided_by: nullable(Type.String()),
-  decided_at: nullable(Type.Integer()),
-  reason: nullable(Type.String()),
-  edited_arguments: nullable(AnyObject),
-  continued_by: nullable(Type.String({ description: 'The response that continues after the decision.' })),
-})
 
 const Conversation = Type.Object({
   id: Type.String(),

@@ -1,5 +1,4 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream'
-import type { Column } from './threads.ts'
 
 const PATH = 'compat'
 const KEY = 'agent-host.responses-key'
@@ -23,7 +22,8 @@ export function saveKey(key: string): void {
 }
 
 interface Question {
-  readonly column: Column
+  /** The agent to ask, as `model`, with further fields of the request. */
+  readonly column: { readonly model: string }
   /** A text, or items. */
   readonly input: string | readonly object[]
   readonly previousId: string | undefined

@@ -1,0 +1,42 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const AnyObject = Type.Record(Type.String(), Type.Unknown())
+
+/** State of an approval or a question. All but `pending` are final. */
+export const ApprovalStatus = Type.Enum(
+  ['pending', 'approved', 'edited', 'rejected', 'answered', 'expired', 'cancelled', 'superseded'],
+  { type: 'string' },
+)
+export type ApprovalStatus = Static<typeof ApprovalStatus>
+
+/** Approval or question as `GET /approvals` gives it: to clients, to the inbox of the debug UI, and to the command line. */
+export const Approval = Type.Object({
+  id: Type.String(),
+  object: Type.Literal('approval'),
+  kind: Type.Enum(['approval', 'question'], { type: 'string' }),
+  response_id: Type.String({ description: 'The response that waits.' }),
+  agent: Type.String(),
+  name: Type.String({ description: 'Name of the tool.' }),
+  arguments: AnyObject,
+  message: nullable(Type.String({ description: 'The question.' })),
+  /** JSON Schema of edited arguments, or of the answer. */
+  schema: nullable(AnyObject),
+  /** Unix seconds, as all times. */
+  created_at: Type.Integer(),
+  expires_at: nullable(Type.Integer()),
+  status: ApprovalStatus,
+  decided_by: nullable(Type.String()),
+  decided_at: nullable(Type.Integer()),
+  reason: nullable(Type.String()),
+  edited_arguments: nullable(AnyObject),
+  continued_by: nullable(Type.String({ description: 'The response that continues after the decision.' })),
+})
+export type Approval = Static<typeof Approval>
+
+/** Decision of a person, as clients send it. */
+export type ApprovalDecision =
+  | { readonly decision: 'approve' }
+  | { readonly decision: 'reject'; readonly reason?: string }
+  | { readonly decision: 'edit'; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly decision: 'answer'; readonly answer: unknown }
