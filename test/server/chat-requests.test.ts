@@ -286,7 +286,7 @@ describe('a chat request', () => {
       'a picture of the file system',
       picture({ url: 'file:///etc/passwd' }),
       'messages[0].content[0].image_url.url',
-      'messages[0].content[0].image_url.url must be a data URL of base64, or an address of http or https.',
+      'messages[0].content[0].image_url.url must be an http(s) URL, or a data URL in base64',
     ],
     [
       'a file by its id',
@@ -353,7 +353,7 @@ describe('a chat request', () => {
       'a picture without bytes',
       picture({ url: 'data:image/png;base64,###' }),
       'messages[0].content[0]',
-      'messages[0].content[0] holds no bytes in base64.',
+      'messages[0].content[0] holds no bytes in base64',
     ],
     [
       'sound of a format that is none',

@@ -118,7 +118,7 @@ describe('a large picture', () => {
     expect(await refusal(valid.replace('"hi"', '{"__proto__":{"a":1}}'))).to.match(invalid)
     expect(await refusal(valid.slice(0, -1))).to.match(invalid)
     expect(await refusal(valid.replace('data:image/png', 'file:image/png'))).to.equal(
-      'messages[0].content[1].image_url.url must be a data URL of base64, or an address of http or https.',
+      'messages[0].content[1].image_url.url must be an http(s) URL, or a data URL in base64',
     )
     expect(await refusal(valid.replace('"user"', '"nobody"'))).to.match(/^messages\[0\].role must be/)
   })

@@ -2,6 +2,7 @@ import { decodeBase64 } from '../../../base64.ts'
 import { DecodedUrl, readDataUrl } from '../../../data-url.ts'
 import type { Attachment } from '../../../protocols/message.ts'
 import { invalidField } from '../../bodies/invalid-field.ts'
+import { readAddress, requireBytes } from '../../bodies/read-address.ts'
 import { readAudio } from '../../bodies/read-audio.ts'
 import type { ContentPart } from './schema.ts'
 
@@ -11,10 +12,7 @@ import type { ContentPart } from './schema.ts'
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function readAttachment(part: ContentPart, path: string): Attachment | undefined {
-  const attachment = readPart(part, path)
-  const isEmpty = attachment && !(attachment.data instanceof URL) && attachment.data.byteLength === 0
-  if (isEmpty) throw invalidField(path, 'holds no bytes in base64.')
-  return attachment
+  return requireBytes(readPart(part, path), path)
 }
 
 function readPart(part: ContentPart, path: string): Attachment | undefined {
@@ -32,28 +30,7 @@ function readPart(part: ContentPart, path: string): Attachment | undefined {
 
 function readImage({ image_url }: ContentPart, path: string): Attachment {
   const url = typeof image_url === 'string' || image_url instanceof DecodedUrl ? image_url : image_url?.url
-  if (url === undefined) throw invalidField(`${path}.image_url`, 'is missing.')
-  const data = readDataUrl(url)
-  if (data) return data
-  if (typeof url !== 'string' || !/^https?:/i.test(url) || !URL.canParse(url)) {
-    throw invalidField(`${path}.image_url.url`, 'must be a data URL of base64, or an address of http or https.')
-  }
-  const address = new URL(url)
-  return { mediaType: imageTypeOf(address.pathname), data: address }
-}
-
-/** The address is never fetched: its file name alone shows the type. */
-function imageTypeOf(pathname: string): string {
-  const extension = /\.(\w+)$/.exec(pathname)?.[1]?.toLowerCase() ?? ''
-  return IMAGE_TYPES[extension] ?? 'image/*'
-}
-
-const IMAGE_TYPES: Readonly<Record<string, string>> = {
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  jpeg: 'image/jpeg',
-  gif: 'image/gif',
-  webp: 'image/webp',
+  return readAddress(url, `${path}.image_url.url`, 'image/*')
 }
 
 function readFile({ file }: ContentPart, path: string): Attachment {

@@ -4,11 +4,11 @@ import type { Attachment, Message, ToolCall } from '../../../../protocols/messag
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
+import { readAddress, requireBytes } from '../../../bodies/read-address.ts'
 import { readAudio } from '../../../bodies/read-audio.ts'
 import { toSummaryMessage } from '../output/compaction-item.ts'
 import type { InputItem } from '../routes/schema.ts'
 import { CallPairs } from './call-pairs.ts'
-import { readAddress } from './read-address.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Assistant = Extract<Message, { role: 'assistant' }>
@@ -222,10 +222,7 @@ function tryAttachment(part: Fields): Attachment | undefined {
 }
 
 function readAttachment(part: Fields, at: string): Attachment | undefined {
-  const attachment = readPart(part, at)
-  const isEmpty = attachment && !(attachment.data instanceof URL) && attachment.data.byteLength === 0
-  if (isEmpty) throw invalidField(at, 'holds no bytes in base64')
-  return attachment
+  return requireBytes(readPart(part, at), at)
 }
 
 function readPart(part: Fields, at: string): Attachment | undefined {

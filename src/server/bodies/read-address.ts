@@ -1,6 +1,6 @@
-import { DecodedUrl, readDataUrl } from '../../../../data-url.ts'
-import type { Attachment } from '../../../../protocols/message.ts'
-import { invalidField } from '../../../bodies/invalid-field.ts'
+import { DecodedUrl, readDataUrl } from '../../data-url.ts'
+import type { Attachment } from '../../protocols/message.ts'
+import { invalidField } from './invalid-field.ts'
 
 /** Media types of files that are named by an address, by their ending. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -36,4 +36,15 @@ export function readAddress(address: unknown, field: string, fallback: string, n
   const data = new URL(address)
   const ending = /\.([a-z0-9]+)$/i.exec(data.pathname)?.[1]?.toLowerCase() ?? ''
   return { mediaType: TYPES[ending] ?? fallback, data, ...named }
+}
+
+/**
+ * Returns the attachment, which must not be empty.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function requireBytes<T extends Attachment | undefined>(attachment: T, field: string): T {
+  const isEmpty = attachment && !(attachment.data instanceof URL) && attachment.data.byteLength === 0
+  if (isEmpty) throw invalidField(field, 'holds no bytes in base64')
+  return attachment
 }
