@@ -38,6 +38,8 @@ export interface RunSummary {
   /** Until the first text went out; null while it runs, and when there was none. */
   first_text_ms: number | null
   calls: number
+  /** Calls that returned, those to the run itself included. */
+  results: number
   errors: number
   events: number
   /** Beginning of the question to the agent. */
@@ -112,6 +114,7 @@ export class RunBuilder {
       duration_ms: null,
       first_text_ms: null,
       calls: 0,
+      results: 0,
       errors: 0,
       events: 0,
       input: '',
@@ -183,6 +186,7 @@ export class RunBuilder {
   }
 
   #finish(event: TracedEvent): void {
+    if (event.event_type === 'result') this.summary.results++
     if (event.exception !== null && !isAborted(event.exception)) this.#fail(event, event.exception)
     if (!isOfRun(event)) this.#module(event.module_id).durations.add(event.duration_ms ?? 0)
     this.#tools.finish(event, this.#count(event))

@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, entry_point, server, agent_version, status, continues, continued_by, started_at, duration_ms, first_text_ms, calls, errors, events,
+const SUMMARY = `run_id, agent_id, entry_point, server, agent_version, status, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -33,7 +33,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 25 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 26 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -237,6 +237,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.duration_ms,
     summary.first_text_ms,
     summary.calls,
+    summary.results ?? 0,
     summary.errors,
     summary.events,
     summary.input,
@@ -278,7 +279,9 @@ function conditionsOf(filter: RunFilter): { where: string[]; values: (string | n
   if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
   if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
   if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
-  if (filter.hasErrors === true) add('errors > 0')
+  if (filter.eventType === 'result') add('results > 0')
+  if (filter.eventType === 'exception') add('errors > 0')
+  if (filter.eventType === 'end') add(`status NOT IN ('running', 'interrupted')`)
   if (filter.step !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.step)} %`)
   if (filter.moduleId !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `% ${literal(filter.moduleId)}.%`)
   if (filter.methodName !== undefined) add(`steps LIKE ? ESCAPE '\\'`, `%.${literal(filter.methodName)} %`)

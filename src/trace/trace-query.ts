@@ -1,4 +1,13 @@
 import type { RunStatus } from './run-summary.ts'
+import type { TracedEvent } from './traced-event.ts'
+
+export const EVENT_TYPES = [
+  'call',
+  'result',
+  'exception',
+  'end',
+] as const satisfies readonly TracedEvent['event_type'][]
+export type EventType = (typeof EVENT_TYPES)[number]
 
 export const RUN_SORTS = ['started_at', 'agent_id', 'status', 'duration_ms', 'tokens'] as const
 export type RunSort = (typeof RUN_SORTS)[number]
@@ -19,8 +28,8 @@ export interface RunFilter {
   readonly maxDurationMs?: number | undefined
   /** Only runs whose events are in this folder. */
   readonly hasEvents?: boolean | undefined
-  /** Only runs in which some call failed. */
-  readonly hasErrors?: boolean | undefined
+  /** Only runs in which some call began (every run), returned or failed, or that have ended. */
+  readonly eventType?: EventType | undefined
   readonly moduleId?: string | undefined
   readonly methodName?: string | undefined
   readonly toolName?: string | undefined

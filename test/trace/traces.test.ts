@@ -64,6 +64,7 @@ describe('Traces', () => {
       duration_ms: 500,
       first_text_ms: 250,
       calls: 1,
+      results: 2,
       errors: 0,
       events: 5,
       input: 'first',
@@ -152,7 +153,9 @@ describe('Traces', () => {
     expect(await find({ since: 1_700_000_100, until: 1_700_000_200 })).deep.equal(['run-2'])
     expect(await find({ minDurationMs: 100 })).deep.equal(['run-2', 'run-1'])
     expect(await find({ maxDurationMs: 100 })).deep.equal(['run-3'])
-    expect(await find({ hasErrors: true })).deep.equal(['run-3'])
+    expect(await find({ eventType: 'call' })).deep.equal(['run-3', 'run-2', 'run-1'])
+    expect(await find({ eventType: 'result' })).deep.equal(['run-2', 'run-1'])
+    expect(await find({ eventType: 'exception' })).deep.equal(['run-3'])
     expect(await find({ moduleId: 'planner' })).deep.equal(['run-3'])
     expect(await find({ moduleId: 'plan' })).deep.equal([])
     expect(await find({ methodName: 'respondText' })).deep.equal(['run-2', 'run-1'])
@@ -172,6 +175,8 @@ describe('Traces', () => {
     expect(await traces.query('neighbours', 'run-1')).deep.equal({ previous: undefined, next: 'run-3' })
     expect(await traces.query('neighbours', 'run-2')).deep.equal({ previous: undefined, next: undefined })
     expect(await traces.query('count', { agentId: 'echo' })).equal(2)
+    traces.record(eventOf({ event_type: 'call', run_id: 'run-4', call_id: 'run-4.1', time: 1_700_000_300 }))
+    expect(await find({ eventType: 'end' })).deep.equal(['run-3', 'run-2', 'run-1'])
   })
 
   it('returns the latest events of an agent, oldest first', async () => {

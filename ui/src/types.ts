@@ -6,6 +6,10 @@ import type { RunSummary as Run, RunStatus } from '../../src/trace/run-summary.t
 
 export type { RunStatus }
 
+/** Types of the events that the page shows. */
+export const EVENT_TYPES = ['call', 'result', 'exception'] as const
+export type EventType = (typeof EVENT_TYPES)[number]
+
 /** Tells a run that ended waiting, whether it was continued or not. */
 export function hasWaited(status: RunStatus | undefined): boolean {
   return status === 'waiting' || status === 'continued'
@@ -22,7 +26,7 @@ interface Priced {
   readonly models: readonly ModelUsage[]
   readonly cost: number | null
 }
-export type RunSummary = Omit<Run, 'events' | 'models'> & Priced
+export type RunSummary = Omit<Run, 'events' | 'models' | 'results'> & Priced
 export type Numbers = Omit<MetricsRow, 'models'> & Priced
 export type EventSummary = TraceStep & { readonly usage?: ModelUsage | null }
 

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { GraphQLObjectType, getIntrospectionQuery, printType } from 'graphql'
 import { serverAudits } from 'graphql-http'
 import { readSchema } from '../../../src/server/adapters/ui/graphql.ts'
+import { eventOf } from '../../support/events.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, askRaw } from '../../support/graphql.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
@@ -232,6 +233,23 @@ describe('GraphQL of the debug UI', () => {
     expect(await ask(server, '{ debug_log(agent_id: "nobody") { agent_id events { time } } }')).deep.equal({
       debug_log: { agent_id: 'nobody', events: [] },
     })
+  })
+
+  it('returns the latest 10,000 events of a log when no limit is given, and says that there are more', async () => {
+    const line = (index: number) => JSON.stringify(eventOf({ event_type: 'call', call_id: String(index) }))
+    const log = Array.from({ length: 10_001 }, (_, index) => line(index)).join('\n')
+    const server = await makeServer({ debug: true }, { 'debug/echo.jsonl': `${log}\n` })
+    const { debug_log } = await ask<{ debug_log: { has_more: boolean; events: { call_id: string }[] } }>(
+      server,
+      '{ debug_log(agent_id: "echo") { has_more events { call_id } } }',
+    )
+    const { has_more, events } = debug_log
+    expect([has_more, events.length, events[0]?.call_id, events.at(-1)?.call_id]).deep.equal([
+      true,
+      10_000,
+      '1',
+      '10000',
+    ])
   })
 
   it('pages through runs, and counts them', async () => {

@@ -65,8 +65,29 @@ describe('runs in the debug UI', function () {
     await shown(2)
     await page.getByLabel('Event').selectOption('exception')
     await shown(2)
+    await page.getByLabel('Event').selectOption('result')
+    await shown(2)
+    await page.getByRole('searchbox', { name: 'Method' }).fill('')
+    await page.getByLabel('Event').selectOption('call')
+    await shown(3)
     await page.getByLabel('Text', { exact: true }).fill('nothing of the kind')
     await see(page, 'No matching runs')
+  })
+
+  it('filters the events of a run by type, and keeps the filter in the address', async () => {
+    const run = await ui.complete('finder', 'keys')
+    const page = await ui.open(`#/runs/${run}?view=events`)
+    const types = page.locator('.event-row > :nth-child(3)')
+    const shown = (expected: string[]) =>
+      eventually(async () => expect([...new Set(await types.allInnerTexts())]).have.members(expected))
+    await shown(['call', 'result', 'exception'])
+    await page.getByRole('combobox', { name: 'Event' }).selectOption('exception')
+    await shown(['exception'])
+    await see(page, 'look_far(keys)')
+    await page.reload()
+    await shown(['exception'])
+    await page.getByRole('combobox', { name: 'Event' }).selectOption('result')
+    await shown(['result'])
   })
 
   it('holds new runs back so that rows do not move, and updates visible ones', async () => {

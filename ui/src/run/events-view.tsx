@@ -2,25 +2,28 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, participantName } from '../format.ts'
+import type { EventType } from '../types.ts'
 
 const ROW_HEIGHT = 28
 
 interface EventRow {
   readonly call: Call
   readonly index: number
-  readonly isEnd: boolean
+  readonly type: EventType
 }
 
 interface EventsViewProps {
   readonly tree: CallTree
   readonly size: number
+  /** Type of the events that are shown; empty or left out for all. */
+  readonly type: string | undefined
   readonly selected: string
   readonly onSelect: (callId: string) => void
 }
 
-/** Events of a run in the order in which they happened. */
-export function EventsView({ tree, size, selected, onSelect }: EventsViewProps) {
-  const rows = useMemo(() => listEvents(tree), [tree, size])
+/** Events of a run in the order in which they happened: all, or those of one type. */
+export function EventsView({ tree, size, type, selected, onSelect }: EventsViewProps) {
+  const rows = useMemo(() => listEvents(tree).filter((row) => !type || row.type === type), [tree, size, type])
   const [place, setPlace] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(place)
   const startedAt = tree.calls[0]?.startedAt ?? 0
@@ -47,9 +50,9 @@ interface EventLineProps {
   readonly onSelect: (callId: string) => void
 }
 
-function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelect }: EventLineProps) {
+function EventLine({ row: { call, type, index }, startedAt, isSelected, onSelect }: EventLineProps) {
+  const isEnd = type !== 'call'
   const at = isEnd ? (call.endedAt ?? call.startedAt) : call.startedAt
-  const type = isEnd ? (call.status === 'done' ? 'result' : call.status) : 'call'
   return (
     <button
       type="button"
@@ -59,7 +62,7 @@ function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelec
     >
       <span class="muted figure-text">{index}</span>
       <span class="muted figure-text">+{formatDuration((at - startedAt) * 1000)}</span>
-      <span class={type === 'failed' ? 'bad-text' : ''}>{type}</span>
+      <span class={isEnd && call.status === 'failed' ? 'bad-text' : ''}>{type}</span>
       <span class="event-name">
         <span class="event-route">
           {participantName(call.callerId)} → {participantName(call.moduleId)}.
@@ -75,8 +78,9 @@ function EventLine({ row: { call, isEnd, index }, startedAt, isSelected, onSelec
 function listEvents(tree: CallTree): EventRow[] {
   const rows: EventRow[] = []
   for (const call of tree.calls) {
-    rows.push({ call, index: call.index, isEnd: false })
-    if (call.endIndex !== undefined) rows.push({ call, index: call.endIndex, isEnd: true })
+    rows.push({ call, index: call.index, type: 'call' })
+    if (call.endIndex === undefined) continue
+    rows.push({ call, index: call.endIndex, type: call.status === 'done' ? 'result' : 'exception' })
   }
   return rows.sort((a, b) => a.index - b.index)
 }

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { Choice } from '../components/choice.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
@@ -7,7 +8,7 @@ import { plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
-import type { ServerFacts } from '../types.ts'
+import { EVENT_TYPES, type ServerFacts } from '../types.ts'
 import { CallPanel } from './call-panel.tsx'
 import { ConversationView } from './conversation.tsx'
 import { EventsView } from './events-view.tsx'
@@ -67,6 +68,11 @@ function Run({ loaded, query, server }: RunProps) {
         {view === 'trace' && (
           <TraceFilter filter={filter} isOnlyErrors={isOnlyErrors} onFilter={setFilter} onOnlyErrors={setOnlyErrors} />
         )}
+        {view === 'events' && (
+          <search class="trace-filter">
+            <Choice name="Event" value={query.type} options={EVENT_TYPES} onChange={(type) => show({ type })} />
+          </search>
+        )}
       </div>
       <SplitPane name="run" side={call && <CallPanel run={run} call={call} onClose={() => show({ call: NO_CALL })} />}>
         <section class="panel run-view" aria-label={`${plural(run.calls, 'call')} of the run`}>
@@ -76,6 +82,7 @@ function Run({ loaded, query, server }: RunProps) {
             selected={selected}
             filter={filter}
             isOnlyErrors={isOnlyErrors}
+            eventType={query.type}
             onSelect={select}
           />
         </section>
@@ -90,10 +97,12 @@ interface ViewOfProps {
   readonly selected: string
   readonly filter: string
   readonly isOnlyErrors: boolean
+  /** Type of the events that are shown; all when it is left out. */
+  readonly eventType: string | undefined
   readonly onSelect: (callId: string) => void
 }
 
-function ViewOf({ view, loaded, selected, filter, isOnlyErrors, onSelect }: ViewOfProps) {
+function ViewOf({ view, loaded, selected, filter, isOnlyErrors, eventType, onSelect }: ViewOfProps) {
   const { run, tree, size } = loaded
   switch (view) {
     case 'sequence':
@@ -101,7 +110,7 @@ function ViewOf({ view, loaded, selected, filter, isOnlyErrors, onSelect }: View
     case 'conversation':
       return <ConversationView run={run} entryCall={tree.roots[0]?.id ?? ''} size={size} />
     case 'events':
-      return <EventsView tree={tree} size={size} selected={selected} onSelect={onSelect} />
+      return <EventsView tree={tree} size={size} type={eventType} selected={selected} onSelect={onSelect} />
     default:
       return (
         <TraceView

@@ -4,6 +4,7 @@ import { Choice } from '../components/choice.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { formatTime, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
+import { EVENT_TYPES } from '../types.ts'
 import { FILTERS, RANGES } from './run-filter.ts'
 
 const STATUSES = ['running', 'completed', 'waiting', 'continued', 'failed', 'cancelled', 'interrupted']
@@ -38,7 +39,7 @@ export function RunsFilters({ query, onChange }: RunsFiltersProps) {
         />
         <Choice name="Status" value={query.status} options={STATUSES} onChange={(status) => onChange({ status })} />
         <TimeRange value={query.range} onChange={(range) => onChange({ range, since: '', until: '' })} />
-        <Choice name="Event" value={query.type} options={['exception']} onChange={(type) => onChange({ type })} />
+        <Choice name="Event" value={query.type} options={EVENT_TYPES} onChange={(type) => onChange({ type })} />
         <Choice name="Module" value={query.module} options={modules} onChange={(module) => onChange({ module })} />
         <Typed name="Method" value={query.method} onChange={(method) => onChange({ method })} />
       </search>

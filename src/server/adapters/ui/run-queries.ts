@@ -1,12 +1,11 @@
 import { GraphQLError } from 'graphql'
-import { RUN_STATUSES, type RunStatus } from '../../../trace/run-summary.ts'
-import { RUN_SORTS, type RunFilter, type RunSort, type RunsQuery } from '../../../trace/trace-query.ts'
+import { RUN_STATUSES } from '../../../trace/run-summary.ts'
+import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../trace/trace-query.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, viewLine, viewRun } from './run-view.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500
-const EVENT_TYPES = ['call', 'result', 'exception', 'end']
 
 export interface LogArguments {
   agent_id: string
@@ -72,7 +71,7 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
         filter: wanted,
         first: count,
         after: after == null ? undefined : readCursor(after),
-        sort: (oneOf('sort', sort, RUN_SORTS) as RunSort | undefined) ?? 'started_at',
+        sort: oneOf('sort', sort, RUN_SORTS) ?? 'started_at',
         isAscending: ascending ?? false,
       })
       return {
@@ -96,12 +95,12 @@ function readFilter(given: GivenFilter): RunFilter {
     entryPoint: given.entry_point ?? undefined,
     server: given.server ?? undefined,
     agentVersion: given.agent_version ?? undefined,
-    status: oneOf('status', given.status, RUN_STATUSES) as RunStatus | undefined,
+    status: oneOf('status', given.status, RUN_STATUSES),
     since: given.since ?? undefined,
     until: given.until ?? undefined,
     minDurationMs: given.min_duration_ms ?? undefined,
     maxDurationMs: given.max_duration_ms ?? undefined,
-    hasErrors: oneOf('event_type', given.event_type, EVENT_TYPES) === 'exception' || undefined,
+    eventType: oneOf('event_type', given.event_type, EVENT_TYPES),
     moduleId: given.module_id ?? undefined,
     methodName: given.method_name ?? undefined,
     toolName: given.tool_name ?? undefined,
@@ -109,9 +108,10 @@ function readFilter(given: GivenFilter): RunFilter {
   }
 }
 
-function oneOf(name: string, value: string | null | undefined, known: readonly string[]): string | undefined {
+function oneOf<T extends string>(name: string, value: string | null | undefined, known: readonly T[]): T | undefined {
   if (value == null) return undefined
-  if (known.includes(value)) return value
+  const found = known.find((each) => each === value)
+  if (found !== undefined) return found
   throw new GraphQLError(`${name} must be one of ${known.join(', ')}, not '${value}'.`)
 }
 
