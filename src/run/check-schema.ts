@@ -1,4 +1,5 @@
 import { Compile } from 'typebox/compile'
+import { hasPatterns } from '../definition/has-patterns.ts'
 import { isTimeLimit, runLimited } from '../definition/run-limited.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { messageOf } from '../errors.ts'
@@ -12,6 +13,13 @@ const CHECK_MS = 200
 /** Returns the mismatch with a client's schema; undefined if the value matches. */
 export function findMisfit(schema: Schema, value: unknown): string | undefined {
   return withinTime(() => findValueProblems(schema, Compile(schema), value, { unknownKeys: 'ignore' })[0]?.message)
+}
+
+/** Makes the check against a schema that is used again and again: compiled once, and limited in time only if it has patterns. */
+export function makeMisfitFinder(schema: Schema): (value: unknown) => string | undefined {
+  const validator = Compile(schema)
+  const find = (value: unknown) => findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })[0]?.message
+  return hasPatterns(schema) ? (value) => withinTime(() => find(value)) : find
 }
 
 /** Returns why a schema from outside cannot be used; undefined when it can. */

@@ -1,4 +1,5 @@
 import { makeRedact } from 'agent-host'
+import { withinLimit } from './within-limit.ts'
 
 /** Replaces every match. */
 export type Detector = (text: string, replacement: string) => string
@@ -15,10 +16,15 @@ export const DETECTORS = Object.freeze({
   },
 }) satisfies Readonly<Record<string, (environment: Environment) => Detector>>
 
-/** @throws Error naming a pattern that is no regular expression */
+/**
+ * Makes a detector of a pattern. A text that it takes too long for is replaced as a whole.
+ *
+ * @throws Error naming a pattern that is no regular expression
+ */
 export function toDetector(pattern: string): Detector {
   try {
-    return replaceMatches(new RegExp(pattern, 'giu'))
+    const find = replaceMatches(new RegExp(pattern, 'giu'))
+    return (text, replacement) => withinLimit(() => find(text, replacement), replacement)
   } catch (cause) {
     throw new Error(`patterns: ${(cause as Error).message}`, { cause })
   }

@@ -1,8 +1,9 @@
-import type { LLM, ModuleContext, Run, Verdict } from 'agent-host'
-import { Compile, type Validator } from 'typebox/compile'
+import { hasPatterns, type LLM, type ModuleContext, type Run, type Verdict } from 'agent-host'
+import { Compile } from 'typebox/compile'
 import { askJudge } from './ask-judge.ts'
 import { DETECTORS, type Detector, toDetector } from './detectors.ts'
 import type { Rules } from './rules.ts'
+import { withinLimit } from './within-limit.ts'
 
 interface Finding {
   /** Broken rule. */
@@ -20,7 +21,7 @@ interface NamedDetector {
 export class Inspector {
   readonly #rules: Rules
   readonly #detectors: readonly NamedDetector[]
-  readonly #validator: Validator | undefined
+  readonly #fits: ((value: unknown) => boolean) | undefined
   readonly #llm: LLM | undefined
 
   /** @throws Error naming the rule that cannot hold */
@@ -32,7 +33,7 @@ export class Inspector {
     if (judge !== undefined && !llm) throw new Error('judge needs a module that provides LLM.')
     this.#rules = rules
     this.#llm = llm
-    this.#validator = schema && Compile(schema)
+    this.#fits = schema && makeCheck(schema)
     this.#detectors = [
       ...detect.map((kind) => ({ reason: `found ${kind}`, find: DETECTORS[kind](environment) })),
       ...patterns.map((pattern) => ({ reason: `matches ${pattern}`, find: toDetector(pattern) })),
@@ -72,7 +73,7 @@ export class Inspector {
   /** A text that does not fit has no part to cut out: all of it is replaced. */
   #misfit(text: string): Finding | undefined {
     const { replacement } = this.#rules
-    if (!this.#validator || this.#validator.Check(parseJson(text))) return undefined
+    if (!this.#fits || this.#fits(parseJson(text))) return undefined
     return { reason: 'does not fit the schema', redacted: replacement }
   }
 
@@ -82,6 +83,13 @@ export class Inspector {
     const { reason, redacted } = finding
     return action === 'redact' ? { action, text: redacted, reason } : { action, reply, reason }
   }
+}
+
+/** A value that a pattern of the schema takes too long for does not fit. */
+function makeCheck(schema: NonNullable<Rules['schema']>): (value: unknown) => boolean {
+  const validator = Compile(schema)
+  if (!hasPatterns(schema)) return (value) => validator.Check(value)
+  return (value) => withinLimit(() => validator.Check(value), false)
 }
 
 function parseJson(text: string): unknown {

@@ -1,9 +1,20 @@
 import { basename, extname } from 'node:path'
-import type { ModuleContext, Run, Tool, ToolResult } from 'agent-host'
-import { Compile, type Validator } from 'typebox/compile'
+import {
+  hasPatterns,
+  isTimeLimit,
+  type ModuleContext,
+  type Run,
+  runLimited,
+  type Tool,
+  type ToolResult,
+} from 'agent-host'
+import { Compile } from 'typebox/compile'
 import { checkArguments } from './check-arguments.ts'
 import type { LocalTool } from './local-tool.ts'
 import { toToolResult, withinTimeout } from './tool-result.ts'
+
+/** Time of one check: a pattern may backtrack for ever. */
+const CHECK_MS = 200
 
 const HOW_TO =
   "export const myTool = defineTool({ description: '...', parameters: Type.Object({}), execute() { ... } })"
@@ -30,27 +41,43 @@ function isTool(value: unknown): value is Tool {
 function makeTool(name: string, tool: Tool, file: string, timeout: number): LocalTool {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new Error(`${file}: the tool name '${name}' must be 1 to 64 of A-Z a-z 0-9 _ -.`)
-  const validator = Compile(tool.parameters)
+  const check = makeCheck(name, tool.parameters)
   return {
     file,
     definition: { name, description: tool.description, parameters: { ...tool.parameters } },
-    needsApproval: (args, run) => needsApproval(name, tool, validator, args, run),
-    execute: (args, run) => execute(name, tool, validator, args, timeout, run),
+    needsApproval: (args, run) => needsApproval(tool, check, args, run),
+    execute: async (args, run) => execute(name, tool, check(args), timeout, run),
+  }
+}
+
+type Check = (args: unknown) => Record<string, unknown>
+
+/** @returns the check of the arguments, which throws an Error that names the tool */
+function makeCheck(name: string, parameters: Tool['parameters']): Check {
+  const validator = Compile(parameters)
+  const check: Check = (args) => checkArguments(name, parameters, validator, args)
+  if (!hasPatterns(parameters)) return check
+  return (args) => {
+    try {
+      return runLimited(() => check(args), CHECK_MS)
+    } catch (error) {
+      if (!isTimeLimit(error)) throw error
+      throw new Error(`Wrong arguments for '${name}': their check takes longer than ${CHECK_MS} ms.`)
+    }
   }
 }
 
 /** Decided by the arguments as the tool would get them; a call whose arguments do not fit is never executed. */
 async function needsApproval(
-  name: string,
-  { needsApproval: decide = false, parameters }: Partial<Tool> & Pick<Tool, 'parameters'>,
-  validator: Validator,
+  { needsApproval: decide = false }: Partial<Tool>,
+  check: Check,
   args: Readonly<Record<string, unknown>>,
   run: Run,
 ): Promise<boolean> {
   if (typeof decide === 'boolean') return decide
   let checked: Record<string, unknown>
   try {
-    checked = checkArguments(name, parameters, validator, args)
+    checked = check(args)
   } catch {
     return false
   }
@@ -60,17 +87,15 @@ async function needsApproval(
 async function execute(
   name: string,
   tool: Tool,
-  validator: Validator,
-  args: Readonly<Record<string, unknown>>,
+  args: Record<string, unknown>,
   timeout: number,
   run: Run,
 ): Promise<ToolResult> {
-  const checked = checkArguments(name, tool.parameters, validator, args)
   const controller = new AbortController()
   const signal = AbortSignal.any([run.signal, controller.signal])
   const ofCall = run.with({ signal })
   try {
-    const call = Promise.resolve().then(() => tool(checked, ofCall))
+    const call = Promise.resolve().then(() => tool(args, ofCall))
     return toToolResult(name, await withinTimeout(name, call, timeout, run.signal))
   } catch (error) {
     controller.abort(error)

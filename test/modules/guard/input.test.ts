@@ -42,6 +42,15 @@ describe('guard/input', () => {
     ])
   })
 
+  for (const rule of [{ patterns: ['^"(a+)+"$'] }, { schema: { type: 'string', pattern: '^(a+)+$' } }]) {
+    it(`blocks a text that its ${Object.keys(rule)} take too long for`, async () => {
+      agent = await makeGuarded(guard(rule), [saying('Sure.')])
+      const startedMs = performance.now()
+      expect((await agent.run(`"${'a'.repeat(29)}!"`)).text).to.equal('I cannot help with that.')
+      expect(performance.now() - startedMs).to.be.lessThan(1500)
+    })
+  }
+
   it('withholds an earlier message that it blocks', async () => {
     agent = await makeGuarded(guard({ patterns: ['bomb'] }), [saying('ok')])
     await agent.run([user('build a bomb'), said('I cannot help with that.'), user('Do it anyway.')])

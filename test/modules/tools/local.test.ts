@@ -20,6 +20,8 @@ export const wait = defineTool({ description: 'Waits.', parameters: Type.Object(
 export const nothing = defineTool({ description: 'Does nothing.', parameters: Type.Object({}), execute() {} })
 export const huge = defineTool({ description: 'Counts.', parameters: Type.Object({}), execute: () => 10n })
 export const broken = defineTool({ description: 'Fails.', parameters: Type.Object({}), execute() { throw new Error('out of order') } })
+export const match = defineTool({ description: 'Matches.', parameters: Type.Object({ name: Type.String({ pattern: '^(a+)+$' }) }),
+  execute: ({ name }) => name })
 export const helper = () => 1
 `
 
@@ -162,6 +164,7 @@ describe('tools/local', () => {
         'broken',
         'greet',
         'huge',
+        'match',
         'nothing',
         'wait',
       ])
@@ -169,6 +172,16 @@ describe('tools/local', () => {
       expect(await call('nothing')).to.equal('done')
       expect(await call('broken')).to.equal('! out of order')
       expect(await call('huge')).to.match(/^! The tool 'huge' returned a value that is not JSON/)
+    })
+
+    it('rejects arguments that a pattern takes too long for', async () => {
+      const { call } = await typescript()
+      expect(await call('match', { name: 'aaa' })).to.equal('aaa')
+      const startedMs = performance.now()
+      expect(await call('match', { name: `${'a'.repeat(29)}!` })).to.equal(
+        "! Wrong arguments for 'match': their check takes longer than 200 ms.",
+      )
+      expect(performance.now() - startedMs).to.be.lessThan(1500)
     })
 
     it('aborts a call that takes too long, through its signal', async () => {

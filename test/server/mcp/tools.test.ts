@@ -43,6 +43,23 @@ describe('agents as tools', () => {
       expect((await refusal({ a: 1, b: -1 })).message).to.match(/arguments: b must be >= 0/)
     })
 
+    it('reject arguments that a pattern takes too long for, and go on serving', async () => {
+      const name = '    name: { type: string, pattern: "^(a+)+$" }'
+      const { call } = await makeMcp(
+        {},
+        {
+          'agents/slow.yml': `id: slow\ninput:\n  type: object\n  properties:\n${name}\nmodules: [{ id: main, module: echo }]`,
+        },
+      )
+      expect((await call('slow', { name: 'aaa' })).error).to.equal(undefined)
+      const startedMs = performance.now()
+      expect((await call('slow', { name: `${'a'.repeat(29)}!` })).error).to.deep.equal({
+        code: -32602,
+        message: 'Invalid params: arguments: its check takes longer than 200 ms.',
+      })
+      expect(performance.now() - startedMs).to.be.lessThan(1500)
+    })
+
     it('report an answer that does not match to the model', async () => {
       const { call } = await makeMcp()
       for (const a of [13, 14]) {

@@ -1,6 +1,5 @@
-import { Compile, type Validator } from 'typebox/compile'
 import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
-import { findValueProblems } from '../../../definition/schema-problems.ts'
+import { makeMisfitFinder } from '../../../run/check-schema.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
 import { cutPage } from './pages.ts'
@@ -38,7 +37,7 @@ const CONVERSATION_ID = {
 export class ToolCatalog {
   /** An agent's info is frozen, and another object for each version. */
   readonly #tools = new WeakMap<AgentInfo, readonly Tool[]>()
-  readonly #validators = new WeakMap<JsonObjectSchema, Validator>()
+  readonly #misfitFinders = new WeakMap<JsonObjectSchema, ReturnType<typeof makeMisfitFinder>>()
 
   /**
    * Returns a page of the tools, by name.
@@ -75,12 +74,12 @@ export class ToolCatalog {
 
   /** Returns the mismatch between a value and a schema as a sentence; undefined if the value matches. */
   findProblem(schema: JsonObjectSchema, value: unknown): string | undefined {
-    let validator = this.#validators.get(schema)
-    if (!validator) {
-      validator = Compile(schema)
-      this.#validators.set(schema, validator)
+    let find = this.#misfitFinders.get(schema)
+    if (!find) {
+      find = makeMisfitFinder(schema)
+      this.#misfitFinders.set(schema, find)
     }
-    return findValueProblems(schema, validator, value, { unknownKeys: 'ignore' })[0]?.message
+    return find(value)
   }
 
   #toolsOf(info: AgentInfo): readonly Tool[] {
