@@ -22,6 +22,7 @@ export {
   type AgentHostOptions,
   type NameSeparator,
   type RegisterOptions,
+  type Reservation,
   type ResumeOptions,
   type RunOptions,
   type Target,

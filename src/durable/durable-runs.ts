@@ -1,14 +1,17 @@
-import type { AgentHost } from '../host/host.ts'
+import { messageOf } from '../errors.ts'
+import type { AgentHost, Reservation } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { Approvals } from './approvals/approvals.ts'
+import { Deciding, type DecidingOptions } from './approvals/deciding.ts'
 import { ConversationStore } from './conversations/conversation-store.ts'
 import { newBytesOf } from './conversations/conversation-tree.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import { ResponseMaintenance } from './maintenance.ts'
 import type { Job } from './queue/job.ts'
 import { RunQueue } from './queue/run-queue.ts'
+import { giveBack, hasFailedUnacted, type Resumes } from './resumption.ts'
 import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
 import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
@@ -24,6 +27,8 @@ export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, 
   readonly retentionDays: number | undefined
   /** Number of runs that may wait for a worker. */
   readonly maxQueuedRuns: number
+  /** Describes the run that continues a waiting one ({@link Deciding}). */
+  readonly describeNext: DecidingOptions<Facts, Item>['describeNext']
   readonly log: Log
 }
 
@@ -32,27 +37,32 @@ export class DurableRuns<Facts, Item> {
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
+  readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
   readonly queue: RunQueue
   /** Runs that this process takes out of the queue at this moment: nobody else looks after them. */
   readonly claiming = new Set<string>()
   readonly #records: RecordStore
+  readonly #log: Log
   readonly #feed: StepFeed<Facts, Item>
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
   readonly #maintenance: ResponseMaintenance<Facts, Item>
 
   private constructor(settings: DurableRunsOptions<Facts, Item>) {
-    const { records, ids, retentionDays, maxQueuedRuns, log, ...options } = settings
+    const { records, ids, retentionDays, maxQueuedRuns, log, describeNext, ...options } = settings
     this.store = new RunStore(records, options)
     this.requests = new IdempotentRequests(records)
-    this.approvals = new Approvals(records, log)
+    this.approvals = new Approvals(records)
     this.conversations = new ConversationStore(records)
     this.queue = new RunQueue(records, maxQueuedRuns)
     this.#records = records
+    this.#log = log
     this.#feed = new StepFeed(this.store)
     const { store, requests, approvals, conversations, queue } = this
-    const own = { runs: this.#runs, claiming: this.claiming }
-    const parts = { records, store, requests, approvals, conversations, queue, ...own }
+    const enqueue = (draft: Draft<Facts, Item>, job: Job) => this.enqueue(draft, job)
+    this.deciding = new Deciding({ approvals, enqueue, describeNext, log })
+    const own = { runs: this.#runs, claiming: this.claiming, deciding: this.deciding }
+    const parts = { records, store, requests, conversations, queue, ...own }
     this.#maintenance = new ResponseMaintenance({ ...parts, ids, retentionDays, log })
   }
 
@@ -77,20 +87,48 @@ export class DurableRuns<Facts, Item> {
   ): Promise<DurableRun<Facts, Item>> {
     const run = new DurableRun(options)
     const { origin, store } = options
-    if (store && !('owned' in origin) && (origin.idempotency || origin.claim)) {
-      // A claim that has failed may have arrived: it is ended as any run that nobody runs.
-      await run.claim()
-      this.#runs.set(run.id, run)
-    }
-    try {
-      run.start(host, name, turn)
-    } catch (error) {
-      this.#runs.delete(run.id)
-      if (run.isStored) await this.#forget(run.id)
-      throw error
-    }
+    if (!('owned' in origin) && (origin.idempotency || origin.claim)) {
+      await this.#startClaimed(run, origin, host.reserve(name, turn.background === true), turn)
+    } else run.start((turn) => host.start(name, turn), turn)
     this.follow(run, store !== undefined && (options.persistsSteps || run.isStored))
     return run
+  }
+
+  /** Whatever may refuse the start does so before anything is claimed. */
+  async #startClaimed(
+    run: DurableRun<Facts, Item>,
+    draft: Draft<Facts, Item>,
+    reservation: Reservation,
+    turn: Omit<Turn, 'onEvent'>,
+  ): Promise<void> {
+    this.#runs.set(run.id, run)
+    try {
+      reservation.check(turn)
+      if (run.hasStore) await run.claim()
+      else await this.#claimUnstored(run, draft)
+      run.start(reservation.start, turn)
+    } catch (error) {
+      reservation.release()
+      // A claim that has failed may have arrived: it is ended as any run that nobody runs.
+      this.#runs.delete(run.id)
+      throw error
+    }
+  }
+
+  /** A run that is not kept has no row to commit the claim with. */
+  async #claimUnstored(run: DurableRun<Facts, Item>, { claim, resumes }: Draft<Facts, Item>): Promise<void> {
+    if (!claim || !resumes) return
+    if (!(await this.approvals.commit(claim))) throw new RequestRepeated()
+    void this.#giveBackUnstored(run, resumes)
+  }
+
+  async #giveBackUnstored(run: DurableRun<Facts, Item>, resumes: Resumes): Promise<void> {
+    if (!hasFailedUnacted(await run.settled)) return
+    try {
+      await this.approvals.commit(giveBack(await this.approvals.ofRun(resumes.runId), resumes, run.id))
+    } catch (error) {
+      this.#log.error(`The decisions about '${resumes.runId}' could not be given back: ${messageOf(error)}`)
+    }
   }
 
   /** Looks after a run of this process that was started. */
@@ -128,7 +166,7 @@ export class DurableRuns<Facts, Item> {
   /** Cancels a run on any server; an ended one keeps its steps. Undefined if it does not exist. */
   async cancel(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     await this.#runs.get(id)?.cancel('The response was cancelled.')
-    await this.approvals.giveUp(id, 'cancelled')
+    await this.approvals.cancel(id)
     return this.store.cancel(id)
   }
 
@@ -141,7 +179,6 @@ export class DurableRuns<Facts, Item> {
   async delete(id: string): Promise<boolean> {
     const run = this.#runs.get(id)
     if (run?.isStored) await run.cancel('The response was deleted.').catch(() => {})
-    await this.approvals.remove(id)
     return this.#forget(id)
   }
 

@@ -1,7 +1,7 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import type { Approvals } from './approvals/approvals.ts'
+import type { Deciding } from './approvals/deciding.ts'
 import type { ConversationStore } from './conversations/conversation-store.ts'
 import { sweepBytes } from './conversations/sweep-bytes.ts'
 import type { IdempotentRequests } from './idempotency.ts'
@@ -16,7 +16,7 @@ export interface ResponseMaintenanceOptions<Facts, Item> {
   readonly records: RecordStore
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
-  readonly approvals: Approvals
+  readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
   readonly queue: RunQueue
   readonly ids: RunIds
@@ -140,7 +140,7 @@ export class ResponseMaintenance<Facts, Item> {
     await this.#attempt(() => this.#endUnended())
     await this.#attempt(() => this.#adoptStoredOutcomes())
     if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
-    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#options.approvals.expire())
+    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#options.deciding.expire())
     if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
   }
 

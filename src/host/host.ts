@@ -74,6 +74,20 @@ export interface Target {
   readonly capabilities: Capabilities
 }
 
+/** Slot and version of an agent that are kept for one run. Everything that may refuse its start has been checked. */
+export interface Reservation {
+  /** @throws HostError `REQUEST_INVALID` for a turn that the agent does not accept */
+  check(turn: Turn): void
+  /**
+   * Starts the run.
+   *
+   * @throws HostError `REQUEST_INVALID` as {@link Reservation.check}; the slot is given up then
+   */
+  start(turn: Turn): RunHandle
+  /** Gives slot and version up, unless the run has begun. */
+  release(): void
+}
+
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
 
@@ -254,9 +268,17 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `AGENT_FAILED`, `RUN_ABORTED`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   async run(name: string, input: string | Turn['messages'], options: RunOptions = {}): Promise<RunResult> {
-    const { signal, ...turn } = options
+    return this.#run(name, input, options, (turn) => this.start(name, turn))
+  }
+
+  async #run(
+    name: string,
+    input: string | Turn['messages'],
+    { signal, ...turn }: RunOptions,
+    start: (turn: Turn) => RunHandle,
+  ): Promise<RunResult> {
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
-    const result = await this.#untilEnd(this.start(name, { ...turn, messages }), signal)
+    const result = await this.#untilEnd(start({ ...turn, messages }), signal)
     if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
     return result
   }
@@ -285,6 +307,35 @@ export class AgentHost {
     const { agent, entryPoint } = this.#find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
     return this.#begin(kind, (observer) => agent.start(entryPoint, turn, observer))
+  }
+
+  /**
+   * Keeps a slot and the present version of an agent for a run that is about to be stored: then nothing refuses its start.
+   *
+   * @param name as {@link AgentHost.resolve} takes it
+   * @param isBackground reserves a slot for background runs
+   * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
+   */
+  reserve(name: string, isBackground: boolean, separator: NameSeparator = '/'): Reservation {
+    const { agent, entryPoint } = this.#find(name, separator)
+    this.#refuseWhenClosed()
+    const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
+    const unpin = agent.pin()
+    const release = () => {
+      slot.release()
+      unpin()
+    }
+    return {
+      check: (turn) => agent.check(entryPoint, turn),
+      start: (turn) => {
+        try {
+          return slot.begin((observer) => agent.start(entryPoint, turn, observer))
+        } finally {
+          release()
+        }
+      },
+      release,
+    }
   }
 
   /**
@@ -360,16 +411,19 @@ export class AgentHost {
    * Continues a waiting run. Calls without an answer keep waiting, as a new run. The host remembers no run: whoever keeps
    * them resumes each once.
    *
+   * @param reservation slot to start it on; it takes a free one when left out
    * @throws HostError `REQUEST_INVALID` for an answer that does not fit; and as {@link AgentHost.run}
    */
   async resume(
     waiting: ResumableRun,
     answers: readonly PendingAnswer[],
     options: ResumeOptions = {},
+    reservation?: Reservation,
   ): Promise<RunResult> {
     checkAnswers(waiting, answers)
     const { messages, ...turn } = toNextTurn(waiting, answers)
-    return this.run(waiting.agent, messages, { ...turn, ...options })
+    const start = (turn: Turn) => reservation?.start(turn) ?? this.start(waiting.agent, turn)
+    return this.#run(waiting.agent, messages, { ...turn, ...options }, start)
   }
 
   /** Number of runs under way. A run that ignores its abort counts until its code ends. */

@@ -1,4 +1,4 @@
-import { settlesWithin } from '../async.ts'
+import { deferred, settlesWithin } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { RunEnd, RunHandle } from '../run/turn.ts'
@@ -15,6 +15,14 @@ export interface RunningRunsOptions {
   readonly onSettled: (describe: () => RunEnd) => void
 }
 
+/** Slot that is kept for one run: its start cannot be refused for load, nor because the server closes meanwhile. */
+export interface Slot {
+  /** Begins the run of the slot. */
+  begin(start: (observer: RunObserver) => RunHandle): RunHandle
+  /** Gives the slot up, unless its run has begun. */
+  release(): void
+}
+
 /** Interval at which runs are compared with their limit: a timer for each would cost every run, and few reach it. */
 const TIMEOUT_CHECK_MS = 500
 
@@ -27,7 +35,11 @@ export class RunningRuns {
   readonly #occupied: Record<RunKind, number> = { runs: 0, 'background runs': 0 }
   /** Runs without an outcome yet, with the time of their start by `performance.now()`, in that order. */
   readonly #open = new Map<RunHandle, number>()
+  /** Slots whose run has not begun: each is fulfilled when it begins, or is given up. */
+  readonly #reserved = new Set<Promise<void>>()
   #clock: NodeJS.Timeout | undefined
+  /** Set when runs are aborted because the server closes: also those that begin later, on a slot from before. */
+  #cutOff: HostError | undefined
 
   constructor({ limits, timeoutMs, onSettled }: RunningRunsOptions) {
     this.#limits = limits
@@ -56,14 +68,44 @@ export class RunningRuns {
 
   /** @throws HostError `OVERLOADED` when as many of this kind are under way as may be */
   begin(kind: RunKind, start: (observer: RunObserver) => RunHandle): RunHandle {
-    const limit = this.#limits[kind]
-    if (this.#occupied[kind] >= limit) {
-      throw new HostError('OVERLOADED', `${limit} ${kind} are under way, which is the limit.`)
-    }
+    this.#refuseWhenFull(kind)
     const handle = start(this.#observers[kind])
-    this.#open.set(handle, performance.now())
     this.#occupied[kind]++
+    return this.#add(handle)
+  }
+
+  /** @throws HostError `OVERLOADED` as {@link RunningRuns.begin} */
+  reserve(kind: RunKind): Slot {
+    this.#refuseWhenFull(kind)
+    const { promise, resolve } = deferred()
+    this.#occupied[kind]++
+    this.#reserved.add(promise)
+    const leave = () => {
+      resolve()
+      return this.#reserved.delete(promise)
+    }
+    return {
+      begin: (start) => {
+        const handle = start(this.#observers[kind])
+        leave()
+        return this.#add(handle)
+      },
+      release: () => {
+        if (leave()) this.#occupied[kind]--
+      },
+    }
+  }
+
+  #refuseWhenFull(kind: RunKind): void {
+    const limit = this.#limits[kind]
+    if (this.#occupied[kind] < limit) return
+    throw new HostError('OVERLOADED', `${limit} ${kind} are under way, which is the limit.`)
+  }
+
+  #add(handle: RunHandle): RunHandle {
+    this.#open.set(handle, performance.now())
     this.#watchTimeouts()
+    if (this.#cutOff) handle.abort(this.#cutOff)
     return handle
   }
 
@@ -76,9 +118,15 @@ export class RunningRuns {
 
   /** Waits for the runs under way, and aborts those that take longer. */
   async drain(timeoutMs: number): Promise<void> {
-    const results = [...this.#open.keys()].map(({ result }) => result)
-    if (await settlesWithin(Promise.allSettled(results), timeoutMs)) return
-    for (const run of this.#open.keys()) run.abort(new HostError('SHUTTING_DOWN', 'The server shuts down.'))
+    if (await settlesWithin(this.#whenIdle(), timeoutMs)) return
+    this.#cutOff = new HostError('SHUTTING_DOWN', 'The server shuts down.')
+    for (const run of this.#open.keys()) run.abort(this.#cutOff)
+  }
+
+  async #whenIdle(): Promise<void> {
+    while (this.#open.size + this.#reserved.size > 0) {
+      await Promise.allSettled([...[...this.#open.keys()].map(({ result }) => result), ...this.#reserved])
+    }
   }
 
   /** Starts the one clock for all; it stops when nothing runs. */

@@ -144,6 +144,16 @@ export class Agent {
     return handle
   }
 
+  /** Keeps this version open for a run that is about to start. Returns a function that ends it. */
+  pin(): () => void {
+    this.#runs++
+    let isPinned = true
+    return () => {
+      if (isPinned) this.#leave()
+      isPinned = false
+    }
+  }
+
   /** Tells whether a module of this agent provides a protocol. */
   hasProvider(moduleId: string, { name }: Protocol): boolean {
     const provided = this.#modules.find(({ id }) => id === moduleId)?.module.provides ?? []
@@ -194,7 +204,7 @@ export class Agent {
     } finally {
       state.closeStreams()
       response.close()
-      if (--this.#runs === 0) this.#onIdle?.()
+      this.#leave()
       handle.finish()
     }
   }
@@ -214,6 +224,10 @@ export class Agent {
     run.state.throwIfAborted()
     run.state.throwIfRefused()
     await new GuardRails(this.#hostModules, exchange, run).release()
+  }
+
+  #leave(): void {
+    if (--this.#runs === 0) this.#onIdle?.()
   }
 
   async #handle(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<void> {

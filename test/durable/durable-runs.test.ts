@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { openApprovals } from '../../src/durable/approvals/approvals.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { DurableRuns } from '../../src/durable/durable-runs.ts'
 import type { IdempotentRequest } from '../../src/durable/idempotency.ts'
@@ -38,6 +39,7 @@ describe('durable runs', () => {
       upgradeRow: () => {
         throw new Error('There is no older row.')
       },
+      describeNext: async () => undefined,
     })
     open.push(runs)
     const manualHost = makeManualHost()
@@ -116,6 +118,24 @@ describe('durable runs', () => {
       expect(isEnd(end) && [end.end, end.error]).to.deep.equal(['failed', 'The response could not be stored'])
     }, 15_000)
   }).timeout(20_000)
+
+  it('take their approvals with them when they are removed', async () => {
+    const store = await openMap()
+    const { runs } = await openRuns(store)
+    const id = ids.next()
+    const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
+    const pending = [{ callId: 'c1', kind: 'approval', name: 'pay', arguments: {} }] as const
+    const approvals = openApprovals({ runId: id, agent: 'a', pending, createdAt: 1_800_000_000, ttl: 60 })
+    const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
+    const steps = [{ pending: pending[0] }, { end: 'completed', at: 1_800_000_000 }] as const
+    await runs.store.create(draft, steps, { messages: [], pending, approvals })
+    expect(await runs.approvals.ofRun(id)).to.have.lengthOf(1)
+    expect(await runs.store.delete(id)).to.equal(true)
+    const keys = await Promise.all(
+      ['approval:', 'open-approval:', 'expiring-approval:'].map((prefix) => store.list({ prefix, limit: 9 })),
+    )
+    expect(keys).to.deep.equal([[], [], []])
+  })
 
   it('end after a crash, whatever else is unreadable', async () => {
     const map = new Map<string, unknown>()

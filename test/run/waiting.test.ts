@@ -179,6 +179,45 @@ for (const observed of [false, true]) {
       expect(asked[1]?.at(-1)).to.deep.equal({ role: 'tool', content: 'pay 40', toolCallId: 'c1' })
     })
 
+    describe('whose agent has a tool module that cannot list its tools any more', () => {
+      const listsNothing = { listTools: () => Promise.reject(new Error('offline')), executeTool: () => ({ text: '' }) }
+      const approve: PendingAnswer[] = [{ callId: 'c1', kind: 'approval', decision: 'approve' }]
+
+      beforeEach(async () => {
+        const module = (id: string) => ({ id, module: 'tools' })
+        const loop = { id: 'loop', module: 'orchestrator/tool-loop' }
+        const modules = [
+          { id: 'llm', module: 'llm/mock', config: { replies: ['x'] } },
+          module('first'),
+          module('tools'),
+          loop,
+        ]
+        await host.register({ id: 'b', modules })
+      })
+
+      const waitFor = async () => {
+        const first = { ...listsNothing, listTools: () => [] }
+        return host.run('b', 'hi', { overrides: { ...model(calls(PAY)), first } })
+      }
+
+      it('executes an approved call of another', async () => {
+        const { trail } = await waitFor()
+        const overrides = { ...model(says('Paid.')), first: listsNothing }
+        await host.run('b', trail, { answers: approve, overrides }).catch(() => {})
+        expect(executed()).to.deep.equal(['pay{"amount":40}'])
+      })
+
+      it('fails before an approved call of its own, which is not spent', async () => {
+        const { trail, pending } = await host.run('stubborn', 'hi')
+        const answers = approve.map((answer) => ({ ...answer, callId: pending[0]?.callId ?? '' }))
+        const tools = { ...listsNothing, listTools: () => Promise.reject('offline') }
+        const failed = await host
+          .run('stubborn', trail, { answers, overrides: { tools } })
+          .catch(({ message }) => message)
+        expect(failed).to.equal('offline')
+      })
+    })
+
     it('reports a rejection and changed arguments to the model', async () => {
       const { trail } = await host.run('a', 'hi', { overrides: model(calls(PAY)) })
       await answer(trail, [{ callId: 'c1', kind: 'approval', decision: 'reject', reason: 'too much' }])

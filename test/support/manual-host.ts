@@ -1,4 +1,5 @@
 import type { AgentHost, Message, RunResult, Turn } from 'agent-host'
+import { HostError } from '../../src/errors.ts'
 import { NO_USAGE } from '../../src/run/state/run-state.ts'
 
 /** Creates a host whose runs do what the test tells them, with slots for so many at once. */
@@ -8,6 +9,11 @@ export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']
     has: (name: string) => agents.includes(name),
     get freeBackgroundSlots() {
       return slots - runs.filter(({ hasEnded }) => !hasEnded).length
+    },
+    reserve: (name: string) => {
+      if (!agents.includes(name)) throw new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`)
+      if (host.freeBackgroundSlots <= 0) throw new HostError('OVERLOADED', 'All slots are taken.')
+      return { check: () => {}, start: (turn: Turn) => host.start(name, turn), release: () => {} }
     },
     start: (_name: string, turn: Turn) => {
       const run = new ManualRun(turn)

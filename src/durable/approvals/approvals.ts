@@ -1,8 +1,7 @@
 import { HostError } from '../../errors.ts'
-import { type Log, silentLog } from '../../protocols/log.ts'
-import { bindAnswer, type PendingAnswer, type PendingCall } from '../../run/state/pending-call.ts'
-import { findAnswerProblem } from '../../run/state/settle-answers.ts'
-import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
+import type { PendingAnswer, PendingCall } from '../../run/state/pending-call.ts'
+import type { Change, RecordStore } from '../../store/record-store.ts'
+import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
 import { nowSeconds } from '../runs/steps.ts'
 
@@ -44,18 +43,6 @@ export interface Decision {
   readonly at: number
 }
 
-/** Changes that say who goes on with decisions, and the records that must be as they were. */
-export interface Claim {
-  readonly changes: readonly Change[]
-  readonly equal: readonly Entry[]
-}
-
-/** Both claims as one. */
-export function joinClaims(one: Claim | undefined, other: Claim | undefined): Claim | undefined {
-  if (!one || !other) return one ?? other
-  return { changes: [...one.changes, ...other.changes], equal: [...one.equal, ...other.equal] }
-}
-
 /** Facts of a run whose approvals are opened. */
 export interface WaitingRun {
   readonly runId: string
@@ -71,8 +58,6 @@ const APPROVALS = 'approval:'
 const OPEN = 'open-approval:'
 /** Index of those that expire, in the order in which they do: nobody reads the others to find them. */
 const EXPIRING = 'expiring-approval:'
-/** Runs with decisions that nobody may have gone on with yet. */
-const DECIDED = 'decided-run:'
 const PAGE = 500
 const MAX_PER_RUN = 1000
 
@@ -109,14 +94,12 @@ function toSortable(seconds: number): string {
   return String(seconds).padStart(12, '0')
 }
 
-/** Records decisions on the calls of waiting runs. A call is decided once, even if two decisions race. */
+/** Stored approvals of waiting runs. */
 export class Approvals {
   readonly #records: RecordStore
-  readonly #log: Log
 
-  constructor(records: RecordStore, log: Log = silentLog) {
+  constructor(records: RecordStore) {
     this.#records = records
-    this.#log = log
   }
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
@@ -157,106 +140,51 @@ export class Approvals {
     return { approvals, hasMore: keys.length > limit }
   }
 
-  /**
-   * Decides a call. Of several deciders one wins.
-   *
-   * @throws HostError `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED` when it was decided before, `REQUEST_INVALID` for an answer that does not fit
-   */
-  async decide(id: string, answer: DistributiveOmit<PendingAnswer, 'callId'>, by: string): Promise<Approval> {
-    const approval = await this.get(id)
-    const { pending, status, expiresAt } = approval
-    if (status !== 'pending' || isExpired(expiresAt)) throw alreadyDecided(isExpired(expiresAt) ? 'expired' : status)
-    const whole = { ...answer, callId: pending.callId } as PendingAnswer
-    const problem = findAnswerProblem(pending, whole)
-    if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
-    const at = nowSeconds()
-    const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }
-    const decided = await this.#close(approval, { status: statusOf(whole), decision }, [
-      [DECIDED + approval.runId, JSON.stringify(null)],
-    ])
-    if (!decided) throw alreadyDecided((await this.get(id)).status)
-    this.#log.info(`Approval ${id}: ${decided.status} by ${by}, ${pending.name} of ${approval.agent}`)
-    return decided
-  }
-
-  /** Gives up the open approvals of a run: it was deleted, or the conversation went on without an answer. */
-  async giveUp(runId: string, status: 'cancelled' | 'superseded'): Promise<void> {
-    for (const approval of await this.ofRun(runId)) {
-      if (approval.status === 'pending') await this.#close(approval, { status })
-    }
+  /** Cancels the open approvals of a run. */
+  async cancel(runId: string): Promise<void> {
+    const before = await this.ofRun(runId)
+    await this.commit(claimOf(before, closeOpen(before, 'cancelled')))
   }
 
   /**
-   * Changes and conditions under which a run goes on with these decisions: each starts one run, however often it is tried.
+   * Commits a claim without a run.
    *
-   * @param approvals as they were read
+   * @returns false when another was quicker
    */
-  claim(approvals: readonly Approval[], continuedBy: string): Claim {
-    return {
-      changes: approvals.map(
-        (approval): Change => [APPROVALS + approval.id, JSON.stringify({ ...approval, continuedBy })],
-      ),
-      equal: approvals.map((approval) => [APPROVALS + approval.id, JSON.stringify(approval)]),
-    }
+  async commit({ changes, equal }: Claim): Promise<boolean> {
+    return changes.length === 0 || this.#records.commit(changes, { equal })
   }
 
-  /** Removes the approvals of a deleted run. */
-  async remove(runId: string): Promise<void> {
-    const approvals = await this.ofRun(runId)
-    const keys = approvals.flatMap((approval) => [APPROVALS + approval.id, ...openKeysOf(approval)])
-    keys.push(DECIDED + runId)
-    if (approvals.length > 0) await this.#records.commit(keys.map((key): Change => [key, undefined]))
-  }
-
-  /** Runs with decisions that may still have to be carried out. */
-  async listDecided(): Promise<string[]> {
-    const keys = await this.#records.list({ prefix: DECIDED, limit: PAGE })
-    return keys.map((key) => key.slice(DECIDED.length))
-  }
-
-  /** The decisions of a run are carried out. */
-  async settle(runId: string): Promise<void> {
-    await this.#records.commit([[DECIDED + runId, undefined]])
-  }
-
-  /** Closes the approvals that nobody decided in time. Reads no others. */
-  async expire(): Promise<void> {
+  /** Ids of the approvals that were to be decided until now, in the order of their times. */
+  async listExpired(after: string | undefined): Promise<{ ids: string[]; next?: string }> {
     const before = `${EXPIRING}${toSortable(nowSeconds() + 1)}`
-    for (let page: string[] = []; ; ) {
-      const after = page.at(-1)
-      page = await this.#records.list({ prefix: EXPIRING, before, limit: PAGE, ...(after ? { after } : {}) })
-      for (const key of page) await this.#expire(key)
-      if (page.length < PAGE) return
-    }
-  }
-
-  async #expire(key: string): Promise<void> {
-    const id = key.slice(key.lastIndexOf(':') + 1)
-    try {
-      const approval = await this.get(id)
-      // Decided at this moment.
-      if (approval.status === 'pending') await this.#close(approval, { status: 'expired' })
-    } catch (error) {
-      // One that cannot be read holds up no other.
-      if (!(error instanceof HostError) || error.code === 'STORE_UNAVAILABLE') throw error
-    }
-  }
-
-  /** Undefined when another was quicker. */
-  async #close(
-    approval: Approval,
-    change: Partial<Approval>,
-    further: readonly Change[] = [],
-  ): Promise<Approval | undefined> {
-    const key = APPROVALS + approval.id
-    const closed = { ...approval, ...change }
-    const closing = openKeysOf(approval).map((open): Change => [open, undefined])
-    const changes: Change[] = [[key, JSON.stringify(closed)], ...closing, ...further]
-    return (await this.#records.commit(changes, { equal: [[key, JSON.stringify(approval)]] })) ? closed : undefined
+    const keys = await this.#records.list({ prefix: EXPIRING, before, limit: PAGE, ...(after ? { after } : {}) })
+    const next = keys.length < PAGE ? undefined : keys.at(-1)
+    return { ids: keys.map((key) => key.slice(key.lastIndexOf(':') + 1)), ...(next === undefined ? {} : { next }) }
   }
 }
 
-type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
+/** Keys of all records of these approvals. */
+export function keysOfApprovals(approvals: readonly Approval[]): string[] {
+  return approvals.flatMap((approval) => [APPROVALS + approval.id, ...openKeysOf(approval)])
+}
+
+/** Claim that brings approvals from one state into another; all of them must still be in the first. */
+export function claimOf(before: readonly Approval[], after: readonly Approval[]): Claim {
+  const changes = after.flatMap((approval, index): Change[] => {
+    const old = before[index] as Approval
+    if (approval === old) return []
+    const open = approval.status === 'pending' ? JSON.stringify(null) : undefined
+    const indexed = approval.status === old.status ? [] : openKeysOf(approval).map((key): Change => [key, open])
+    return [[APPROVALS + approval.id, JSON.stringify(approval)], ...indexed]
+  })
+  return { changes, equal: before.map((approval) => [APPROVALS + approval.id, JSON.stringify(approval)]) }
+}
+
+/** Closes the approvals that are open. */
+export function closeOpen(approvals: readonly Approval[], status: ApprovalStatus): Approval[] {
+  return approvals.map((approval) => (approval.status === 'pending' ? { ...approval, status } : approval))
+}
 
 function parseApproval(id: string, text: string): Approval {
   return parseRow<Approval>(id, text)
@@ -264,17 +192,4 @@ function parseApproval(id: string, text: string): Approval {
 
 function isApprovalId(text: string): boolean {
   return /^mcpr_[0-9a-f-]{40}$/.test(text)
-}
-
-function isExpired(expiresAt: number | null): boolean {
-  return expiresAt !== null && expiresAt <= nowSeconds()
-}
-
-function statusOf(answer: PendingAnswer): ApprovalStatus {
-  if (answer.kind !== 'approval') return 'answered'
-  return answer.decision === 'approve' ? 'approved' : answer.decision === 'edit' ? 'edited' : 'rejected'
-}
-
-function alreadyDecided(status: ApprovalStatus): HostError {
-  return new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
 }

@@ -1,6 +1,6 @@
 import { HostError } from '../../errors.ts'
 import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
-import type { Claim } from '../approvals/approvals.ts'
+import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
 import { RunIds } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
@@ -115,10 +115,17 @@ export class ConversationStore {
   /** Takes a run that is to be deleted out of its conversation, where it is the last turn. */
   async release(runId: string): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const row = await this.endingWith(runId)
-      const previous = row && (await this.turn(runId))?.previous_response_id
-      if (!row || (await this.#replace(row, { ...row, head: previous ?? null }))) return
+      const claim = await this.giveBack(runId)
+      if (!claim || (await this.#records.commit(claim.changes, { equal: claim.equal }))) return
     }
+  }
+
+  /** Inverse of {@link ConversationStore.claim}: undefined where the run is not the last turn of a conversation. */
+  async giveBack(runId: string): Promise<Claim | undefined> {
+    const row = await this.endingWith(runId)
+    if (!row) return undefined
+    const previous = (await this.turn(runId))?.previous_response_id
+    return this.#move(row, { ...row, head: previous ?? null })
   }
 
   /** Turn by its id, of a run or of items that were added without one. */

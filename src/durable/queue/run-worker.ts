@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import type { AgentHost } from '../../host/host.ts'
+import type { AgentHost, Reservation } from '../../host/host.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { DurableRun } from '../runs/durable-run.ts'
 import { endFailed } from '../runs/steps.ts'
@@ -61,30 +61,48 @@ export class RunWorker<Facts, Item> implements Taker {
   async takeUp(waiting: WaitingRun): Promise<DurableRun<Facts, Item> | undefined> {
     const { queue, claiming } = this.#options.runs
     const { id } = waiting
+    const place = this.#reserve(waiting)
+    if (!place) return undefined
     claiming.add(id)
     try {
       const claimed = await queue.claim(waiting)
-      return claimed && (await this.#begin(claimed))
+      return claimed && (await this.#begin(claimed, place))
     } catch (error) {
       if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
       this.#unreadable.add(id)
       this.#options.onFailure(error, id)
       return undefined
     } finally {
+      if (!(place instanceof HostError)) place.release()
       claiming.delete(id)
     }
   }
 
-  async #begin(claimed: ClaimedRun): Promise<DurableRun<Facts, Item> | undefined> {
-    const { host, runs } = this.#options
+  /**
+   * Keeps a slot and the agent's version, so that nothing refuses the start of a run that was claimed.
+   *
+   * @returns the error for an agent that does not exist; undefined when there is no place
+   */
+  #reserve({ agent }: WaitingRun): Reservation | HostError | undefined {
+    try {
+      return this.#options.host.reserve(agent, true)
+    } catch (error) {
+      if (error instanceof HostError && error.code === 'AGENT_NOT_FOUND') return error
+      return undefined
+    }
+  }
+
+  async #begin(claimed: ClaimedRun, place: Reservation | HostError): Promise<DurableRun<Facts, Item> | undefined> {
+    const { runs } = this.#options
     const { id, job } = claimed
     const run = await this.#makeRun(claimed)
     // Deleted at this moment.
     if (!run) return void (await runs.store.unmark(id))
     try {
-      run.start(host, job.agent, job.turn)
+      if (place instanceof HostError) throw place
+      run.start(place.start, job.turn)
     } catch (error) {
-      return void (await this.#giveUp(claimed, error))
+      return void (await this.#fail(claimed, error))
     }
     runs.follow(run, true)
     void this.#whenSettled(run)
@@ -107,12 +125,9 @@ export class RunWorker<Facts, Item> implements Taker {
     })
   }
 
-  /** Begins a run elsewhere or later that has no place here; one that no agent takes fails. */
-  async #giveUp(claimed: ClaimedRun, error: unknown): Promise<void> {
+  /** Ends a run that no agent takes. */
+  async #fail({ id, mark }: ClaimedRun, error: unknown): Promise<void> {
     const { runs, describeFailure, onFailure } = this.#options
-    const { id, mark } = claimed
-    const isBusy = error instanceof HostError && ['OVERLOADED', 'SHUTTING_DOWN'].includes(error.code)
-    if (isBusy && (await runs.queue.handBack(claimed))) return
     onFailure(error, id)
     await runs.store.end(id, endFailed(describeFailure(error)), mark)
   }

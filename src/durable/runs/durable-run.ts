@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../async.ts'
 import { HostError } from '../../errors.ts'
-import type { AgentHost } from '../../host/host.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
 import { openApprovals } from '../approvals/approvals.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { RequestRepeated } from '../idempotency.ts'
+import { hasActed } from '../resumption.ts'
 import type { StepLog } from './read-run.ts'
 import { parseOwner } from './run-marks.ts'
 import type { Draft } from './run-row.ts'
 import type { OwnedRun, RunStore } from './run-store.ts'
-import { type EndStep, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
+import { type EndStep, endFailed, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
 
 /** Run that is in the store, and this server's. */
 export interface BegunRun<Facts, Item> {
@@ -119,10 +119,14 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#stored.resolve()
   }
 
-  /** @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN` */
-  start(host: AgentHost, name: string, turn: Omit<Turn, 'onEvent'>): void {
-    const { store, persistsSteps } = this.#options
-    this.#handle = host.start(name, { onEvent: (event) => this.#take(event), ...turn })
+  /**
+   * @param begin starts the run of the agent
+   * @throws as `begin`
+   */
+  start(begin: (turn: Turn) => RunHandle, turn: Omit<Turn, 'onEvent'>): void {
+    const { store } = this.#options
+    const persistsSteps = this.#persistsSteps
+    this.#handle = begin({ onEvent: (event) => this.#take(event), ...turn })
     this.#handle.result.then(
       (result) => this.#complete(result, turn.messages.length),
       (error: unknown) => this.#fail(error),
@@ -178,6 +182,10 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     if (this.failure instanceof HostError && this.failure.code === 'REQUEST_INVALID') throw this.failure
   }
 
+  get hasStore(): boolean {
+    return this.#options.store !== undefined
+  }
+
   /** True once any of it is in the store. */
   get isStored(): boolean {
     return this.#persisted !== undefined
@@ -226,6 +234,19 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#end({ end: 'cancelled', at: nowSeconds() })
     this.#handle?.abort(new Error(reason))
     return this.settled
+  }
+
+  /**
+   * Ends a run that took decisions, and gives them back: its client has left. Once a call may have begun, it goes on alone.
+   *
+   * @returns false for a run that took none
+   */
+  breakOff(reason: string): boolean {
+    if (!this.#takesDecisions) return false
+    if (this.#ended || hasActed(this.#steps)) return true
+    this.#end(endFailed(reason))
+    this.#handle?.abort(new Error(reason))
+    return true
   }
 
   /**
@@ -282,19 +303,19 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     const step = this.#options.keeps(event) ? stepOf(event) : this.#actedStep(event)
     if (step === undefined) return undefined
     const room = this.#add(step)
-    return event.type === 'tool_call' && this.#options.confirmsCalls ? this.#whenStored(this.#steps.length) : room
+    return event.type === 'tool_call' && this.#confirmsCalls ? this.#whenStored(this.#steps.length) : room
   }
 
   /** Stores a call that clients do not see: recovery after a crash has to know of it. */
   #actedStep({ type }: RunEvent): Step | undefined {
-    if (type !== 'tool_call' || !this.#options.confirmsCalls) return undefined
+    if (type !== 'tool_call' || !this.#confirmsCalls) return undefined
     const hasActed = this.#steps.some((step) => typeof step === 'object' && 'acted' in step)
     return hasActed ? undefined : { acted: true }
   }
 
   async #whenStored(count: number): Promise<void> {
     while (this.#visible < count && !this.#ended) await this.#whenChanged()
-    if (this.#visible < count) throw new Error('The run has ended.')
+    if (this.#ended) throw new Error('The run has ended.')
   }
 
   #add(step: Step): void | Promise<void> {
@@ -302,7 +323,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     this.#steps.push(step)
     this.#produced += lengthOf(step)
     if (!this.#options.store) this.#show(this.#steps.length)
-    else if (this.#options.persistsSteps) void this.#save()
+    else if (this.#persistsSteps) void this.#save()
     return this.#waitForRoom()
   }
 
@@ -314,13 +335,27 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     else this.#settle()
   }
 
+  /** True for one that took decisions: what becomes of them depends on what it has done. */
+  get #takesDecisions(): boolean {
+    const { origin } = this.#options
+    return ('owned' in origin ? origin.owned.row.resumes : origin.resumes) !== undefined
+  }
+
+  get #confirmsCalls(): boolean {
+    return this.#options.confirmsCalls || this.#takesDecisions
+  }
+
+  get #persistsSteps(): boolean {
+    return this.#options.persistsSteps || this.#takesDecisions
+  }
+
   /** One write at a time; steps that arrive meanwhile go with the next. */
   async #save(): Promise<void> {
     if (this.#saving) return
     this.#saving = true
     try {
       // Not at once: an agent that answers without waiting for anything is stored once, with its end.
-      if (this.#options.persistsSteps) await nextTurn()
+      if (this.#persistsSteps) await nextTurn()
       if (this.#isRefused) return
       while (!this.#persisted || this.#visible < this.#steps.length) {
         const upTo = this.#steps.length
@@ -387,7 +422,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #waitForRoom(): Promise<void> | undefined {
-    if (!this.#options.persistsSteps && this.#options.store) return undefined
+    if (!this.#persistsSteps && this.#options.store) return undefined
     if (this.#ahead <= MAX_AHEAD_LENGTH) return undefined
     this.#room ??= deferred()
     return this.#room.promise

@@ -1,6 +1,6 @@
 import type { Message } from '../../protocols/message.ts'
 import type { Change } from '../../store/record-store.ts'
-import type { Claim } from '../approvals/approvals.ts'
+import type { Claim } from '../claim.ts'
 import {
   newBytesOf,
   type StoredTurn,
@@ -13,6 +13,7 @@ import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
 import { type IdempotentRequest, requestKey, requestKeys } from '../idempotency.ts'
 import { BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
+import type { Resumes } from '../resumption.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
@@ -29,6 +30,8 @@ export interface RunRow<Facts, Item> extends PackedSteps {
   readonly idempotency?: Pick<IdempotentRequest, 'hash'> & Partial<Pick<IdempotentRequest, 'atMs'>>
   /** True for a run of the queue. */
   readonly hasJob?: boolean
+  /** Decisions that it took: it gives them back when it fails before a call may have begun. */
+  readonly resumes?: Resumes
 }
 
 /** Run that is about to be stored. */
@@ -42,6 +45,8 @@ export interface Draft<Facts, Item> {
   readonly idempotency: IdempotentRequest | undefined
   /** Decisions with which the run goes on, or the conversation that it is added to: it is created only where nobody else was quicker. */
   readonly claim?: Claim | undefined
+  /** Decisions that are part of the claim. */
+  readonly resumes?: Resumes | undefined
 }
 
 /** Parts of a stored run that stay the same while its owner runs it. */
@@ -74,13 +79,14 @@ export interface RowDescription<Facts, Item> {
 }
 
 export function describeRow<Facts, Item>(
-  { id, facts, items: given, turn, idempotency }: Draft<Facts, Item>,
+  { id, facts, items: given, turn, idempotency, resumes }: Draft<Facts, Item>,
   hasJob: boolean,
 ): RowDescription<Facts, Item> {
   const { items, bytes } = liftItems(id, given, newBytesOf(turn))
   const version = items === given ? ROW_VERSION : BYTES_VERSION
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
-  const row = { version, id, facts, inputs: items.length, ...request, ...(hasJob ? { hasJob } : {}) }
+  const more = { ...request, ...(hasJob ? { hasJob } : {}), ...(resumes ? { resumes } : {}) }
+  const row = { version, id, facts, inputs: items.length, ...more }
   // References are resolved in rows of items alone.
   if (items === given && areShort(items)) return { row: { items, ...row }, itemRows: [], bytes }
   const itemRows: Change[] = []

@@ -2,6 +2,9 @@ import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
 import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
+import { Approvals, keysOfApprovals } from '../approvals/approvals.ts'
+import { type Claim, joinClaims } from '../claim.ts'
+import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
   type Conversation,
   detach,
@@ -20,6 +23,7 @@ import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
 import { requestChanges, requestKey } from '../idempotency.ts'
 import { parseRow } from '../parse-row.ts'
+import { giveBack, hasFailedUnacted } from '../resumption.ts'
 import {
   changeTopic,
   jobKey,
@@ -100,9 +104,13 @@ export class RunStore<Facts, Item> {
   readonly #options: RunStoreOptions<Facts, Item>
   /** Mark of the runs that this server begins without a queue. */
   readonly #mark: string
+  readonly #approvals: Approvals
+  readonly #conversations: ConversationStore
 
   constructor(records: RecordStore, options: RunStoreOptions<Facts, Item>) {
     this.#records = records
+    this.#approvals = new Approvals(records)
+    this.#conversations = new ConversationStore(records)
     this.#mark = describeOwner(records.serverId)
     this.#options = options
   }
@@ -216,7 +224,26 @@ export class RunStore<Facts, Item> {
     const marks = [runningKey(id), ...(hasJob ? [queuedKey(id), jobKey(id)] : [])]
     const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
-    return this.#records.commit([...endChanges({ ...run, turn }, ending), ...removals], { ...guards, absent }, notify)
+    const changes = [...endChanges({ ...run, turn }, ending), ...removals]
+    const back = await this.#giveBack(run, ending)
+    if (back) {
+      const equal = [...(guards.equal ?? []), ...back.equal]
+      const isDone = await this.#records.commit([...changes, ...back.changes], { ...guards, absent, equal }, notify)
+      // Otherwise what it took may have been deleted at this moment.
+      if (isDone) return true
+    }
+    return this.#records.commit(changes, { ...guards, absent }, notify)
+  }
+
+  /** Gives back the decisions of a run that fails before a call of it may have begun. */
+  async #giveBack(
+    { row: { id, resumes }, turn }: PersistedRun<Facts, Item>,
+    { steps }: Ending,
+  ): Promise<Claim | undefined> {
+    if (!resumes || !hasFailedUnacted(steps)) return undefined
+    const taken = giveBack(await this.#approvals.ofRun(resumes.runId), resumes, id)
+    const named = turn.conversation === undefined ? undefined : await this.#conversations.giveBack(id)
+    return joinClaims(taken, named)
   }
 
   /**
@@ -354,6 +381,7 @@ export class RunStore<Facts, Item> {
       ...(row.items ? [] : locateItems(id, 0, row.inputs).keys),
       ...batches,
       ...(row.idempotency ? keysOfRequest(row.idempotency) : []),
+      ...(hasApprovals(row) ? keysOfApprovals(await this.#approvals.ofRun(id)) : []),
     ]
     const removed = await this.#records.commit(
       keys.map((key): Change => [key, undefined]),
@@ -416,6 +444,11 @@ export class RunStore<Facts, Item> {
     const row = parseRow<RunRow<Facts, Item>>(id, text)
     return row.version === 1 ? this.#options.upgradeRow(row) : row
   }
+}
+
+/** Tells whether a run has ended waiting for a person. */
+function hasApprovals({ steps }: RunRow<unknown, unknown>): boolean {
+  return steps.some((step) => typeof step === 'object' && 'pending' in step && step.pending.kind !== 'client_tool')
 }
 
 function tryParseBatches(id: string, entries: readonly string[]): Step[][] | HostError {

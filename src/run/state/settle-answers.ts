@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts'
 import type { ToolCall } from '../../protocols/message.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
 import type { WiredModule } from '../../wiring/wiring.ts'
@@ -84,33 +85,49 @@ async function execute(
   modules: readonly WiredModule[],
   run: AgentRun,
 ): Promise<void> {
-  const view = run.with({ toolCallId: id })
+  const provider = await findProvider(name, exchange, modules, run)
+  const recorded = run.state.trail.find(id)
+  if (!provider) {
+    if (recorded) recorded.result = { text: `There is no tool '${name}' any more.`, isError: true }
+    return
+  }
   try {
-    const provider = await findProvider(name, exchange, modules, run)
-    await provider.executeTool(name, args, view)
+    await provider.executeTool(name, args, run.with({ toolCallId: id }))
   } catch (error) {
     run.state.throwIfAborted()
     run.state.throwIfRefused()
-    const recorded = run.state.trail.find(id)
     if (error instanceof RunWaits || !recorded) return
     // A failure is recorded as the result, for the model to see.
-    recorded.result ??= { text: (error as Error).message, isError: true }
+    recorded.result ??= { text: messageOf(error), isError: true }
   }
 }
 
+/**
+ * Returns the provider of a tool; undefined if none of them has it.
+ *
+ * @throws the error of a provider that could not list its tools, where no other has the tool: the run fails, and the call is not spent
+ */
 async function findProvider(
   name: string,
   exchange: Exchange,
   modules: readonly WiredModule[],
   run: AgentRun,
-): Promise<ToolProvider> {
+): Promise<ToolProvider | undefined> {
   const providers = modules.filter(({ id, module }) => exchange.has(id) && module.provides.some(isToolProvider))
+  const failures: unknown[] = []
   for (const { id } of providers) {
     const provider = exchange.provideToAgent(id, ToolProvider, run.agentId)
-    if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider
+    try {
+      if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider
+    } catch (error) {
+      run.state.throwIfAborted()
+      run.state.throwIfRefused()
+      failures.push(error)
+    }
   }
   if (run.clientTools.some((tool) => tool.name === name)) return exchange.clientTools(run.agentId)
-  throw new Error(`There is no tool '${name}' any more.`)
+  if (failures.length > 0) throw failures[0]
+  return undefined
 }
 
 function isToolProvider({ name }: { name: string }): boolean {

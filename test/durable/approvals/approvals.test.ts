@@ -7,7 +7,14 @@ import {
   type Decision,
   openApprovals,
 } from '../../../src/durable/approvals/approvals.ts'
+import { Deciding } from '../../../src/durable/approvals/deciding.ts'
+import { RequestRepeated } from '../../../src/durable/idempotency.ts'
+import type { Job } from '../../../src/durable/queue/job.ts'
+import { answersOf, type Decisions, giveBack, resume, takeDecisions } from '../../../src/durable/resumption.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
+import type { Draft } from '../../../src/durable/runs/run-row.ts'
+import type { HostError } from '../../../src/errors.ts'
+import { silentLog } from '../../../src/protocols/log.ts'
 import type { PendingCall } from '../../../src/run/state/pending-call.ts'
 import { openStore } from '../../../src/store/open-store.ts'
 import type { RecordStore } from '../../../src/store/record-store.ts'
@@ -53,6 +60,22 @@ describe('approvals', () => {
     return runId
   }
 
+  /** What would be a run is its claim alone. */
+  const decidingIn = (records: RecordStore) =>
+    new Deciding({
+      approvals: new Approvals(records),
+      describeNext: async () => ({ draft: { id: ids.next() } as Draft<object, string>, job: {} as Job }),
+      enqueue: async ({ claim }) => {
+        const isFirst = claim && (await records.commit(claim.changes, { equal: claim.equal }))
+        if (!isFirst) throw new RequestRepeated()
+      },
+      log: silentLog,
+    })
+  const decide = async (id: string, answer: typeof APPROVE | object, by: string): Promise<Approval> => {
+    const decided = await decidingIn(records).decide(new Map([[id, answer]]) as Decisions, by)
+    return decided.approvals.find((approval) => approval.id === id) as Approval
+  }
+
   const failure = (work: Promise<unknown>) =>
     work.then(
       () => 'no failure',
@@ -95,9 +118,9 @@ describe('approvals', () => {
     const id = approvalId(await open([PAY]), 0)
     const tries = await Promise.all(
       Array.from({ length: 10 }, (_, n) =>
-        approvals.decide(id, APPROVE, `key ${n}`).then(
+        decide(id, APPROVE, `key ${n}`).then(
           () => 'won',
-          ({ code }) => code,
+          ({ code }: HostError) => code,
         ),
       ),
     )
@@ -106,7 +129,7 @@ describe('approvals', () => {
     const { answer, by, at } = decision as Decision
     expect(by).to.match(/^key \d$/)
     expect([decided, answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc', by, at }])
-    expect(await failure(approvals.decide(id, APPROVE, 'late'))).to.deep.equal([
+    expect(await failure(decide(id, APPROVE, 'late'))).to.deep.equal([
       'APPROVAL_DECIDED',
       'The approval is already approved',
     ])
@@ -116,16 +139,13 @@ describe('approvals', () => {
     const runId = await open([PAY, ASK])
     const edit = { kind: 'approval', decision: 'edit', arguments: { amount: 'much' } } as const
     const problem = 'amount must be number.'
-    expect(await failure(approvals.decide(approvalId(runId, 0), edit, 'me'))).to.deep.equal([
-      'REQUEST_INVALID',
-      problem,
-    ])
-    await approvals.decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
+    expect(await failure(decide(approvalId(runId, 0), edit, 'me'))).to.deep.equal(['REQUEST_INVALID', problem])
+    await decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
     expect(await status(runId)).to.equal('edited')
-    const { decision } = await approvals.decide(approvalId(runId, 1), { kind: 'question', answers: [3] }, 'me')
+    const { decision } = await decide(approvalId(runId, 1), { kind: 'question', answers: [3] }, 'me')
     expect(decision?.answer).to.deep.equal({ kind: 'question', callId: 'c2', answers: ['red', 3] })
     const other = await open([PAY])
-    await approvals.decide(approvalId(other, 0), { kind: 'approval', decision: 'reject', reason: 'no' }, 'me')
+    await decide(approvalId(other, 0), { kind: 'approval', decision: 'reject', reason: 'no' }, 'me')
     expect(await status(other)).to.equal('rejected')
   })
 
@@ -134,25 +154,23 @@ describe('approvals', () => {
     const [first, second, third] = runs.map((runId) => approvalId(runId, 0)) as [string, string, string]
     expect(await listOpen()).to.deep.equal({ ids: [first, second], hasMore: true })
     expect(await listOpen({ after: second })).to.deep.equal({ ids: [third], hasMore: false })
-    await approvals.decide(first, APPROVE, 'me')
+    await decide(first, APPROVE, 'me')
     expect(await listOpen({ order: 'desc' })).to.deep.equal({ ids: [third, second], hasMore: false })
     expect((await listOpen({ onlyOpen: false, limit: 9 })).ids).to.deep.equal([first, second, third])
   })
 
-  it('expire, are superseded or deleted, and can then no longer be decided', async () => {
+  it('expire or are cancelled, and can then no longer be decided', async () => {
     const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
     const open1 = await open([PAY], { ttl: 60 })
     const id = approvalId(late, 0)
-    expect(await failure(approvals.decide(id, APPROVE, 'me'))).to.deep.equal([
+    expect(await failure(decide(id, APPROVE, 'me'))).to.deep.equal([
       'APPROVAL_DECIDED',
       'The approval is already expired',
     ])
-    await approvals.expire()
+    await decidingIn(records).expire()
     expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])
-    await approvals.giveUp(open1, 'superseded')
-    expect(await status(open1)).to.equal('superseded')
-    await approvals.remove(late)
-    expect(await failure(approvals.get(id))).to.deep.equal(['APPROVAL_NOT_FOUND', 'Approval not found'])
+    await approvals.cancel(open1)
+    expect(await status(open1)).to.equal('cancelled')
     expect((await listOpen()).ids).to.deep.equal([])
   })
 
@@ -170,22 +188,43 @@ describe('approvals', () => {
       },
     })
     for (const ttl of [undefined, 60, 3600]) await open([PAY], ttl === undefined ? {} : { ttl })
-    await new Approvals(watched).expire()
+    await decidingIn(watched).expire()
     expect(read).to.deep.equal([])
     const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
-    await new Approvals(watched).expire()
-    expect(read).to.have.lengthOf(2)
+    await decidingIn(watched).expire()
+    // Its key, the row, and the rows of its run.
+    expect(read).to.have.lengthOf(4)
     expect(await status(late)).to.equal('expired')
   })
 
-  it('start one run, however often it is attempted', async () => {
-    const runId = await open([PAY])
-    await approvals.decide(approvalId(runId, 0), APPROVE, 'me')
-    const decided = await approvals.ofRun(runId)
-    const tries = ['resp_a', 'resp_b'].map((other) => {
-      const { changes, equal } = approvals.claim(decided, other)
-      return records.commit(changes, { equal })
-    })
-    expect((await Promise.all(tries)).sort()).to.deep.equal([false, true])
+  it('that expire beside a decision have the run go on', async () => {
+    const runId = await open([PAY, { ...PAY, callId: 'c2' }], { createdAt: now() - 10, ttl: 11 })
+    await decide(approvalId(runId, 0), APPROVE, 'me')
+    expect((await approvals.get(approvalId(runId, 0))).continuedBy).to.equal(null)
+    await new Promise((resolve) => setTimeout(resolve, 1100))
+    await decidingIn(records).expire()
+    const all = await approvals.ofRun(runId)
+    expect(all.map(({ status }) => status)).to.deep.equal(['approved', 'expired'])
+    expect(all[0]?.continuedBy).to.match(/^resp_/)
+    expect(answersOf(all).map((answer) => answer.kind === 'approval' && answer.decision)).to.deep.equal([
+      'approve',
+      'reject',
+    ])
+  })
+
+  it('are given back as they were, but for the decisions of others', async () => {
+    const runId = await open([PAY, { ...PAY, callId: 'c2' }], { ttl: 60 })
+    await decide(approvalId(runId, 0), APPROVE, 'me')
+    const before = await approvals.ofRun(runId)
+    const decisions: Decisions = new Map([[approvalId(runId, 1), APPROVE]])
+    const { claim, resumes } = resume(before, takeDecisions(before, decisions, 'you'), 'resp_next')
+    expect(await approvals.commit(claim)).to.equal(true)
+    expect(await approvals.commit(claim)).to.equal(false)
+    expect((await listOpen()).ids).to.deep.equal([])
+    const taken = await approvals.ofRun(runId)
+    expect(taken.map(({ continuedBy }) => continuedBy)).to.deep.equal(['resp_next', 'resp_next'])
+    expect(await approvals.commit(giveBack(taken, resumes, 'resp_next'))).to.equal(true)
+    expect(await approvals.ofRun(runId)).to.deep.equal(before)
+    expect((await listOpen()).ids).to.deep.equal([approvalId(runId, 1)])
   })
 })

@@ -44,6 +44,7 @@ describe('a worker of the queue', () => {
       upgradeRow: () => {
         throw new Error('There is no older row.')
       },
+      describeNext: async () => undefined,
     })
     const { host, runs: begun } = makeManualHost(slots, agents)
     const onFailure = (error: unknown) => lines.push(String(error))

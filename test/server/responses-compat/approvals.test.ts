@@ -204,6 +204,23 @@ describe('approvals', () => {
     expect(await paid()).to.equal('pay 40\n')
   })
 
+  it('stay open when they are decided for another agent', async () => {
+    const { request, create, inbox, paid } = await makeShop()
+    const { id } = await create('shop')
+    const [approval] = await inbox()
+    const input = [{ type: 'mcp_approval_response', approval_request_id: approval.id, approve: true }]
+    const wrong = await request('POST', '/responses', { model: 'both', input, previous_response_id: id })
+    expect([wrong.status, wrong.body.detail]).to.deep.equal([
+      400,
+      "model must be 'shop', the agent that waits for the decision",
+    ])
+    expect((await inbox()).map(({ status }: { status: string }) => status)).to.deep.equal(['pending'])
+    expect((await request('POST', '/responses', { model: 'shop', input, previous_response_id: id })).status).to.equal(
+      200,
+    )
+    expect(await paid()).to.equal('pay 40\n')
+  })
+
   it('are hidden from pages of other sites', async () => {
     const { create, request, inbox, paid } = await makeShop()
     await create('shop')

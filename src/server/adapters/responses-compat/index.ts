@@ -43,9 +43,9 @@ import {
 } from './routes/schema.ts'
 import { Compactor } from './runs/compactor.ts'
 import { ConversationItems } from './runs/conversation-items.ts'
-import { DecidedRuns } from './runs/decided-runs.ts'
+import { describeNext } from './runs/next-response.ts'
 import { readRowV1 } from './runs/read-v1-row.ts'
-import { type ResponseRun, survivesDisconnect } from './runs/response-run.ts'
+import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from './runs/response-run.ts'
 import { ResponseStarter } from './runs/response-starter.ts'
 import { StoredInbox } from './runs/stored-inbox.ts'
 import { openUnstoredMemory } from './runs/unstored-responses.ts'
@@ -78,7 +78,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
   readonly #unstored = openUnstoredMemory()
   /** Opened when the server is ready. */
   #runs!: DurableRuns<ResponseRecord, InputItem>
-  #decided!: DecidedRuns
   #items!: ConversationItems
   #starter!: ResponseStarter
   #compactor!: Compactor
@@ -101,7 +100,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     app.addHook('onReady', () => opening.then(() => this.#startWork()))
     app.addHook('preClose', async () => {
       if (!(await isOpen)) return
-      await Promise.all([this.#decided.stop(), this.#delivery.stop()])
+      await this.#delivery.stop()
       await this.#runs.settle()
     })
     app.addHook('onClose', async () => {
@@ -138,11 +137,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     scope.get<ById>('/responses/:id/input_items', describe('listInputItems'), ({ params, query }) =>
       this.#listItems(params.id, query),
     )
-    addApprovalRoutes(scope, {
-      approvals: () => this.#runs.approvals,
-      goOn: (runId) => this.#decided.goOn(runId),
-      describe,
-    })
+    addApprovalRoutes(scope, { runs: () => this.#runs, describe })
     addConversationRoutes(scope, { runs: () => this.#runs, items: () => this.#items, describe })
     if (dialect.isExtended) routeUpgrades(scope)
     // Without a key anybody could read everybody's responses.
@@ -168,14 +163,15 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { retentionDays, maxQueuedRuns } = options
     const records = await this.#options.openRecords()
     const [ids, { host, describeFailure }] = [this.#ids, this.#options]
-    const settings = { records, ids, retentionDays, maxQueuedRuns, log, upgradeRow: readRowV1 }
-    const runs = await DurableRuns.open<ResponseRecord, InputItem>(settings)
+    const runs: DurableRuns<ResponseRecord, InputItem> = await DurableRuns.open({
+      ...{ records, ids, retentionDays, maxQueuedRuns, log, upgradeRow: readRowV1 },
+      describeNext: (runId, answers) => describeNext({ runs, ids, items: this.#items, host }, runId, answers),
+    })
     this.#runs = runs
     this.#items = new ConversationItems({ runs, ids, limits: options })
-    this.#decided = new DecidedRuns({ runs, ids, items: this.#items, host, log })
-    this.#options.inboxSlot.inbox = new StoredInbox({ runs, decided: this.#decided, ids, host })
+    this.#options.inboxSlot.inbox = new StoredInbox({ runs, ids, host })
     const parts = { runs, ids, host, limits: options, earlier: new EarlierTurns(runs, ids, this.#items) }
-    this.#starter = new ResponseStarter({ ...parts, decided: this.#decided, describeFailure })
+    this.#starter = new ResponseStarter({ ...parts, describeFailure })
     this.#compactor = new Compactor(parts)
     const onFailure = (error: unknown, id = 'the queue') => logFailure(error, { id, log })
     const worker = new RunWorker({ runs, host, describeFailure, onFailure })
@@ -183,7 +179,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   #startWork(): void {
-    this.#decided.start()
     if (!this.#options.options.noWorker) this.#delivery.start()
   }
 
@@ -240,7 +235,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
     whenClientLeaves(reply, () => {
       // The store is down: maintenance ends abandoned runs.
-      if (!survivesDisconnect(run)) void this.#runs.abandon(run).catch(() => {})
+      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void this.#runs.abandon(run).catch(() => {})
     })
     let steps: readonly Step[]
     try {
@@ -259,7 +254,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const log = run.readAsClient()
     whenClientLeaves(reply, ({ message }) => {
       log.leave()
-      if (!survivesDisconnect(run)) void run.cancel(message).catch(() => {})
+      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void run.cancel(message).catch(() => {})
     })
     await run.stored
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.

@@ -1,7 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import type { Approvals, Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
+import type { Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { Approval } from '../../../../wire/approval.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import { withScope } from '../../../guards/door.ts'
@@ -10,6 +11,7 @@ import { DecisionRequest, toAnswer } from './decision-request.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
 import { type Query, readOneOf, readPageQuery } from './read-query.ts'
+import type { InputItem, ResponseRecord } from './schema.ts'
 
 interface ById {
   Params: { id: string }
@@ -17,14 +19,12 @@ interface ById {
 }
 
 export interface ApprovalRoutesOptions {
-  readonly approvals: () => Approvals
-  /** Goes on with the run that waited, once everything it waits for is decided; gives the id of the new response. */
-  readonly goOn: (runId: string) => Promise<string | null>
+  readonly runs: () => DurableRuns<ResponseRecord, InputItem>
   readonly describe: Describe
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, describe }: ApprovalRoutesOptions): void {
+export function addApprovalRoutes(scope: FastifyInstance, { runs, describe }: ApprovalRoutesOptions): void {
   const guarded = (operation: Parameters<Describe>[0]) => ({
     config: withScope(describe(operation).config, 'approve'),
     onRequest: requireOwnOrigin,
@@ -32,11 +32,11 @@ export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, des
   scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async ({ query }) => {
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)
-    const { approvals: found, hasMore } = await approvals().list({ onlyOpen, limit, order, after })
+    const { approvals: found, hasMore } = await runs().approvals.list({ onlyOpen, limit, order, after })
     return toPage(found.map(toView), hasMore)
   })
   scope.get<ById>('/approvals/:id', guarded('getApproval'), async ({ params }) =>
-    toView(await approvals().get(params.id)),
+    toView(await runs().approvals.get(params.id)),
   )
   scope
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -47,9 +47,9 @@ export function addApprovalRoutes(scope: FastifyInstance, { approvals, goOn, des
         const { id } = request.params
         const { by, requireMayDecide } = deciderOf(request)
         requireMayDecide()
-        const decided = await approvals().decide(id, toAnswer(request.body), by)
-        const continuedBy = await goOn(decided.runId)
-        return toView({ ...decided, continuedBy })
+        const decisions = new Map([[id, toAnswer(request.body)]])
+        const { approvals, continuedBy } = await runs().deciding.decide(decisions, by)
+        return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
       },
     )
 }

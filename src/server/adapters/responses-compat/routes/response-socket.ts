@@ -14,7 +14,7 @@ import { findMissing } from '../input/find-missing.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { EventWriter, FRAMES } from '../output/event-writer.ts'
 import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
-import { type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
+import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
 import type { ResponseStarter } from '../runs/response-starter.ts'
 import { type UnstoredMemory, UnstoredResponses } from '../runs/unstored-responses.ts'
 import { type CreateRequest, ExtendedCreateRequest } from './schema.ts'
@@ -119,7 +119,7 @@ export class ResponseSocket {
     const log = run.readAsClient()
     this.#leave = () => {
       log.leave()
-      if (!survivesDisconnect(run)) void run.cancel('The client has left.').catch(() => {})
+      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void run.cancel(CLIENT_LEFT).catch(() => {})
     }
     if (!this.#stream.isOpen) return this.#leave()
     await run.stored

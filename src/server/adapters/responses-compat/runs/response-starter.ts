@@ -1,4 +1,4 @@
-import { joinClaims } from '../../../../durable/approvals/approvals.ts'
+import { joinClaims } from '../../../../durable/claim.ts'
 import { makeTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
@@ -21,14 +21,13 @@ import { readInput } from '../input/to-messages.ts'
 import { toTurn } from '../input/to-turn.ts'
 import { truncate } from '../input/truncate.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
-import type { DecidedRuns } from './decided-runs.ts'
+import { joinDecisions } from './join-decisions.ts'
 import type { ResponseRun } from './response-run.ts'
 import type { UnstoredResponses } from './unstored-responses.ts'
 
 export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
   readonly limits: AdapterOptions['options']
   readonly runs: DurableRuns<ResponseRecord, InputItem>
-  readonly decided: DecidedRuns
   readonly earlier: EarlierTurns
   readonly ids: RunIds
 }
@@ -61,7 +60,7 @@ export class ResponseStarter {
    * @throws RequestRepeated when another request with the same idempotency key was quicker
    */
   start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
-    return startRepeatedly(body, options, () => this.#start(body, options))
+    return startRepeatedly(options, () => this.#start(body, options))
   }
 
   /**
@@ -70,7 +69,7 @@ export class ResponseStarter {
    * @throws as {@link ResponseStarter.start}
    */
   enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
-    return startRepeatedly(body, options, () => this.#enqueue(body, options))
+    return startRepeatedly(options, () => this.#enqueue(body, options))
   }
 
   async #enqueue(body: CreateRequest, options: StartOptions): Promise<StoredRun<ResponseRecord, InputItem>> {
@@ -101,7 +100,7 @@ export class ResponseStarter {
 
   async #draft(body: CreateRequest, { dialect, decider, idempotency, unstored }: StartOptions) {
     refuseContradictions(body)
-    const { runs, decided, ids, limits } = this.#options
+    const { runs, ids, limits } = this.#options
     const createdAt = nowSeconds()
     const record = beginRecord(body, ids.next(), createdAt)
     const { id } = record
@@ -116,10 +115,10 @@ export class ResponseStarter {
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
     const asked = toTurn(this.#options.host, { runId: ids.uuidOf(id), body, messages: seen, dialect })
-    if (conversation?.last.pending) this.#options.host.check(body.model, { answers: given, pending, ...asked })
-    // A decision is final: after this, the request is not refused for what it says.
-    const { answers = given, claim } =
-      conversation && !isUnstored ? await decided.join(conversation, given, id, decider) : {}
+    const decided = conversation && !isUnstored ? conversation.last : undefined
+    const joined =
+      decided && (await joinDecisions(runs.approvals, decided, { answers: given, model: body.model, id, decider }))
+    const { answers = given, claim, resumes } = joined ?? {}
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const draft: Draft<ResponseRecord, InputItem> = {
       id,
@@ -129,6 +128,7 @@ export class ResponseStarter {
       earlier,
       idempotency,
       claim: joinClaims(claim, named && runs.conversations.claim(named, id)),
+      resumes,
     }
     const isTrailLost = body.store === false && !unstored
     // Spread last: in Node 20, adding properties after a spread takes microseconds.
@@ -143,13 +143,9 @@ export class ResponseStarter {
   }
 }
 
-/** Tries again while others add to the same conversation. */
-function startRepeatedly<T>(
-  { conversation }: CreateRequest,
-  { idempotency }: StartOptions,
-  attempt: () => Promise<T>,
-): Promise<T> {
-  return conversation && !idempotency ? untilClaimed(attempt) : attempt()
+/** Tries again while others add to the same conversation, or decide what it waits for. */
+function startRepeatedly<T>({ idempotency }: StartOptions, attempt: () => Promise<T>): Promise<T> {
+  return idempotency ? attempt() : untilClaimed(attempt)
 }
 
 async function untilClaimed<T>(attempt: () => Promise<T>): Promise<T> {

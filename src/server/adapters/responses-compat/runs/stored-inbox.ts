@@ -12,12 +12,10 @@ import { makeValidator } from '../../../bodies/validator.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
 import { DecisionRequest, toAnswer } from '../routes/decision-request.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
-import type { DecidedRuns } from './decided-runs.ts'
 import { toOptionFields } from './repeat-request.ts'
 
 export interface StoredInboxOptions {
   readonly runs: DurableRuns<ResponseRecord, InputItem>
-  readonly decided: DecidedRuns
   readonly ids: RunIds
   readonly host: AdapterOptions['host']
 }
@@ -66,20 +64,10 @@ export class StoredInbox implements ApprovalInbox {
   }
 
   async decide(decisions: ReadonlyMap<string, unknown>, by: string, signal: AbortSignal): Promise<DecidedRun> {
-    const { runs, decided } = this.#options
-    const read = [...decisions].map(([id, decision]) => [id, readDecision(id, decision)] as const)
-    let runId = ''
-    for (const [id, decision] of read) {
-      const approval = await runs.approvals.decide(id, toAnswer(decision), by)
-      runId = approval.runId
-    }
-    const next = await decided.goOn(runId)
-    return next === null ? this.#stillOpen(runId) : this.#follow(next, signal)
-  }
-
-  async #stillOpen(runId: string): Promise<DecidedRun> {
-    const all = await this.#options.runs.approvals.ofRun(runId)
-    const open = all.filter(({ status }) => status === 'pending').map(({ id, pending: call }) => ({ id, call }))
+    const read = [...decisions].map(([id, decision]) => [id, toAnswer(readDecision(id, decision))] as const)
+    const { approvals, continuedBy } = await this.#options.runs.deciding.decide(new Map(read), by)
+    if (continuedBy !== null) return this.#follow(continuedBy, signal)
+    const open = approvals.filter(({ status }) => status === 'pending').map(({ id, pending: call }) => ({ id, call }))
     return { text: '', usage: NO_USAGE, incompleteReason: undefined, open }
   }
 

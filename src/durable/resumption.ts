@@ -1,0 +1,121 @@
+import { HostError } from '../errors.ts'
+import { bindAnswer, type PendingAnswer } from '../run/state/pending-call.ts'
+import { findAnswerProblem } from '../run/state/settle-answers.ts'
+import { type Approval, type ApprovalStatus, claimOf } from './approvals/approvals.ts'
+import type { Claim } from './claim.ts'
+import { isEnd, nowSeconds, type Step } from './runs/steps.ts'
+
+type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
+
+/** Answers of a person, by the ids of the approvals. */
+export type Decisions = ReadonlyMap<string, DistributiveOmit<PendingAnswer, 'callId'>>
+
+/** Part of the row of a run that says which decisions it took, so that they can be given back. */
+export interface Resumes {
+  /** The run that waited. */
+  readonly runId: string
+  /** Ids of the approvals that were open until then. */
+  readonly approvals: readonly string[]
+}
+
+/**
+ * Takes decisions about the calls of one run; what nobody decided in time counts as expired. Nothing is written.
+ *
+ * @param approvals all of the run
+ * @returns all of them afterwards, in the same order
+ * @throws HostError `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED` when it was decided before, `REQUEST_INVALID` for an answer that does not fit
+ */
+export function takeDecisions(approvals: readonly Approval[], decisions: Decisions, by: string): Approval[] {
+  for (const id of decisions.keys()) {
+    if (!approvals.some((approval) => approval.id === id)) {
+      throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
+    }
+  }
+  return approvals.map((approval) => {
+    const current: Approval = isLate(approval) ? { ...approval, status: 'expired' } : approval
+    const answer = decisions.get(approval.id)
+    return answer ? decide(current, answer, by) : current
+  })
+}
+
+function isLate({ status, expiresAt }: Approval): boolean {
+  return status === 'pending' && expiresAt !== null && expiresAt <= nowSeconds()
+}
+
+function decide(approval: Approval, answer: DistributiveOmit<PendingAnswer, 'callId'>, by: string): Approval {
+  const { pending, status } = approval
+  if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
+  const whole = { ...answer, callId: pending.callId } as PendingAnswer
+  const problem = findAnswerProblem(pending, whole)
+  if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
+  const at = nowSeconds()
+  const decision = { answer: bindAnswer(whole.kind === 'approval' ? { ...whole, by, at } : whole, pending), by, at }
+  return { ...approval, status: statusOf(whole), decision }
+}
+
+function statusOf(answer: PendingAnswer): ApprovalStatus {
+  if (answer.kind !== 'approval') return 'answered'
+  return answer.decision === 'approve' ? 'approved' : answer.decision === 'edit' ? 'edited' : 'rejected'
+}
+
+/** Tells whether a run can go on: nothing of it is open, and somebody has decided. */
+export function isDecided(approvals: readonly Approval[]): boolean {
+  return approvals.every(({ status }) => status !== 'pending') && approvals.some(({ decision }) => decision !== null)
+}
+
+/** Decisions as answers; approvals that expired meanwhile count as rejected. */
+export function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
+  if (approvals.every(({ decision }) => decision === null)) return []
+  return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
+    if (decision) return [decision.answer]
+    return status === 'expired'
+      ? [{ callId, kind: 'approval', decision: 'reject', reason: 'Nobody decided in time.' }]
+      : []
+  })
+}
+
+/**
+ * Claim by which one run goes on with decisions, to be committed together with its row: however often it is tried, one run does.
+ *
+ * @param before approvals of the run that waits, as they were read
+ * @param after the same, decided
+ * @param nextId id of the run that continues
+ */
+export function resume(
+  before: readonly Approval[],
+  after: readonly Approval[],
+  nextId: string,
+): { readonly claim: Claim; readonly resumes: Resumes } {
+  const continued = after.map((approval): Approval => ({ ...approval, continuedBy: nextId }))
+  const closed = before.filter(({ status }, index) => status === 'pending' && after[index]?.status !== 'expired')
+  // Where a time limit had the run go on, the decisions before it are those to give back.
+  const taken = closed.length > 0 ? closed : after.filter(({ decision }) => decision !== null)
+  const resumes = { runId: before[0]?.runId ?? '', approvals: taken.map(({ id }) => id) }
+  return { claim: claimOf(before, continued), resumes }
+}
+
+/**
+ * Inverse of {@link resume}: what the run took is open again. Decisions that were made before stay.
+ *
+ * @param approvals of the run that waited, as they are now
+ * @param nextId id of the run that gives them back
+ */
+export function giveBack(approvals: readonly Approval[], taken: Resumes, nextId: string): Claim {
+  const open = { status: 'pending', decision: null, continuedBy: null } as const
+  const after = approvals.map((approval): Approval => {
+    if (approval.continuedBy !== nextId) return approval
+    return taken.approvals.includes(approval.id) ? { ...approval, ...open } : { ...approval, continuedBy: null }
+  })
+  return claimOf(approvals, after)
+}
+
+/** Tells whether a run has failed before a call of it may have begun: then the decisions that it took are given back. */
+export function hasFailedUnacted(steps: readonly Step[]): boolean {
+  const last = steps.at(-1)
+  return isEnd(last) && last.end === 'failed' && !hasActed(steps)
+}
+
+/** Tells whether a call may have begun: then the decision about it is spent. */
+export function hasActed(steps: readonly Step[]): boolean {
+  return steps.some((step) => typeof step === 'object' && ('call' in step || 'acted' in step))
+}
