@@ -54,7 +54,12 @@ export class RunFeed {
       const page = await readLogPage(this.#store, runLog(id), { after: this.#read.get(id), limit: PAGE })
       const records = page.flatMap(([, text]) => readEntry(text)?.record ?? [])
       if (records.length < page.length) sink.skip(name, page.length - records.length)
-      await sink.put(records.map((record) => ({ ...record, summary: { ...record.summary, server: name } })))
+      await sink.put(
+        records.map(({ summary, ...rest }) => {
+          // Earlier versions knew no tenants.
+          return { ...rest, summary: { ...summary, tenant: summary.tenant ?? '', server: name } }
+        }),
+      )
       const last = page.at(-1)
       if (last) this.#read.set(id, last[0])
       count = page.length

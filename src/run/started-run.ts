@@ -55,11 +55,12 @@ export class StartedRun implements RunHandle {
     if (this.#isSettled) return
     this.#isSettled = true
     const durationMs = performance.now() - this.#startedMs
-    const { state, agentId, entryPoint } = this.#run
+    const { state, agentId, tenant, entryPoint } = this.#run
     state.end(status, reason)
     this.#observer.onSettled(this, () => ({
       runId: this.id,
       agentId,
+      tenant,
       entryPoint,
       startedAt: (performance.timeOrigin + this.#startedMs) / 1000,
       durationMs,

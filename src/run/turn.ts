@@ -83,6 +83,8 @@ export interface RunHandle {
 export interface RunEnd {
   readonly runId: string
   readonly agentId: string
+  /** '' for a run that belongs to no tenant. */
+  readonly tenant: string
   readonly entryPoint: string
   /** Unix time in seconds, with fractions. */
   readonly startedAt: number

@@ -17,7 +17,7 @@ const MAX_ATTACHMENTS = 100
 
 /** The end of a run as the last event of its trace. */
 export function toEndEvent(end: RunEnd): TracedEvent {
-  const { runId, agentId, entryPoint, startedAt, durationMs } = end
+  const { runId, agentId, tenant, entryPoint, startedAt, durationMs } = end
   return {
     agent_id: agentId,
     event_name: '__run__.Run.end',
@@ -33,6 +33,7 @@ export function toEndEvent(end: RunEnd): TracedEvent {
     result: toOutcome(end),
     exception: null,
     run_id: runId,
+    tenant,
     parent_call_id: null,
     entry_point: entryPoint,
     agent_version: null,

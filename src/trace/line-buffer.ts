@@ -12,9 +12,10 @@ export interface LineBatch {
   readonly bytes: number
 }
 
-/** Lines of one agent that lie together. */
+/** Lines of one agent and tenant that lie together. */
 export interface LineSegment {
   readonly agentId: string
+  readonly tenant: string
   readonly chunk: number
   readonly start: number
   end: number
@@ -34,7 +35,7 @@ export class LineBuffer {
   }
 
   /** Adds a line; its newline is added here. */
-  add(agentId: string, line: string): void {
+  add(agentId: string, tenant: string, line: string): void {
     const chunk = this.#chunkFor(line.length * MAX_BYTES_A_CHAR + 1)
     const start = this.#end
     const end = start + chunk.write(line, start)
@@ -44,8 +45,8 @@ export class LineBuffer {
     this.#bytes += this.#end - start
     const last = this.#segments.at(-1)
     const index = this.#chunks.length - 1
-    if (last?.agentId === agentId && last.chunk === index) last.end = this.#end
-    else this.#segments.push({ agentId, chunk: index, start, end: this.#end })
+    if (last?.agentId === agentId && last.tenant === tenant && last.chunk === index) last.end = this.#end
+    else this.#segments.push({ agentId, tenant, chunk: index, start, end: this.#end })
   }
 
   /** Everything so far; the buffer is empty afterwards. */
@@ -69,12 +70,16 @@ export class LineBuffer {
   }
 }
 
-/** The lines of a batch by agent, as the pieces that they are in. */
-export function groupByAgent({ chunks, segments }: LineBatch): Map<string, Uint8Array[]> {
+/** The lines of a batch by the file that they go to, as the pieces that they are in. */
+export function groupByFile(
+  { chunks, segments }: LineBatch,
+  nameOf: (agentId: string, tenant: string) => string,
+): Map<string, Uint8Array[]> {
   const groups = new Map<string, Uint8Array[]>()
-  for (const { agentId, chunk, start, end } of segments) {
-    const pieces = groups.get(agentId) ?? []
-    groups.set(agentId, pieces)
+  for (const { agentId, tenant, chunk, start, end } of segments) {
+    const name = nameOf(agentId, tenant)
+    const pieces = groups.get(name) ?? []
+    groups.set(name, pieces)
     pieces.push((chunks[chunk] as Uint8Array).subarray(start, end))
   }
   return groups

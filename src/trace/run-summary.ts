@@ -21,6 +21,8 @@ export type RunStatus = (typeof RUN_STATUSES)[number]
 export interface RunSummary {
   run_id: string
   agent_id: string
+  /** '' for a run that belongs to none. */
+  tenant: string
   entry_point: string
   /** Name of the server that ran it; empty in traces that name none. */
   server: string
@@ -99,11 +101,12 @@ export class RunBuilder {
 
   static begin(
     runId: string,
-    { agent_id, entry_point, server = '', agent_version, continues, time }: TracedEvent,
+    { agent_id, tenant = '', entry_point, server = '', agent_version, continues, time }: TracedEvent,
   ): RunBuilder {
     const summary: RunSummary = {
       run_id: runId,
       agent_id,
+      tenant,
       entry_point: entry_point ?? '',
       server,
       agent_version: agent_version ?? null,

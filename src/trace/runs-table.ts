@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, entry_point, server, agent_version, status, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -33,7 +33,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 26 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 27 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -132,16 +132,15 @@ export class RunsTable {
   }
 
   /** The newest run of an agent, with its events, in which a step (`<module id>.<method>`) was taken. */
-  latestWith(agentId: string, step: string): RunSummary | undefined {
-    const filter = { agentId, step, hasEvents: true }
-    return this.list({ filter, first: 1, after: undefined }).runs[0]
+  latestWith(wanted: Pick<RunFilter, 'agentId' | 'tenant' | 'step'>): RunSummary | undefined {
+    return this.list({ filter: { ...wanted, hasEvents: true }, first: 1, after: undefined }).runs[0]
   }
 
-  /** Ids of the runs of the same agent that began right before and right after a run. */
+  /** Ids of the runs of the same agent and tenant that began right before and right after a run. */
   neighbours(runId: string): { previous: string | undefined; next: string | undefined } {
     const near = (beyond: '<' | '>', direction: 'DESC' | 'ASC') =>
       this.#all<{ run_id: string }>(
-        `SELECT other.run_id FROM runs AS own JOIN runs AS other ON other.agent_id = own.agent_id
+        `SELECT other.run_id FROM runs AS own JOIN runs AS other ON other.agent_id = own.agent_id AND other.tenant = own.tenant
           AND (other.started_at, other.run_id) ${beyond} (own.started_at, own.run_id)
           WHERE own.run_id = ? ORDER BY other.started_at ${direction}, other.run_id ${direction} LIMIT 1`,
         [runId],
@@ -169,7 +168,8 @@ export class RunsTable {
 
   metrics(query: MetricsQuery): MetricsView {
     const tally = new MetricsTally(query)
-    const { where, values } = conditionsOf({ agentId: query.agentId, since: query.since, until: query.until })
+    const { agentId, tenant, since, until } = query
+    const { where, values } = conditionsOf({ agentId, tenant, since, until })
     const sql = `SELECT agent_id, agent_version, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens,
       models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
@@ -227,6 +227,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
   const values = [
     summary.run_id,
     summary.agent_id,
+    summary.tenant,
     summary.entry_point,
     summary.server,
     summary.agent_version,
@@ -271,6 +272,9 @@ function conditionsOf(filter: RunFilter): { where: string[]; values: (string | n
     values.push(...given)
   }
   if (filter.agentId !== undefined) add('agent_id = ?', filter.agentId)
+  // The index of tenants has no runs of the nameless one: servers without tenants do not pay for it.
+  if (filter.tenant === '') add("tenant = ''")
+  else if (filter.tenant !== undefined) add("tenant <> '' AND tenant = ?", filter.tenant)
   if (filter.server !== undefined) add('server = ?', filter.server)
   if (filter.entryPoint !== undefined) add('entry_point = ?', filter.entryPoint)
   if (filter.status !== undefined) add('status = ?', filter.status)

@@ -21,6 +21,7 @@ const APPEND = O_APPEND | O_CREAT | O_RDWR
 const NO_LINKS = constants.O_NOFOLLOW ?? 0
 /** No file system takes longer names: questions may be about agents of any name. */
 const MAX_NAME_CHARS = 255
+const ENDING = '.jsonl'
 /** Files kept open for writing. */
 const MAX_OPEN = 64
 
@@ -30,8 +31,8 @@ interface OpenFile {
 }
 
 /**
- * The files of a trace folder, `<agent id>.jsonl` and the generation before it, `<agent id>.jsonl.1`. Agents whose ids differ
- * only in case share a file, since they would on many file systems. Several processes may append at once.
+ * The files of a trace folder, `<agent id>.jsonl` and the generation before it, `<agent id>.jsonl.1`; those of a tenant are
+ * `<agent id>@<tenant>.jsonl`. Agents whose ids differ only in case share a file, since they would on many file systems. Several processes may append at once.
  */
 export class TraceFiles {
   readonly dir: string
@@ -50,9 +51,17 @@ export class TraceFiles {
     for (const { name } of this.list()) this.#names.set(name.toLowerCase(), name)
   }
 
-  nameOf(agentId: string): string {
-    const name = `${this.#toFileName(agentId)}.jsonl`
+  nameOf(agentId: string, tenant: string): string {
+    const name = `${this.#toFileName(agentId)}${toSuffix(tenant)}${ENDING}`
     return this.#names.get(name.toLowerCase()) ?? name
+  }
+
+  /** The names of an agent's files, of all tenants: of each the file, or the generation before it, is there. */
+  namesOf(agentId: string): string[] {
+    const name = this.nameOf(agentId, '')
+    const start = `${name.slice(0, -ENDING.length)}@`
+    const latest = readdirSync(this.dir).map((file) => file.replace(/\.1$/, ''))
+    return [...new Set(latest)].filter((file) => file === name || (file.startsWith(start) && file.endsWith(ENDING)))
   }
 
   #toFileName(agentId: string): string {
@@ -134,6 +143,12 @@ export class TraceFiles {
     if (size > 0 && !endsLine(descriptor, size)) writeSync(descriptor, '\n')
     return opened
   }
+}
+
+/** Tenants whose names differ only in case have files of their own. */
+function toSuffix(tenant: string): string {
+  const name = encodeURIComponent(tenant).replace(/[A-Z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+  return tenant === '' ? '' : `@${name}`
 }
 
 /** A process that was cut off may have left half a line. */

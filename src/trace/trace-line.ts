@@ -35,8 +35,9 @@ export class TraceLineWriter {
     const within = `"parent_call_id":${quote(parent_call_id)},"duration_ms":${duration_ms}`
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
+    const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
     const origin = isBeginning(event) ? `${this.#server}${writeVersion(event)}${writeContinues(event)}` : ''
-    return this.#redact(`${this.#beginningOf(event)}${origin}${facts},${within},${said}`)
+    return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
 
   #beginningOf({

@@ -15,6 +15,8 @@ export type RunSort = (typeof RUN_SORTS)[number]
 /** Filter of runs; omitted fields match everything. */
 export interface RunFilter {
   readonly agentId?: string | undefined
+  /** '' for the runs that belong to none; undefined for those of all. */
+  readonly tenant?: string | undefined
   readonly entryPoint?: string | undefined
   /** Name of the server that ran it. */
   readonly server?: string | undefined
@@ -72,6 +74,8 @@ export interface EventsPage {
 /** The latest events of an agent. */
 export interface LogQuery {
   readonly agentId: string
+  /** As that of {@link RunFilter}. */
+  readonly tenant?: string | undefined
   readonly limit: number
   readonly eventType?: string | undefined
   readonly moduleId?: string | undefined
@@ -85,6 +89,8 @@ export interface MetricsQuery {
   /** Seconds that the clock of the buckets is ahead of UTC. Default: 0. */
   readonly utcOffset?: number
   readonly agentId?: string | undefined
+  /** As that of {@link RunFilter}. */
+  readonly tenant?: string | undefined
   /** Then the numbers are those of the module's calls instead of the runs. */
   readonly moduleId?: string | undefined
 }

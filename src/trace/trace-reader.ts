@@ -3,6 +3,7 @@ import { linesFromEnd, readAt, TraceFiles } from './trace-files.ts'
 import { STEP_BYTES, TraceIndex } from './trace-index.ts'
 import { readTraceLine } from './trace-line.ts'
 import type { EventsPage, EventsQuery, LogQuery } from './trace-query.ts'
+import type { TracedEvent } from './traced-event.ts'
 
 /** Size of the part of the log searched for the latest events of an agent, from its end. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024
@@ -69,7 +70,7 @@ export class TraceReader {
     for (let from = after + 1; from < places.length; from += BATCH) {
       const lines = this.#linesAt(places.slice(from, from + BATCH))
       for (const [offset, line] of lines.entries()) {
-        if (line === undefined || !fits(line, tests, filter)) continue
+        if (line === undefined || !match(line, tests, filter)) continue
         if (found.length === first) return { events: found, hasMore: true, isElsewhere }
         found.push({ index: from + offset, line })
       }
@@ -77,29 +78,38 @@ export class TraceReader {
     return { events: found, hasMore: false, isElsewhere }
   }
 
-  /** The latest events of an agent, oldest first. */
-  log({ agentId, limit, ...filter }: LogQuery): { lines: string[]; hasMore: boolean } {
-    const name = this.files.nameOf(agentId)
+  /** The latest events of an agent, oldest first: of one tenant, or of all. */
+  log({ agentId, tenant, limit, ...filter }: LogQuery): { lines: string[]; hasMore: boolean } {
+    const names = tenant === undefined ? this.files.namesOf(agentId) : [this.files.nameOf(agentId, tenant)]
     const tests = [`"agent_id":${JSON.stringify(agentId)}`, ...textsOf(filter)]
+    const logs = names.map((name) => this.#fromEnd(name, tests, filter))
     const lines: string[] = []
+    for (const found of newestFirst(logs)) {
+      if (found === 'more' || lines.length === limit) return { lines: lines.reverse(), hasMore: true }
+      lines.push(found.line)
+    }
+    return { lines: lines.reverse(), hasMore: false }
+  }
+
+  /** The matching events of a file and the generation before it, from the end; at last `more` where some were not searched. */
+  *#fromEnd(name: string, tests: readonly string[], filter: EventFilter): Generator<LoggedLine | 'more'> {
     let bytes = MAX_LOG_BYTES
     for (const file of [name, `${name}.1`]) {
       const size = this.files.stat(file)?.size
       if (size === undefined) continue
       for (const line of linesFromEnd(this.files.path(file), bytes)) {
-        if (!fits(line, tests, filter)) continue
-        if (lines.length === limit) return { lines: lines.reverse(), hasMore: true }
-        lines.push(line)
+        const event = match(line, tests, filter)
+        if (event) yield { line, time: event.time }
       }
       bytes -= size
-      if (bytes <= 0) return { lines: lines.reverse(), hasMore: true }
+      if (bytes <= 0) return yield 'more'
     }
-    return { lines: lines.reverse(), hasMore: false }
   }
 
-  /** Removes the traces of an agent, and its runs from the index. */
-  clear(agentId: string): void {
-    this.files.remove(this.files.nameOf(agentId))
+  /** Removes the traces of an agent, of one tenant or of all, and the runs in them from the index. */
+  clear(agentId: string, tenant: string | undefined): void {
+    const names = tenant === undefined ? this.files.namesOf(agentId) : [this.files.nameOf(agentId, tenant)]
+    for (const name of names) this.files.remove(name)
     this.index.readOn()
   }
 
@@ -124,6 +134,11 @@ export class TraceReader {
   }
 }
 
+interface LoggedLine {
+  readonly line: string
+  readonly time: number
+}
+
 interface EventFilter {
   readonly callId?: string | undefined
   readonly moduleId?: string | undefined
@@ -139,15 +154,32 @@ function textsOf({ callId, moduleId, methodName, eventType }: EventFilter): stri
   })
 }
 
-function fits(line: string, texts: readonly string[], filter: EventFilter): boolean {
-  if (!texts.every((text) => line.includes(text))) return false
+/** Returns the event of a line that matches; undefined for any other line. */
+function match(line: string, texts: readonly string[], filter: EventFilter): TracedEvent | undefined {
+  if (!texts.every((text) => line.includes(text))) return undefined
   const event = readTraceLine(line)
-  if (!event) return false
+  if (!event) return undefined
   const { callId, moduleId, methodName, eventType } = filter
-  return (
+  const isMatch =
     (callId === undefined || event.call_id === callId) &&
     (moduleId === undefined || event.module_id === moduleId) &&
     (methodName === undefined || event.method_name === methodName) &&
     (eventType === undefined || event.event_type === eventType)
-  )
+  return isMatch ? event : undefined
+}
+
+/** Joins logs that are each read from their end. */
+function* newestFirst(logs: readonly Generator<LoggedLine | 'more'>[]): Generator<LoggedLine | 'more'> {
+  const heads = logs.map((log) => ({ log, next: log.next() }))
+  for (;;) {
+    const open = heads.filter(({ next }) => !next.done)
+    const [first] = open.sort((one, other) => timeOf(other.next.value) - timeOf(one.next.value))
+    if (!first) return
+    yield first.next.value
+    first.next = first.log.next()
+  }
+}
+
+function timeOf(found: LoggedLine | 'more'): number {
+  return found === 'more' ? Number.POSITIVE_INFINITY : found.time
 }

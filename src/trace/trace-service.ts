@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
-import { groupByAgent } from './line-buffer.ts'
+import { groupByFile } from './line-buffer.ts'
 import { TraceReader } from './trace-reader.ts'
 import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
@@ -35,9 +35,9 @@ class TraceService {
       events: (query) => reader.events(query),
       log: (query) => reader.log(query),
       neighbours: (runId) => runs.neighbours(runId),
-      latestWith: ({ agentId, step }) => runs.latestWith(agentId, step),
-      clear: (agentId) => {
-        reader.clear(agentId)
+      latestWith: (filter) => runs.latestWith(filter),
+      clear: ({ agentId, tenant }) => {
+        reader.clear(agentId, tenant)
         return undefined
       },
       metrics: (query) => runs.metrics(query),
@@ -76,10 +76,10 @@ class TraceService {
 
   #write({ batch }: Extract<WorkerRequest, { kind: 'write' }>): void {
     let problem: string | undefined
-    for (const [agentId, pieces] of groupByAgent(batch)) {
-      const name = this.#reader.files.nameOf(agentId)
+    const { files } = this.#reader
+    for (const [name, pieces] of groupByFile(batch, (...owner) => files.nameOf(...owner))) {
       try {
-        this.#reader.files.append(name, pieces)
+        files.append(name, pieces)
       } catch (error) {
         problem = messageOf(error)
       }

@@ -197,7 +197,7 @@ export class Traces {
   }
 
   #write(event: TracedEvent): void {
-    this.#lines.add(event.agent_id, this.#writer.write(event))
+    this.#lines.add(event.agent_id, event.tenant ?? '', this.#writer.write(event))
     this.#handOverSoon()
   }
 

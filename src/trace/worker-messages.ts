@@ -18,9 +18,9 @@ export interface TraceQueries {
   events: [EventsQuery, EventsPage]
   log: [LogQuery, { lines: string[]; hasMore: boolean }]
   neighbours: [string, { previous: string | undefined; next: string | undefined }]
-  latestWith: [{ agentId: string; step: string }, RunSummary | undefined]
-  /** Removes the traces of an agent. */
-  clear: [string, undefined]
+  latestWith: [Pick<RunFilter, 'agentId' | 'tenant' | 'step'>, RunSummary | undefined]
+  /** Removes the traces of an agent: of one tenant, or of all. */
+  clear: [{ readonly agentId: string; readonly tenant: string | undefined }, undefined]
   metrics: [MetricsQuery, MetricsView]
   /** Everything about those of the runs that are known. */
   records: [readonly string[], RunRecord[]]

@@ -145,7 +145,7 @@ describe('SharedRuns', () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.run('run-1', 'hello')
     await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
-    await one.traces.query('clear', 'echo')
+    await one.traces.query('clear', { agentId: 'echo', tenant: undefined })
     expect((await other.read('run-1')).elsewhere).to.equal(`Server 'web-1' has the events of this run no longer.`)
   })
 

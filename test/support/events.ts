@@ -50,6 +50,7 @@ export function endOf(runId: string, facts: Partial<RunEnd> = {}): RunEnd {
   return {
     runId,
     agentId: 'echo',
+    tenant: '',
     entryPoint: '__entry__',
     startedAt: 1_700_000_000,
     durationMs: 500,

@@ -43,6 +43,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     result: null,
     exception: null,
     run_id: 'r',
+    tenant: '',
     continues: null,
     parent_call_id: null,
     entry_point: '__entry__',

@@ -54,6 +54,7 @@ describe('Traces', () => {
     expect(runs[1]).deep.equal({
       run_id: 'run-1',
       agent_id: 'echo',
+      tenant: '',
       entry_point: '__entry__',
       server: '',
       agent_version: null,
@@ -199,6 +200,55 @@ describe('Traces', () => {
     expect(await read({ agentId: '../../etc/passwd' })).deep.equal([false])
   })
 
+  it('keeps the runs of each tenant apart, in files, index and numbers', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    const tenants = ['', 'acme', 'Acme']
+    const all = tenants.flatMap((tenant, index) => [0, 1].map((n) => ({ tenant, id: `run-${n}-${index}`, n, index })))
+    for (const { tenant, id, n, index } of all.sort((one, other) => one.n - other.n)) {
+      const time = 1_700_000_000 + n * 10 + index
+      recordAll(
+        traces,
+        echoRun(id, `says ${tenant}`, time).map((event) => ({ ...event, tenant })),
+      )
+      traces.recordEnd(endOf(id, { tenant, startedAt: time }))
+    }
+    expect(await traces.query('count', {})).equal(6)
+    const files = (await readdir(project.path('debug'))).filter((file) => file.endsWith('.jsonl'))
+    expect(files.sort()).deep.equal(['echo.jsonl', 'echo@%41cme.jsonl', 'echo@acme.jsonl'])
+    const callsOf = async (query: object) => {
+      const { lines, hasMore } = await traces.query('log', { agentId: 'echo', limit: 100, eventType: 'end', ...query })
+      return [hasMore, ...lines.map((line) => JSON.parse(line).call_id)]
+    }
+    for (const [index, tenant] of tenants.entries()) {
+      const [first, second] = [`run-0-${index}`, `run-1-${index}`]
+      const { runs } = await traces.query('runs', { ...ALL, filter: { tenant } })
+      expect(runs.map((run) => [run.run_id, run.tenant, run.input])).deep.equal([
+        [second, tenant, `says ${tenant}`],
+        [first, tenant, `says ${tenant}`],
+      ])
+      expect(await traces.query('count', { tenant })).equal(2)
+      const range = { since: 0, until: 2_000_000_000, bucketSeconds: 2_000_000_000 }
+      expect((await traces.query('metrics', { ...range, tenant })).total.count).equal(2)
+      expect((await traces.query('latestWith', { agentId: 'echo', tenant, step: 'main.handleText' }))?.run_id).equal(
+        second,
+      )
+      expect(await traces.query('neighbours', second)).deep.equal({ previous: first, next: undefined })
+      expect(await callsOf({ tenant })).deep.equal([false, first, second])
+    }
+    const inOrder = ['run-0-0', 'run-0-1', 'run-0-2', 'run-1-0', 'run-1-1', 'run-1-2']
+    expect(await callsOf({})).deep.equal([false, ...inOrder])
+    expect(await callsOf({ limit: 4 })).deep.equal([true, ...inOrder.slice(2)])
+    expect(await callsOf({ agentId: 'echo@acme', tenant: '' })).deep.equal([false])
+    await traces.query('clear', { agentId: 'echo', tenant: 'acme' })
+    expect(await callsOf({})).deep.equal([false, ...inOrder.filter((id) => !id.endsWith('-1'))])
+    await traces.close()
+    await project.remove('debug/index.db')
+    const again = await openTraces(project)
+    expect(await again.query('count', { tenant: 'Acme' })).equal(2)
+    expect(await again.query('count', { tenant: 'acme' })).equal(0)
+  })
+
   it('rebuilds the index from the files', async () => {
     const project = await makeProject()
     const first = await openTraces(project)
@@ -319,7 +369,7 @@ describe('Traces', () => {
     recordEcho(traces, 'run-2', 'x')
     await traces.query('count', {})
     traces.watch((runs) => heard.push(...runs.map(({ run_id }) => run_id)))
-    await traces.query('clear', 'echo')
+    await traces.query('clear', { agentId: 'echo', tenant: undefined })
     recordEcho(traces, 'run-3', 'x')
     await eventually(() => expect(heard).deep.equal(['run-3']))
   })
@@ -415,14 +465,14 @@ describe('Traces', () => {
   it('avoids names that Windows reserves for devices', async () => {
     const { dir } = await makeProject()
     const windows = new TraceFiles(dir, 'win32')
-    expect(['con', 'Aux.helper', 'com1', 'console', 'a.con'].map((id) => windows.nameOf(id))).to.deep.equal([
+    expect(['con', 'Aux.helper', 'com1', 'console', 'a.con'].map((id) => windows.nameOf(id, ''))).to.deep.equal([
       '%63on.jsonl',
       '%41ux.helper.jsonl',
       '%63om1.jsonl',
       'console.jsonl',
       'a.con.jsonl',
     ])
-    expect(new TraceFiles(dir, 'linux').nameOf('con')).to.equal('con.jsonl')
+    expect(new TraceFiles(dir, 'linux').nameOf('con', '')).to.equal('con.jsonl')
   })
 
   it('neither writes nor reads through a link in its folder', async () => {

@@ -27,6 +27,8 @@ export interface AgentEvent {
   /** Of an exception: message and stack. */
   readonly exception: string | null
   readonly run_id: string | null
+  /** Of the run; '' for one that belongs to no tenant, and outside of a run. */
+  readonly tenant: string
   readonly parent_call_id: string | null
   readonly entry_point: string | null
   /** Version of the agent, see `AgentInfo`; null outside of a run. */

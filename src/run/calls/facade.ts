@@ -197,6 +197,7 @@ class ObservedCall {
       result: null,
       exception: null,
       run_id: this.run?.id ?? null,
+      tenant: this.run?.tenant ?? '',
       parent_call_id: this.#parentCallId,
       entry_point: this.run?.entryPoint ?? null,
       agent_version: this.run?.state.agentVersion ?? null,

@@ -80,9 +80,9 @@ export class AgentView {
     return [...loads].reverse()
   }
 
-  async latest_run(): Promise<object | null> {
+  async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
     const { traces, prices } = this.#sources
-    const page = await traces?.query('runs', { filter: { agentId: this.id }, first: 1, after: undefined })
+    const page = await traces?.query('runs', { filter: { agentId: this.id, tenant }, first: 1, after: undefined })
     const run = page?.runs[0]
     return run && traces ? viewRun(run, { traces, prices }) : null
   }
@@ -101,7 +101,8 @@ function viewModule(agentId: string, module: ModuleDescription, { redact, traces
     model: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : modelOf(module)),
     config: (_: unknown, { isCrossSite }: Viewer) =>
       isCrossSite ? null : JSON.parse(redact(writePayload(config, redact))),
-    tools: () => (traces && module.provides.includes('ToolProvider') ? toolsOf(agentId, module.id, traces) : null),
+    tools: (_: unknown, viewer: Viewer) =>
+      traces && module.provides.includes('ToolProvider') ? toolsOf(agentId, module.id, traces, viewer) : null,
   }
 }
 
@@ -110,9 +111,9 @@ function modelOf({ provides, config }: ModuleDescription): string | null {
 }
 
 /** Those that the module listed when it was last asked: to ask it now would run the code of an agent for a look at it. */
-async function toolsOf(agentId: string, moduleId: string, traces: Traces): Promise<unknown> {
+async function toolsOf(agentId: string, moduleId: string, traces: Traces, { tenant }: Viewer): Promise<unknown> {
   const methodName = 'listTools'
-  const run = await traces.query('latestWith', { agentId, step: `${moduleId}.${methodName}` })
+  const run = await traces.query('latestWith', { agentId, tenant, step: `${moduleId}.${methodName}` })
   if (!run) return null
   const query = { runId: run.run_id, after: -1, first: 1, moduleId, methodName, eventType: 'result' }
   const [found] = (await traces.query('events', query)).events

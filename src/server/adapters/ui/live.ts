@@ -4,7 +4,7 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
-import { viewerOf } from './viewer.ts'
+import { sees, type Viewer, viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000
 
@@ -16,7 +16,7 @@ type LiveSources = Pick<DebugAdapterOptions, 'host' | 'agents' | 'traces' | 'str
  */
 export class LiveUpdates {
   readonly #sources: LiveSources
-  readonly #open = new Map<EventStream, { readonly isCrossSite: boolean }>()
+  readonly #open = new Map<EventStream, Viewer>()
   #stop: (() => void)[] = []
   #dropped = 0
 
@@ -50,18 +50,29 @@ export class LiveUpdates {
   }
 
   #tellRuns(changed: readonly RunSummary[], traces: Traces): void {
-    const runs = changed.map((run) => ({ ...run, cost: this.#sources.prices.costOf(run.models) }))
-    const withoutTexts = runs.map((run) => ({ ...run, input: null, output: null, error: null }))
-    this.#send('runs', ({ isCrossSite }) => ({ runs: isCrossSite ? withoutTexts : runs }))
+    this.#send('runs', (viewer) => {
+      const runs = changed.filter(({ tenant }) => sees(viewer, tenant)).map((run) => this.#view(run, viewer))
+      return runs.length === 0 ? undefined : { runs }
+    })
     const { dropped, problem } = traces.counts()
-    if (dropped !== this.#dropped) this.#send('tracing', () => ({ dropped, problem }))
+    // The number is that of all tenants.
+    const news = { dropped, problem }
+    if (dropped !== this.#dropped) this.#send('tracing', ({ tenant }) => (tenant === undefined ? news : undefined))
     this.#dropped = dropped
   }
 
-  #send(event: string, dataFor: (viewer: { readonly isCrossSite: boolean }) => object): void {
+  #view({ tenant: _tenant, ...run }: RunSummary, { isCrossSite }: Viewer): object {
+    const cost = this.#sources.prices.costOf(run.models)
+    return isCrossSite ? { ...run, cost, input: null, output: null, error: null } : { ...run, cost }
+  }
+
+  /** @param dataFor returns undefined for a viewer that the news does not concern */
+  #send(event: string, dataFor: (viewer: Viewer) => object | undefined): void {
     for (const [stream, viewer] of this.#open) {
+      const data = dataFor(viewer)
+      if (!data) continue
       try {
-        stream.send(`event: ${event}\ndata: ${JSON.stringify(dataFor(viewer))}\n\n`)
+        stream.send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       } catch {
         // The client does not read: it fetches what it missed when it reconnects.
         stream.cut()

@@ -3,6 +3,7 @@ import type { MetricsRow } from '../../../trace/metrics.ts'
 import type { Prices } from '../../../trace/prices.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, priceModels } from './run-view.ts'
+import type { Viewer } from './viewer.ts'
 
 const MAX_POINTS = 500
 const HOUR = 3600
@@ -20,6 +21,7 @@ export interface MetricsArguments {
 export async function queryMetrics(
   { since, until, points, agent_id, module_id, utc_offset: utcOffset }: MetricsArguments,
   { traces, prices }: Pick<AgentSources, 'traces' | 'prices'>,
+  { tenant }: Viewer,
 ) {
   const count = between('points', points, MAX_POINTS)
   const end = until ?? Date.now() / 1000
@@ -27,7 +29,7 @@ export async function queryMetrics(
   if (begin >= end) throw new GraphQLError('since must be before until.')
   if (!traces) throw new GraphQLError('There are no traces: start with --debug-ui true.')
   const bucketSeconds = roundBucket((end - begin) / count)
-  const selection = { agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
+  const selection = { tenant, agentId: agent_id ?? undefined, moduleId: module_id ?? undefined }
   await traces.refresh()
   const view = await traces.query('metrics', { since: begin, until: end, bucketSeconds, utcOffset, ...selection })
   const price = (numbers: MetricsRow) => priceNumbers(numbers, prices)

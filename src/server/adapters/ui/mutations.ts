@@ -48,12 +48,13 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
       guard(viewer)
       const { agent_id, module_id: moduleId, name, arguments: args } = call
       let runId = ''
+      const { tenant } = viewer
       const act = (tools: ToolProvider, run: Run) => {
         runId = run.id
         return tools.executeTool(name, args, run)
       }
       try {
-        const result = await host.callModule(agent_id, { moduleId, protocol: ToolProvider, act })
+        const result = await host.callModule(agent_id, { moduleId, protocol: ToolProvider, act, tenant })
         if (!result) return { run_id: runId, result: null, error: 'The call waits for an approval.' }
         return { run_id: runId, result: show(result), error: null }
       } catch (error) {
@@ -70,6 +71,7 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
         host.callModule(agent_id, {
           moduleId,
           protocol: Memory,
+          tenant: viewer.tenant,
           act: async (memory, run) => {
             const entries = search ? await memory.search(search, limit, run) : await memory.list(run)
             return show(search ? entries : entries.slice(-limit).reverse())
@@ -83,17 +85,19 @@ export function makeMutations({ host, traces, redact, development }: MutationSou
       const act = async (history: ConversationHistory, run: Run) => show(await history.getHistory(run))
       const user = owner.user ?? undefined
       const metadata = owner.metadata ?? undefined
-      return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act, user, metadata }))
+      const caller = { user, metadata, tenant: viewer.tenant }
+      return attempt(() => host.callModule(agent_id, { moduleId, protocol: ConversationHistory, act, ...caller }))
     },
 
-    stop_run({ run_id: runId }: { run_id: string }, viewer: Viewer): boolean {
+    async stop_run({ run_id: runId }: { run_id: string }, viewer: Viewer): Promise<boolean> {
       guard(viewer)
+      if (viewer.tenant !== undefined && (await traces?.query('run', runId))?.tenant !== viewer.tenant) return false
       return host.abort(runId, new Error('Stopped in the debug UI.'))
     },
 
     async clear_log({ agent_id }: { agent_id: string }, viewer: Viewer): Promise<boolean> {
       guard(viewer)
-      await traces?.query('clear', agent_id)
+      await traces?.query('clear', { agentId: agent_id, tenant: viewer.tenant })
       return traces !== undefined
     },
   }

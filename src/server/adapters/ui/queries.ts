@@ -30,17 +30,17 @@ export function makeQueries(sources: QuerySources) {
 
     ...makeRunQueries(sources),
 
-    metrics: (wanted: MetricsArguments) => queryMetrics(wanted, sources),
+    metrics: (wanted: MetricsArguments, viewer: Viewer) => queryMetrics(wanted, sources, viewer),
 
     problems: (): Problem[] => agents.problems(),
 
-    server: (_: unknown, { isOwnPage }: Viewer) => ({
+    server: (_: unknown, { isOwnPage, tenant }: Viewer) => ({
       version: VERSION,
       name: serverName,
       shares_runs: traces?.isShared ?? false,
       adapters: adapters.map(({ name }) => name),
       adapters_with_key: adapters.filter(({ hasKey }) => hasKey).map(({ name }) => name),
-      tracing: () => viewTracing(traces),
+      tracing: () => viewTracing(traces, tenant === undefined),
       prices_date: prices.date,
       development,
       project_dir: development && isOwnPage ? projectDir : null,
@@ -48,7 +48,10 @@ export function makeQueries(sources: QuerySources) {
   }
 }
 
-function viewTracing(traces: Traces | undefined): object {
-  if (!traces) return { is_on: false, written: 0, dropped: 0, problem: null, missing_bytes: 0 }
+/** @param seesAll false for a viewer of one tenant: the numbers are those of all */
+function viewTracing(traces: Traces | undefined, seesAll: boolean): object {
+  if (!traces || !seesAll) {
+    return { is_on: traces !== undefined, written: 0, dropped: 0, problem: null, missing_bytes: 0 }
+  }
   return { is_on: true, ...traces.counts(), missing_bytes: () => traces.query('missingBytes', undefined) }
 }

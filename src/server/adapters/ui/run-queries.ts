@@ -3,6 +3,7 @@ import { RUN_STATUSES } from '../../../trace/run-summary.ts'
 import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../trace/trace-query.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, viewLine, viewRun } from './run-view.ts'
+import { sees, type Viewer } from './viewer.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500
@@ -44,27 +45,33 @@ export interface RunsArguments {
 /** The fields of `Query` that read runs, by their names. */
 export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' | 'prices'>) {
   return {
-    async debug_log(wanted: LogArguments) {
+    async debug_log(wanted: LogArguments, viewer: Viewer) {
       const { agent_id, run_id } = wanted
       const limit = between('limit', wanted.limit, MAX_LOG)
       const eventType = oneOf('event_type', wanted.event_type, EVENT_TYPES)
       const moduleId = wanted.module_id ?? undefined
       if (!traces) return { agent_id, events: [], has_more: false }
       if (run_id == null) {
-        const { lines, hasMore } = await traces.query('log', { agentId: agent_id, limit, eventType, moduleId })
+        const { lines, hasMore } = await traces.query('log', {
+          agentId: agent_id,
+          tenant: viewer.tenant,
+          limit,
+          eventType,
+          moduleId,
+        })
         return { agent_id, events: lines.flatMap((line) => viewLine(line, null, prices)), has_more: hasMore }
       }
       await traces.refresh()
       const run = await traces.query('run', run_id)
-      if (run?.agent_id !== agent_id) return { agent_id, events: [], has_more: false }
+      if (run?.agent_id !== agent_id || !sees(viewer, run.tenant)) return { agent_id, events: [], has_more: false }
       const query = { runId: run_id, after: -1, first: limit, eventType, moduleId }
       const { events, hasMore } = await traces.events(run, query)
       return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
     },
 
-    async runs({ filter, first, after, sort, ascending }: RunsArguments) {
+    async runs({ filter, first, after, sort, ascending }: RunsArguments, { tenant }: Viewer) {
       const count = between('first', first, MAX_RUNS)
-      const wanted = readFilter(filter ?? {})
+      const wanted = { ...readFilter(filter ?? {}), tenant }
       if (!traces) return { runs: [], cursor: null, total: 0 }
       await traces.refresh()
       const { runs, next } = await traces.query('runs', {
@@ -81,10 +88,10 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
       }
     },
 
-    async run({ run_id: runId }: { run_id: string }) {
+    async run({ run_id: runId }: { run_id: string }, viewer: Viewer) {
       await traces?.refresh()
       const run = await traces?.query('run', runId)
-      return run && traces ? viewRun(run, { traces, prices }) : null
+      return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices }) : null
     },
   }
 }
