@@ -6,7 +6,7 @@ const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
 const Server = Type.Object({
   name: Type.String({ pattern: '^[A-Za-z0-9_-]+$', description: 'Name of the server in messages.' }),
   command: Type.Optional(Type.String({ minLength: 1, description: 'Program to start and talk to over stdio.' })),
-  args: Type.Array(Type.String({ secret: true }), { default: [], description: 'Its arguments.' }),
+  args: Type.Array(Type.String(), { default: [], description: 'Its arguments.', secret: 'arguments' }),
   env: Type.Record(Type.String(), Type.String({ secret: true }), {
     default: {},
     description: 'Variables that it gets in addition to PATH, HOME and the like; best as ${NAME}.',

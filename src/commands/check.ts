@@ -4,6 +4,7 @@ import { Args, Flags } from '@oclif/core'
 import { formatProblem, type Problem } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
+import { silentLog } from '../protocols/log.ts'
 import type { AgentInfo } from '../run/turn.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
@@ -35,24 +36,30 @@ export default class Check extends BaseCommand {
     const { args, flags } = await this.parse(Check)
     if (flags.watch) return repeatOnChange(() => runAgain(['check', ...this.argv.filter((word) => word !== '--watch')]))
     const agentDir = flags['agent-dir'] ?? fallback
-    const { agents, problems } = pick(await this.#check(agentDir), this.#named(args.files ?? [], agentDir))
+    const { warnings, ...checked } = await this.#check(agentDir)
+    const { agents, problems } = pick(checked, this.#named(args.files ?? [], agentDir))
     await this.#keepSchema()
+    for (const warning of warnings) this.warn(warning)
     if (flags.json) this.log(JSON.stringify({ agents, problems }, null, 2))
     else this.#print(agents, problems)
     if (problems.length > 0) this.exit(1)
   }
 
-  async #check(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[] }> {
+  async #check(agentDir: string): Promise<{ agents: AgentInfo[]; problems: Problem[]; warnings: string[] }> {
     try {
       this.requireProject()
-      const { host, folder, close } = await openAgents(agentDir)
-      const found = { agents: host.list(), problems: folder.problems() }
+      const said: string[] = []
+      const log = { ...silentLog, warn: (message: string) => void said.push(message) }
+      const { host, folder, close } = await openAgents(agentDir, log)
+      const [agents, problems] = [host.list(), folder.problems()]
       await close()
-      return found
+      // Problems are logged, too.
+      const isProblem = (warning: string) => problems.some((problem) => warning.startsWith(formatProblem(problem)))
+      return { agents, problems, warnings: said.filter((warning) => !isProblem(warning)) }
     } catch (error) {
       // The folder itself is the problem.
       if (!(error instanceof HostError)) throw error
-      return { agents: [], problems: [{ message: error.message, suggestions: error.suggestions }] }
+      return { agents: [], problems: [{ message: error.message, suggestions: error.suggestions }], warnings: [] }
     }
   }
 

@@ -20,6 +20,8 @@ export async function runAgain(
   const { execPath, execArgv, argv } = process
   const command = [...execArgv, ...nodeOptions, argv[1] as string, ...args]
   const child = spawn(execPath, under.length > 0 ? [...under, execPath, ...command] : command, { stdio: 'inherit' })
+  // Ctrl-C reaches both processes, other signals this one alone.
+  process.once('SIGTERM', () => child.kill())
   const [code] = await once(child, 'close')
   return code ?? 1
 }

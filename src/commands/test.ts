@@ -8,6 +8,8 @@ import { BaseCommand } from './base-command.ts'
 import { repeatOnChange } from './repeat-on-change.ts'
 import { runAgain } from './run-again.ts'
 
+/** Has node:test name the file and line of a failing test, instead of those in its bundle. */
+const SOURCE_MAPS = '--enable-source-maps'
 const TEST_FILE = /\.test\.m?[jt]s$/
 
 export default class Test extends BaseCommand {
@@ -34,12 +36,17 @@ export default class Test extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Test)
     const files = await findTests((args.files ?? []).map((file) => this.pathOf(file)))
+    if (process.execArgv.includes(SOURCE_MAPS)) return this.#load(files)
     // node:test reads its options when the process starts.
-    const nodeOptions = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]
+    const pattern = flags.name === undefined ? [] : [`--test-name-pattern=${flags.name}`]
+    const nodeOptions = [SOURCE_MAPS, ...pattern]
     const under = flags.coverage ? findCoverage() : []
     const runTests = () => runAgain(['test', ...files], { nodeOptions, under })
     if (flags.watch) return repeatOnChange(runTests)
-    if (nodeOptions.length > 0 || under.length > 0) this.exit(await runTests())
+    this.exit(await runTests())
+  }
+
+  async #load(files: readonly string[]): Promise<void> {
     const { ProjectCode } = await import('../module/project-code.ts')
     const code = new ProjectCode(process.cwd())
     // node:test runs the declared tests once a file is loaded, prints the outcome, and sets the exit code.

@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { ToolProvider } from '../protocols/tool-provider.ts'
 import { projectStack } from '../run/calls/project-stack.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
@@ -36,7 +37,7 @@ export default class Tool extends BaseCommand {
     let exitCode = 0
     try {
       const tools = await findTools(agents, flags.agent)
-      if (args.name === undefined) this.#list(tools, flags.json)
+      if (args.name === undefined) this.#list(tools, flags.json, () => describeNone(agents, flags.agent))
       else exitCode = await this.#call(agents, pickTool(args.name, tools), given, flags.json)
     } finally {
       await agents.close()
@@ -45,9 +46,9 @@ export default class Tool extends BaseCommand {
     this.exit(exitCode)
   }
 
-  #list(tools: readonly FoundTool[], isJson: boolean): void {
+  #list(tools: readonly FoundTool[], isJson: boolean, sayNone: () => string): void {
     if (isJson) this.log(JSON.stringify({ tools }, null, 2))
-    else if (tools.length === 0) this.log('No agent has tools. Create one: agent-host new tool <name>')
+    else if (tools.length === 0) this.log(sayNone())
     else for (const line of describeTools(tools)) this.log(line)
   }
 
@@ -67,6 +68,18 @@ function describeTools(tools: readonly FoundTool[]): string[] {
   return tools.map(
     ({ name, description: about, agent }) => `${name.padEnd(width)}  ${about.split('\n')[0]}  [${agent}]`,
   )
+}
+
+/** Says which modules were asked for tools, and had none. */
+function describeNone({ host }: OpenAgents, named: string | undefined): string {
+  const infos = host.list().filter(({ id }) => named === undefined || id === named)
+  const asked = infos.flatMap(({ id }) => {
+    const modules = host.describe(id)?.modules ?? []
+    return modules.filter(({ provides }) => provides.includes(ToolProvider.name)).map((each) => `${id}/${each.id}`)
+  })
+  if (asked.length > 0) return `No tools: ${asked.join(', ')} ${asked.length === 1 ? 'offers' : 'offer'} none.`
+  const who = named === undefined ? 'No agent has' : `Agent '${named}' has no module with`
+  return `${who} tools. Create one: agent-host new tool <name>`
 }
 
 function toJson({ name, agent }: FoundTool, given: Arguments, { text, data, isError }: ToolCallOutcome): object {

@@ -46,9 +46,9 @@ export function interpolate(
   }
 }
 
-/** Returns true for a text that is `${NAME}` and nothing else: the name of a secret, not the secret. */
+/** Returns true for a text that is `${NAME}`, perhaps with a short default, and nothing else: the name of a secret, not the secret. */
 export function isReference(value: unknown): boolean {
-  return typeof value === 'string' && /^\$\{[A-Za-z_]\w*\}$/.test(value)
+  return typeof value === 'string' && /^\$\{[A-Za-z_]\w*(?::-[^}]{0,7})?\}$/.test(value)
 }
 
 const MISSPELT = 'Write ${NAME} or ${NAME:-default} for a variable, and $${ for the two characters.'

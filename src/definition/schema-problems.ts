@@ -24,8 +24,8 @@ export interface SchemaNode {
   readonly maximum?: number
   readonly anyOf?: readonly SchemaNode[]
   readonly allOf?: readonly SchemaNode[]
-  /** Marks a value that nobody is shown. */
-  readonly secret?: boolean
+  /** Marks a value that nobody is shown, or arguments of a program among which secrets may be. */
+  readonly secret?: boolean | 'arguments'
 }
 
 /**

@@ -1,7 +1,8 @@
 import { isReference } from '../definition/interpolate.ts'
 import { REDACTED } from '../definition/redacted.ts'
+import { isSecretName } from '../definition/secret-name.ts'
 import { messageOf } from '../errors.ts'
-import { isSecretName, type Redact } from './redact.ts'
+import type { Redact } from './redact.ts'
 
 /** Longer texts are cut. Characters. */
 const MAX_TEXT = 10_000

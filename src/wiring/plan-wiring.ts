@@ -38,7 +38,7 @@ export function planWiring(
   const context: Planning = { definition, modules, report }
   checkExchange(context)
   const planned = modules.map((module) => ({ id: module.id, scope: module.scope, links: planLinks(module, context) }))
-  const entryPoints = planEntryPoints(context)
+  const entryPoints = planEntryPoints(context, planned)
   if (problems.length > 0) return { problems }
   checkScopes(planned, context)
   const ordered = orderModules(planned, context)
@@ -140,10 +140,10 @@ function inferProviders(consumer: DescribedModule, field: Field, { modules, repo
   return []
 }
 
-function planEntryPoints(context: Planning): ReadonlyMap<string, EntryPoint> {
+function planEntryPoints(context: Planning, planned: readonly PlannedModule[]): ReadonlyMap<string, EntryPoint> {
   const { definition, modules } = context
   const written = definition.exchange.filter(({ module }) => module === ENTRY)
-  const names = written.length > 0 ? written.flatMap(({ provider }) => provider) : inferEntry(context)
+  const names = written.length > 0 ? written.flatMap(({ provider }) => provider) : inferEntry(context, planned)
   const entryPoints = new Map<string, EntryPoint>()
   const main: Record<string, string> = {}
   for (const protocol of HANDLERS) {
@@ -160,7 +160,7 @@ function planEntryPoints(context: Planning): ReadonlyMap<string, EntryPoint> {
   return entryPoints
 }
 
-function inferEntry({ modules, report }: Planning): string[] {
+function inferEntry({ modules, report }: Planning, planned: readonly PlannedModule[]): string[] {
   const handlers = modules.filter(({ provides }) => HANDLERS.some((protocol) => provides.has(protocol)))
   const ids = handlers.map(({ id }) => id)
   if (ids.length === 0) {
@@ -169,8 +169,11 @@ function inferEntry({ modules, report }: Planning): string[] {
     ])
   }
   if (ids.length > 1) {
-    const protocol = HANDLERS.find((name) => handlers[0]?.provides.has(name))
-    const line = `{ module: ${ENTRY}, protocol: ${protocol}, provider: ${ids[0]} }`
+    const used = new Set(planned.flatMap(({ links }) => links.flatMap(({ providers }) => providers)))
+    // One that others use is a part of their answers.
+    const likely = handlers.find(({ id }) => !used.has(id)) ?? handlers[0]
+    const protocol = HANDLERS.find((name) => likely?.provides.has(name))
+    const line = `{ module: ${ENTRY}, protocol: ${protocol}, provider: ${likely?.id} }`
     const message = `it is not clear which module answers: ${listNames(ids)} handle messages.`
     report(['modules'], message, [`Add under exchange: ${line}`])
   }

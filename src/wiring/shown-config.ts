@@ -3,6 +3,7 @@ import { isReference } from '../definition/interpolate.ts'
 import type { Path } from '../definition/problem.ts'
 import { REDACTED } from '../definition/redacted.ts'
 import { schemasAt } from '../definition/schema-problems.ts'
+import { isSecretArgument } from './secret-argument.ts'
 
 /** Config of a module for those who look at it, and the places of its secrets. */
 export interface ShownConfig {
@@ -12,7 +13,8 @@ export interface ShownConfig {
 }
 
 /**
- * Returns a config without the values of fields that the schema marks with `secret: true`, and with `${NAME}` as written.
+ * Returns a config without the values of fields that the schema marks with `secret: true`, without the secrets among
+ * arguments of programs (`secret: 'arguments'`), and with `${NAME}` as written.
  *
  * @param written the same config before variables and defaults were filled in
  */
@@ -20,13 +22,22 @@ export function shownConfig(schema: TSchema, config: unknown, written: unknown):
   const secretPaths: Path[] = []
   return { config: show(config, written, []) as Record<string, unknown>, secretPaths }
 
+  function hide(source: unknown, path: Path): unknown {
+    secretPaths.push(path)
+    return isReference(source) ? source : REDACTED
+  }
+
   function show(value: unknown, source: unknown, path: Path): unknown {
-    if (schemasAt(schema, path).some(({ secret }) => secret === true)) {
-      secretPaths.push(path)
-      return isReference(source) ? source : REDACTED
-    }
+    if (schemasAt(schema, path).some(({ secret }) => secret === true)) return hide(source, path)
     if (typeof source === 'string' && source.includes('${')) return source
-    if (Array.isArray(value)) return value.map((item, index) => show(item, childOf(source, index), [...path, index]))
+    if (Array.isArray(value)) {
+      const areArguments = schemasAt(schema, path).some(({ secret }) => secret === 'arguments')
+      return value.map((item, index) => {
+        const written = childOf(source, index)
+        const isHidden = areArguments && isSecretArgument(written, value[index - 1])
+        return isHidden ? hide(written, [...path, index]) : show(item, written, [...path, index])
+      })
+    }
     if (typeof value !== 'object' || value === null) return value
     const fields = Object.entries(value)
     return Object.fromEntries(fields.map(([key, field]) => [key, show(field, childOf(source, key), [...path, key])]))

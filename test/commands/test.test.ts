@@ -7,6 +7,8 @@ import { makeProject } from '../support/temp-project.ts'
 const passing = (name: string) =>
   `import { test } from 'node:test'\nconst n: number = 1\ntest('${name}', () => void n)\n`
 
+const FAILING = "\ntest('breaks', () => { throw new Error('boom') })\n"
+
 describe('test', function () {
   this.timeout(60_000)
 
@@ -20,6 +22,15 @@ describe('test', function () {
       .to.contain('first')
       .and.to.contain('second')
       .and.to.match(/pass 2\n/)
+  })
+
+  it('names the place of a failing test in its own file', async () => {
+    const { dir, path } = await makeProject({ 'tests/a.test.ts': `${passing('first')}\n${FAILING}` })
+    const { exitCode, stdout } = await runCli(['test'], { cwd: dir })
+    expect(exitCode).to.equal(1)
+    expect(stdout)
+      .to.contain(`${path('tests/a.test.ts')}:`)
+      .and.not.to.contain('bundle.mjs')
   })
 
   it('runs a named file', async () => {
@@ -45,7 +56,7 @@ describe('test', function () {
   })
 
   it('--name runs only matching tests, with their exit code', async () => {
-    const failing = "import { test } from 'node:test'\ntest('breaks', () => { throw new Error('boom') })\n"
+    const failing = `import { test } from 'node:test'\n${FAILING}`
     const { dir } = await makeProject({ 'tests/a.test.ts': passing('first'), 'tests/b.test.ts': failing })
     expect((await runCli(['test', '--name', 'first'], { cwd: dir })).exitCode).to.equal(0)
     expect((await runCli(['test', '--name', 'breaks'], { cwd: dir })).exitCode).to.equal(1)

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { isSecretName, makeRedact } from '../../src/trace/redact.ts'
+import { isSecretName } from '../../src/definition/secret-name.ts'
+import { makeRedact } from '../../src/trace/redact.ts'
 
 describe('makeRedact', () => {
   it('redacts values of variables with secret names, plain and JSON-encoded', () => {

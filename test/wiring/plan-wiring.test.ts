@@ -136,6 +136,8 @@ describe('planWiring', () => {
     expect(problems({ support: handler, sales: handler })).to.deep.equal([
       "2: Agent 'support': it is not clear which module answers: 'support' and 'sales' handle messages. | Add under exchange: { module: __entry__, protocol: TextMessageHandler, provider: support }",
     ])
+    const router = { ...handler, uses: { handlers: many(TextMessageHandler), response: Response } }
+    expect(problems({ support: handler, sales: handler, router })[0]).to.match(/provider: router }$/)
   })
 
   it("lets provides and uses only narrow the module's declaration", () => {

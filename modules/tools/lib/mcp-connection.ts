@@ -67,6 +67,8 @@ export class McpConnection {
   #connecting: Promise<Client> | undefined
   #tools: readonly ToolDefinition[] = []
   readonly #validators = new Map<string, Validator>()
+  /** Names in `include` that the server did not know at its latest listing. */
+  #missing = ''
   #destructive: ReadonlySet<string> = new Set()
   /** Tools whose schemas take too long to check; the server checks for itself. */
   readonly #unchecked = new Set<string>()
@@ -266,6 +268,7 @@ export class McpConnection {
 
   #take(tools: readonly Tool[]): void {
     const { include, exclude } = this.#config
+    this.#warnOfMissing(tools)
     const wanted = tools.filter(
       (tool) => (include?.includes(tool.name) ?? true) && !exclude.includes(tool.name) && this.#accepts(tool),
     )
@@ -279,6 +282,17 @@ export class McpConnection {
     this.#validators.clear()
     this.#unchecked.clear()
     this.#onChange()
+  }
+
+  /** A misspelt name in `include` hides a tool without a word otherwise. */
+  #warnOfMissing(tools: readonly Tool[]): void {
+    const names = tools.map(({ name }) => name)
+    const missing = (this.#config.include ?? []).filter((name) => !names.includes(name)).join("', '")
+    if (missing !== '' && missing !== this.#missing) {
+      const has = names.length === 0 ? 'It has none.' : `It has: ${names.join(', ')}.`
+      this.#context.log.warn(`The MCP server '${this.name}' has no tool '${missing}', which include names. ${has}`)
+    }
+    this.#missing = missing
   }
 
   /** A server may turn harmless tools into others once they are trusted: the change is logged, and refused when pinned. */

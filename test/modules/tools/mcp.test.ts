@@ -218,6 +218,13 @@ describe('tools/mcp', () => {
     expect(lines.join()).to.contain("'b' and 'c' both have a tool 'add'")
   })
 
+  it('warns about names in include that its server does not have', async () => {
+    const { lines } = await make({ a: { ...GOOD, include: ['add', 'ad', 'nope'] } })
+    expect(lines.filter((line) => line.includes('include'))[0]).to.match(
+      /^warn The MCP server 'a' has no tool 'ad', 'nope', which include names\. It has: .*\badd\b/,
+    )
+  })
+
   it('reports progress, which keeps a long call from timing out', async () => {
     const { call } = await make({ good: { ...GOOD, timeout: 0.3 } })
     const run = makeRun()

@@ -314,7 +314,7 @@ describe('GraphQL of the debug UI', () => {
   it('shows no fields that a schema marks as secret', async () => {
     const servers = `- name: files
           command: no-such-program
-          args: &args [--root, arg-canary]
+          args: &args [--root, here, --token, arg-canary, --api-key=arg-canary, "\${UI_TEST_KEY:-none}"]
           env: { CITY: env-canary, NAME: "\${UI_TEST_KEY}" }
         - { name: web, url: "http://ada:url-canary@127.0.0.1:1/mcp", headers: { x-a: header-canary }, bearer: bearer-canary }
         - { name: again, command: no-such-program, args: *args }`
@@ -340,8 +340,13 @@ modules:
       .property('servers')
       .property('0')
       .include({ name: 'files' })
-      .deep.include({ args: ['[redacted]', '[redacted]'], env: { CITY: '[redacted]', NAME: '${UI_TEST_KEY}' } })
-    expect(data.agent_config.definition).contain('args: &args [[redacted], [redacted]]')
+      .deep.include({
+        args: ['--root', 'here', '--token', '[redacted]', '[redacted]', '${UI_TEST_KEY:-none}'],
+        env: { CITY: '[redacted]', NAME: '${UI_TEST_KEY}' },
+      })
+    expect(data.agent_config.definition).contain(
+      'args: &args [--root, here, --token, [redacted], [redacted], "${UI_TEST_KEY:-none}"]',
+    )
   })
 
   it('shows no keys from flags', async () => {

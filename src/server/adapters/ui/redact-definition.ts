@@ -2,7 +2,8 @@ import { isAlias, isCollection, isNode, isScalar, type Node, parseDocument, type
 import { isReference } from '../../../definition/interpolate.ts'
 import type { Path } from '../../../definition/problem.ts'
 import { REDACTED } from '../../../definition/redacted.ts'
-import { isSecretName, type Redact } from '../../../trace/redact.ts'
+import { isSecretName } from '../../../definition/secret-name.ts'
+import type { Redact } from '../../../trace/redact.ts'
 
 /**
  * Returns the text of an agent file without its secrets; `${NAME}` stays.
