@@ -1,26 +1,41 @@
 import type { Approval } from '../wire/approval.ts'
 import { ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
 import { BaseCommand } from './base-command.ts'
+import { formatTime } from './format-time.ts'
+import { oneLine, shorten } from './one-line.ts'
 
 export default class Approvals extends BaseCommand {
   static override description = 'Lists the calls and questions that wait for a person, oldest first.'
   static override examples = [
     '<%= config.bin %> approvals',
-    '<%= config.bin %> approvals approve mcpr_019a…-000',
-    '<%= config.bin %> approvals reject mcpr_019a…-000 --reason "too expensive"',
+    '<%= config.bin %> approvals approve 019a',
+    '<%= config.bin %> approvals reject 019a --reason "too expensive"',
+    '<%= config.bin %> approvals answer 019a M',
   ]
   static override flags = serverFlags
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(Approvals)
-    const approvals = await new ApprovalsClient(flags).list()
+    const client = new ApprovalsClient(flags)
+    const approvals = await client.list()
     if (approvals.length === 0) this.log('No pending approvals.')
-    for (const approval of approvals) this.log(describe(approval))
+    for (const approval of approvals) {
+      // A key may decide without being able to read responses.
+      const question = await client.questionOf(approval).catch(() => undefined)
+      for (const line of describe(approval, question)) this.log(line)
+    }
   }
 }
 
-function describe({ id, agent, kind, name, arguments: args, message, created_at }: Approval): string {
+function describe(approval: Approval, question: string | undefined): string[] {
+  const { id, agent, kind, name, arguments: args, message, created_at } = approval
   const asked = kind === 'question' ? `asks: ${message}` : `wants to call ${name}(${JSON.stringify(args)})`
-  const since = new Date(created_at * 1000).toLocaleString()
-  return `${id}\n  ${agent} ${asked}\n  since ${since}`
+  return [
+    id,
+    ...(question === undefined ? [] : [`  user: ${shorten(oneLine(question), MAX_QUESTION)}`]),
+    `  ${agent} ${asked}`,
+    `  since ${formatTime(created_at)}`,
+  ]
 }
+
+const MAX_QUESTION = 200

@@ -8,6 +8,7 @@ import { BaseCommand } from './base-command.ts'
 import { describeServer, mcpSnippets } from './dev/banner.ts'
 import { onEnvironmentChange } from './dev/on-environment-change.ts'
 import { runServer, type ServerProcess } from './run-server.ts'
+import { noteServer } from './running-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
 const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, drainTimeout: 1, development: true }
@@ -56,6 +57,7 @@ export default class Dev extends BaseCommand {
 
   #onReady(server: BuiltServer, url: string): void {
     this.#server = { options: server.options, app: server.app, url }
+    noteServer(url)
     this.#print(describeServer(server, url))
     followSchema(server)
   }

@@ -9,7 +9,11 @@ export default class Doctor extends BaseCommand {
     'Checks this machine and project: Node, keys, model providers, the port, the stores, Python, ejected modules.'
   static override examples = ['<%= config.bin %> doctor', '<%= config.bin %> doctor --port 8000 --json']
   static override flags = {
-    port: Flags.integer({ description: 'Port that should be free', default: 9001, min: 1, max: 65_535 }),
+    port: Flags.integer({
+      description: 'Port that should be free [default: AGENT_HOST_PORT, otherwise 9001]',
+      min: 1,
+      max: 65_535,
+    }),
     json: Flags.boolean({ description: 'Print the findings as JSON' }),
   }
 

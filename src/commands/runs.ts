@@ -1,9 +1,9 @@
 import { Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
-import { RUN_STATUSES, type RunStatus, type RunSummary } from '../trace/run-summary.ts'
+import { RUN_STATUSES, type RunStatus } from '../trace/run-summary.ts'
 import { BaseCommand } from './base-command.ts'
-import { formatHeader, formatRun } from './runs/format-run.ts'
+import { formatRuns, shortensIds } from './runs/format-run.ts'
 import { openRuns } from './runs/open-runs.ts'
 import { readLocation, storeFlags } from './store/store-location.ts'
 
@@ -42,15 +42,14 @@ export default class Runs extends BaseCommand {
       const { runs } = open.reader.index.runs.list({ filter, first: limit, after: undefined })
       if (json) this.log(JSON.stringify({ runs }, null, 2))
       else if (runs.length === 0) this.log(open.reader.index.runs.count({}) === 0 ? NO_RUNS : 'No matching runs.')
-      else this.#print(runs, open.isShared)
+      else {
+        const width = process.stdout.columns ?? Infinity
+        const options = { shortId: shortensIds(open.reader), width, hasServer: open.isShared }
+        for (const line of formatRuns(runs, options)) this.log(line)
+      }
     } finally {
       await open.close()
     }
-  }
-
-  #print(runs: readonly RunSummary[], isShared: boolean): void {
-    this.log(formatHeader(isShared))
-    for (const run of runs) this.log(formatRun(run, process.stdout.columns ?? Infinity, isShared))
   }
 }
 

@@ -70,7 +70,7 @@ function describeTools(tools: readonly FoundTool[]): string[] {
   )
 }
 
-/** Says which modules were asked for tools, and had none. */
+/** Message that no module offers a tool, with the modules that could. */
 function describeNone({ host }: OpenAgents, named: string | undefined): string {
   const infos = host.list().filter(({ id }) => named === undefined || id === named)
   const asked = infos.flatMap(({ id }) => {

@@ -1,11 +1,14 @@
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { makeResponses, textOf } from '../support/responses.ts'
+import { killRunning, startCli } from '../support/run-cli.ts'
 import { closeServers } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { makeProject } from '../support/temp-project.ts'
 
 describe('approvals in the terminal', () => {
   afterEach(closeServers)
+  afterEach(killRunning)
 
   it('are listed and decided once; mistakes are explained', async () => {
     const agent = shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }')
@@ -19,8 +22,12 @@ describe('approvals in the terminal', () => {
     }
     expect((await run()).stdout).to.equal('No pending approvals.\n')
     await server.create('please', { model: 'shop' })
-    const [id = '', wish = ''] = (await run()).stdout.split(/\n\s*/)
-    expect([id.slice(0, 5), wish]).to.deep.equal(['mcpr_', 'shop wants to call pay({"amount":40})'])
+    const [id = '', question, wish] = (await run()).stdout.split(/\n\s*/)
+    expect([id.slice(0, 5), question, wish]).to.deep.equal([
+      'mcpr_',
+      'user: please',
+      'shop wants to call pay({"amount":40})',
+    ])
     expect(await failure('approve', 'mcpr_1')).to.deep.equal([
       'Error: Approval not found.',
       '`agent-host approvals` lists those that wait.',
@@ -28,9 +35,43 @@ describe('approvals in the terminal', () => {
     expect(await failure('edit', id, '--arguments', '{"amount": "lots"}')).to.deep.equal([
       'Error: amount must be number.',
     ])
-    const { stdout } = await run('approve', id)
+    const { stdout } = await run('approve', id.slice(5, 18))
     const [, next = ''] = /^Approved: pay\. It continues as (resp_\S+)\.\n$/.exec(stdout) ?? []
     expect(textOf(await server.whenEnded(next))).to.equal('Results: pay 40')
     expect(await failure('reject', id)).to.deep.equal(['Error: The approval is already approved.'])
   })
+
+  it('take a plain text as the answer where the question takes a text', async () => {
+    const asksText = ([path, text]: [string, string]) => [
+      path,
+      text.replace("schema: { type: 'number' }", "schema: { type: 'string' }"),
+    ]
+    const modules = Object.fromEntries(Object.entries(SHOP_MODULES).map(asksText))
+    const agent = shopAgent('shop', '{ name: size, arguments: { amount: 0 } }')
+    const server = await makeResponses({}, { ...modules, 'agents/shop.yml': agent })
+    const url = await server.listen()
+    const answer = async (given: string) => {
+      await server.create('please', { model: 'shop' })
+      const cwd = server.project.dir
+      const [id = ''] = (await callCli(['approvals', '--url', url], { cwd })).stdout.split('\n')
+      const { stdout } = await callCli(['approvals', 'answer', id, given, '--url', url], { cwd })
+      const [, next = ''] = /^Answered: size\. It continues as (resp_\S+)\.\n$/.exec(stdout) ?? []
+      return textOf(await server.whenEnded(next))
+    }
+    expect(await answer('M')).to.equal('Results: size M')
+    expect(await answer('"L"')).to.equal('Results: size L')
+  })
+
+  it('and doctor find the development server of the project, or the one at AGENT_HOST_PORT', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]\n' })
+    const server = startCli(['dev', '--port', '0'], { cwd: dir })
+    const [, port] = await server.printed(/ready at http:\S+:(\d+)\n/)
+    expect((await callCli(['approvals'], { cwd: dir })).stdout).to.equal('No pending approvals.\n')
+    const { stdout } = await callCli(['doctor'], { cwd: dir })
+    expect(stdout).to.contain(`✓ Port       ${port}: the development server of this project.\n`)
+    expect(await server.stop('SIGINT')).to.equal(0)
+    const env = { AGENT_HOST_PORT: '47114' }
+    expect((await callCli(['approvals'], { cwd: dir, env })).stderr).to.contain('http://127.0.0.1:47114')
+    expect((await callCli(['doctor'], { cwd: dir, env })).stdout).to.contain('47114 is free.')
+  }).timeout(60_000)
 })

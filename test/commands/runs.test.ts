@@ -41,10 +41,10 @@ describe('runs', () => {
     expect({ exitCode, stderr, stdout: stdout.replaceAll('\u202f', ' ') }).deep.equal({
       exitCode: 0,
       stderr: '',
-      stdout: `RUN            STARTED                 AGENT             STATUS          TIME      CALLS  INPUT OR ERROR
-cccc-3         11/14/23, 10:16:40 PM   other             failed        1.50 s          1  Error: no luck
-aabb-2         11/14/23, 10:15:00 PM   other             completed     500 ms          1  second \ufffd[31mquestion
-aaaa-1         11/14/23, 10:13:20 PM   echo              completed     500 ms          1  first question
+      stdout: `RUN            STARTED                 AGENT             STATUS          TIME      CALLS  INPUT                                     ERROR
+cccc-3         Nov 14, 2023, 22:16:40  other             failed        1.50 s          1  third question                            Error: no luck
+aabb-2         Nov 14, 2023, 22:15:00  other             completed     500 ms          1  second \ufffd[31mquestion
+aaaa-1         Nov 14, 2023, 22:13:20  echo              completed     500 ms          1  first question
 `,
     })
   })
@@ -58,6 +58,18 @@ aaaa-1         11/14/23, 10:13:20 PM   echo              completed     500 ms   
     expect((await callCli(['runs', '--text', 'nothing'], { cwd: dir })).stdout).equal('No matching runs.\n')
     const { stdout: latest } = await callCli(['runs', '--limit', '1'], { cwd: dir })
     expect(latest).match(/\ncccc-3 /)
+  })
+
+  it('shortens ids no further than they stay unique', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const ids = ['0199a1b2-c3d4-7001-8000-0000000000aa', '0199a1b2-c3d4-7002-8000-0000000000aa']
+    for (const id of [...ids, '0199a1b2-c3d5-7001-8000-0000000000aa']) recordEcho(traces, id, 'question')
+    await traces.close()
+    const [, ...lines] = (await callCli(['runs'], { cwd: project.dir })).stdout.trimEnd().split('\n')
+    const shown = lines.map((line) => line.split(' ')[0]).sort()
+    expect(shown).deep.equal(['0199a1b2-c3d4-7001', '0199a1b2-c3d4-7002', '0199a1b2-c3d5'])
+    expect((await callCli(['runs', 'show', shown[0] ?? ''], { cwd: project.dir })).stdout).contain(`${ids[0]}\n`)
   })
 
   it('says so while nothing was traced', async () => {

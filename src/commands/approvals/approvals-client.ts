@@ -2,35 +2,73 @@ import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
+import { defaultPort, findServer } from '../running-server.ts'
 
 /** Flags of the commands that ask a running server. */
 export const serverFlags = {
-  url: Flags.string({ description: 'Address of the server', default: 'http://127.0.0.1:9001' }),
+  url: Flags.string({
+    description: 'Address of the server [default: the development server of this project]',
+    helpValue: '<url>',
+  }),
   'api-key': Flags.string({
     description: "API key of the server's responses adapter",
     env: SERVER_OPTIONS.responsesApiKey.variable,
   }),
 }
 
+/** Values of {@link serverFlags}. */
+export interface ServerFlags {
+  readonly url?: string | undefined
+  readonly 'api-key'?: string | undefined
+}
+
+const PAGE = 100
+
 /** Asks a running server for its approvals. */
 export class ApprovalsClient {
   readonly #url: string
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor({ url, 'api-key': apiKey }: { url: string; 'api-key'?: string | undefined }) {
-    this.#url = `${url.replace(/\/+$/, '')}/compat/approvals`
+  constructor({ url = findServer() ?? `http://127.0.0.1:${defaultPort()}`, 'api-key': apiKey }: ServerFlags) {
+    this.#url = `${url.replace(/\/+$/, '')}/compat`
     this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   }
 
   /** The oldest first: they have waited longest. */
   async list(): Promise<readonly Approval[]> {
-    const { data } = (await this.#request('?order=asc&limit=100')) as { data: Approval[] }
+    const { data } = (await this.#request(`/approvals?order=asc&limit=${PAGE}`)) as { data: Approval[] }
     return data
+  }
+
+  /**
+   * The approval that an id, or its beginning, means; with or without `mcpr_`.
+   *
+   * @throws HostError `REQUEST_INVALID` when it means none, or several that wait
+   */
+  async find(prefix: string): Promise<Approval> {
+    const known = (await this.list()).filter(({ id }) => id.startsWith(prefix) || id.slice(PREFIX).startsWith(prefix))
+    const [found, other] = known
+    if (found && !other) return found
+    const exact = known.find(({ id }) => id === prefix)
+    if (exact) return exact
+    if (other) {
+      const suggestions = known.map(({ id }) => id)
+      throw new HostError('REQUEST_INVALID', `Several approvals begin with '${prefix}'.`, { suggestions })
+    }
+    return (await this.#request(`/approvals/${encodeURIComponent(prefix)}`)) as Approval
+  }
+
+  /** Text of the user in the request that waits; undefined where it has decisions and outputs alone. */
+  async questionOf({ response_id: id }: Approval): Promise<string | undefined> {
+    const path = `/responses/${encodeURIComponent(id)}/input_items?order=desc&limit=${PAGE}`
+    const { data } = (await this.#request(path)) as { data: readonly InputMessage[] }
+    const { content = [] } = data.find(({ role }) => role === 'user') ?? {}
+    return content.find(({ text }) => text !== undefined)?.text
   }
 
   async decide(id: string, decision: ApprovalDecision): Promise<Approval> {
     const body = JSON.stringify(decision)
-    return (await this.#request(`/${encodeURIComponent(id)}`, { method: 'POST', body })) as Approval
+    return (await this.#request(`/approvals/${encodeURIComponent(id)}`, { method: 'POST', body })) as Approval
   }
 
   async #request(path: string, init: RequestInit = {}): Promise<unknown> {
@@ -48,4 +86,12 @@ export class ApprovalsClient {
     const suggestions = reply.status === 404 ? ['`agent-host approvals` lists those that wait.'] : []
     throw new HostError('REQUEST_INVALID', `${detail.replace(/\.$/, '')}.`, { suggestions })
   }
+}
+
+/** Length of the beginning that all ids of approvals have. */
+const PREFIX = 'mcpr_'.length
+
+interface InputMessage {
+  readonly role?: string
+  readonly content?: readonly { readonly text?: string }[]
 }

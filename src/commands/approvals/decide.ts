@@ -1,10 +1,13 @@
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
-import type { ApprovalDecision } from '../../wire/approval.ts'
+import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
-import { ApprovalsClient, serverFlags } from './approvals-client.ts'
+import { ApprovalsClient, type ServerFlags, serverFlags } from './approvals-client.ts'
 
-const id = Args.string({ description: 'Id, as `agent-host approvals` lists it', required: true })
+const id = Args.string({
+  description: 'Id, as `agent-host approvals` lists it, or its first characters',
+  required: true,
+})
 
 export class ApprovalsApprove extends BaseCommand {
   static override description =
@@ -36,7 +39,7 @@ export class ApprovalsReject extends BaseCommand {
 
 export class ApprovalsEdit extends BaseCommand {
   static override description = 'Approves a call with other arguments. They must fit the schema of the tool.'
-  static override examples = [`<%= config.bin %> approvals edit mcpr_019a…-000 --arguments '{"amount": 4}'`]
+  static override examples = [`<%= config.bin %> approvals edit 019a --arguments '{"amount": 4}'`]
   static override args = { id }
   static override flags = {
     ...serverFlags,
@@ -52,26 +55,36 @@ export class ApprovalsEdit extends BaseCommand {
 
 export class ApprovalsAnswer extends BaseCommand {
   static override description = 'Answers the question of a tool.'
-  static override examples = [`<%= config.bin %> approvals answer mcpr_019a…-000 --value '"red"'`]
-  static override args = { id }
-  static override flags = { ...serverFlags, value: Flags.string({ description: 'Answer as JSON', required: true }) }
+  static override examples = [
+    '<%= config.bin %> approvals answer 019a M',
+    `<%= config.bin %> approvals answer 019a '{"size": "M"}'`,
+  ]
+  static override args = {
+    id,
+    answer: Args.string({ description: 'Answer: JSON, or text where the question takes a text', required: true }),
+  }
+  static override flags = serverFlags
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsAnswer)
-    this.log(await decide(flags, args.id, { decision: 'answer', answer: readJson('--value', flags.value) }))
+    const { schema } = await new ApprovalsClient(flags).find(args.id)
+    this.log(await decide(flags, args.id, { decision: 'answer', answer: readAnswer(args.answer, schema) }))
   }
 }
 
-async function decide(
-  flags: { url: string; 'api-key'?: string | undefined },
-  approvalId: string,
-  decision: ApprovalDecision,
-): Promise<string> {
-  const { status, name, continued_by: next } = await new ApprovalsClient(flags).decide(approvalId, decision)
+async function decide(flags: ServerFlags, prefix: string, decision: ApprovalDecision): Promise<string> {
+  const client = new ApprovalsClient(flags)
+  const { status, name, continued_by: next } = await client.decide((await client.find(prefix)).id, decision)
   const outcome = `${status[0]?.toUpperCase()}${status.slice(1)}: ${name}.`
   return next === null
     ? `${outcome} The agent continues once everything else is decided.`
     : `${outcome} It continues as ${next}.`
+}
+
+/** Text in quotes is JSON too. */
+function readAnswer(text: string, schema: Approval['schema']): unknown {
+  if (schema?.type !== 'string') return readJson('The answer', text)
+  return /^".*"$/s.test(text) ? readJson('The answer', text) : text
 }
 
 function readArguments(text: string): Readonly<Record<string, unknown>> {
@@ -80,10 +93,10 @@ function readArguments(text: string): Readonly<Record<string, unknown>> {
   throw new HostError('OPTION_INVALID', '--arguments must be a JSON object.')
 }
 
-function readJson(flag: string, text: string): unknown {
+function readJson(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new HostError('OPTION_INVALID', `${flag} is not JSON: ${(cause as Error).message}.`, { cause })
+    throw new HostError('OPTION_INVALID', `${what} is not JSON: ${(cause as Error).message}.`, { cause })
   }
 }

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError, messageOf } from '../../errors.ts'
-import { oneLine } from '../runs/format-run.ts'
+import { oneLine } from '../one-line.ts'
 import { askDecisions } from './ask-decision.ts'
 import type { Answer, AnswerListener, Backend, ToolOutcome } from './backend.ts'
 import { MarkdownStream } from './markdown-stream.ts'

@@ -3,6 +3,7 @@ import { access, constants } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { PROVIDERS } from '../../project/providers.ts'
+import { defaultPort, findServer } from '../running-server.ts'
 
 /** Result of one check. */
 export interface Finding {
@@ -25,7 +26,7 @@ const HOSTS: Readonly<Record<string, string>> = {
 }
 
 /** Looks at everything that agents of a project need; nothing is changed, and no key leaves the machine. */
-export async function examine(projectDir: string, port: number): Promise<Finding[]> {
+export async function examine(projectDir: string, port: number | undefined): Promise<Finding[]> {
   const groups = await Promise.all([
     [examineNode(process.versions.node)],
     [examineProject(projectDir)],
@@ -80,7 +81,15 @@ async function reach(url: string): Promise<string | undefined> {
   }
 }
 
-function examinePort(port: number): Promise<Finding> {
+/** A development server of this project holds its port by right. */
+async function examinePort(port: number | undefined): Promise<Finding> {
+  const running = findServer()
+  const isMeant = running !== undefined && (port === undefined || new URL(running).port === String(port))
+  if (!isMeant) return examineFreePort(port ?? defaultPort())
+  return { state: 'ok', subject: 'Port', message: `${new URL(running).port}: the development server of this project.` }
+}
+
+function examineFreePort(port: number): Promise<Finding> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => {

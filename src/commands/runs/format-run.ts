@@ -1,59 +1,86 @@
 import type { Call, CallTree } from '../../trace/call-tree.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
+import type { TraceReader } from '../../trace/trace-reader.ts'
+import { formatTime } from '../format-time.ts'
+import { oneLine, shorten } from '../one-line.ts'
 
 /** `example` or `desk/billing`. */
 export function nameTarget({ agent_id, entry_point }: RunSummary): string {
   return entry_point === '__entry__' || entry_point === '' ? agent_id : `${agent_id}/${entry_point}`
 }
 
-const ID_WIDTH = 13
+/** Ends of the parts of a UUID: short ids end with one. Those of stored responses (version 7) begin with the time. */
+const PARTS = [8, 13, 18, 23]
 
-/** Beginning of an id that tells runs apart: those of stored responses (UUIDs of version 7) begin with the time. */
-function shortIdOf(runId: string): string {
-  return runId.slice(0, runId[14] === '7' ? ID_WIDTH : 8)
+/** Returns a function that shortens ids of runs to the first parts that no other run begins with. */
+export function shortensIds({ index: { runs } }: TraceReader): (runId: string) => string {
+  return (runId) => {
+    const lengths = runId[14] === '7' ? PARTS.slice(1) : PARTS
+    const length = lengths.find((each) => runs.like(runId.slice(0, each), 2).length < 2)
+    return runId.slice(0, length)
+  }
 }
 
-/** Created at first use: it takes longer than most other things that a command does to start. */
-let dateTime: Intl.DateTimeFormat | undefined
+interface TableOptions {
+  readonly shortId: (runId: string) => string
+  /** Width of the column of ids. */
+  readonly idWidth: number
+  /** Of the terminal: longer lines are cut. */
+  readonly width: number
+  /** Adds the server that ran it. */
+  readonly hasServer: boolean
+}
 
-/** Columns of a line: id, time, agent, status, duration, number of calls, and question. */
+/** Columns of a line: id, time, agent, status, duration and number of calls. */
 type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
 
-const WIDTHS = [ID_WIDTH, 22, 16, 9, 9, 9]
+const WIDTHS = [22, 16, 9, 9, 9]
 const SERVER_WIDTH = 20
+const INPUT_WIDTH = 40
 /** Numbers stand to the right. */
-const RIGHT = [4, 5]
+const RIGHT = [3, 4]
 
-/** @param hasServer adds the server that ran it */
-export function formatHeader(hasServer = false): string {
-  const server = hasServer ? `  ${'SERVER'.padEnd(SERVER_WIDTH)}` : ''
-  return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'])}${server}  INPUT OR ERROR`
+/** The table of runs: one line a run, with its question, and the error of the run or of a tool. */
+export function formatRuns(runs: readonly RunSummary[], options: Omit<TableOptions, 'idWidth'>): string[] {
+  const idWidth = Math.max(MIN_ID_WIDTH, ...runs.map(({ run_id: id }) => options.shortId(id).length))
+  return [formatHeader({ ...options, idWidth }), ...runs.map((run) => formatRun(run, { ...options, idWidth }))]
 }
 
-/** One line, cut to the width of the terminal. */
-export function formatRun(run: RunSummary, width: number, hasServer = false): string {
-  dateTime ??= new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' })
-  const started = dateTime.format(run.started_at * 1000)
-  const id = shortIdOf(run.run_id)
-  const columns = pad([id, started, nameTarget(run), run.status, formatMs(run.duration_ms), String(run.calls)])
+export const MIN_ID_WIDTH = 13
+
+export function formatHeader({ idWidth, hasServer }: Pick<TableOptions, 'idWidth' | 'hasServer'>): string {
+  const server = hasServer ? `  ${'SERVER'.padEnd(SERVER_WIDTH)}` : ''
+  return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'], idWidth)}${server}  ${'INPUT'.padEnd(INPUT_WIDTH)}  ERROR`
+}
+
+export function formatRun(run: RunSummary, { shortId, idWidth, width, hasServer }: TableOptions): string {
+  const { run_id, started_at, status, duration_ms, calls, error } = run
+  const row: Columns = [
+    shortId(run_id),
+    formatTime(started_at),
+    nameTarget(run),
+    status,
+    formatMs(duration_ms),
+    String(calls),
+  ]
   const server = hasServer ? `  ${run.server.padEnd(SERVER_WIDTH)}` : ''
-  const line = `${columns}${server}  ${describeLink(run)}${oneLine(run.error ?? run.input)}`
-  return line.length > width ? `${line.slice(0, width - 1)}…` : line
+  const input = shorten(describeLink(run, shortId) + oneLine(run.input), INPUT_WIDTH).padEnd(INPUT_WIDTH)
+  return shorten(`${pad(row, idWidth)}${server}  ${input}  ${oneLine(error ?? '')}`.trimEnd(), width)
 }
 
 /** The other run of a conversation that waited in between. */
-function describeLink({ continues, continued_by: next }: RunSummary): string {
-  const links = [continues && `continues ${shortIdOf(continues)}`, next && `continued by ${shortIdOf(next)}`]
+function describeLink({ continues, continued_by: next }: RunSummary, shortId: TableOptions['shortId']): string {
+  const links = [continues && `continues ${shortId(continues)}`, next && `continued by ${shortId(next)}`]
   const text = links.filter((link) => link).join(', ')
   return text && `(${text}) `
 }
 
-function pad(columns: Columns): string {
+function pad([id, ...columns]: Columns, idWidth: number): string {
   const padded = columns.map((text, index) => {
     const width = WIDTHS[index] ?? 0
     return RIGHT.includes(index) ? text.padStart(width) : text.padEnd(width)
   })
-  return padded.join('  ')
+  return [id.padEnd(idWidth), ...padded].join('  ')
 }
 
 /** Texts of a call: its arguments and its result. */
@@ -110,15 +137,4 @@ export function formatMs(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 1000) return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`
   return `${(ms / 1000).toFixed(2)} s`
-}
-
-/**
- * Returns a text in one line, without characters that move the cursor of a terminal or colour it: the text of agents
- * may hold anything.
- */
-export function oneLine(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .replace(/\p{Cc}/gu, '\ufffd')
-    .trim()
 }

@@ -4,9 +4,10 @@ import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
 import type { TracedEvent } from '../../trace/traced-event.ts'
 import { BaseCommand } from '../base-command.ts'
+import { oneLine, shorten } from '../one-line.ts'
 import { plural } from '../plural.ts'
 import { readLocation, storeFlags } from '../store/store-location.ts'
-import { type CallTexts, formatMs, formatTree, nameTarget, oneLine } from './format-run.ts'
+import { type CallTexts, formatMs, formatTree, nameTarget } from './format-run.ts'
 import { findRun } from './open-reader.ts'
 import { type OpenRuns, openRuns } from './open-runs.ts'
 
@@ -102,10 +103,10 @@ function textsOf(events: readonly TracedEvent[]): CallTexts {
     },
     outcome({ id, method }) {
       const end = ended.get(id)
-      if (end?.exception) return ` → ${shorten(oneLine(end.exception.split('\n')[0] ?? ''))}`
+      if (end?.exception) return ` → ${shorten(oneLine(end.exception.split('\n')[0] ?? ''), MAX_TEXT)}`
       if (method !== 'executeTool' || !end) return ''
       const { text, isError } = (end.result ?? {}) as { text?: unknown; isError?: boolean }
-      return ` → ${isError ? 'failed: ' : ''}${shorten(oneLine(String(text ?? '')))}`
+      return ` → ${isError ? 'failed: ' : ''}${shorten(oneLine(String(text ?? '')), MAX_TEXT)}`
     },
   }
 }
@@ -117,9 +118,5 @@ function ownArguments(event: TracedEvent | undefined): unknown[] {
 }
 
 function toText(args: readonly unknown[]): string {
-  return shorten(oneLine(args.map((each) => JSON.stringify(each)).join(', ')))
-}
-
-function shorten(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+  return shorten(oneLine(args.map((each) => JSON.stringify(each)).join(', ')), MAX_TEXT)
 }

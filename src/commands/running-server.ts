@@ -1,0 +1,35 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { describeProcess, hasEnded } from '../process-identity.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
+
+/** In the folder of the traces, which is there while a development server runs, and which only its owner can read. */
+const FILE = 'debug/server.json'
+const DEFAULT_PORT = 9001
+
+/** Notes that the development server of the project in this folder listens at this address, until this process ends. */
+export function noteServer(url: string): void {
+  const own = describeProcess()
+  writeFileSync(FILE, JSON.stringify({ url, process: own }))
+  process.once('exit', () => {
+    if (readNote()?.process === own) rmSync(FILE, { force: true })
+  })
+}
+
+/** Address of the development server of the project in this folder; undefined when none runs. */
+export function findServer(): string | undefined {
+  const note = readNote()
+  return note && !hasEnded(note.process) ? note.url : undefined
+}
+
+/** Port of a server for commands that name none. */
+export function defaultPort(): number {
+  return Number(process.env[SERVER_OPTIONS.port.variable]) || DEFAULT_PORT
+}
+
+function readNote(): { url: string; process: string } | undefined {
+  try {
+    return JSON.parse(readFileSync(FILE, 'utf8'))
+  } catch {
+    return undefined
+  }
+}
