@@ -98,8 +98,9 @@ export default class Init extends BaseCommand {
 
   async #initialiseGit(folder: string): Promise<void> {
     const { execa } = await import('execa')
-    const { failed, stderr } = await execa('git', ['init', '--quiet'], { cwd: folder, reject: false })
-    if (failed) this.warn(`git init failed${stderr ? `: ${stderr}` : '.'}`)
+    const { failed, code, stderr } = await execa('git', ['init', '--quiet'], { cwd: folder, reject: false })
+    if (code === 'ENOENT') this.warn(NO_GIT)
+    else if (failed) this.warn(`git init failed${stderr ? `: ${stderr}` : '.'}`)
   }
 
   async #install(folder: string, packageManager: PackageManager): Promise<boolean> {
@@ -117,6 +118,9 @@ export default class Init extends BaseCommand {
     return !failed
   }
 }
+
+const NO_GIT =
+  'There is no git on this machine: no repository was initialised. Install git (https://git-scm.com), and run git init.'
 
 /** Lines of `.gitignore` that keep secrets and records out of a repository. */
 const IGNORED = ['.env', 'node_modules', 'debug', 'responses', 'memory', 'conversations']

@@ -3,6 +3,7 @@ import { chmod, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected, makeOlder, readTree } from '../support/eject.ts'
+import { itWith } from '../support/it-with.ts'
 import { type CliOptions, runCli } from '../support/run-cli.ts'
 import { makeProject, type TempProject } from '../support/temp-project.ts'
 
@@ -37,7 +38,7 @@ describe('eject diff', () => {
     })
   })
 
-  it('shows your changes and those of agent-host', async () => {
+  itWith('git', 'shows your changes and those of agent-host', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, REPLY, MY_REPLY)
     const { exitCode, stdout } = await diff(project)
@@ -122,7 +123,7 @@ describe('eject upgrade', () => {
     expect(await project.read(BASE)).to.equal(LIBRARY_ECHO)
   })
 
-  it('merges your changes with the new version, and has nothing to do afterwards', async () => {
+  itWith('git', 'merges your changes with the new version, and has nothing to do afterwards', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, REPLY, MY_REPLY)
     await chmod(project.path(COPY), 0o600)
@@ -147,7 +148,7 @@ describe('eject upgrade', () => {
     )
   })
 
-  it('marks conflicts, lists the files, exits with 1, and leaves them until they are resolved', async () => {
+  itWith('git', 'marks conflicts, lists the files, exits with 1, and leaves them until they are resolved', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, "name: 'OldEcho'", "name: 'MyEcho'")
     const first = await upgrade(project)
@@ -171,7 +172,7 @@ describe('eject upgrade', () => {
     expect(await upgrade(project)).to.include({ exitCode: 0, stdout: 'current  modules/echo.ts\n' })
   })
 
-  it('--dry-run prints the same, and writes nothing', async () => {
+  itWith('git', '--dry-run prints the same, and writes nothing', async () => {
     const project = await makeOldEcho()
     await edit(project, COPY, "name: 'OldEcho'", "name: 'MyEcho'")
     const before = await readTree(project.dir)
@@ -181,7 +182,7 @@ describe('eject upgrade', () => {
     expect(dry).to.deep.equal({ exitCode, stdout: `${stdout}Nothing was written.\n`, stderr })
   })
 
-  it('keeps line endings and a missing final newline', async () => {
+  itWith('git', 'keeps line endings and a missing final newline', async () => {
     for (const change of [
       (text: string) => text.replaceAll('\n', '\r\n'),
       (text: string) => text.trimEnd(),

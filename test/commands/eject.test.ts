@@ -7,6 +7,7 @@ import { listLibrary } from '../../src/module/load-module.ts'
 import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected, readTree } from '../support/eject.ts'
 import { eventually } from '../support/eventually.ts'
+import { itWith } from '../support/it-with.ts'
 import { runCli } from '../support/run-cli.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -345,7 +346,7 @@ describe('an ejected module', () => {
     await eventually(async () => expect(await answer()).to.equal('HELLO'))
   })
 
-  it('reads its neighbouring file at run time', async () => {
+  itWith('Python 3.8', 'reads its neighbouring file at run time', async () => {
     const project = await makeEjected('tools/local', 'llm/offline', 'tool-loop')
     const tool = 'def fruit(name: str) -> str:\n    """Tells the colour of a fruit."""\n    return f"{name} is red"\n'
     await edit(project, 'modules/tools/lib/python-worker.py', 'def main(', 'def main_of_mine(')

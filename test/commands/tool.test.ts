@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
+import { itWith } from '../support/it-with.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -55,7 +56,7 @@ describe('tool', () => {
     expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
   })
 
-  it('shows the error of a tool in Python without the stack of agent-host', async () => {
+  itWith('Python 3.8', 'shows the error of a tool in Python without the stack of agent-host', async () => {
     const python = agent('one').replace('sum.ts', 'greet.py')
     const { dir } = await makeProject({
       'tools/greet.py': 'def greet(name: str) -> str:\n    return name\n',

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { AgentHost } from 'agent-host'
 import { expect } from 'chai'
 import { planProject } from '../../src/project/plan-project.ts'
+import { itWith } from '../support/it-with.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -44,7 +45,7 @@ describe('the agents of the docs', () => {
   })
 
   for (const { page, code } of agents) {
-    it(`${page}: ${/^id: (.*)$/m.exec(code)?.[1]}`, async () => {
+    itWith(code.includes('.py') ? 'Python 3.8' : undefined, `${page}: ${/^id: (.*)$/m.exec(code)?.[1]}`, async () => {
       const host = new AgentHost({ projectDir: await makeDocumentedProject(), environment: { PATH: process.env.PATH } })
       try {
         await host.register(code, { file: page })

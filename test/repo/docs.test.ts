@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { AgentHost } from '../../src/index.ts'
 import { SERVER_OPTIONS } from '../../src/server/options.ts'
+import { itWith } from '../support/it-with.ts'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -31,11 +32,15 @@ describe('the code of the README and the first pages', () => {
     ['tools/weather.ts', 'defineTool'],
     ['tools/weather.py', 'def temperature'],
   ] as const) {
-    it(`${file} is a tool that the example agent calls`, async () => {
-      const agent = blockWith('id: example', 'README.md').replace('tools/example.ts', file)
-      const answer = await answerOf({ [file]: blockWith(start) }, agent, 'What is the temperature in Lima?')
-      expect(answer).to.contain('Lima').and.to.contain('21')
-    })
+    itWith(
+      file.endsWith('.py') ? 'Python 3.8' : undefined,
+      `${file} is a tool that the example agent calls`,
+      async () => {
+        const agent = blockWith('id: example', 'README.md').replace('tools/example.ts', file)
+        const answer = await answerOf({ [file]: blockWith(start) }, agent, 'What is the temperature in Lima?')
+        expect(answer).to.contain('Lima').and.to.contain('21')
+      },
+    )
   }
 
   it('modules/shout.ts is a module', async () => {

@@ -6,6 +6,7 @@ import { execa } from 'execa'
 import { publint } from 'publint'
 import { listLibrary } from '../../src/module/load-module.ts'
 import { AGENTS, check, checkTypes, InstalledPackage, writeAgent } from '../support/installed-package.ts'
+import { itWith } from '../support/it-with.ts'
 
 describe('the package', () => {
   let installed: InstalledPackage
@@ -50,23 +51,27 @@ describe('the package', () => {
     expect(messages).to.deep.equal([])
   })
 
-  it('has modules that can be ejected, type-checked and loaded from the project, all at once', async function () {
-    this.timeout(120_000)
-    const references = listLibrary()
-    expect(Object.keys(AGENTS).sort()).to.deep.equal(references)
-    const { dir, command } = installed
-    const project = join(dir, 'all')
-    await execa(command, ['init', project, '--yes'], { cwd: dir })
-    await rm(join(project, 'agents/example.yml'))
-    await Promise.all(references.map((reference) => writeAgent(project, reference)))
-    const { stderr } = await execa(command, ['eject', '-m', ...references], { cwd: project })
-    expect(stderr).to.equal('')
-    expect(await checkTypes(project)).to.deep.equal([0, ''])
-    const { agents, problems } = await check(command, project)
-    expect(problems).to.deep.equal([])
-    expect(agents).to.have.length(references.length)
-    expect(agents.flatMap(({ modules }) => modules).filter(({ source }) => source !== 'ejected')).to.deep.equal([])
-  })
+  itWith(
+    'Python 3.8',
+    'has modules that can be ejected, type-checked and loaded from the project, all at once',
+    async function () {
+      this.timeout(120_000)
+      const references = listLibrary()
+      expect(Object.keys(AGENTS).sort()).to.deep.equal(references)
+      const { dir, command } = installed
+      const project = join(dir, 'all')
+      await execa(command, ['init', project, '--yes'], { cwd: dir })
+      await rm(join(project, 'agents/example.yml'))
+      await Promise.all(references.map((reference) => writeAgent(project, reference)))
+      const { stderr } = await execa(command, ['eject', '-m', ...references], { cwd: project })
+      expect(stderr).to.equal('')
+      expect(await checkTypes(project)).to.deep.equal([0, ''])
+      const { agents, problems } = await check(command, project)
+      expect(problems).to.deep.equal([])
+      expect(agents).to.have.length(references.length)
+      expect(agents.flatMap(({ modules }) => modules).filter(({ source }) => source !== 'ejected')).to.deep.equal([])
+    },
+  )
 
   it('works from an empty folder: creates a project, tests it, checks its types, and answers', async function () {
     this.timeout(180_000)

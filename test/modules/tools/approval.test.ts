@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { AgentHost } from 'agent-host'
 import { expect } from 'chai'
 import { ruleOf } from '../../../modules/tools/lib/approval-rules.ts'
+import { itWith } from '../../support/it-with.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const TS = `import { defineTool, Type } from 'agent-host'
@@ -90,7 +91,7 @@ describe('approvals of tools', () => {
     })
   }
 
-  it('tools/local: @needs_approval of a Python file', async () => {
+  itWith('Python 3.8', 'tools/local: @needs_approval of a Python file', async () => {
     const asked = [
       calling(LOCAL, {}, 'wipe', { disk: 'c' }),
       calling(PYTHON, {}, 'count', { n: 2 }),
@@ -99,7 +100,7 @@ describe('approvals of tools', () => {
     expect(await Promise.all(asked)).to.deep.equal([['approval'], ['2'], ['wiped c']])
   })
 
-  it('tools/local: a tool in Python asks, and runs again with each answer', async () => {
+  itWith('Python 3.8', 'tools/local: a tool in Python asks, and runs again with each answer', async () => {
     const { dir } = await makeProject({ 'tools/a.ts': TS, 'tools/b.py': PY })
     const host = new AgentHost({ projectDir: dir, environment: { PATH: process.env.PATH } })
     try {

@@ -6,8 +6,10 @@ import { Value } from 'typebox/value'
 import local from '../../../modules/tools/local.ts'
 import { ProjectCode } from '../../../src/module/project-code.ts'
 import { describeToolProvider } from '../../suites/tool-provider-suite.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { isInstalled } from '../../support/it-with.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const TS = `import { defineTool, Type } from 'agent-host'
@@ -213,7 +215,7 @@ describe('tools/local', () => {
     })
   })
 
-  describe('in Python', () => {
+  describeWith('Python 3.8', isInstalled('Python 3.8'), 'in Python', () => {
     const python = (config: object = {}) =>
       make({ 'tools/t.py': PY, 'tools/helper_module.py': 'x = 1' }, { files: ['tools/t.py'], ...config })
 

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { fuzz, KEPT_SEEDS } from '../../support/fuzz/fuzz.ts'
+import { needsOpenFiles } from '../../support/needs-open-files.ts'
 import { killRunning, startCli } from '../../support/run-cli.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
@@ -37,7 +38,8 @@ describe('a server under hostile requests', () => {
     expect(Date.now() - startedMs).to.be.below(5000)
   })
 
-  it('serves a good client quickly while 500 others send their requests byte by byte', async () => {
+  it('serves a good client quickly while 500 others send their requests byte by byte', async function () {
+    needsOpenFiles(this, 2048)
     const server = await makeServer()
     const { port } = new URL(await server.listen())
     const sockets: Socket[] = Array.from({ length: 500 }, () =>
