@@ -50,6 +50,27 @@ for (const [place, open] of Object.entries(KINDS)) {
       await memory.close()
     })
 
+    it('keeps tenants apart, also where an id of another is known', async () => {
+      const memory = await open()
+      const [acme, globex] = [memory.of('acme'), memory.of('globex')]
+      const id = await acme.writeConversation(undefined, CONVERSATION)
+      const call = await acme.keepWaiting(CALL)
+      for (const other of [memory, globex, memory.of('')]) {
+        expect(await other.readConversation(id, 'guide')).to.equal(undefined)
+        expect(await other.listConversations(new Set(['guide']))).to.deep.equal([])
+        expect(await other.takeWaiting(call, 'shop')).to.equal(undefined)
+        const answers: unknown[] = []
+        const question = { id: randomUUID(), session: 's' }
+        const end = await acme.awaitAnswer(question, (answer) => answers.push(answer))
+        await other.passAnswer(question, 'from another tenant')
+        end()
+        expect(answers).to.deep.equal([])
+      }
+      expect(await memory.of('acme').readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
+      expect(await memory.of('acme').takeWaiting(call, 'shop')).to.deep.equal(CALL)
+      await memory.close()
+    })
+
     it('returns a waiting call once, only to its tool', async () => {
       const memory = await open()
       const id = await memory.keepWaiting(CALL)
@@ -87,10 +108,15 @@ describe('the memory of calls over MCP, in a store', () => {
     const map = new Map<string, unknown>()
     const records = await KeyvStore.open(map)
     const old = await stored(records, 0).writeConversation(undefined, CONVERSATION)
+    const oldOfTenant = await stored(records, 0).of('acme').writeConversation(undefined, CONVERSATION)
     await wait(2)
     const memory = stored(records, 1)
     const kept = await memory.writeConversation(undefined, CONVERSATION)
     await eventually(async () => expect(await memory.readConversation(old, 'guide')).to.equal(undefined))
+    await eventually(async () => {
+      expect(await memory.of('acme').readConversation(oldOfTenant, 'guide')).to.equal(undefined)
+      expect(await records.list({ prefix: '@', limit: 10 })).to.deep.equal([])
+    })
     expect(await memory.readConversation(kept, 'guide')).to.deep.equal(CONVERSATION.messages)
     const left = await records.list({ prefix: 'mcp-', limit: 10 })
     expect(left.map((key) => key.replace(/:.*:/, ':'))).to.have.members([

@@ -9,6 +9,7 @@ import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter
 import type { OpenApproval } from '../../approval-inbox.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
 import { deciderOf } from '../../guards/decisions.ts'
+import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
@@ -180,9 +181,10 @@ export class ChatCompatApiAdapter implements Adapter {
     }) as never
   }
 
-  #toTurn(body: ChatRequest, { url }: FastifyRequest, onEvent: RunEventSink): Turn {
+  #toTurn(body: ChatRequest, request: FastifyRequest, onEvent: RunEventSink): Turn {
     const findCapabilities = () => this.#host.resolve(body.model).capabilities
-    return toTurn(body, { dialect: dialectOf(url, this.#options), findCapabilities, onEvent })
+    const { tenant } = principalOf(request)
+    return toTurn(body, { dialect: dialectOf(request.url, this.#options), tenant, findCapabilities, onEvent })
   }
 }
 

@@ -12,6 +12,8 @@ import { toRequestOptions } from './to-request-options.ts'
 
 export interface TurnOptions {
   readonly dialect: Dialect
+  /** Tenant of the request. */
+  readonly tenant: string
   /** Returns those of the agent; called only where the request needs them. */
   readonly findCapabilities: () => Capabilities
   readonly onEvent: RunEventSink
@@ -22,7 +24,7 @@ export interface TurnOptions {
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toTurn(body: ChatRequest, { dialect, findCapabilities, onEvent }: TurnOptions): Turn {
+export function toTurn(body: ChatRequest, { dialect, tenant, findCapabilities, onEvent }: TurnOptions): Turn {
   const { messages, user, metadata, tools, tool_choice } = body
   refuseUnsupported(body)
   const { clientTools, toolChoice } =
@@ -32,6 +34,7 @@ export function toTurn(body: ChatRequest, { dialect, findCapabilities, onEvent }
   return {
     messages: toMessages(withoutApprovals(messages), findCapabilities),
     user: user ?? undefined,
+    tenant,
     metadata: metadata ?? undefined,
     requestOptions: toRequestOptions(body, toolChoice),
     clientTools,

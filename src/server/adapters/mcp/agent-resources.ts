@@ -60,9 +60,9 @@ export class AgentResources {
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
-  async list(cursor: unknown): Promise<ListResult> {
+  async list(cursor: unknown, tenant: string): Promise<ListResult> {
     const memories = this.#exposing('memory').flatMap((info) => this.#memories(info))
-    const all = [...memories, ...(await this.#keptConversations())]
+    const all = [...memories, ...(await this.#keptConversations(tenant))]
     const { items: resources, nextCursor } = cutPage(all, ({ uri }) => uri, cursor)
     return nextCursor === undefined ? { resources } : { resources, nextCursor }
   }
@@ -88,44 +88,47 @@ export class AgentResources {
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS`, `RESOURCE_NOT_FOUND`; HostError when the module fails */
-  async read({ uri }: Readonly<Record<string, unknown>>): Promise<ReadResult> {
+  async read({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<ReadResult> {
     if (typeof uri !== 'string') throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: uri must be a string')
     const place = readResourceUri(uri)
-    const value = place && (await this.#readPlace(place))
+    const value = place && (await this.#readPlace(place, tenant))
     if (value === undefined) throw new JsonRpcError(RESOURCE_NOT_FOUND, `Resource not found: ${uri}`)
     return { contents: [{ uri, mimeType: JSON_TYPE, text: this.#options.redact(JSON.stringify(value, null, 2)) }] }
   }
 
   /** Returns undefined for resources that do not exist or are not exposed. */
-  async #readPlace(place: ResourcePlace): Promise<unknown> {
+  async #readPlace(place: ResourcePlace, tenant: string): Promise<unknown> {
     const { agentId, kind } = place
     const isExposed = this.#exposing(kind === 'memory' ? 'memory' : 'conversations').some(({ id }) => id === agentId)
     if (!isExposed) return undefined
-    if (kind === 'memory') return this.#readMemory(place)
-    if (kind === 'module-conversation') return this.#readModuleConversation(place)
-    return (await this.#options.memory.readConversation(place.conversationId, agentId))?.map(toView)
+    if (kind === 'memory') return this.#readMemory(place, tenant)
+    if (kind === 'module-conversation') return this.#readModuleConversation(place, tenant)
+    return (await this.#options.memory.of(tenant).readConversation(place.conversationId, agentId))?.map(toView)
   }
 
-  async #readMemory({ agentId, moduleId, entryId }: Extract<ResourcePlace, { kind: 'memory' }>): Promise<unknown> {
+  async #readMemory(
+    { agentId, moduleId, entryId }: Extract<ResourcePlace, { kind: 'memory' }>,
+    tenant: string,
+  ): Promise<unknown> {
     if (!this.#providersOf(agentId, [Memory.name]).includes(moduleId)) return undefined
     return this.#options.host.callModule(agentId, {
       moduleId,
       protocol: Memory,
+      tenant,
       act: async (memory, run): Promise<MemoryEntry | MemoryEntry[] | undefined> =>
         entryId === undefined ? (await memory.list(run)).slice(-MAX_ENTRIES).reverse() : memory.get(entryId, run),
     })
   }
 
-  async #readModuleConversation({
-    agentId,
-    moduleId,
-    conversationId,
-    user,
-  }: Extract<ResourcePlace, { kind: 'module-conversation' }>): Promise<unknown> {
+  async #readModuleConversation(
+    { agentId, moduleId, conversationId, user }: Extract<ResourcePlace, { kind: 'module-conversation' }>,
+    tenant: string,
+  ): Promise<unknown> {
     if (!this.#providersOf(agentId, KEEPS_CONVERSATIONS).includes(moduleId)) return undefined
     const messages = await this.#options.host.callModule(agentId, {
       moduleId,
       protocol: ConversationHistory,
+      tenant,
       act: (history, run) => history.getHistory(run.with({ user, metadata: { conversation_id: conversationId } })),
     })
     return messages?.length ? messages.map(toView) : undefined
@@ -144,9 +147,9 @@ export class AgentResources {
     }))
   }
 
-  async #keptConversations(): Promise<Resource[]> {
+  async #keptConversations(tenant: string): Promise<Resource[]> {
     const exposing = new Set(this.#exposing('conversations').map(({ id }) => id))
-    const kept = exposing.size === 0 ? [] : await this.#options.memory.listConversations(exposing)
+    const kept = exposing.size === 0 ? [] : await this.#options.memory.of(tenant).listConversations(exposing)
     return kept.map(({ id, agentId, messages }) => ({
       uri: resourceUri(agentId, 'conversations', id),
       name: `${agentId}: ${messages[0]?.content.slice(0, MAX_NAME) ?? ''}`,

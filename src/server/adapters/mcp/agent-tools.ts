@@ -36,11 +36,16 @@ export interface Call<R> {
   abort(reason: string): void
 }
 
-export interface CallOptions {
-  /** Version of MCP that the client speaks. */
-  readonly version: string
+/** Sender of a request. */
+export interface Caller {
+  readonly tenant: string
   /** Of the HTTP request: the log of a failure names it. */
   readonly requestId: string
+}
+
+export interface CallOptions extends Caller {
+  /** Version of MCP that the client speaks. */
+  readonly version: string
   /** Address of the server as the client knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
   /** Receives the agent's text and progress while it works. */
@@ -115,13 +120,13 @@ export class AgentTools {
   }
 
   /** Starts to read a resource; it cannot be stopped. */
-  read(params: Readonly<Record<string, unknown>>, requestId: string): Call<ReadResult> {
-    return this.#toCall(this.resources.read(params), requestId)
+  read(params: Readonly<Record<string, unknown>>, { tenant, requestId }: Caller): Call<ReadResult> {
+    return this.#toCall(this.resources.read(params, tenant), requestId)
   }
 
   /** Starts to list the resources; it cannot be stopped. */
-  listResources(cursor: unknown, requestId: string): Call<ListResult> {
-    return this.#toCall(this.resources.list(cursor), requestId)
+  listResources(cursor: unknown, { tenant, requestId }: Caller): Call<ListResult> {
+    return this.#toCall(this.resources.list(cursor, tenant), requestId)
   }
 
   /** Closes the memory of earlier calls. */
@@ -146,8 +151,8 @@ export class AgentTools {
   }
 
   #start(request: ToolRequest, given: GivenTurn, options: CallOptions): Call<ToolResult> {
-    const { onProgress, requestId } = options
-    const turn = { input: request.input.input, onEvent: onProgress && toProgress(onProgress), ...given }
+    const { onProgress, requestId, tenant } = options
+    const turn = { tenant, input: request.input.input, onEvent: onProgress && toProgress(onProgress), ...given }
     const handle = this.#options.host.start(request.name, turn, '.')
     const explain = (error: unknown) => this.#explain(error, requestId)
     return {
@@ -159,7 +164,7 @@ export class AgentTools {
               finished =
                 result.status === 'waiting'
                   ? this.#wait(request.name, result, given.messages, options)
-                  : this.#finish(result, request, given.messages, options.version)
+                  : this.#finish(result, request, given.messages, options)
             } catch (error) {
               return onFailure(explain(error))
             }
@@ -173,14 +178,15 @@ export class AgentTools {
   }
 
   /** Reads the turn in which an earlier call goes on; undefined for a call that begins. */
-  #goOn({ name, info, input }: ToolRequest, { elicitation }: CallOptions): Promise<GivenTurn> | undefined {
-    if (elicitation?.state !== undefined) return this.#resume(name, elicitation.state, elicitation)
+  #goOn({ name, info, input }: ToolRequest, { elicitation, tenant }: CallOptions): Promise<GivenTurn> | undefined {
+    const memory = this.#options.memory.of(tenant)
+    if (elicitation?.state !== undefined) return this.#resume(memory, name, elicitation.state, elicitation)
     if (input.conversationId === undefined) return undefined
-    return this.#continue(input.conversationId, info.id, toMessage({ input }))
+    return this.#continue(memory, input.conversationId, info.id, toMessage({ input }))
   }
 
-  async #resume(name: string, state: string, { responses, by }: Answered): Promise<GivenTurn> {
-    const call = await this.#options.memory.takeWaiting(state, name)
+  async #resume(memory: CallMemory, name: string, state: string, { responses, by }: Answered): Promise<GivenTurn> {
+    const call = await memory.takeWaiting(state, name)
     if (!call) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
     const { pending, trail: messages } = call
     const answers = pending.flatMap((asked) => {
@@ -193,8 +199,8 @@ export class AgentTools {
     return { messages, pending, answers }
   }
 
-  async #continue(conversationId: string, agentId: string, message: Message): Promise<GivenTurn> {
-    const earlier = await this.#options.memory.readConversation(conversationId, agentId)
+  async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<GivenTurn> {
+    const earlier = await memory.readConversation(id, agentId)
     if (earlier) return { messages: this.#bounded([...earlier, message]) }
     throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
   }
@@ -211,7 +217,7 @@ export class AgentTools {
     }
     return {
       content: [],
-      waiting: { state: await this.#options.memory.keepWaiting({ name, pending, trail }), pending },
+      waiting: { state: await this.#options.memory.of(options.tenant).keepWaiting({ name, pending, trail }), pending },
     }
   }
 
@@ -244,13 +250,14 @@ export class AgentTools {
     { text, attachments }: RunResult,
     { info, input }: ToolRequest,
     messages: readonly Message[],
-    version: string,
+    { version, tenant }: CallOptions,
   ): ToolResult | Promise<ToolResult> {
     const content = toContent(text, attachments, version)
     const present = () => (info.output ? this.#withStructure(content, text, info.output) : { content })
     if (!info.conversation) return present()
     const conversation = { agentId: info.id, messages: [...messages, { role: 'assistant' as const, content: text }] }
-    return this.#options.memory.writeConversation(input.conversationId, conversation).then((id) => {
+    const memory = this.#options.memory.of(tenant)
+    return memory.writeConversation(input.conversationId, conversation).then((id) => {
       // In the text, because models see nothing else.
       content.push({ type: 'text', text: `conversation_id: ${id}` })
       return present()

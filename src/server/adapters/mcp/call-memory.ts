@@ -23,6 +23,8 @@ export interface OpenQuestion {
 
 /** Conversations and waiting calls, which later calls go on with. Nobody can guess their ids. */
 export interface CallMemory {
+  /** Returns the part of a tenant: nothing in it exists for another, and it needs no closing. */
+  of(tenant: string): CallMemory
   /** Returns the messages so far; undefined when there is no such conversation with that agent. */
   readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined>
   /** Returns conversations with these agents. */

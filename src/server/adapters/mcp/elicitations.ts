@@ -4,10 +4,16 @@ import type { CallMemory } from './call-memory.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 import { isObject } from './json-rpc.ts'
 
+/** Client that is asked. */
+interface Client {
+  /** Its session, which nobody else knows. */
+  readonly key: string | undefined
+  readonly tenant: string
+}
+
 /** Question to a client that has not answered yet. */
 interface Open {
-  /** Session of the client. */
-  readonly key: string | undefined
+  readonly client: Client
   readonly resolve: (response: ElicitationResponse) => void
 }
 
@@ -29,14 +35,18 @@ export class Elicitations {
     this.#memory = memory
   }
 
-  /** @param key session of the client: nobody else answers */
-  async open(params: object, key: string | undefined, leaving: AbortSignal | undefined): Promise<Elicitation> {
+  /** @param client nobody else answers */
+  async open(params: object, client: Client, leaving: AbortSignal | undefined): Promise<Elicitation> {
     const id = randomUUID()
     const { promise, resolve } = deferred<ElicitationResponse>()
-    this.#open.set(id, { key, resolve })
+    this.#open.set(id, { client, resolve })
     const onAnswer = (result: unknown) => resolve(readResponse(result))
     // While the store is down only an answer that reaches this server counts.
-    const end = await this.#memory.awaitAnswer({ id, session: key ?? '' }, onAnswer).catch(() => () => {})
+    const question = { id, session: client.key ?? '' }
+    const end = await this.#memory
+      .of(client.tenant)
+      .awaitAnswer(question, onAnswer)
+      .catch(() => () => {})
     const response = raceAbort(promise, leaving).finally(() => {
       this.#open.delete(id)
       end()
@@ -45,13 +55,18 @@ export class Elicitations {
   }
 
   /** Handles the response of a client. Errors and invalid responses count as cancelled; unrelated ones are ignored. */
-  take(message: unknown, key: string | undefined): void {
+  take(message: unknown, { key, tenant }: Client): void {
     const { id, result } = message as { id?: unknown; result?: unknown }
     if (typeof id !== 'string') return
     const asked = this.#open.get(id)
-    if (asked?.key === key) asked?.resolve(readResponse(result))
+    if (asked?.client.key === key && asked?.client.tenant === tenant) asked?.resolve(readResponse(result))
     // A failure leaves the question open: its client may leave, or answer again.
-    if (!asked) this.#memory.passAnswer({ id, session: key ?? '' }, result).catch(() => {})
+    const question = { id, session: key ?? '' }
+    if (!asked)
+      this.#memory
+        .of(tenant)
+        .passAnswer(question, result)
+        .catch(() => {})
   }
 }
 

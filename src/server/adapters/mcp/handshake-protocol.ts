@@ -30,6 +30,7 @@ export interface Peer {
   readonly version: string
   /** Name of its session, which nobody else knows; undefined when it has none, and so cannot cancel. */
   readonly key: string | undefined
+  readonly tenant: string
   /** Of its HTTP request. */
   readonly requestId: string
   /** Address of the server as it knows it. */
@@ -94,14 +95,15 @@ export class PendingCall {
   #begin(answered: Answered | undefined): Promise<string> {
     const { tools, onEnd } = this.#options
     const { id, method, params } = this.#request
-    const { version, requestId, baseUrl, decider = '' } = this.peer
+    const { version, tenant, requestId, baseUrl, decider = '' } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
-    if (method === 'resources/read') this.#call = tools.read(params, requestId)
-    else if (method === 'resources/list') this.#call = tools.listResources(params.cursor, requestId)
+    if (method === 'resources/read') this.#call = tools.read(params, { tenant, requestId })
+    else if (method === 'resources/list') this.#call = tools.listResources(params.cursor, { tenant, requestId })
     else
       this.#call = tools.call(params, {
         version,
+        tenant,
         requestId,
         baseUrl,
         onProgress,
@@ -124,7 +126,7 @@ export class PendingCall {
     const responses: Record<string, ElicitationResponse> = {}
     try {
       for (const call of pending) {
-        const question = await elicitations.open(toElicitation(call), this.peer.key, this.#leaving?.signal)
+        const question = await elicitations.open(toElicitation(call), this.peer, this.#leaving?.signal)
         this.onQuestion?.(question.message)
         responses[call.callId] = await question.response
       }
@@ -169,7 +171,7 @@ export class HandshakeProtocol {
     try {
       const message = readMessage(value)
       if (!message) {
-        this.#elicitations.take(value, peer.key)
+        this.#elicitations.take(value, peer)
         return NOTHING
       }
       if (message.id !== undefined) return this.#answer({ ...message, id: message.id }, peer)
@@ -244,7 +246,7 @@ export class HandshakeProtocol {
     const { requestId, reason } = params
     // An id may be a number or a text: 1 is not "1".
     const [call, another] = [...this.#pending].filter(
-      (other) => isSameId(other.id, requestId) && other.peer.key === peer.key,
+      (other) => isSameId(other.id, requestId) && other.peer.key === peer.key && other.peer.tenant === peer.tenant,
     )
     // Two of the same name: better that both go on than that the wrong one ends.
     if (call && !another) call.abort(typeof reason === 'string' ? reason : 'The client has cancelled the request.')

@@ -5,6 +5,7 @@ import { HostError } from '../../../errors.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
 import { deciderOf, mayDecide } from '../../guards/decisions.ts'
+import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { DETAILS } from '../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
@@ -147,6 +148,7 @@ function describePeer(request: FastifyRequest): Peer {
   return {
     version,
     key,
+    tenant: principalOf(request).tenant,
     requestId,
     baseUrl: baseUrlOf(request, '/mcp'),
     decider: mayAsk ? deciderOf(request).by : undefined,

@@ -8,36 +8,50 @@ const MAX_BYTES = 256 * 1024 * 1024
 const CONVERSATIONS = { maxItems: 10_000, maxBytes: MAX_BYTES }
 const WAITING = { maxItems: 1000, maxBytes: MAX_BYTES }
 
-/** Memory of this process: drops the least recently used entries first. */
+/** Memory of this process: drops the least recently used entries of all tenants first. */
 export class LocalCallMemory implements CallMemory {
-  readonly #conversations = new Recent<KeptConversation>(CONVERSATIONS, ({ messages }) => bytesOfMessages(messages))
-  readonly #waiting = new Recent<WaitingCall>(WAITING, ({ trail }) => bytesOfMessages(trail))
+  /** Beginning of the keys. */
+  readonly #prefix: string
+  readonly #entries: Entries
+
+  constructor(tenant = '', entries = makeEntries()) {
+    this.#prefix = `${encodeURIComponent(tenant)}/`
+    this.#entries = entries
+  }
+
+  of(tenant: string): CallMemory {
+    return new LocalCallMemory(tenant, this.#entries)
+  }
 
   async readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined> {
-    const found = this.#conversations.get(id)
+    const found = this.#entries.conversations.get(this.#prefix + id)
     return found?.agentId === agentId ? found.messages : undefined
   }
 
   async listConversations(agentIds: ReadonlySet<string>) {
-    const all = [...this.#conversations].map(([id, conversation]) => ({ id, ...conversation }))
-    return all.filter(({ agentId }) => agentIds.has(agentId))
+    const found: (KeptConversation & { readonly id: string })[] = []
+    for (const [key, conversation] of this.#entries.conversations) {
+      const isMeant = key.startsWith(this.#prefix) && agentIds.has(conversation.agentId)
+      if (isMeant) found.push({ id: key.slice(this.#prefix.length), ...conversation })
+    }
+    return found
   }
 
   async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
-    this.#conversations.set(id, conversation)
+    this.#entries.conversations.set(this.#prefix + id, conversation)
     return id
   }
 
   async keepWaiting(call: WaitingCall): Promise<string> {
     const id = randomUUID()
-    this.#waiting.set(id, call)
+    this.#entries.waiting.set(this.#prefix + id, call)
     return id
   }
 
   async takeWaiting(id: string, name: string): Promise<WaitingCall | undefined> {
-    const call = this.#waiting.get(id)
+    const call = this.#entries.waiting.get(this.#prefix + id)
     if (call?.name !== name) return undefined
-    this.#waiting.delete(id)
+    this.#entries.waiting.delete(this.#prefix + id)
     return call
   }
 
@@ -49,4 +63,16 @@ export class LocalCallMemory implements CallMemory {
   async passAnswer(): Promise<void> {}
 
   async close(): Promise<void> {}
+}
+
+interface Entries {
+  readonly conversations: Recent<KeptConversation>
+  readonly waiting: Recent<WaitingCall>
+}
+
+function makeEntries(): Entries {
+  return {
+    conversations: new Recent(CONVERSATIONS, ({ messages }) => bytesOfMessages(messages)),
+    waiting: new Recent(WAITING, ({ trail }) => bytesOfMessages(trail)),
+  }
 }

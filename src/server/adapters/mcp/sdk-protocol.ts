@@ -15,9 +15,10 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AgentHost } from '../../../host/host.ts'
 import { deciderOf, mayDecide } from '../../guards/decisions.ts'
+import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
-import type { AgentTools, ToolResult } from './agent-tools.ts'
+import type { AgentTools, Caller, ToolResult } from './agent-tools.ts'
 import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
@@ -29,6 +30,7 @@ const ADDRESS = 'http://localhost/mcp'
 
 /** Client of a server of the SDK. */
 interface SdkClient {
+  readonly tenant: string
   /** Name of the person who answers questions; undefined where nobody may be asked. */
   readonly decider: string | undefined
   /** Address of the server as it knows it; undefined over stdio. */
@@ -46,7 +48,10 @@ export class SdkProtocol {
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
         const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
-        return makeSdkServer(tools, requestId, this.#clients.get(requestId))
+        const client = this.#clients.get(requestId)
+        // Another's place would be the wrong one.
+        if (!client) throw new Error(`The client of request '${requestId}' is not known.`)
+        return makeSdkServer(tools, requestId, client)
       },
       { legacy: 'reject', keepAliveMs },
     )
@@ -67,6 +72,7 @@ export class SdkProtocol {
       signal: leaving.signal,
     })
     this.#clients.set(request.id, {
+      tenant: principalOf(request).tenant,
       decider: mayDecide(request) ? deciderOf(request).by : undefined,
       baseUrl: baseUrlOf(request, '/mcp'),
     })
@@ -92,12 +98,12 @@ export class SdkProtocol {
 export function makeSdkServer(
   tools: AgentTools,
   requestId: string,
-  { decider, baseUrl }: SdkClient = { decider: requestId, baseUrl: undefined },
+  { tenant, decider, baseUrl }: SdkClient = { tenant: '', decider: requestId, baseUrl: undefined },
 ): Server {
   const { resources } = tools
   const capabilities = { tools: { listChanged: true }, ...(resources.isEmpty ? {} : { resources: {} }) }
   const server = new Server(SERVER_INFO, { capabilities })
-  if (!resources.isEmpty) addResources(server, tools, requestId)
+  if (!resources.isEmpty) addResources(server, tools, { tenant, requestId })
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
   )
@@ -115,6 +121,7 @@ export function makeSdkServer(
       const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }
       const call = tools.call(params, {
         version,
+        tenant,
         requestId,
         baseUrl,
         ...(canAsk ? { elicitation: { ...answered, by: decider } } : {}),
@@ -134,11 +141,11 @@ export function makeSdkServer(
   return server
 }
 
-function addResources(server: Server, tools: AgentTools, requestId: string): void {
+function addResources(server: Server, tools: AgentTools, caller: Caller): void {
   const { resources } = tools
   server.setRequestHandler('resources/list', ({ params }) =>
     inSdkTerms(() =>
-      tools.listResources(params?.cursor, requestId).answer(
+      tools.listResources(params?.cursor, caller).answer(
         (result) => result as ListResourcesResult,
         (error) => {
           throw error
@@ -151,7 +158,7 @@ function addResources(server: Server, tools: AgentTools, requestId: string): voi
   )
   server.setRequestHandler('resources/read', ({ params }) =>
     inSdkTerms(() =>
-      tools.read(params, requestId).answer(
+      tools.read(params, caller).answer(
         (result) => result as ReadResourceResult,
         (error) => {
           throw error

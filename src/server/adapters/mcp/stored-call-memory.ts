@@ -3,6 +3,7 @@ import { parseRow, ROW_VERSION } from '../../../durable/parse-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../store/record-store.ts'
+import { parseIndexKey, tenantRecords } from '../../../store/tenant-records.ts'
 import type { CallMemory, KeptConversation, OpenQuestion, WaitingCall } from './call-memory.ts'
 
 interface Expiring {
@@ -29,7 +30,7 @@ interface QuestionRow extends Expiring {
 const CONVERSATION = 'mcp-conversation:'
 const WAITING = 'mcp-waiting:'
 const QUESTION = 'mcp-question:'
-/** Followed by a time and a key: the records to remove, the next one first. */
+/** Followed by a time and a key: the records to remove, of all tenants, the next one first. */
 const EXPIRY = 'mcp-expiry:'
 const DAY_MS = 24 * 60 * 60 * 1000
 /** A person who has not answered by then does not answer any more. */
@@ -51,11 +52,17 @@ export interface StoredCallMemoryOptions {
 /** Memory in the store that servers share: any of them can continue. */
 export class StoredCallMemory implements CallMemory {
   readonly #options: StoredCallMemoryOptions
-  #records: Promise<RecordStore> | undefined
-  #timer: NodeJS.Timeout | undefined
+  readonly #tenant: string
+  readonly #shared: SharedRecords
 
-  constructor(options: StoredCallMemoryOptions) {
+  constructor(options: StoredCallMemoryOptions, tenant = '', shared = new SharedRecords(options.openRecords)) {
     this.#options = options
+    this.#tenant = tenant
+    this.#shared = shared
+  }
+
+  of(tenant: string): CallMemory {
+    return new StoredCallMemory(this.#options, tenant, this.#shared)
   }
 
   async readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined> {
@@ -135,10 +142,8 @@ export class StoredCallMemory implements CallMemory {
     ])
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    const records = await this.#records?.catch(() => undefined)
-    await records?.close()
+  close(): Promise<void> {
+    return this.#shared.close()
   }
 
   async #read<Row extends Expiring>(prefix: string, id: string): Promise<Row | undefined> {
@@ -154,13 +159,34 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async #open(): Promise<RecordStore> {
-    this.#records ??= this.#openRecords()
+    return ofTenant(await this.#shared.open(), this.#tenant)
+  }
+}
+
+/** The store of all tenants: opened when it is first needed, and cleaned as long as it is open. */
+class SharedRecords {
+  readonly #openRecords: StoredCallMemoryOptions['openRecords']
+  #records: Promise<RecordStore> | undefined
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(openRecords: StoredCallMemoryOptions['openRecords']) {
+    this.#openRecords = openRecords
+  }
+
+  open(): Promise<RecordStore> {
+    this.#records ??= this.#open()
     return this.#records
   }
 
-  async #openRecords(): Promise<RecordStore> {
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    const records = await this.#records?.catch(() => undefined)
+    await records?.close()
+  }
+
+  async #open(): Promise<RecordStore> {
     try {
-      const records = await this.#options.openRecords()
+      const records = await this.#openRecords()
       // A failure needs no handling: the next run, or another server, removes the same records.
       const clean = () => void removeExpired(records).catch(() => {})
       this.#timer = setInterval(clean, CLEAN_EVERY_MS).unref()
@@ -171,6 +197,10 @@ export class StoredCallMemory implements CallMemory {
       throw error
     }
   }
+}
+
+function ofTenant(records: RecordStore, tenant: string): RecordStore {
+  return tenantRecords(records, tenant, [EXPIRY])
 }
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -184,16 +214,16 @@ function expiryOf(key: string, row: Expiring | undefined): Change[] {
   return row === undefined || row.expiresMs === null ? [] : [[expiryKey(key, row.expiresMs), undefined]]
 }
 
-/** Removes expired entries. */
+/** Removes expired entries, of all tenants. */
 async function removeExpired(records: RecordStore): Promise<void> {
   const before = expiryKey('', Date.now())
   for (let after: string | undefined; ; ) {
     const notes = await records.list({ prefix: EXPIRY, before, limit: PAGE, ...(after === undefined ? {} : { after }) })
-    const keys = notes.map((note) => note.slice(before.length))
-    const texts = await records.get(keys)
-    // A damaged record, or one of a newer version, holds up none of the others.
-    for (const [index, note] of notes.entries()) {
-      await removeNoted(records, note, [keys[index] as string, texts[index]]).catch(() => {})
+    for (const note of notes) {
+      const time = note.slice(0, before.length)
+      const { tenant, id: key } = parseIndexKey(time, note)
+      // A damaged record, or one of a newer version, holds up none of the others.
+      await removeNoted(ofTenant(records, tenant), time + key, key).catch(() => {})
     }
     if (notes.length < PAGE) return
     after = notes.at(-1)
@@ -201,7 +231,8 @@ async function removeExpired(records: RecordStore): Promise<void> {
 }
 
 /** A record that was used since has another note. */
-async function removeNoted(records: RecordStore, note: string, [key, text]: Change): Promise<void> {
+async function removeNoted(records: RecordStore, note: string, key: string): Promise<void> {
+  const [text] = await records.get([key])
   const isCurrent = text !== undefined && expiryKey(key, parseRow<Expiring>(key, text).expiresMs ?? 0) === note
   const removed: Change[] = isCurrent ? [[key, undefined]] : []
   await records.commit([...removed, [note, undefined]], isCurrent ? { equal: [[key, text]] } : {})
