@@ -20,6 +20,7 @@ import type { Adapter, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { acceptJsonOnly } from './bodies/json-body.ts'
+import { limitParsedBytes } from './bodies/limit-parsed-bytes.ts'
 import { makeValidator } from './bodies/validator.ts'
 import { trackMethods } from './guards/allowed-methods.ts'
 import { readApiKeys } from './guards/api-keys.ts'
@@ -306,6 +307,7 @@ function setRules(app: FastifyInstance, describeFailure: DescribeFailure, option
     makeErrorHandler(describeFailure, dialectOf(path, options))(error, request, reply)
   })
   acceptJsonOnly(app)
+  limitParsedBytes(app)
 }
 
 /** The client gets a moment to read why; a socket that it keeps open must not stay. */
