@@ -2,11 +2,16 @@ import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
 import { projectStack } from '../run/calls/project-stack.ts'
+import { isWaitingResult } from '../run/calls/waits-for.ts'
+import type { PendingCall } from '../run/state/pending-call.ts'
 import { writePayload } from '../trace/payload.ts'
 
 const MAX_CHARS = 200
 
-/** In debug mode each call of a tool is a line of the log, with its answer; one that throws is a warning with its place in the project. */
+/**
+ * In debug mode each call of a tool is a line of the log, with its answer; one that throws is a warning with its place in the project. A call
+ * that waits is a line at the end of its run.
+ */
 export function logSteps(host: AgentHost, log: Log): void {
   const calls = new Map<string, AgentEvent>()
   host.onEvent((event) => {
@@ -15,11 +20,21 @@ export function logSteps(host: AgentHost, log: Log): void {
     else {
       const call = calls.get(event.call_id)
       calls.delete(event.call_id)
-      if (!call) return
+      if (!call || isWaitingResult(event.result)) return
       if (event.exception === null) log.info(describeStep(call, event))
       else log.warn(`${describeStep(call, event)}\n${projectStack(event.exception, host.projectDir)}`)
     }
   })
+  host.onRunEnd(({ agentId, pending }) => {
+    for (const call of pending) log.info(`${agentId}  ${describePending(call)}`)
+  })
+}
+
+function describePending({ kind, name, arguments: args }: PendingCall): string {
+  const call = `${name}(${shorten(writePayload(args, asItIs))})`
+  if (kind === 'client_tool') return `${call} is handed to the client`
+  const what = kind === 'question' ? 'an answer of a person. Answer' : 'a person. Decide'
+  return `${call} waits for ${what} with: agent-host approvals`
 }
 
 function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, end: AgentEvent): string {

@@ -340,7 +340,8 @@ function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
     text: state.text,
     attachments: state.attachments,
     usage: state.usage,
-    incompleteReason: state.incompleteReason,
+    // The run that continues it says how its answer ends.
+    incompleteReason: state.isWaiting ? undefined : state.incompleteReason,
     pending: state.pendingWithDecisions(),
     trail: [...messages, ...state.addedMessages()],
   }

@@ -68,6 +68,8 @@ export class StartedRun implements RunHandle {
       usage: state.usage,
       text: state.sentText,
       attachments: state.attachments,
+      incompleteReason: reason,
+      pending: status === 'waiting' ? state.pending : [],
       firstTextMs: state.firstTextAtMs === undefined ? undefined : state.firstTextAtMs - this.#startedMs,
     }))
   }

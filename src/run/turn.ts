@@ -96,6 +96,10 @@ export interface RunEnd {
   readonly attachments: readonly Attachment[]
   /** From the start of the run to its first text; undefined when none was sent. */
   readonly firstTextMs: number | undefined
+  /** Reason why a completed run stopped before its answer was complete; undefined when it is. */
+  readonly incompleteReason: string | undefined
+  /** Calls that the run waits for; empty unless it is waiting. */
+  readonly pending: readonly PendingCall[]
 }
 
 /** Public facts of an agent. Frozen. */

@@ -1,9 +1,9 @@
 import type { Counter, Histogram, Registry } from 'prom-client'
 import type { AgentHost } from '../host/host.ts'
 import type { Usage } from '../protocols/run.ts'
+import { endingOf } from '../run/run-ending.ts'
 import type { RunEnd } from '../run/turn.ts'
 
-const STATUSES: readonly RunEnd['status'][] = ['completed', 'failed', 'cancelled']
 const KINDS: Readonly<Record<keyof Usage, string>> = {
   inputTokens: 'input',
   outputTokens: 'output',
@@ -16,10 +16,11 @@ const DURATIONS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 /** Counts the runs that have ended, by agent. */
 export class RunMetrics {
   readonly #host: AgentHost
-  readonly #runs: Counter<'agent' | 'status'>
+  readonly #runs: Counter<'agent' | 'status' | 'incomplete'>
   readonly #durations: Histogram<'agent'>
   readonly #tokens: Counter<'agent' | 'kind'>
-  readonly #agents = new Set<string>()
+  /** Labels of the ended runs of each agent, by what they say. */
+  readonly #agents = new Map<string, Map<string, Readonly<Record<string, string>>>>()
 
   constructor({ Counter, Histogram }: typeof import('prom-client'), registry: Registry, host: AgentHost) {
     const registers = [registry]
@@ -27,7 +28,7 @@ export class RunMetrics {
     this.#runs = new Counter({
       name: 'agent_host_runs_total',
       help: 'Ended runs.',
-      labelNames: ['agent', 'status'],
+      labelNames: ['agent', 'status', 'incomplete'],
       registers,
     })
     this.#durations = new Histogram({
@@ -45,9 +46,9 @@ export class RunMetrics {
     })
   }
 
-  add({ agentId: agent, status, durationMs, usage }: RunEnd): void {
-    this.#agents.add(agent)
-    this.#runs.inc({ agent, status })
+  add(end: RunEnd): void {
+    const { agentId: agent, durationMs, usage } = end
+    this.#runs.inc(this.#labelsOf(end))
     this.#durations.observe({ agent }, durationMs / 1000)
     for (const [name, kind] of Object.entries(KINDS)) {
       const count = usage[name as keyof Usage]
@@ -57,12 +58,27 @@ export class RunMetrics {
 
   /** Ids of agents come and go: only registered agents have series. */
   forgetRemovedAgents(): void {
-    for (const agent of this.#agents) {
+    for (const [agent, labels] of this.#agents) {
       if (this.#host.get(agent)) continue
       this.#agents.delete(agent)
-      for (const status of STATUSES) this.#runs.remove({ agent, status })
+      for (const each of labels.values()) this.#runs.remove(each)
       for (const kind of Object.values(KINDS)) this.#tokens.remove({ agent, kind })
       this.#durations.remove({ agent })
     }
+  }
+
+  #labelsOf(end: RunEnd): Readonly<Record<string, string>> {
+    const { agentId: agent, incompleteReason } = end
+    const status = endingOf(end)
+    const known = this.#agents.get(agent) ?? new Map<string, Readonly<Record<string, string>>>()
+    this.#agents.set(agent, known)
+    const name = `${status} ${incompleteReason ?? ''}`
+    const labels = known.get(name) ?? {
+      agent,
+      status,
+      ...(incompleteReason === undefined ? {} : { incomplete: incompleteReason }),
+    }
+    known.set(name, labels)
+    return labels
   }
 }

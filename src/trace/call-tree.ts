@@ -17,8 +17,10 @@ export type TraceStep = Pick<
   readonly kind: CallKind
   /** Of a call: see `labelOf`. */
   readonly label?: string | null
-  /** Of an exception: the run was stopped, or waits; nothing is wrong with the call. */
+  /** Of an exception: the run was stopped; nothing is wrong with the call. */
   readonly is_aborted?: boolean
+  /** Of a result: the call ended because its run waits. */
+  readonly is_waiting?: boolean
   /** Of a model's result. */
   readonly usage?: ModelUsage | null
 }
@@ -40,7 +42,7 @@ export interface Call {
   readonly depth: number
   readonly parent: Call | undefined
   readonly children: Call[]
-  status: 'running' | 'done' | 'failed' | 'cancelled'
+  status: 'running' | 'done' | 'waiting' | 'failed' | 'cancelled'
   /** Unix seconds; undefined while it runs, as are the two below. */
   endedAt: number | undefined
   durationMs: number | undefined
@@ -113,10 +115,15 @@ export class CallTree {
     // Its beginning may have been lost, and the end of the run ends no call.
     const call = this.#byId.get(step.call_id)
     if (!call) return
-    call.status = step.event_type === 'result' ? 'done' : step.is_aborted ? 'cancelled' : 'failed'
+    call.status = statusOf(step)
     call.usage = step.usage ?? undefined
     call.endedAt = step.time
     call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000
     call.endIndex = index
   }
+}
+
+function statusOf({ event_type, is_waiting, is_aborted }: TraceStep): Call['status'] {
+  if (event_type === 'result') return is_waiting ? 'waiting' : 'done'
+  return is_aborted ? 'cancelled' : 'failed'
 }

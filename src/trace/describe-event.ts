@@ -42,14 +42,9 @@ export function labelOf({ method_name, arguments: given }: TracedEvent): string 
   return method_name === 'search' ? shorten(`search(${JSON.stringify(first)})`, MAX_LABEL) : null
 }
 
-/** Tells a call that was broken off, since its run was stopped or waits, from one that failed. */
+/** Tells a call that was broken off, since its run was stopped, from one that failed. */
 export function isAborted(exception: string | null): boolean {
-  return isWaiting(exception) || /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception ?? '')
-}
-
-/** Tells a call that was broken off because its run waits for a person or a client. */
-export function isWaiting(exception: string | null): boolean {
-  return /^(Caused by: )?RunWaits: /m.test(exception ?? '')
+  return /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception ?? '')
 }
 
 /** Tokens of a model's answer; null where it counts none. */

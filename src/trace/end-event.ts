@@ -1,9 +1,13 @@
+import { toWaitsFor, type WaitingResult } from '../run/calls/waits-for.ts'
+import { endingOf, type RunEnding } from '../run/run-ending.ts'
 import type { RunEnd } from '../run/turn.ts'
 import type { TracedEvent } from './traced-event.ts'
 
 /** Result of the event that ends a run: what was sent. Fields are named as GraphQL names them. */
-export interface RunOutcome {
-  readonly status: RunEnd['status']
+export interface RunOutcome extends WaitingResult {
+  readonly status: RunEnding
+  /** Reason why a completed run stopped before its answer was complete; null when it is. */
+  readonly incomplete: string | null
   readonly text: string
   readonly attachments: readonly { readonly name: string | null; readonly media_type: string }[]
   /** Null when no text was sent. */
@@ -42,9 +46,12 @@ export function toEndEvent(end: RunEnd): TracedEvent {
   }
 }
 
-function toOutcome({ status, text, attachments, firstTextMs, usage }: RunEnd): RunOutcome {
+function toOutcome(end: RunEnd): RunOutcome {
+  const { incompleteReason, text, attachments, firstTextMs, usage, pending } = end
   return {
-    status,
+    status: endingOf(end),
+    incomplete: incompleteReason ?? null,
+    waits_for: pending.map(toWaitsFor),
     text,
     attachments: attachments.slice(0, MAX_ATTACHMENTS).map(({ name = null, mediaType: media_type }) => {
       return { name, media_type }

@@ -10,7 +10,7 @@ export function toMermaid(tree: CallTree): string {
     const [from, to] = [names.get(callerId), names.get(moduleId)]
     const call = { index, line: `  ${from}->>+${to}: ${label(nameMethod(each))}` }
     if (endIndex === undefined) return [call]
-    const arrow = status === 'done' ? '-->>' : '--x'
+    const arrow = status === 'done' || status === 'waiting' ? '-->>' : '--x'
     return [call, { index: endIndex, line: `  ${to}${arrow}-${from}: ${status}` }]
   })
   return [...lines, ...steps.sort((a, b) => a.index - b.index).map(({ line }) => line), ''].join('\n')

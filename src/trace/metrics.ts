@@ -8,6 +8,8 @@ import type { MetricsQuery } from './trace-query.ts'
 export interface MetricsRow {
   readonly count: number
   readonly errors: number
+  /** Completed runs whose answer is not complete; 0 for the calls of a module or tool. */
+  readonly incomplete: number
   readonly p50_ms: number | null
   readonly p95_ms: number | null
   readonly first_text_p50_ms: number | null
@@ -45,6 +47,7 @@ interface RunRow {
   readonly agent_id: string
   readonly agent_version: string | null
   readonly status: string
+  readonly incomplete: string | null
   readonly started_at: number
   readonly duration_ms: number | null
   readonly first_text_ms: number | null
@@ -61,6 +64,7 @@ interface RunRow {
 class Tally {
   count = 0
   errors = 0
+  incomplete = 0
   inputTokens = 0
   outputTokens = 0
   firstAt = Number.POSITIVE_INFINITY
@@ -73,6 +77,7 @@ class Tally {
     this.count++
     for (const usage of models) this.models = addUsage(this.models, usage)
     if (run.status === 'failed' || run.status === 'interrupted') this.errors++
+    if (run.incomplete !== null) this.incomplete++
     if (run.duration_ms !== null) this.durations.add(run.duration_ms)
     if (run.first_text_ms !== null) this.firstTexts.add(run.first_text_ms)
     this.inputTokens += run.input_tokens
@@ -104,6 +109,7 @@ class Tally {
     return {
       count: this.count,
       errors: this.errors,
+      incomplete: this.incomplete,
       p50_ms: this.durations.quantile(0.5),
       p95_ms: this.durations.quantile(0.95),
       first_text_p50_ms: this.firstTexts.quantile(0.5),

@@ -9,12 +9,13 @@ export const RUN_STATUSES = [
   'running',
   'completed',
   'waiting',
+  'handed_to_client',
   'continued',
   'failed',
   'cancelled',
   'interrupted',
 ] as const
-/** `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
+/** `waiting`: for a person. `handed_to_client`: for the output of its client's tools. `continued`: it waited, and another run continues it. `interrupted`: the process went away before the run had ended. */
 export type RunStatus = (typeof RUN_STATUSES)[number]
 
 /** One run in short. Fields are named as GraphQL names them. */
@@ -29,6 +30,8 @@ export interface RunSummary {
   /** Version of the agent's definition; null in traces that do not say. */
   agent_version: string | null
   status: RunStatus
+  /** Reason why a completed run stopped before its answer was complete; null for any other. */
+  incomplete: string | null
   /** Id of the waiting run that this one continues; null for any other. */
   continues: string | null
   /** Id of the run that continues this one, the first of several; null while there is none. */
@@ -111,6 +114,7 @@ export class RunBuilder {
       server,
       agent_version: agent_version ?? null,
       status: 'running',
+      incomplete: null,
       continues: continues ?? null,
       continued_by: null,
       started_at: time,
@@ -181,9 +185,10 @@ export class RunBuilder {
     if (isQuestion && typeof input === 'string') summary.input = shorten(input)
   }
 
-  #end({ status, text, first_text_ms, input_tokens, output_tokens }: RunOutcome, durationMs: number | null): void {
+  #end(outcome: RunOutcome, durationMs: number | null): void {
     const { summary } = this
-    Object.assign(summary, { status, first_text_ms, duration_ms: durationMs, output: shorten(text) })
+    const { status, incomplete, text, first_text_ms, input_tokens, output_tokens } = outcome
+    Object.assign(summary, { status, incomplete, first_text_ms, duration_ms: durationMs, output: shorten(text) })
     // Counted once, where the calls of models within models would be counted for each.
     if (input_tokens + output_tokens > 0) Object.assign(summary, { input_tokens, output_tokens })
   }

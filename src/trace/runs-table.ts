@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -33,7 +33,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 27 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -41,7 +41,7 @@ export class RunsTable {
     this.#write(this.#withSuccessor(record))
     const { continues } = record.summary
     const waiting = continues ? this.find(continues) : undefined
-    if (waiting?.summary.status === 'waiting') this.#write(this.#withSuccessor(waiting))
+    if (waiting && hasWaited(waiting.summary)) this.#write(this.#withSuccessor(waiting))
   }
 
   /** Everything about a run, to go on with it. */
@@ -170,7 +170,7 @@ export class RunsTable {
     const tally = new MetricsTally(query)
     const { agentId, tenant, since, until } = query
     const { where, values } = conditionsOf({ agentId, tenant, since, until })
-    const sql = `SELECT agent_id, agent_version, status, started_at, duration_ms, first_text_ms, input_tokens, output_tokens,
+    const sql = `SELECT agent_id, agent_version, status, incomplete, started_at, duration_ms, first_text_ms, input_tokens, output_tokens,
       models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
     return tally.view()
@@ -183,7 +183,7 @@ export class RunsTable {
   /** Marks a waiting run as continued once another run continues it, in whatever order the two become known. */
   #withSuccessor(record: RunRecord): RunRecord {
     const { summary } = record
-    if (summary.status !== 'waiting') return record
+    if (!hasWaited(summary)) return record
     const sql = 'SELECT run_id FROM runs WHERE continues = ? ORDER BY started_at LIMIT 1'
     const successor = this.#all<{ run_id: string }>(sql, [summary.run_id])[0]?.run_id
     if (successor === undefined) return record
@@ -205,6 +205,10 @@ export class RunsTable {
   #all<T>(sql: string, values: readonly (string | number)[]): T[] {
     return this.#db.prepare(sql).all([...values]) as T[]
   }
+}
+
+function hasWaited({ status }: RunSummary): boolean {
+  return status === 'waiting' || status === 'handed_to_client'
 }
 
 /** A page of runs; `next` is where the following one begins. */
@@ -232,8 +236,9 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.server,
     summary.agent_version,
     summary.status,
-    summary.continues ?? null,
-    summary.continued_by ?? null,
+    summary.incomplete,
+    summary.continues,
+    summary.continued_by,
     summary.started_at,
     summary.duration_ms,
     summary.first_text_ms,

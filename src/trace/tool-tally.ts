@@ -1,4 +1,5 @@
-import { addUsage, isAborted, isWaiting, type ModelUsage } from './describe-event.ts'
+import { isWaitingResult } from '../run/calls/waits-for.ts'
+import { addUsage, isAborted, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
 import type { TracedEvent } from './traced-event.ts'
 
@@ -40,7 +41,7 @@ export class ToolTally {
     if (!open || !this.#open.delete(call_id)) return
     if (usage) this.#countModel(open.tool, usage)
     // A call that waits is made once the run goes on.
-    if (!open.isOwn || isWaiting(exception)) return
+    if (!open.isOwn || isWaitingResult(result)) return
     const { stats, durations } = this.#toolOf(open.tool)
     stats.calls++
     if (isFailed(exception, result)) stats.errors++

@@ -1,3 +1,4 @@
+import { isWaitingResult } from '../run/calls/waits-for.ts'
 import type { TraceStep } from './call-tree.ts'
 import { isAborted, kindOf, labelOf, usageOf } from './describe-event.ts'
 import type { TracedEvent } from './traced-event.ts'
@@ -9,6 +10,7 @@ export function viewStep(event: TracedEvent): TraceStep {
     kind: kindOf(event),
     label: labelOf(event),
     is_aborted: isAborted(event.exception),
+    is_waiting: isWaitingResult(event.result),
     usage: usageOf(event.result),
   }
 }

@@ -41,10 +41,10 @@ describe('runs', () => {
     expect({ exitCode, stderr, stdout: stdout.replaceAll('\u202f', ' ') }).deep.equal({
       exitCode: 0,
       stderr: '',
-      stdout: `RUN            STARTED                 AGENT             STATUS          TIME      CALLS  INPUT                                     ERROR
-cccc-3         Nov 14, 2023, 22:16:40  other             failed        1.50 s          1  third question                            Error: no luck
-aabb-2         Nov 14, 2023, 22:15:00  other             completed     500 ms          1  second \ufffd[31mquestion
-aaaa-1         Nov 14, 2023, 22:13:20  echo              completed     500 ms          1  first question
+      stdout: `RUN            STARTED                 AGENT             STATUS                     TIME      CALLS  INPUT                                     ERROR
+cccc-3         Nov 14, 2023, 22:16:40  other             failed                   1.50 s          1  third question                            Error: no luck
+aabb-2         Nov 14, 2023, 22:15:00  other             completed                500 ms          1  second \ufffd[31mquestion
+aaaa-1         Nov 14, 2023, 22:13:20  echo              completed                500 ms          1  first question
 `,
     })
   })
@@ -136,6 +136,8 @@ main.handleText("first question")  500 ms
       text: 'first question',
       attachments: [],
       first_text_ms: 250,
+      incomplete: null,
+      waits_for: [],
       input_tokens: 0,
       output_tokens: 0,
     })
@@ -151,10 +153,13 @@ main.handleText("first question")  500 ms
     const second = '019a0000-2222-7001-8000-000000000000'
     const facts = { agent_id: 'shop', run_id: first, call_id: `${first}.1` }
     const begin = eventOf({ ...facts, event_type: 'call', arguments: { args: ['pay Ann', { run: first }] } })
-    recordRun(traces, [begin, eventOf({ ...facts, event_type: 'result', duration_ms: 20 })], { status: 'waiting' })
+    recordRun(traces, [begin, eventOf({ ...facts, event_type: 'result', duration_ms: 20 })], {
+      status: 'waiting',
+      pending: [{ callId: 'c1', kind: 'approval', name: 'pay', arguments: {} }],
+    })
     const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
     await traces.query('runs', { filter: {}, first: 1, after: undefined })
-    expect(await list()).match(/^019a0000-1111 .* waiting .* 1 {2}pay Ann$/m)
+    expect(await list()).match(/^019a0000-1111 .* waiting for a person .* 1 {2}pay Ann$/m)
     const [call, ...rest] = echoRun(second, 'pay Ann', 1_700_000_300, 'shop')
     recordRun(traces, [{ ...(call as AgentEvent), continues: first }, ...rest])
     await traces.close()
@@ -169,6 +174,25 @@ main.handleText("first question")  500 ms
     ])
     expect(await list('show', second)).contain(`\ncontinues     ${first}\n`)
     expect(await list('show', first)).contain(`\ncontinued by  ${second}\n`)
+  })
+
+  it('says that a run handed a call to its client, and why an answer is incomplete', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    recordRun(traces, echoRun('aaaa-1', 'weather?'), {
+      status: 'waiting',
+      pending: [{ callId: 'c1', kind: 'client_tool', name: 'weather', arguments: {} }],
+    })
+    recordRun(traces, echoRun('bbbb-2', 'write on', 1_700_000_100), { incompleteReason: 'max_output_tokens' })
+    await traces.close()
+    const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
+    const [, ...rows] = (await list()).trimEnd().split('\n')
+    expect(rows[0]).match(/ completed .* 1 {2}write on +incomplete: max_output_tokens$/)
+    expect(rows[1]).match(/ handed to the client .* 1 {2}weather\?$/)
+    expect(await list('--status', 'waiting')).equal('No matching runs.\n')
+    expect((await list('--status', 'handed_to_client')).split('\n')).lengthOf(3)
+    expect(await list('show', 'aaaa-1')).match(/^handed to the client {2}500 ms/m)
+    expect(await list('show', 'bbbb-2')).match(/^completed {2}500 ms.*\nincomplete {4}max_output_tokens$/m)
   })
 
   it('explains an unknown run, an ambiguous id, and missing traces', async () => {

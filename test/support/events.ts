@@ -59,6 +59,8 @@ export function endOf(runId: string, facts: Partial<RunEnd> = {}): RunEnd {
     text: '',
     attachments: [],
     firstTextMs: undefined,
+    incompleteReason: undefined,
+    pending: [],
     ...facts,
   }
 }

@@ -53,6 +53,41 @@ describe('metrics', () => {
     expect(metrics['agent_host_run_duration_seconds_sum{agent="probe"}']).to.be.within(0.02, 1)
   })
 
+  it('count runs that wait, those that handed a call to their client, and incomplete answers', async () => {
+    const replies = '[{ tool_calls: [{ name: pay, arguments: {} }] }]'
+    const server = await makeServer(
+      { metrics: true },
+      {
+        'agents/payer.yml': `id: payer
+modules:
+  - { id: llm, module: llm/mock, config: { replies: ${replies} } }
+  - { id: tools, module: tools/local, config: { files: [tools/pay.ts], approval: always } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+        'agents/caller.yml': `id: caller
+modules:
+  - { id: llm, module: llm/mock, config: { replies: ${replies} } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+        'agents/short.yml': `id: short
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [{ text: one two, finish: length }] } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+        'tools/pay.ts': `import { defineTool, Type } from 'agent-host'
+export const pay = defineTool({ description: 'Pays.', parameters: Type.Object({}), execute: () => 'paid' })`,
+      },
+    )
+    const clientTools = [{ name: 'pay', description: 'Pays.', parameters: { type: 'object' } }]
+    await server.host.run('payer', 'hi')
+    await server.host.run('caller', 'hi', { clientTools })
+    await server.host.run('short', 'hi')
+    expect(about(await readMetrics(server), 'agent_host_runs_total')).to.deep.equal({
+      'agent_host_runs_total{agent="payer",status="waiting"}': 1,
+      'agent_host_runs_total{agent="caller",status="handed_to_client"}': 1,
+      'agent_host_runs_total{agent="short",status="completed",incomplete="max_output_tokens"}': 1,
+    })
+    server.host.unregister('short')
+    expect(Object.keys(about(await readMetrics(server), 'agent_host_runs_total'))).to.have.length(2)
+  })
+
   it('count tokens by kind', async () => {
     const server = await makeServer({ metrics: true })
     await ask(server, 'model', 'hi')

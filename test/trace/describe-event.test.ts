@@ -34,7 +34,6 @@ describe('the description of an event', () => {
       true,
     )
     expect(isAborted("Error: it says HostError: The run of agent 'a' was aborted.")).equal(false)
-    expect(isAborted('RunWaits: The run waits for an answer, and goes on when it comes.\n    at run')).equal(true)
     expect(isAborted(null)).equal(false)
   })
 

@@ -59,6 +59,7 @@ describe('Traces', () => {
       server: '',
       agent_version: null,
       status: 'completed',
+      incomplete: null,
       continues: null,
       continued_by: null,
       started_at: 1_700_000_000,
@@ -421,7 +422,7 @@ describe('Traces', () => {
     const model = call('4', '3', { method_name: 'generate', module_id: 'llm' }, { result: [usage] })
     const refused = call('5', 'run-1.1', tool('find'), { result: { text: 'no', isError: true } })
     const failed = call('6', 'run-1.1', tool('pay'), { exception: 'Error: no money' })
-    const waits = call('7', 'run-1.1', tool('ask'), { exception: 'RunWaits: for a person' })
+    const waits = call('7', 'run-1.1', tool('ask'), { result: { waits_for: [] } })
     recordAll(traces, [begin, outer, inner, ...model, innerEnd, outerEnd, ...refused, ...failed, ...waits, end])
     const { tools } = await traces.query('metrics', { since: 1_699_999_980, until: 1_700_000_100, bucketSeconds: 60 })
     expect(

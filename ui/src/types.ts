@@ -15,11 +15,12 @@ export function hasWaited(status: RunStatus | undefined): boolean {
   return status === 'waiting' || status === 'continued'
 }
 
-/** State of a call that was broken off, by that of its run. */
-export function describeBrokenOff(status: RunStatus | undefined): 'waits' | 'waited' | 'stopped' {
-  if (status === 'waiting') return 'waits'
-  return status === 'continued' ? 'waited' : 'stopped'
+/** State of a call that ended because its run waits, by the status of the run. */
+export function describeWaiting(status: RunStatus | undefined): string {
+  if (status === 'continued') return 'waited'
+  return status === 'handed_to_client' ? 'handed to the client' : 'waiting'
 }
+
 /** Tokens of a model with their cost in US dollars; null where the price is not known. */
 export type ModelUsage = Usage & { readonly cost: number | null }
 interface Priced {
@@ -60,9 +61,9 @@ export interface ServerFacts {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id entry_point server agent_version status continues continued_by started_at duration_ms first_text_ms calls errors input output error
+export const RUN_FIELDS = `run_id agent_id entry_point server agent_version status incomplete continues continued_by started_at duration_ms first_text_ms calls errors input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
-export const NUMBER_FIELDS = `count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
+export const NUMBER_FIELDS = `count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const EVENT_FIELDS = `event_type module_id module_class method_name time call_id caller_id parent_call_id duration_ms
-  kind label is_aborted usage { ${USAGE_FIELDS} }`
+  kind label is_aborted is_waiting usage { ${USAGE_FIELDS} }`

@@ -34,7 +34,7 @@ interface TableOptions {
 /** Columns of a line: id, time, agent, status, duration and number of calls. */
 type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
 
-const WIDTHS = [22, 16, 9, 9, 9]
+const WIDTHS = [22, 16, 20, 9, 9]
 const SERVER_WIDTH = 20
 const INPUT_WIDTH = 40
 /** Numbers stand to the right. */
@@ -54,18 +54,33 @@ export function formatHeader({ idWidth, hasServer }: Pick<TableOptions, 'idWidth
 }
 
 export function formatRun(run: RunSummary, { shortId, idWidth, width, hasServer }: TableOptions): string {
-  const { run_id, started_at, status, duration_ms, calls, error } = run
+  const { run_id, started_at, status, duration_ms, calls } = run
   const row: Columns = [
     shortId(run_id),
     formatTime(started_at),
     nameTarget(run),
-    status,
+    nameStatus(status),
     formatMs(duration_ms),
     String(calls),
   ]
   const server = hasServer ? `  ${run.server.padEnd(SERVER_WIDTH)}` : ''
   const input = shorten(describeLink(run, shortId) + oneLine(run.input), INPUT_WIDTH).padEnd(INPUT_WIDTH)
-  return shorten(`${pad(row, idWidth)}${server}  ${input}  ${oneLine(error ?? '')}`.trimEnd(), width)
+  return shorten(`${pad(row, idWidth)}${server}  ${input}  ${describeProblem(run)}`.trimEnd(), width)
+}
+
+/** A status as people read it. */
+export function nameStatus(status: RunSummary['status']): string {
+  return STATUS_NAMES[status] ?? status
+}
+
+const STATUS_NAMES: Readonly<Partial<Record<RunSummary['status'], string>>> = {
+  waiting: 'waiting for a person',
+  handed_to_client: 'handed to the client',
+}
+
+function describeProblem({ incomplete, error }: RunSummary): string {
+  const problems = [incomplete && `incomplete: ${incomplete}`, error].filter((problem) => problem)
+  return oneLine(problems.join(' · '))
 }
 
 /** The other run of a conversation that waited in between. */

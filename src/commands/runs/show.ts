@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core'
+import { isWaitingResult, type WaitingResult } from '../../run/calls/waits-for.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
@@ -7,7 +8,7 @@ import { BaseCommand } from '../base-command.ts'
 import { oneLine, shorten } from '../one-line.ts'
 import { plural } from '../plural.ts'
 import { readLocation, storeFlags } from '../store/store-location.ts'
-import { type CallTexts, formatMs, formatTree, nameTarget } from './format-run.ts'
+import { type CallTexts, formatMs, formatTree, nameStatus, nameTarget } from './format-run.ts'
 import { findRun } from './open-reader.ts'
 import { type OpenRuns, openRuns } from './open-runs.ts'
 
@@ -78,7 +79,8 @@ async function describeRun(run: RunSummary, events: readonly TracedEvent[]): Pro
   const counts = `${plural(run.calls, 'call')}, ${plural(run.errors, 'error')}${tokens}`
   return [
     `${nameTarget(run)}  ${run.run_id}${run.server === '' ? '' : `  on ${run.server}`}`,
-    `${run.status}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
+    `${nameStatus(run.status)}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
+    ...(run.incomplete === null ? [] : [`incomplete    ${oneLine(run.incomplete)}`]),
     ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
     ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
@@ -104,11 +106,17 @@ function textsOf(events: readonly TracedEvent[]): CallTexts {
     outcome({ id, method }) {
       const end = ended.get(id)
       if (end?.exception) return ` → ${shorten(oneLine(end.exception.split('\n')[0] ?? ''), MAX_TEXT)}`
+      if (isWaitingResult(end?.result)) return ` → ${describeWaiting(end.result)}`
       if (method !== 'executeTool' || !end) return ''
       const { text, isError } = (end.result ?? {}) as { text?: unknown; isError?: boolean }
       return ` → ${isError ? 'failed: ' : ''}${shorten(oneLine(String(text ?? '')), MAX_TEXT)}`
     },
   }
+}
+
+function describeWaiting({ waits_for }: WaitingResult): string {
+  const isClients = waits_for.length > 0 && waits_for.every(({ kind }) => kind === 'client_tool')
+  return isClients ? 'handed to the client' : 'waits for a person'
 }
 
 /** Without the run, which is the same everywhere. */

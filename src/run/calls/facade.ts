@@ -2,6 +2,7 @@ import { isPromise } from '../../async.ts'
 import { AgentRun } from '../agent-run.ts'
 import { type AgentEvent, describeException, type EventSink } from './call-event.ts'
 import { isAsyncIterable, type StreamTap, tapStream } from './stream-tap.ts'
+import { waitingResultOf } from './waits-for.ts'
 
 /** A module as events name it. */
 export interface Callee {
@@ -131,6 +132,8 @@ class ObservedCall {
   readonly #recorder: Recorder
   /** Undefined for a call outside any run. */
   readonly run: AgentRun | undefined
+  /** The run as the caller handed it over. */
+  readonly #given: AgentRun | undefined
   readonly #startedMs: number
   #open = true
 
@@ -153,6 +156,7 @@ class ObservedCall {
     this.#parentCallId = given?.callId ?? caller.openCalls.at(-1) ?? null
     this.#recorder = recorder
     this.run = recorder.run ?? given
+    this.#given = given ?? recorder.run
     this.#startedMs = performance.now()
     openCalls.push(this.#id)
     this.#emit('call', { arguments: { args: args.map(nameRun) } })
@@ -168,8 +172,11 @@ class ObservedCall {
     this.#close('result', { result: result ?? null })
   }
 
+  /** Closes the call with an error; a call that ends because its run waits has not failed. */
   fail(error: unknown): void {
-    this.#close('exception', { exception: describeException(error) })
+    const waiting = this.#given && waitingResultOf(error, this.#given)
+    if (waiting) this.#close('result', { result: waiting })
+    else this.#close('exception', { exception: describeException(error) })
   }
 
   #close(type: 'result' | 'exception', outcome: Partial<AgentEvent>): void {

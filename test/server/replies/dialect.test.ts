@@ -138,6 +138,24 @@ export default defineModule({ name: 'Limited', provides: [TextMessageHandler], u
       expect((await create('/compat', { stream: true })).body).to.contain('"type":"response.completed"')
     })
 
+    it('have the status completed while they wait, also when the limit was reached before', async () => {
+      const reply = '{ tool_calls: [{ name: weather, arguments: {} }], finish: length }'
+      const { app } = await makeServer(BOTH, {
+        'agents/caller.yml': `id: caller
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [${reply}] } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+      })
+      const tools = [{ type: 'function', name: 'weather', parameters: { type: 'object' } }]
+      for (const prefix of ['/v1', '/compat']) {
+        const payload = { model: 'caller', input: 'x', tools }
+        const { status, incomplete_details } = (
+          await app.inject({ method: 'POST', url: `${prefix}/responses`, payload })
+        ).json()
+        expect([prefix, status, incomplete_details]).to.deep.equal([prefix, 'completed', null])
+      }
+    })
+
     it('start as queued in the background under /v1', async () => {
       const inject = await makeInject()
       const body = { model: 'probe', input: 'wait 20', background: true }

@@ -86,12 +86,12 @@ describe('GraphQL of the debug UI', () => {
     const introspection = await ask(server, getIntrospectionQuery())
     expect(introspection).property('__schema')
     const run =
-      'run_id agent_id entry_point server agent_version status continues continued_by started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens models { model input_tokens output_tokens cached_input_tokens reasoning_tokens cost } cost neighbours { previous next }'
+      'run_id agent_id entry_point server agent_version status incomplete continues continued_by started_at duration_ms first_text_ms calls errors input output error input_tokens output_tokens models { model input_tokens output_tokens cached_input_tokens reasoning_tokens cost } cost neighbours { previous next }'
     const event =
-      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point agent_version duration_ms index kind label is_aborted usage { model cost }'
+      'agent_id event_name event_type module_id module_class method_name time call_id caller_id arguments result exception run_id parent_call_id entry_point agent_version duration_ms index kind label is_aborted is_waiting usage { model cost }'
     const problem = 'file line column message suggestions'
     const numbers =
-      'numbers { count errors p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { model cost } cost }'
+      'numbers { count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { model cost } cost }'
     const data = await ask(
       server,
       `{ list_agents { id description title entry_points file definition

@@ -46,7 +46,7 @@ function CardFoot({ agent: { id, latest_run: latest } }: { agent: AgentSummary }
     <p class="card-foot">
       {latest ? (
         <>
-          <Status status={latest.status} />
+          <Status status={latest.status} incomplete={latest.incomplete} />
           <a href={href(['runs', latest.run_id])}>{formatAgo(latest.started_at)}</a>
         </>
       ) : (

@@ -1,7 +1,7 @@
 import { useQuery } from '../api.ts'
 import { type DayNumbers, useDayNumbers } from '../day-numbers.ts'
 import { useLive, useThrottled } from '../live.ts'
-import { PROBLEM_FIELDS, type Problem, type RunStatus } from '../types.ts'
+import { PROBLEM_FIELDS, type Problem, type RunSummary } from '../types.ts'
 
 /** Agent as the list of agents shows it. */
 export interface AgentSummary {
@@ -16,7 +16,7 @@ export interface AgentSummary {
     readonly model: string | null
     readonly provides: readonly string[] | null
   }[]
-  readonly latest_run: { readonly run_id: string; readonly status: RunStatus; readonly started_at: number } | null
+  readonly latest_run: Pick<RunSummary, 'run_id' | 'status' | 'incomplete' | 'started_at'> | null
 }
 
 export interface AgentList {
@@ -28,7 +28,7 @@ export interface AgentList {
 
 const QUERY = `{
   list_agents { id title description file entry_points modules { id module model provides }
-    latest_run { run_id status started_at } }
+    latest_run { run_id status incomplete started_at } }
   problems { ${PROBLEM_FIELDS} }
 }`
 

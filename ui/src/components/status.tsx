@@ -1,20 +1,31 @@
 import type { RunStatus } from '../types.ts'
 
-const TEXTS: Readonly<Record<RunStatus, string>> = {
+/** Statuses as people read them. */
+export const STATUS_TEXTS: Readonly<Record<RunStatus, string>> = {
   running: 'running',
   completed: 'completed',
-  waiting: 'waiting',
+  waiting: 'waiting for a person',
+  handed_to_client: 'handed to the client',
   continued: 'continued',
   failed: 'failed',
   cancelled: 'cancelled',
   interrupted: 'interrupted',
 }
 
-export function Status({ status }: { status: RunStatus }) {
+interface StatusProps {
+  readonly status: RunStatus
+  /** Reason why the answer of a completed run is not complete. */
+  readonly incomplete: string | null
+}
+
+export function Status({ status, incomplete }: StatusProps) {
   return (
-    <span class={`status ${status}`}>
-      <span class="dot" aria-hidden="true" />
-      {TEXTS[status]}
+    <span class="run-status">
+      <span class={`status ${incomplete === null ? status : 'incomplete'}`}>
+        <span class="dot" aria-hidden="true" />
+        {STATUS_TEXTS[status]}
+      </span>
+      {incomplete !== null && <span class="incomplete-reason">incomplete: {incomplete}</span>}
     </span>
   )
 }

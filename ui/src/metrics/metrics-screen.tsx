@@ -78,6 +78,7 @@ function Totals({ total, what }: { total: Numbers; what: string }) {
         value={total.count === 0 ? '–' : formatPercent(total.errors / total.count)}
         isBad={total.errors > 0}
       />
+      {total.incomplete > 0 && <Figure name="Incomplete" value={formatCount(total.incomplete)} />}
       <Figure name="p50" value={formatDuration(total.p50_ms)} />
       <Figure name="p95" value={formatDuration(total.p95_ms)} />
       <Figure name="First text" value={formatDuration(total.first_text_p50_ms)} />

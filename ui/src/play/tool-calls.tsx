@@ -1,7 +1,7 @@
 import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { formatDuration } from '../format.ts'
-import { describeBrokenOff, type RunStatus } from '../types.ts'
+import { describeWaiting, type RunStatus } from '../types.ts'
 import type { ToolEvent } from './run-facts.ts'
 
 /** Tools that a run has called, each with its arguments, result and time. */
@@ -44,7 +44,7 @@ function ToolCallItem({ call, end, runStatus }: ToolCallItemProps) {
             {end.exception}
           </pre>
         )}
-        {end && end.exception === null && <JsonTree value={end.result} label="result" />}
+        {end && end.exception === null && !end.is_waiting && <JsonTree value={end.result} label="result" />}
       </details>
     </li>
   )
@@ -52,6 +52,7 @@ function ToolCallItem({ call, end, runStatus }: ToolCallItemProps) {
 
 function stateOf(end: ToolEvent | undefined, runStatus: RunStatus | undefined): string {
   if (!end) return 'running'
-  if (end.is_aborted) return describeBrokenOff(runStatus)
+  if (end.is_waiting) return describeWaiting(runStatus)
+  if (end.is_aborted) return 'stopped'
   return `${end.exception === null ? '' : 'failed, '}${formatDuration(end.duration_ms)}`
 }

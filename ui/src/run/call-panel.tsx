@@ -6,7 +6,7 @@ import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
 import { formatDuration, participantName } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
-import { describeBrokenOff, type RunSummary } from '../types.ts'
+import { describeWaiting, type RunSummary } from '../types.ts'
 import { type CallPayload, useCallPayload } from './call-payload.ts'
 import { ExceptionView } from './exception-view.tsx'
 import { AnyCall } from './kinds/any-call.tsx'
@@ -38,7 +38,8 @@ interface CallPanelProps {
 export function CallPanel({ run, call, onClose }: CallPanelProps) {
   const { payload, error } = useCallPayload(run.run_id, call)
   useShortcuts({ Escape: onClose })
-  const Kind = KINDS[call.kind] ?? AnyCall
+  // A call that waits has no result of its kind.
+  const Kind = (call.status !== 'waiting' && KINDS[call.kind]) || AnyCall
   return (
     <aside class="panel side" aria-label="Selected call">
       <div class={`panel-head kind-${call.kind}`}>
@@ -49,7 +50,11 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
       <Facts run={run} call={call} reference={payload?.reference} />
       {error && <Notice kind="bad" title={error} />}
       {payload?.exception != null && (
-        <ExceptionView text={payload.exception} title={titleOf(run, call)} isBad={call.status === 'failed'} />
+        <ExceptionView
+          text={payload.exception}
+          title={call.status === 'failed' ? 'Exception' : 'Stopped'}
+          isBad={call.status === 'failed'}
+        />
       )}
       {payload && <Kind run={run} call={call} payload={payload} />}
       {payload === null && <Notice kind="warn" title="The trace of this call is gone: its file was rotated away." />}
@@ -61,9 +66,7 @@ function Facts({ run, call, reference }: { run: RunSummary; call: Call; referenc
   const { status, durationMs, startedAt, callerId, moduleId, method } = call
   return (
     <p class="facts muted">
-      <span class={status === 'failed' ? 'bad-text' : ''}>
-        {status === 'cancelled' ? describeBrokenOff(run.status) : status}
-      </span>
+      <span class={status === 'failed' ? 'bad-text' : ''}>{stateOf(run, status)}</span>
       <span>{formatDuration(durationMs)}</span>
       <span>after {formatDuration((startedAt - run.started_at) * 1000)}</span>
       <span>
@@ -74,8 +77,7 @@ function Facts({ run, call, reference }: { run: RunSummary; call: Call; referenc
   )
 }
 
-const BROKEN_OFF = { waits: 'Waits', waited: 'Waited', stopped: 'Stopped' } as const
-
-function titleOf(run: RunSummary, call: Call): string {
-  return call.status === 'failed' ? 'Exception' : BROKEN_OFF[describeBrokenOff(run.status)]
+function stateOf(run: RunSummary, status: Call['status']): string {
+  if (status === 'waiting') return describeWaiting(run.status)
+  return status === 'cancelled' ? 'stopped' : status
 }

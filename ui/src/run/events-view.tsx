@@ -5,6 +5,8 @@ import { formatDuration, participantName } from '../format.ts'
 import type { EventType } from '../types.ts'
 
 const ROW_HEIGHT = 28
+/** Calls that end with a result. */
+const RESULTS: ReadonlySet<Call['status']> = new Set(['done', 'waiting'])
 
 interface EventRow {
   readonly call: Call
@@ -80,7 +82,7 @@ function listEvents(tree: CallTree): EventRow[] {
   for (const call of tree.calls) {
     rows.push({ call, index: call.index, type: 'call' })
     if (call.endIndex === undefined) continue
-    rows.push({ call, index: call.endIndex, type: call.status === 'done' ? 'result' : 'exception' })
+    rows.push({ call, index: call.endIndex, type: RESULTS.has(call.status) ? 'result' : 'exception' })
   }
   return rows.sort((a, b) => a.index - b.index)
 }

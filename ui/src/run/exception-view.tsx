@@ -6,7 +6,7 @@ const PLACE = /((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^\s():]+):(\d+)(?::(\d+))?/
 interface ExceptionViewProps {
   readonly text: string
   readonly title: string
-  /** False when it was thrown because the run was stopped, or waits. */
+  /** False when it was thrown because the run was stopped. */
   readonly isBad: boolean
 }
 

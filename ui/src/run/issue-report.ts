@@ -1,4 +1,5 @@
 import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
+import { STATUS_TEXTS } from '../components/status.tsx'
 import { formatDuration, formatTokens } from '../format.ts'
 import type { RunSummary } from '../types.ts'
 import { findFailure, nameCall } from './trace-rows.ts'
@@ -10,10 +11,10 @@ const MAX_CALLS = 40
 export function writeIssueReport(run: RunSummary, tree: CallTree, version: string): string {
   const failure = findFailure(tree)
   return [
-    `### ${run.agent_id}: ${run.error ?? run.status}`,
+    `### ${run.agent_id}: ${run.error ?? STATUS_TEXTS[run.status]}`,
     '',
     `- run \`${run.run_id}\`, ${new Date(run.started_at * 1000).toISOString()}`,
-    `- ${run.status} after ${formatDuration(run.duration_ms)}${formatTokens(run) && `, ${formatTokens(run)} tokens`}`,
+    `- ${STATUS_TEXTS[run.status]} after ${formatDuration(run.duration_ms)}${formatTokens(run) && `, ${formatTokens(run)} tokens`}`,
     `- agent-host ${version}`,
     '',
     '**Question**',

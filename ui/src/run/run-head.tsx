@@ -26,7 +26,7 @@ export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerF
           <a href={href(['agents', run.agent_id])}>{run.agent_id}</a>
           {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
         </h1>
-        <Status status={run.status} />
+        <Status status={run.status} incomplete={run.incomplete} />
         <div class="head-links">
           <Neighbours loaded={loaded} />
           {run.status === 'running' && isHere && <StopButton runId={run.run_id} />}

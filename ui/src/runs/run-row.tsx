@@ -27,7 +27,7 @@ export function RunRow({ run, index, count, isSelected, hasServer }: RunRowProps
         onClick={remember}
       >
         <span>
-          <Status status={run.status} />
+          <Status status={run.status} incomplete={run.incomplete} />
         </span>
         <span class="run-agent">
           {run.agent_id}

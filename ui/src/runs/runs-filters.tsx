@@ -2,12 +2,12 @@ import { useRef } from 'preact/hooks'
 import { useQuery } from '../api.ts'
 import { Choice } from '../components/choice.tsx'
 import { IconButton } from '../components/icon-button.tsx'
+import { STATUS_TEXTS } from '../components/status.tsx'
 import { formatTime, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
-import { EVENT_TYPES } from '../types.ts'
+import { EVENT_TYPES, type RunStatus } from '../types.ts'
 import { FILTERS, RANGES } from './run-filter.ts'
 
-const STATUSES = ['running', 'completed', 'waiting', 'continued', 'failed', 'cancelled', 'interrupted']
 const MAX_MODULES = 200
 /** Delay for typed text. */
 const TYPING_MS = 250
@@ -37,7 +37,13 @@ export function RunsFilters({ query, onChange }: RunsFiltersProps) {
           options={agentIds}
           onChange={(agent) => onChange({ agent, module: '' })}
         />
-        <Choice name="Status" value={query.status} options={STATUSES} onChange={(status) => onChange({ status })} />
+        <Choice
+          name="Status"
+          value={query.status}
+          options={Object.keys(STATUS_TEXTS)}
+          texts={STATUS_TEXTS}
+          onChange={(status) => onChange({ status })}
+        />
         <TimeRange value={query.range} onChange={(range) => onChange({ range, since: '', until: '' })} />
         <Choice name="Event" value={query.type} options={EVENT_TYPES} onChange={(type) => onChange({ type })} />
         <Choice name="Module" value={query.module} options={modules} onChange={(module) => onChange({ module })} />
@@ -88,6 +94,7 @@ function Chips({ query, onChange }: RunsFiltersProps) {
 function showValue(name: string, value: string): string {
   if (name === 'range') return RANGES[value]?.title.toLowerCase() ?? value
   if (name === 'version') return shortVersion(value)
+  if (name === 'status') return STATUS_TEXTS[value as RunStatus] ?? value
   return name === 'since' || name === 'until' ? formatTime(Number(value)) : value
 }
 

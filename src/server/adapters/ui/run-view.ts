@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql'
+import { isWaitingResult } from '../../../run/calls/waits-for.ts'
 import { type CallKind, isAborted, kindOf, labelOf, type ModelUsage, usageOf } from '../../../trace/describe-event.ts'
 import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
@@ -94,6 +95,10 @@ class EventView {
 
   is_aborted(): boolean {
     return isAborted(this.#event.exception)
+  }
+
+  is_waiting(): boolean {
+    return isWaitingResult(this.#event.result)
   }
 
   usage(): object | null {
