@@ -33,6 +33,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly allowedHosts: readonly string[]
   /** Origins that pages may ask from; empty allows every one. */
   readonly corsOrigins: readonly string[]
+  /** Origins whose pages decide, and see content, as the server's own do. */
+  readonly trustedOrigins: readonly string[]
   /** Messages of one conversation. */
   readonly maxHistoryItems: number
   /** Of one conversation, in MiB. */
@@ -170,6 +172,13 @@ export const SERVER_OPTIONS: Facts = {
     ...list(
       'cors-origin',
       'Origin whose pages may use the server; every origin may by default; can be given several times',
+    ),
+    read: readOrigins,
+  },
+  trustedOrigins: {
+    ...list(
+      'trusted-origin',
+      "Origin whose pages may decide approvals and see debug data, as the server's own; can be given several times",
     ),
     read: readOrigins,
   },

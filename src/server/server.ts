@@ -30,6 +30,7 @@ import { Doors } from './guards/doors.ts'
 import { checkHost, isLoopback } from './guards/host-check.ts'
 import { readKeysFile } from './guards/keys-file.ts'
 import { limitSockets } from './guards/limit-sockets.ts'
+import { Origins } from './guards/origins.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
 import { serveApiDocs } from './openapi/serve-api-docs.ts'
@@ -176,13 +177,14 @@ async function assemble(
   drainOnClose(app, project, streams)
   const { allowedHosts } = options
   app.addHook('onRequest', checkHost(isLoopback(options.host) || allowedHosts.length > 0 ? allowedHosts : undefined))
-  await addCors(app, options.corsOrigins)
+  const origins = new Origins(options)
+  await addCors(app, options.corsOrigins, origins)
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
   if (options.development) serveApiDocs(app)
   const gauges = () => adapters.flatMap(({ adapter }) => adapter.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
-  const doors = new Doors(loaded, { fileKeys, onWrongKey })
+  const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
   const shared = {
     host,

@@ -34,6 +34,23 @@ export const Approval = Type.Object({
 })
 export type Approval = Static<typeof Approval>
 
+const Hidden = Type.Null()
+
+/** Approval as pages of other origins get it: that something waits, and for which tool of which agent. */
+export const HiddenApproval = Type.Object({
+  ...Approval.properties,
+  id: Hidden,
+  response_id: Hidden,
+  arguments: Hidden,
+  message: Hidden,
+  schema: Hidden,
+  decided_by: Hidden,
+  reason: Hidden,
+  edited_arguments: Hidden,
+  continued_by: Hidden,
+})
+export type HiddenApproval = Static<typeof HiddenApproval>
+
 /** Decision of a person, as clients send it. */
 export type ApprovalDecision =
   | { readonly decision: 'approve' }

@@ -42,6 +42,7 @@ describe('server options', () => {
       bodyLimit: 10_485_760,
       allowedHosts: [],
       corsOrigins: [],
+      trustedOrigins: [],
       logLevel: 'info',
       maxConcurrentRuns: 10_000,
       maxBackgroundRuns: 1000,

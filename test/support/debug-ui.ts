@@ -124,7 +124,7 @@ export class DebugUi {
     }
     const { list_agents: agents } = await ask<{ list_agents: { id: string }[] }>(this.server, '{ list_agents { id } }')
     const fields = agents.map(({ id }, index) => `a${index}: clear_log(agent_id: ${JSON.stringify(id)})`)
-    await ask(this.server, `mutation { ${fields.join(' ')} }`, {}, { 'sec-fetch-site': 'same-origin' })
+    await ask(this.server, `mutation { ${fields.join(' ')} }`, {}, { origin: 'http://localhost:80' })
     await this.#restoreFiles()
   }
 

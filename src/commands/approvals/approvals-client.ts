@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
-import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
+import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
 import { defaultPort, findServer } from '../running-server.ts'
 
 /** Flags of the commands that ask a running server. */
@@ -36,8 +36,13 @@ export class ApprovalsClient {
 
   /** The oldest first: they have waited longest. */
   async list(): Promise<readonly Approval[]> {
-    const { data } = (await this.#request(`/approvals?order=asc&limit=${PAGE}`)) as { data: Approval[] }
-    return data
+    const { data } = (await this.#request(`/approvals?order=asc&limit=${PAGE}`)) as {
+      data: (Approval | HiddenApproval)[]
+    }
+    return data.map((approval) => {
+      if (approval.id === null) throw this.#hidden()
+      return approval
+    })
   }
 
   /**
@@ -69,6 +74,13 @@ export class ApprovalsClient {
   async decide(id: string, decision: ApprovalDecision): Promise<Approval> {
     const body = JSON.stringify(decision)
     return (await this.#request(`/approvals/${encodeURIComponent(id)}`, { method: 'POST', body })) as Approval
+  }
+
+  #hidden(): HostError {
+    const { hostname } = new URL(this.#url)
+    return new HostError('REQUEST_INVALID', `The server does not show approvals at the name ${hostname}.`, {
+      suggestions: [`Start it with --allowed-host ${hostname}, or send a key with the scope approve: --api-key.`],
+    })
   }
 
   async #request(path: string, init: RequestInit = {}): Promise<unknown> {

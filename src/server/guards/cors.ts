@@ -1,7 +1,7 @@
 import fastifyCors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { HostError } from '../../errors.ts'
-import { isOwnOrigin } from './own-origin.ts'
+import type { Origins } from './origins.ts'
 
 const EXPOSED_HEADERS = [
   'x-request-id',
@@ -16,9 +16,9 @@ const EXPOSED_HEADERS = [
  * Lets pages of other origins use the server: of every one, with every method, header and credentials, or of those named.
  * The answer names the origin, since `*` would not do with credentials.
  */
-export async function addCors(app: FastifyInstance, origins: readonly string[]): Promise<void> {
-  const isListed = origins.length === 0 ? () => true : (origin: string) => origins.includes(origin)
-  if (origins.length > 0) refuseOthers(app, isListed)
+export async function addCors(app: FastifyInstance, listed: readonly string[], origins: Origins): Promise<void> {
+  const isListed = (origin: string) => listed.length === 0 || listed.includes(origin) || origins.isTrusted(origin)
+  if (listed.length > 0) refuseOthers(app, isListed, origins)
   await app.register(fastifyCors, {
     // Clients that are no browsers name no origin, and need none of these headers: they cost more than small answers do.
     origin: (origin: string | undefined, done: (error: null, isAllowed: boolean) => void) =>
@@ -31,10 +31,10 @@ export async function addCors(app: FastifyInstance, origins: readonly string[]):
 }
 
 /** Without CORS headers a page cannot read the answer, but its request would still take effect. */
-function refuseOthers(app: FastifyInstance, isListed: (origin: string) => boolean): void {
+function refuseOthers(app: FastifyInstance, isListed: (origin: string) => boolean, origins: Origins): void {
   app.addHook('onRequest', (request, _reply, done) => {
     const { origin } = request.headers
-    const isRefused = origin !== undefined && !isListed(origin) && !isOwnOrigin(request) && isGuarded(request)
+    const isRefused = origin !== undefined && !isListed(origin) && !origins.isOwn(request) && isGuarded(request)
     done(isRefused ? new HostError('ORIGIN_FORBIDDEN', `Pages of '${origin}' may not use this server`) : undefined)
   })
 }

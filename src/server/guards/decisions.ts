@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { HostError } from '../../errors.ts'
 import { lacksScope } from './door.ts'
-import { principalOf } from './principal.ts'
+import { principalOf, visitorOf } from './principal.ts'
 
 /** Sender of a decision: approve, reject, edit, or the answer to a question. */
 export interface Decider {
@@ -9,22 +9,37 @@ export interface Decider {
   readonly by: string
   /** @throws as {@link requireMayDecide} */
   readonly requireMayDecide: () => void
+  /** @throws as {@link requireMaySupersede} */
+  readonly requireMaySupersede: () => void
 }
 
 /** Returns the sender of the decisions of a request. */
 export function deciderOf(request: FastifyRequest): Decider {
   const { name, hasKey } = principalOf(request)
-  const by = name ?? (hasKey ? `${request.ip}, with the key` : request.ip)
-  return { by, requireMayDecide: () => requireMayDecide(request) }
+  return {
+    by: name ?? (hasKey ? `${request.ip}, with the key` : request.ip),
+    requireMayDecide: () => requireMayDecide(request),
+    requireMaySupersede: () => requireMaySupersede(request),
+  }
 }
 
 /**
  * Lets a request decide, wherever its decisions stand.
  *
- * @throws HostError `KEY_FORBIDDEN`
+ * @throws HostError `KEY_FORBIDDEN`, `ORIGIN_FORBIDDEN`
  */
 export function requireMayDecide(request: FastifyRequest): void {
   const problem = findProblem(request)
+  if (problem) throw problem
+}
+
+/**
+ * Lets a request reject what waits by saying something else: any client of its own, but no page of another site.
+ *
+ * @throws HostError `ORIGIN_FORBIDDEN`
+ */
+export function requireMaySupersede(request: FastifyRequest): void {
+  const problem = findForeign(request)
   if (problem) throw problem
 }
 
@@ -33,9 +48,15 @@ export function mayDecide(request: FastifyRequest): boolean {
   return findProblem(request) === undefined
 }
 
-function findProblem(request: FastifyRequest): Error | undefined {
+function findProblem(request: FastifyRequest): HostError | undefined {
   const principal = principalOf(request)
-  if (principal.scopes.includes('approve')) return undefined
+  if (principal.scopes.includes('approve')) return findForeign(request)
   if (principal.hasKey) return lacksScope(principal, 'approve')
   return new HostError('KEY_FORBIDDEN', "Decisions need a key with the scope 'approve'")
+}
+
+function findForeign(request: FastifyRequest): HostError | undefined {
+  const { principal, origins } = visitorOf(request)
+  if (principal.hasKey || !origins.isForeign(request)) return undefined
+  return origins.refuse(request, 'decide')
 }

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import type { FastifyRequest, onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
-import { type KeyScope, type Principal, setPrincipal } from './principal.ts'
+import type { Origins } from './origins.ts'
+import { type KeyScope, type Principal, setVisitor } from './principal.ts'
 
 /** Key that opens a door. */
 export interface Key {
@@ -18,6 +19,7 @@ export interface DoorOptions {
   readonly keys: readonly Key[]
   /** Principal of every request where the door is open. */
   readonly stranger: Principal
+  readonly origins: Origins
   readonly readCredentials?: ReadCredentials | undefined
   /** Takes note of each request with a wrong key. */
   readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
@@ -40,28 +42,33 @@ export function withScope(config: object, scope: ScopedRoute['scope']): object {
  *
  * @throws HostError `UNAUTHORIZED`, `KEY_FORBIDDEN`
  */
-export function makeDoor({
+export function makeDoor({ keys, stranger, origins, ...credentials }: DoorOptions): onRequestHookHandler {
+  if (keys.length > 0) return makeClosedDoor({ keys, origins, ...credentials })
+  const visitor = { principal: stranger, origins }
+  return (request, _reply, done) => {
+    setVisitor(request, visitor)
+    done()
+  }
+}
+
+function makeClosedDoor({
   keys,
-  stranger,
+  origins,
   readCredentials = readBearer,
   onWrongKey,
-}: DoorOptions): onRequestHookHandler {
-  if (keys.length === 0)
-    return (request, _reply, done) => {
-      setPrincipal(request, stranger)
-      done()
-    }
-  const principals = new Map(keys.map(({ digest, principal }) => [digest, principal]))
+}: Omit<DoorOptions, 'stranger'>): onRequestHookHandler {
+  const visitors = new Map(keys.map(({ digest, principal }) => [digest, { principal, origins }]))
   return (request, _reply, done) => {
     const { scope = 'run' } = (request.routeOptions.config ?? {}) as Partial<ScopedRoute>
     if (scope === 'none') return done()
     const credentials = readCredentials(request.headers.authorization)
-    const principal = typeof credentials === 'string' ? principals.get(digestOf(credentials)) : undefined
-    if (principal === undefined) {
+    const visitor = typeof credentials === 'string' ? visitors.get(digestOf(credentials)) : undefined
+    if (visitor === undefined) {
       onWrongKey?.(request)
       return done(typeof credentials === 'string' ? new HostError('UNAUTHORIZED', 'Invalid API key') : credentials)
     }
-    setPrincipal(request, principal)
+    setVisitor(request, visitor)
+    const { principal } = visitor
     done(principal.scopes.includes(scope) ? undefined : lacksScope(principal, scope))
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { HostError } from '../../errors.ts'
 import { type Key, makeDoor, type ReadCredentials } from './door.ts'
+import type { Origins } from './origins.ts'
 import { KEY_SCOPES, makePrincipal } from './principal.ts'
 
 /** An adapter with the keys that are its own. */
@@ -13,6 +14,7 @@ export interface KeyedAdapter {
 export interface DoorsOptions {
   /** Keys of the file of keys; undefined where there is none. */
   readonly fileKeys: readonly Key[] | undefined
+  readonly origins: Origins
   readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
 }
 
@@ -38,10 +40,10 @@ export class Doors {
 
   /** Returns the hook that checks the requests for an adapter. */
   doorOf({ keys, readCredentials }: KeyedAdapter): onRequestHookHandler {
-    const { fileKeys = [], onWrongKey } = this.#options
+    const { fileKeys = [], origins, onWrongKey } = this.#options
     const scopes = KEY_SCOPES.filter((scope) => scope !== 'approve' || !this.#areScoped)
     const stranger = makePrincipal({ scopes, hasKey: false })
-    return makeDoor({ keys: [...fileKeys, ...keys], stranger, readCredentials, onWrongKey })
+    return makeDoor({ keys: [...fileKeys, ...keys], stranger, origins, readCredentials, onWrongKey })
   }
 
   /** Says what follows from the keys and may surprise. */

@@ -65,7 +65,7 @@ function namesTwoHosts({ rawHeaders, url = '', headers }: IncomingMessage): bool
   return url[0] !== '/' && URL.canParse(url) && new URL(url).host !== headers.host?.toLowerCase()
 }
 
-/** The `Host` header without its port (RFC 9110, section 7.2). */
-function hostName(header: string): string {
+/** Returns the `Host` header without its port (RFC 9110, section 7.2). */
+export function hostName(header: string): string {
   return header.replace(/:\d*$/, '').toLowerCase()
 }

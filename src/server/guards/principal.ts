@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { Origins } from './origins.ts'
 
 /** Scopes of keys: to use the agents, to see and decide approvals, and to see the debug UI. */
 export const KEY_SCOPES = ['run', 'approve', 'debug'] as const
@@ -17,19 +18,32 @@ export interface Principal {
   readonly isOperator: boolean
 }
 
-/** Sender without a key, where none is needed. */
-const ANYBODY: Principal = makePrincipal({ scopes: KEY_SCOPES, hasKey: false })
-
-const principals = new WeakMap<FastifyRequest, Principal>()
-
-/** Returns who makes a request. */
-export function principalOf(request: FastifyRequest): Principal {
-  return principals.get(request) ?? ANYBODY
+/** Principal of a request, and the rule for the page that it may come from. */
+export interface Visitor {
+  readonly principal: Principal
+  readonly origins: Origins
 }
 
-/** Remembers who makes a request. */
-export function setPrincipal(request: FastifyRequest, principal: Principal): void {
-  principals.set(request, principal)
+/** Visitor without a key, where none is needed. */
+const ANYBODY: Visitor = Object.freeze({
+  principal: makePrincipal({ scopes: KEY_SCOPES, hasKey: false }),
+  origins: new Origins({ allowedHosts: [], trustedOrigins: [] }),
+})
+
+const visitors = new WeakMap<FastifyRequest, Visitor>()
+
+/** Returns the sender of a request, as the door of the adapter has decided. */
+export function principalOf(request: FastifyRequest): Principal {
+  return visitorOf(request).principal
+}
+
+export function visitorOf(request: FastifyRequest): Visitor {
+  return visitors.get(request) ?? ANYBODY
+}
+
+/** Remembers the visitor that a request comes from. */
+export function setVisitor(request: FastifyRequest, visitor: Visitor): void {
+  visitors.set(request, visitor)
 }
 
 export function makePrincipal({

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { HostError } from '../../errors.ts'
-import { isOwnOrigin } from '../guards/own-origin.ts'
+import { visitorOf } from '../guards/principal.ts'
 
 /** Connection of a request to upgrade, until a route has answered it. */
 interface Upgrade {
@@ -73,7 +73,8 @@ export async function acceptUpgrade(
   onOpen: (socket: WebSocket) => void,
 ): Promise<void> {
   const { origin } = request.headers
-  if (origin !== undefined && !isOwnOrigin(request) && !origins.includes(origin.toLowerCase())) {
+  const isOwn = origin === undefined || visitorOf(request).origins.isOwn(request)
+  if (!isOwn && !origins.includes(origin.toLowerCase())) {
     throw new HostError('ORIGIN_FORBIDDEN', `Pages of '${origin}' may not use this server`)
   }
   // Loaded by the first client that needs it.

@@ -6,6 +6,7 @@ import type { HostError } from '../../../src/errors.ts'
 import { keysOf } from '../../../src/server/guards/api-keys.ts'
 import { Doors } from '../../../src/server/guards/doors.ts'
 import { readKeysFile } from '../../../src/server/guards/keys-file.ts'
+import { Origins } from '../../../src/server/guards/origins.ts'
 import { principalOf } from '../../../src/server/guards/principal.ts'
 import { runCli } from '../../support/run-cli.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
@@ -82,7 +83,12 @@ describe('the file of keys', () => {
     const fileKeys = await readKeysFile(`${dir}/keys.yml`, dir)
     const adapter = { name: 'Chat', keys: keysOf('own') }
     const app = fastify()
-    app.addHook('onRequest', new Doors([adapter], { fileKeys }).doorOf(adapter))
+    app.addHook(
+      'onRequest',
+      new Doors([adapter], { fileKeys, origins: new Origins({ allowedHosts: [], trustedOrigins: [] }) }).doorOf(
+        adapter,
+      ),
+    )
     app.get('/', (request) => principalOf(request))
     const whoIs = async (key: string) =>
       (await app.inject({ url: '/', headers: { authorization: `Bearer ${key}` } })).json()

@@ -370,7 +370,7 @@ modules:
       .property('agent_config')
       .deep.equal({ definition: null, modules: [{ id: 'main', config: null }] })
     expect(JSON.stringify(data)).contain('"method_name":"respondText","arguments":null')
-    const own = await ask(server, query, undefined, { 'sec-fetch-site': 'same-origin' })
+    const own = await ask(server, query, undefined, { origin: 'http://localhost:80' })
     expect(JSON.stringify(own)).contain('private words')
   })
 

@@ -23,7 +23,7 @@ export default defineModule({ name: 'Orders', provides: [ToolProvider], config: 
   create: (_, { prefix }) => ({ listTools: () => [],
     async executeTool(name, args) { if (args.id === 13) throw new Error('There is no order 13'); return { text: name + ' ' + prefix + args.id } } }) })`,
 }
-const OWN = { 'sec-fetch-site': 'same-origin' }
+const OWN = { origin: 'http://localhost:80' }
 const CALL =
   'mutation($args: JSON!) { call_tool(agent_id: "shop", module_id: "orders", name: "find", arguments: $args) { run_id result error } }'
 

@@ -4,7 +4,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { HostError } from '../../../errors.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
-import { deciderOf, mayDecide } from '../../guards/decisions.ts'
+import { deciderOf, mayDecide, requireMayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { DETAILS } from '../../replies/error-replies.ts'
@@ -52,7 +52,8 @@ export class McpApiAdapter implements Adapter {
     })
     const answerError = app.errorHandler
     app.setErrorHandler((error: FastifyError, request, reply) => {
-      if (isKeyProblem(error)) return sendJson(reply.code(200), failure(null, UNAUTHORIZED, error.message))
+      const refusal = statusOfRefusal(error)
+      if (refusal !== undefined) return sendJson(reply.code(refusal), failure(null, UNAUTHORIZED, error.message))
       const detail = DETAILS[error.statusCode ?? 500]
       if (detail === undefined || error instanceof HostError) return answerError(error, request, reply)
       return sendJson(
@@ -68,6 +69,7 @@ export class McpApiAdapter implements Adapter {
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {
     const { body, headers } = request
     if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
+    if ([body].flat().some(isAnswer)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
     const peer = describePeer(request)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
@@ -116,9 +118,19 @@ export class McpApiAdapter implements Adapter {
   }
 }
 
-/** Tells whether a request was refused for its key: the specification answers that in terms of JSON-RPC. */
-function isKeyProblem(error: Error): boolean {
-  return error instanceof HostError && (error.code === 'UNAUTHORIZED' || error.code === 'KEY_FORBIDDEN')
+/** Status of a refusal that is answered in terms of JSON-RPC: 200 for the key, as the specification has it. */
+function statusOfRefusal(error: Error): number | undefined {
+  if (!(error instanceof HostError)) return undefined
+  if (error.code === 'ORIGIN_FORBIDDEN') return error.statusCode
+  return error.code === 'UNAUTHORIZED' || error.code === 'KEY_FORBIDDEN' ? 200 : undefined
+}
+
+/** Tells whether a message has answers of a person: a response to a question, or a call that goes on with them. */
+function isAnswer(message: unknown): boolean {
+  if (!isObject(message)) return false
+  const { method, params } = message
+  if (method === undefined) return 'result' in message
+  return isObject(params) && params.inputResponses !== undefined
 }
 
 function readBody(text: string, headers: IncomingHttpHeaders): unknown {

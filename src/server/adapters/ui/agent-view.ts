@@ -1,6 +1,6 @@
+import type { Problem } from '../../../definition/problem.ts'
 import type { AgentFolder } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
-import type { LoadRecord } from '../../../host/load-history.ts'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { writePayload } from '../../../trace/payload.ts'
@@ -11,7 +11,7 @@ import type { Traces } from '../../../trace/traces.ts'
 import type { AgentDescription, ModuleDescription } from '../../../wiring/describe-agent.ts'
 import { redactDefinition } from './redact-definition.ts'
 import { viewRun } from './run-view.ts'
-import type { Viewer } from './viewer.ts'
+import { contentFor, type Viewer } from './viewer.ts'
 
 /** Data sources of the views of agents. */
 export interface AgentSources {
@@ -67,17 +67,17 @@ export class AgentView {
     return this.#describe().exchange
   }
 
-  definition(_: unknown, { isCrossSite }: Viewer): string | null {
+  definition(_: unknown, { seesContent }: Viewer): string | null {
     const text = this.#sources.agents.textOf(this.id)
-    if (text === undefined || isCrossSite) return null
+    if (text === undefined || !seesContent) return null
     const secretPaths = this.#describe().modules.flatMap((module) => module.secretPaths)
     return redactDefinition(text, secretPaths, this.#sources.redact)
   }
 
-  loads(): LoadRecord[] {
+  loads(_: unknown, viewer: Viewer): object[] {
     const { file } = this.#info
     const loads = this.#sources.agents.history.records.filter((load) => load.id === this.id || load.file === file)
-    return [...loads].reverse()
+    return [...loads].reverse().map((load) => ({ ...load, problems: viewProblems(load.problems, viewer) }))
   }
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
@@ -93,16 +93,24 @@ export class AgentView {
   }
 }
 
+/** Their messages may quote what is written in a file. */
+export function viewProblems(problems: readonly Problem[], { seesContent }: Viewer): object[] {
+  return problems.map((problem) => (seesContent ? problem : { ...problem, message: null, suggestions: [] }))
+}
+
 function viewModule(agentId: string, module: ModuleDescription, { redact, traces }: AgentSources): object {
   const { moduleClass, config, ...facts } = module
   return {
     ...facts,
     module_class: moduleClass,
-    model: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : modelOf(module)),
-    config: (_: unknown, { isCrossSite }: Viewer) =>
-      isCrossSite ? null : JSON.parse(redact(writePayload(config, redact))),
+    model: (_: unknown, viewer: Viewer) => contentFor(viewer, modelOf(module)),
+    config: (_: unknown, { seesContent }: Viewer) =>
+      seesContent ? JSON.parse(redact(writePayload(config, redact))) : null,
+    // What a provider says of its tools is the result of a call.
     tools: (_: unknown, viewer: Viewer) =>
-      traces && module.provides.includes('ToolProvider') ? toolsOf(agentId, module.id, traces, viewer) : null,
+      traces && viewer.seesContent && module.provides.includes('ToolProvider')
+        ? toolsOf(agentId, module.id, traces, viewer)
+        : null,
   }
 }
 

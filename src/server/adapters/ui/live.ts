@@ -4,9 +4,12 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
-import { sees, type Viewer, viewerOf } from './viewer.ts'
+import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000
+
+/** Fields of a run that pages of other sites do not get. */
+const NO_CONTENT = { run_id: null, continues: null, continued_by: null, input: null, output: null, error: null }
 
 type LiveSources = Pick<DebugAdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
 
@@ -55,15 +58,18 @@ export class LiveUpdates {
       return runs.length === 0 ? undefined : { runs }
     })
     const { dropped, problem } = traces.counts()
-    // The number is that of all tenants.
-    const news = { dropped, problem }
-    if (dropped !== this.#dropped) this.#send('tracing', ({ tenant }) => (tenant === undefined ? news : undefined))
+    if (dropped !== this.#dropped) {
+      // The number is that of all tenants.
+      this.#send('tracing', (viewer) =>
+        viewer.tenant === undefined ? { dropped, problem: contentFor(viewer, problem) } : undefined,
+      )
+    }
     this.#dropped = dropped
   }
 
-  #view({ tenant: _tenant, ...run }: RunSummary, { isCrossSite }: Viewer): object {
+  #view({ tenant: _tenant, ...run }: RunSummary, { seesContent }: Viewer): object {
     const cost = this.#sources.prices.costOf(run.models)
-    return isCrossSite ? { ...run, cost, input: null, output: null, error: null } : { ...run, cost }
+    return seesContent ? { ...run, cost } : { ...run, cost, ...NO_CONTENT }
   }
 
   /** @param dataFor returns undefined for a viewer that the news does not concern */

@@ -1,11 +1,10 @@
 import { GraphQLError } from 'graphql'
-import type { Problem } from '../../../definition/problem.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import { VERSION } from '../../../version.ts'
-import { type AgentSources, AgentView } from './agent-view.ts'
+import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
-import type { Viewer } from './viewer.ts'
+import { contentFor, type Viewer } from './viewer.ts'
 
 export interface QuerySources extends AgentSources {
   readonly development: boolean
@@ -32,26 +31,33 @@ export function makeQueries(sources: QuerySources) {
 
     metrics: (wanted: MetricsArguments, viewer: Viewer) => queryMetrics(wanted, sources, viewer),
 
-    problems: (): Problem[] => agents.problems(),
+    problems: (_: unknown, viewer: Viewer) => viewProblems(agents.problems(), viewer),
 
-    server: (_: unknown, { isOwnPage, tenant }: Viewer) => ({
+    server: (_: unknown, viewer: Viewer) => ({
       version: VERSION,
       name: serverName,
       shares_runs: traces?.isShared ?? false,
       adapters: adapters.map(({ name }) => name),
       adapters_with_key: adapters.filter(({ hasKey }) => hasKey).map(({ name }) => name),
-      tracing: () => viewTracing(traces, tenant === undefined),
+      tracing: () => viewTracing(traces, viewer),
       prices_date: prices.date,
       development,
-      project_dir: development && isOwnPage ? projectDir : null,
+      project_dir: development && viewer.isOwnPage ? projectDir : null,
+      shows_content: viewer.seesContent,
     }),
   }
 }
 
-/** @param seesAll false for a viewer of one tenant: the numbers are those of all */
-function viewTracing(traces: Traces | undefined, seesAll: boolean): object {
-  if (!traces || !seesAll) {
+/** Numbers for a viewer of all tenants alone: they are those of all. */
+function viewTracing(traces: Traces | undefined, viewer: Viewer): object {
+  if (!traces || viewer.tenant !== undefined) {
     return { is_on: traces !== undefined, written: 0, dropped: 0, problem: null, missing_bytes: 0 }
   }
-  return { is_on: true, ...traces.counts(), missing_bytes: () => traces.query('missingBytes', undefined) }
+  const { problem, ...counts } = traces.counts()
+  return {
+    is_on: true,
+    ...counts,
+    problem: contentFor(viewer, problem),
+    missing_bytes: () => traces.query('missingBytes', undefined),
+  }
 }

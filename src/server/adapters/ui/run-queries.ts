@@ -3,7 +3,7 @@ import { RUN_STATUSES } from '../../../trace/run-summary.ts'
 import { EVENT_TYPES, RUN_SORTS, type RunFilter, type RunsQuery } from '../../../trace/trace-query.ts'
 import type { AgentSources } from './agent-view.ts'
 import { between, viewLine, viewRun } from './run-view.ts'
-import { sees, type Viewer } from './viewer.ts'
+import { contentFor, sees, type Viewer } from './viewer.ts'
 
 const MAX_LOG = 10_000
 const MAX_RUNS = 500
@@ -69,10 +69,12 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
       return { agent_id, events: events.flatMap(({ line, index }) => viewLine(line, index, prices)), has_more: hasMore }
     },
 
-    async runs({ filter, first, after, sort, ascending }: RunsArguments, { tenant }: Viewer) {
+    async runs({ filter, first, after, sort, ascending }: RunsArguments, viewer: Viewer) {
       const count = between('first', first, MAX_RUNS)
-      const wanted = { ...readFilter(filter ?? {}), tenant }
-      if (!traces) return { runs: [], cursor: null, total: 0 }
+      const wanted = { ...readFilter(filter ?? {}), tenant: viewer.tenant }
+      // A count of those that contain a text would give the text away.
+      const isHidden = wanted.text !== undefined && !viewer.seesContent
+      if (!traces || isHidden) return { runs: [], cursor: null, total: 0 }
       await traces.refresh()
       const { runs, next } = await traces.query('runs', {
         filter: wanted,
@@ -83,7 +85,7 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
       })
       return {
         runs: runs.map((run) => viewRun(run, { traces, prices })),
-        cursor: next ? writeCursor(next) : null,
+        cursor: next ? contentFor(viewer, writeCursor(next)) : null,
         total: () => traces.query('count', wanted),
       }
     },

@@ -6,7 +6,7 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { TracedEvent } from '../../../trace/traced-event.ts'
 import type { Traces } from '../../../trace/traces.ts'
-import type { Viewer } from './viewer.ts'
+import { contentFor, type Viewer } from './viewer.ts'
 
 const MAX_EVENTS = 5000
 
@@ -36,10 +36,13 @@ export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
     ...run,
     models: priceModels(run.models, prices),
     cost: prices.costOf(run.models),
-    neighbours: () => traces.query('neighbours', run.run_id),
-    input: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.input),
-    output: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.output),
-    error: (_: unknown, { isCrossSite }: Viewer) => (isCrossSite ? null : run.error),
+    neighbours: (_: unknown, { seesContent }: Viewer) => (seesContent ? traces.query('neighbours', run.run_id) : {}),
+    run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.run_id),
+    continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
+    continued_by: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continued_by),
+    input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
+    output: (_: unknown, viewer: Viewer) => contentFor(viewer, run.output),
+    error: (_: unknown, viewer: Viewer) => contentFor(viewer, run.error),
     events: (wanted: EventsArguments) => eventsOf(run, wanted, { traces, prices }),
   }
 }
@@ -78,7 +81,7 @@ class EventView {
   readonly #prices: Prices
 
   constructor(event: TracedEvent, index: number | null, prices: Prices) {
-    const { arguments: _arguments, result: _result, exception: _exception, ...facts } = event
+    const { arguments: _arguments, result: _result, exception: _exception, run_id: _run, ...facts } = event
     Object.assign(this, facts)
     this.index = index
     this.#event = event
@@ -89,8 +92,12 @@ class EventView {
     return kindOf(this.#event)
   }
 
-  label(_: unknown, { isCrossSite }: Viewer): string | null {
-    return isCrossSite ? null : labelOf(this.#event)
+  run_id(_: unknown, viewer: Viewer): string | null {
+    return contentFor(viewer, this.#event.run_id)
+  }
+
+  label(_: unknown, viewer: Viewer): string | null {
+    return contentFor(viewer, labelOf(this.#event))
   }
 
   is_aborted(): boolean {
@@ -106,16 +113,16 @@ class EventView {
     return usage && { ...usage, cost: this.#prices.costOf([usage]) }
   }
 
-  arguments(_: unknown, { isCrossSite }: Viewer): unknown {
-    return isCrossSite ? null : this.#event.arguments
+  arguments(_: unknown, viewer: Viewer): unknown {
+    return contentFor(viewer, this.#event.arguments)
   }
 
-  result(_: unknown, { isCrossSite }: Viewer): unknown {
-    return isCrossSite ? null : this.#event.result
+  result(_: unknown, viewer: Viewer): unknown {
+    return contentFor(viewer, this.#event.result)
   }
 
-  exception(_: unknown, { isCrossSite }: Viewer): string | null {
-    return isCrossSite ? null : this.#event.exception
+  exception(_: unknown, viewer: Viewer): string | null {
+    return contentFor(viewer, this.#event.exception)
   }
 }
 

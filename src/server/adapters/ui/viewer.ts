@@ -1,27 +1,24 @@
 import type { FastifyRequest } from 'fastify'
 import type { OperationContext } from 'graphql-http'
 import { principalOf } from '../../guards/principal.ts'
+import { isOwnPage, showsContent } from '../../guards/shows-content.ts'
 
-/** Viewer of the page. */
+/** Viewer of the debug data. */
 export type Viewer = OperationContext & {
-  /** A page of another site: it may see that something happened, but no content. */
-  readonly isCrossSite: boolean
-  /** The page that this server serves, as browsers say. */
+  /** False for a page of another site: it may see that something happened, but no content. */
+  readonly seesContent: boolean
+  /** The page that this server serves. */
   readonly isOwnPage: boolean
   /** Tenant whose runs it sees; undefined for those of all. */
   readonly tenant: string | undefined
 }
 
-/**
- * Returns the viewer, with the mark of a page of another site: browsers set that header, and pages cannot change it.
- */
 export function viewerOf(request: FastifyRequest): Viewer {
-  const site = request.headers['sec-fetch-site']
   const { tenant, hasKey, isOperator } = principalOf(request)
   const isOfTenant = hasKey && !isOperator
   return {
-    isCrossSite: site === 'cross-site',
-    isOwnPage: site === 'same-origin',
+    seesContent: showsContent(request, 'debug'),
+    isOwnPage: isOwnPage(request),
     tenant: isOfTenant ? tenant : undefined,
   } as Viewer
 }
@@ -29,4 +26,9 @@ export function viewerOf(request: FastifyRequest): Viewer {
 /** Tells whether a viewer sees the runs of a tenant. */
 export function sees(viewer: Pick<Viewer, 'tenant'>, tenant: string): boolean {
   return viewer.tenant === undefined || viewer.tenant === tenant
+}
+
+/** Returns what only a viewer of contents gets; null for others. */
+export function contentFor<T>({ seesContent }: Viewer, value: T): T | null {
+  return seesContent ? value : null
 }

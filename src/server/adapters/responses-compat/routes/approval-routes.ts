@@ -1,12 +1,12 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
-import type { Approval } from '../../../../wire/approval.ts'
-import { deciderOf } from '../../../guards/decisions.ts'
+import type { Approval, HiddenApproval } from '../../../../wire/approval.ts'
+import { deciderOf, requireMayDecide } from '../../../guards/decisions.ts'
 import { withScope } from '../../../guards/door.ts'
-import { requireOwnOrigin } from '../../../guards/own-origin.ts'
+import { showsContent } from '../../../guards/shows-content.ts'
 import { DecisionRequest, toAnswer } from './decision-request.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
@@ -27,16 +27,19 @@ export interface ApprovalRoutesOptions {
 export function addApprovalRoutes(scope: FastifyInstance, { runs, describe }: ApprovalRoutesOptions): void {
   const guarded = (operation: Parameters<Describe>[0]) => ({
     config: withScope(describe(operation).config, 'approve'),
-    onRequest: requireOwnOrigin,
   })
-  scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async ({ query }) => {
+  scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async (request) => {
+    const { query } = request
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)
     const { approvals: found, hasMore } = await runs().approvals.list({ onlyOpen, limit, order, after })
-    return toPage(found.map(toView), hasMore)
+    return toPage(
+      found.map((approval) => show(approval, request)),
+      hasMore,
+    )
   })
-  scope.get<ById>('/approvals/:id', guarded('getApproval'), async ({ params }) =>
-    toView(await runs().approvals.get(params.id)),
+  scope.get<ById>('/approvals/:id', guarded('getApproval'), async (request) =>
+    show(await runs().approvals.get(request.params.id), request),
   )
   scope
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -44,14 +47,31 @@ export function addApprovalRoutes(scope: FastifyInstance, { runs, describe }: Ap
       '/approvals/:id',
       { ...guarded('decideApproval'), schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
       async (request) => {
+        requireMayDecide(request)
         const { id } = request.params
-        const { by, requireMayDecide } = deciderOf(request)
-        requireMayDecide()
         const decisions = new Map([[id, toAnswer(request.body)]])
-        const { approvals, continuedBy } = await runs().deciding.decide(decisions, by)
+        const { approvals, continuedBy } = await runs().deciding.decide(decisions, deciderOf(request).by)
         return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
       },
     )
+}
+
+/** Names and states alone for pages of other origins. */
+function show(approval: StoredApproval, request: FastifyRequest): Approval | HiddenApproval {
+  const view = toView(approval)
+  if (showsContent(request, 'approve')) return view
+  return {
+    ...view,
+    id: null,
+    response_id: null,
+    arguments: null,
+    message: null,
+    schema: null,
+    decided_by: null,
+    reason: null,
+    edited_arguments: null,
+    continued_by: null,
+  }
 }
 
 /** An approval as clients see it. */

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { Approval } from '../../../../wire/approval.ts'
+import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
@@ -30,6 +30,7 @@ export function describeResponses(dialect: Dialect, hasKey: boolean): Describe {
       InputItem,
       OutputItem,
       Approval,
+      HiddenApproval,
       Conversation,
       ...(isExtended ? EXTENDED_SCHEMAS : COMPAT_SCHEMAS),
     },
@@ -100,6 +101,9 @@ const responseOrEvents = (dialect: string) =>
   jsonOrEvents('The response, or its events.', ref(`${dialect}Response`), ref(`${dialect}ResponseEvent`))
 
 const conversation = json('The conversation.', ref('Conversation'))
+
+/** An approval, hidden from pages of other origins. */
+const ShownApproval = Type.Union([ref('Approval'), ref('HiddenApproval')])
 
 const ROUTES = {
   createResponse: {
@@ -210,12 +214,12 @@ const ROUTES = {
       status: Type.Optional(Type.Unsafe<string>({ type: 'string', enum: ['pending', 'all'], default: 'pending' })),
       ...PageQuery,
     }),
-    answer: () => json('A page of approvals.', pageOf(ref('Approval'))),
+    answer: () => json('A page of approvals.', pageOf(ShownApproval)),
   },
   getApproval: {
     summary: 'Retrieve an approval',
     params: ById,
-    answer: () => json('The approval.', ref('Approval')),
+    answer: () => json('The approval.', ShownApproval),
     errors: [404],
   },
   decideApproval: {

@@ -36,7 +36,7 @@ export async function listResponseIds(
   return { ids: found.slice(0, limit), hasMore: found.length > limit }
 }
 
-export function toPage<T extends { readonly id: string }>(data: readonly T[], has_more: boolean): Page<T> {
+export function toPage<T extends { readonly id: string | null }>(data: readonly T[], has_more: boolean): Page<T> {
   return { object: 'list', data, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null, has_more }
 }
 

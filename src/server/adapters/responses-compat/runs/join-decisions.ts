@@ -4,7 +4,6 @@ import type { StoredTurn } from '../../../../durable/conversations/conversation-
 import { answersOf, type Resumes, resume, takeDecisions } from '../../../../durable/resumption.ts'
 import type { PendingAnswer } from '../../../../run/state/pending-call.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
-import type { Decider } from '../../../guards/decisions.ts'
 
 /** Request that continues a waiting response. */
 export interface Continuing {
@@ -13,7 +12,8 @@ export interface Continuing {
   readonly model: string
   /** Answers of the request; undefined for a plain message, which rejects open calls. */
   readonly answers: readonly PendingAnswer[] | undefined
-  readonly decider: Decider
+  /** Sender of the request, who may decide. */
+  readonly by: string
 }
 
 /** Answers with which a request continues a waiting response, and the claim that makes it the only one. */
@@ -27,12 +27,12 @@ export interface Joined {
  * Takes the decisions of a request, and those of others. What is still open is superseded: the new response asks again.
  *
  * @returns undefined for a response that waits for no person
- * @throws HostError `APPROVAL_DECIDED`, `KEY_FORBIDDEN`, `REQUEST_INVALID` for decisions that are sent to another agent
+ * @throws HostError `APPROVAL_DECIDED`, `REQUEST_INVALID` for decisions that are sent to another agent
  */
 export async function joinDecisions(
   approvals: Approvals,
   { response_id: runId, pending = [] }: StoredTurn,
-  { id, model, answers, decider }: Continuing,
+  { id, model, answers, by }: Continuing,
 ): Promise<Joined | undefined> {
   if (pending.every(({ kind }) => kind === 'client_tool')) return undefined
   const before = await approvals.ofRun(runId)
@@ -41,7 +41,6 @@ export async function joinDecisions(
   if (!answers) return { answers, ...superseded(before) }
   const outputs = answers.filter(({ kind }) => kind === 'client_tool')
   const decisions = answers.filter(({ kind }) => kind !== 'client_tool')
-  if (decisions.length > 0) decider.requireMayDecide()
   const agent = before[0]?.agent
   if (agent !== model) {
     throw invalidField('model', `must be '${agent}', the agent that waits for the decision`)
@@ -50,6 +49,6 @@ export async function joinDecisions(
     const index = pending.findIndex((call) => call.callId === callId)
     return [approvalId(runId, index), answer] as const
   })
-  const after = takeDecisions(before, new Map(byId), decider.by)
+  const after = takeDecisions(before, new Map(byId), by)
   return { answers: [...outputs, ...answersOf(after)], ...superseded(after) }
 }

@@ -8,6 +8,7 @@ import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
+import type { PendingAnswer, PendingCall } from '../../../../run/state/pending-call.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import type { Decider } from '../../../guards/decisions.ts'
@@ -115,9 +116,11 @@ export class ResponseStarter {
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
     const asked = toTurn(this.#options.host, { runId: ids.uuidOf(id), body, messages: seen, dialect })
+    requireMayAnswer(given, conversation?.last.pending ?? [], decider)
     const decided = conversation && !isUnstored ? conversation.last : undefined
     const joined =
-      decided && (await joinDecisions(runs.approvals, decided, { answers: given, model: body.model, id, decider }))
+      decided &&
+      (await joinDecisions(runs.approvals, decided, { answers: given, model: body.model, id, by: decider.by }))
     const { answers = given, claim, resumes } = joined ?? {}
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const draft: Draft<ResponseRecord, InputItem> = {
@@ -141,6 +144,20 @@ export class ResponseStarter {
     const open = pending.map(({ callId }) => callId)
     return truncate(messages, new HistoryBudget(this.#options.limits), open)
   }
+}
+
+/**
+ * Checks the sender of answers that decide, and of a plain message that rejects what is open.
+ *
+ * @throws HostError `KEY_FORBIDDEN`, `ORIGIN_FORBIDDEN`
+ */
+function requireMayAnswer(
+  answers: readonly PendingAnswer[] | undefined,
+  pending: readonly PendingCall[],
+  { requireMayDecide, requireMaySupersede }: Decider,
+): void {
+  if (answers?.some(({ kind }) => kind !== 'client_tool')) requireMayDecide()
+  else if (!answers && pending.some(({ kind }) => kind !== 'client_tool')) requireMaySupersede()
 }
 
 /** Tries again while others add to the same conversation, or decide what it waits for. */
