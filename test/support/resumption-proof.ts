@@ -50,6 +50,8 @@ function till(): Till {
 
 const payments = (to: string): number => till().paid.filter((paid) => paid === to).length
 
+/** Time in which a server has noticed that a client has left. */
+const LEAVE_MS = 100
 /** More than the queue takes. */
 const MAX_QUEUED = 40
 const MAX_RUNS = 20
@@ -179,7 +181,10 @@ export const REFUSALS: readonly Refusal[] = [
       const deciding = waiting.decide(leaving.signal).catch(({ message }: Error) => message)
       await eventually(() => expect(till().atGate).to.be.above(before))
       leaving.abort()
-      return deciding
+      const reason = await deciding
+      // The server hears of it a moment later.
+      await wait(LEAVE_MS)
+      return reason
     },
   },
   {
@@ -250,21 +255,25 @@ export async function proveRefused(counter: Counter, refusal: Refusal, ways: rea
     end = await refusal.begin(counter, stored)
   }
   const refused: string[] = []
-  // A client of the handshake sends its decision within the call.
-  const [within, after] = [all.filter(({ way }) => isHandshake(way)), all.filter(({ way }) => !isHandshake(way))]
-  for (const { way, waiting } of within) {
-    MCP_ANSWERING.before = begin
+  const refuse = async ({ way, waiting }: (typeof all)[number]) => {
     if (typeof (await (refusal.decide ?? send)(waiting)) === 'string') refused.push(way.name)
+  }
+  try {
+    // A client of the handshake sends its decision within the call.
+    for (const each of all.filter(({ way }) => isHandshake(way))) {
+      MCP_ANSWERING.before = begin
+      await refuse(each)
+      MCP_ANSWERING.before = undefined
+      await end()
+    }
+    await begin()
+    for (const each of all.filter(({ way }) => !isHandshake(way))) await refuse(each)
+    expect(refused.sort()).to.deep.equal(all.map(({ way }) => way.name).sort())
+    expect(all.flatMap(({ to }) => (payments(to) > 0 ? [to] : []))).to.deep.equal([])
+  } finally {
     MCP_ANSWERING.before = undefined
     await end()
   }
-  await begin()
-  for (const { way, waiting } of after) {
-    if (typeof (await (refusal.decide ?? send)(waiting)) === 'string') refused.push(way.name)
-  }
-  expect(refused.sort()).to.deep.equal(all.map(({ way }) => way.name).sort())
-  expect(all.filter(({ to }) => payments(to) > 0)).to.deep.equal([])
-  await end()
   for (const { way, to, waiting } of all) await proveTaken(counter, way, to, waiting)
 }
 

@@ -1,23 +1,19 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost, ResumeOptions, RunOptions } from '../../host/host.ts'
 import { Listeners } from '../../host/listeners.ts'
-import { checkAnswers, type ResumableRun, toResumableRun, type WaitingRun } from '../../host/waiting-run.ts'
+import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun, type WaitingRun } from '../../host/waiting-run.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { Message } from '../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
-import type { RunEvent } from '../../run/run-event.ts'
 import type { PendingAnswer } from '../../run/state/pending-call.ts'
 import type { RunResult } from '../../run/turn.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import { startTaken, TakenRow, type WaitingRow } from './taken-row.ts'
 
-interface Row extends Omit<ResumableRun, 'trail'> {
+interface Row extends Omit<ResumableRun, 'trail'>, WaitingRow {
   readonly version: number
   readonly trail: readonly MessageJson[]
-  /** Server that resumes the run; null until one does. */
-  readonly resumedBy: string | null
-  /** True once an approved call may have begun. */
-  readonly hasBegun: boolean
 }
 
 const PREFIX = 'waiting-run:'
@@ -69,52 +65,41 @@ export class WaitingRuns {
   }
 
   /**
-   * Continues a run. Of several callers one does. What has no answer keeps waiting, as a new run.
+   * Continues a run. Of several callers one does. What has no answer keeps waiting, as a new run. A run that is refused, or fails before
+   * a call of it has begun, waits as before.
    *
    * @throws HostError `RUN_NOT_WAITING` for a run that is not stored, or was resumed before; `REQUEST_INVALID` for an answer that
    *   does not fit; and as `host.run`
    */
   async resume(runId: string, answers: readonly PendingAnswer[], options: ResumeOptions = {}): Promise<RunResult> {
     const records = await this.#open()
-    const row = await this.#claim(records, runId, answers)
-    const onEvent = async (event: RunEvent) => {
-      if (event.type === 'tool_call') await this.#markBegun(records, row)
-      await options.onEvent?.(event)
-    }
+    const [text] = await records.get([PREFIX + runId])
+    if (text === undefined) throw notWaiting(runId)
+    const row = parseRow<Row>(runId, text)
+    checkAnswers(row, answers)
+    const waiting = { ...row, trail: row.trail.map(fromMessageJson) }
+    const { host } = this.#options
+    const reservation = host.reserve(row.agent, row.options.background === true)
     try {
-      const waiting = { ...row, trail: row.trail.map(fromMessageJson) }
-      const result = await this.#options.host.resume(waiting, answers, { ...options, onEvent })
-      if (result.status === 'waiting') await this.#keep(toResumableRun(row.agent, result, row.options))
-      return result
+      reservation.check(toNextTurn(waiting, answers))
+      const taken = await TakenRow.take(records, [PREFIX + runId, text], row)
+      if (!taken) throw notWaiting(runId)
+      const keep = async (result: RunResult) => {
+        if (result.status === 'waiting') await this.#keep(toResumableRun(row.agent, result, row.options))
+      }
+      const start = startTaken(taken, reservation.start, keep)
+      return await host.resume(waiting, answers, options, { ...reservation, start })
     } finally {
-      await records.commit([[PREFIX + runId, undefined]])
+      reservation.release()
     }
   }
 
   async #keep(waiting: ResumableRun): Promise<void> {
     const { runId, agent, pending } = waiting
     const trail = waiting.trail.map(toMessageJson)
-    const row: Row = { ...waiting, trail, version: ROW_VERSION, resumedBy: null, hasBegun: false }
+    const row: Row = { ...waiting, trail, version: ROW_VERSION, resumedBy: null }
     await (await this.#open()).commit([[PREFIX + runId, JSON.stringify(row)]])
     this.#onWaiting.tell({ runId, agent, pending })
-  }
-
-  /** A run whose server died before any approved call had begun may be resumed again. */
-  async #claim(records: RecordStore, runId: string, answers: readonly PendingAnswer[]): Promise<Row> {
-    const [text] = await records.get([PREFIX + runId])
-    if (text === undefined) throw notWaiting(runId)
-    const row = parseRow<Row>(runId, text)
-    const { resumedBy, hasBegun } = row
-    if (hasBegun || (resumedBy !== null && (await records.isServerAlive(resumedBy)))) throw notWaiting(runId)
-    checkAnswers(row, answers)
-    const claimed = { ...row, resumedBy: records.serverId }
-    const change = [PREFIX + runId, JSON.stringify(claimed)] as const
-    if (await records.commit([change], { equal: [[PREFIX + runId, text]] })) return claimed
-    throw notWaiting(runId)
-  }
-
-  async #markBegun(records: RecordStore, row: Row): Promise<void> {
-    await records.commit([[PREFIX + row.runId, JSON.stringify({ ...row, hasBegun: true })]])
   }
 
   #open(): Promise<RecordStore> {

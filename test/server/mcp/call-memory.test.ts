@@ -58,7 +58,7 @@ for (const [place, open] of Object.entries(KINDS)) {
       for (const other of [memory, globex, memory.of('')]) {
         expect(await other.readConversation(id, 'guide')).to.equal(undefined)
         expect(await other.listConversations(new Set(['guide']))).to.deep.equal([])
-        expect(await other.takeWaiting(call, 'shop')).to.equal(undefined)
+        expect(await other.findWaiting(call, 'shop')).to.equal(undefined)
         const answers: unknown[] = []
         const question = { id: randomUUID(), session: 's' }
         const end = await acme.awaitAnswer(question, (answer) => answers.push(answer))
@@ -67,17 +67,24 @@ for (const [place, open] of Object.entries(KINDS)) {
         expect(answers).to.deep.equal([])
       }
       expect(await memory.of('acme').readConversation(id, 'guide')).to.deep.equal(CONVERSATION.messages)
-      expect(await memory.of('acme').takeWaiting(call, 'shop')).to.deep.equal(CALL)
+      expect(await memory.of('acme').findWaiting(call, 'shop')).to.deep.include(CALL)
       await memory.close()
     })
 
-    it('returns a waiting call once, only to its tool', async () => {
+    it('gives a waiting call to one caller of its tool, and again when that gives it back', async () => {
       const memory = await open()
       const id = await memory.keepWaiting(CALL)
-      expect(await memory.takeWaiting(id, 'other')).to.equal(undefined)
-      const taken = await Promise.all([memory.takeWaiting(id, 'shop'), memory.takeWaiting(id, 'shop')])
-      expect(taken.filter((call) => call !== undefined)).to.deep.equal([CALL])
-      expect(await memory.takeWaiting(id, 'shop')).to.equal(undefined)
+      expect(await memory.findWaiting(id, 'other')).to.equal(undefined)
+      const found = await memory.findWaiting(id, 'shop')
+      expect([found?.name, found?.pending, found?.trail]).to.deep.equal([CALL.name, CALL.pending, CALL.trail])
+      const taken = (await Promise.all([found?.take(), found?.take()])).filter((one) => one !== undefined)
+      expect(taken).to.have.lengthOf(1)
+      expect(await (await memory.findWaiting(id, 'shop'))?.take()).to.equal(undefined)
+      await taken[0]?.giveBack()
+      const again = await (await memory.findWaiting(id, 'shop'))?.take()
+      await again?.spend()
+      await again?.giveBack()
+      expect(await memory.findWaiting(id, 'shop')).to.equal(undefined)
       await memory.close()
     })
   })

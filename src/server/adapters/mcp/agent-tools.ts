@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObjectSchema } from '../../../definition/definition.ts'
+import { startTaken } from '../../../durable/approvals/taken-row.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../durable/conversations/history-budget.ts'
 import { HostError, messageOf } from '../../../errors.ts'
 import type { AgentHost, Target } from '../../../host/host.ts'
@@ -13,7 +14,7 @@ import type { InboxSlot } from '../../approval-inbox.ts'
 import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
 import { logFailure } from '../../replies/error-replies.ts'
 import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
-import type { CallMemory } from './call-memory.ts'
+import type { CallMemory, WaitingCall } from './call-memory.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
 import { type ElicitationResponse, toAnswer } from './elicitation.ts'
@@ -108,12 +109,9 @@ export class AgentTools {
   call(params: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
     try {
       const request = this.#readRequest(params)
-      const earlier = this.#goOn(request, options)
-      if (!earlier) return this.#start(request, { messages: [toMessage(request)] }, options)
-      return deferCall(
-        earlier.then((turn) => this.#start(request, turn, options)),
-        (error) => this.#explain(error, options.requestId),
-      )
+      const later = this.#goOn(request, options)
+      if (later) return deferCall(later, (error) => this.#explain(error, options.requestId))
+      return this.#start(request, { messages: [toMessage(request)] }, options)
     } catch (error) {
       throw this.#explain(error, options.requestId)
     }
@@ -150,10 +148,15 @@ export class AgentTools {
     return { name, info, input: this.#catalog.readArguments(info, given) }
   }
 
-  #start(request: ToolRequest, given: GivenTurn, options: CallOptions): Call<ToolResult> {
+  #start(
+    request: ToolRequest,
+    given: GivenTurn,
+    options: CallOptions,
+    begin = (turn: Turn) => this.#options.host.start(request.name, turn, '.'),
+  ): Call<ToolResult> {
     const { onProgress, requestId, tenant } = options
     const turn = { tenant, input: request.input.input, onEvent: onProgress && toProgress(onProgress), ...given }
-    const handle = this.#options.host.start(request.name, turn, '.')
+    const handle = begin(turn)
     const explain = (error: unknown) => this.#explain(error, requestId)
     return {
       answer: (onResult, onFailure) =>
@@ -177,26 +180,35 @@ export class AgentTools {
     }
   }
 
-  /** Reads the turn in which an earlier call goes on; undefined for a call that begins. */
-  #goOn({ name, info, input }: ToolRequest, { elicitation, tenant }: CallOptions): Promise<GivenTurn> | undefined {
-    const memory = this.#options.memory.of(tenant)
-    if (elicitation?.state !== undefined) return this.#resume(memory, name, elicitation.state, elicitation)
+  /** Starts a call in which an earlier one goes on; undefined for a call that begins. */
+  #goOn(request: ToolRequest, options: CallOptions): Promise<Call<ToolResult>> | undefined {
+    const { info, input } = request
+    const { elicitation, tenant } = options
+    if (elicitation?.state !== undefined) return this.#resume(request, elicitation.state, elicitation, options)
     if (input.conversationId === undefined) return undefined
-    return this.#continue(memory, input.conversationId, info.id, toMessage({ input }))
+    const earlier = this.#continue(this.#options.memory.of(tenant), input.conversationId, info.id, toMessage({ input }))
+    return earlier.then((turn) => this.#start(request, turn, options))
   }
 
-  async #resume(memory: CallMemory, name: string, state: string, { responses, by }: Answered): Promise<GivenTurn> {
-    const call = await memory.takeWaiting(state, name)
-    if (!call) throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
-    const { pending, trail: messages } = call
-    const answers = pending.flatMap((asked) => {
-      const response = responses[asked.callId]
-      return (response && toAnswer(asked, response, by)) ?? []
-    })
-    if (answers.length < pending.length) {
-      throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')
+  /** Goes on with a waiting call. A refused start leaves it waiting: the client may send the same answers again. */
+  async #resume(
+    request: ToolRequest,
+    state: string,
+    answered: Answered,
+    options: CallOptions,
+  ): Promise<Call<ToolResult>> {
+    const found = await this.#options.memory.of(options.tenant).findWaiting(state, request.name)
+    if (!found) throw unknownState()
+    const turn = toNextTurn(found, answered)
+    const reservation = this.#options.host.reserve(request.name, false, '.')
+    try {
+      reservation.check(turn)
+      const taken = await found.take()
+      if (!taken) throw unknownState()
+      return this.#start(request, turn, options, startTaken(taken, reservation.start))
+    } finally {
+      reservation.release()
     }
-    return { messages, pending, answers }
   }
 
   async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<GivenTurn> {
@@ -297,6 +309,21 @@ export class AgentTools {
 
 function toMessage({ input }: Pick<ToolRequest, 'input'>): Message {
   return { role: 'user', content: input.text }
+}
+
+function unknownState(): JsonRpcError {
+  return new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
+}
+
+function toNextTurn({ pending, trail: messages }: WaitingCall, { responses, by }: Answered): GivenTurn {
+  const answers = pending.flatMap((asked) => {
+    const response = responses[asked.callId]
+    return (response && toAnswer(asked, response, by)) ?? []
+  })
+  if (answers.length < pending.length) {
+    throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')
+  }
+  return { messages, pending, answers }
 }
 
 /** A call that starts later: an earlier abort takes effect as soon as it starts. */

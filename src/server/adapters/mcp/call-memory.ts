@@ -1,3 +1,4 @@
+import type { Taken } from '../../../durable/approvals/taken-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingCall } from '../../../run/state/pending-call.ts'
 
@@ -7,6 +8,12 @@ export interface WaitingCall {
   readonly name: string
   readonly pending: readonly PendingCall[]
   readonly trail: readonly Message[]
+}
+
+/** Waiting call, as it was found: nobody goes on with it yet. */
+export interface FoundCall extends WaitingCall {
+  /** Takes it: of several callers one does, the others get undefined. */
+  take(): Promise<Taken | undefined>
 }
 
 /** Conversation that calls may continue. */
@@ -38,8 +45,8 @@ export interface CallMemory {
   writeConversation(id: string | undefined, conversation: KeptConversation): Promise<string>
   /** @returns the id of the waiting call */
   keepWaiting(call: WaitingCall): Promise<string>
-  /** Takes a call, once: undefined when no call of that tool has the id, or it was answered before. */
-  takeWaiting(id: string, name: string): Promise<WaitingCall | undefined>
+  /** Finds a call: undefined when no call of that tool has the id, or it was answered before. */
+  findWaiting(id: string, name: string): Promise<FoundCall | undefined>
   /**
    * Waits for the answer of a client that reaches another server than the one that asks.
    *

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import type { Taken } from '../../../durable/approvals/taken-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
 import { Recent } from '../../recent.ts'
-import type { CallMemory, KeptConversation, WaitingCall } from './call-memory.ts'
+import type { CallMemory, FoundCall, KeptConversation, WaitingCall } from './call-memory.ts'
 
 const MAX_BYTES = 256 * 1024 * 1024
 const CONVERSATIONS = { maxItems: 10_000, maxBytes: MAX_BYTES }
@@ -48,11 +49,23 @@ export class LocalCallMemory implements CallMemory {
     return id
   }
 
-  async takeWaiting(id: string, name: string): Promise<WaitingCall | undefined> {
+  async findWaiting(id: string, name: string): Promise<FoundCall | undefined> {
     const call = this.#entries.waiting.get(this.#prefix + id)
-    if (call?.name !== name) return undefined
+    return call?.name === name ? { ...call, take: () => this.#take(id) } : undefined
+  }
+
+  async #take(id: string): Promise<Taken | undefined> {
+    let call = this.#entries.waiting.get(this.#prefix + id)
+    if (!call) return undefined
     this.#entries.waiting.delete(this.#prefix + id)
-    return call
+    return {
+      spend: async () => {
+        call = undefined
+      },
+      giveBack: async () => {
+        if (call) this.#entries.waiting.set(this.#prefix + id, call)
+      },
+    }
   }
 
   /** No other server shares it. */

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { TakenRow, type WaitingRow } from '../../../durable/approvals/taken-row.ts'
 import { parseRow, ROW_VERSION } from '../../../durable/parse-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../store/record-store.ts'
 import { parseIndexKey, tenantRecords } from '../../../store/tenant-records.ts'
-import type { CallMemory, KeptConversation, OpenQuestion, WaitingCall } from './call-memory.ts'
+import type { CallMemory, FoundCall, KeptConversation, OpenQuestion, WaitingCall } from './call-memory.ts'
 
 interface Expiring {
   readonly version: number
@@ -17,7 +18,7 @@ interface ConversationRow extends Expiring {
   readonly messages: readonly MessageJson[]
 }
 
-interface WaitingRow extends Expiring, Omit<WaitingCall, 'trail'> {
+interface CallRow extends Expiring, WaitingRow, Omit<WaitingCall, 'trail'> {
   readonly trail: readonly MessageJson[]
 }
 
@@ -99,18 +100,22 @@ export class StoredCallMemory implements CallMemory {
   async keepWaiting({ trail, ...call }: WaitingCall): Promise<string> {
     const id = randomUUID()
     const expiresMs = Date.now() + WAITING_MS
-    const row: WaitingRow = { version: ROW_VERSION, expiresMs, ...call, trail: trail.map(toMessageJson) }
+    const row: CallRow = { version: ROW_VERSION, expiresMs, resumedBy: null, ...call, trail: trail.map(toMessageJson) }
     await this.#write(WAITING + id, row, undefined)
     return id
   }
 
-  async takeWaiting(id: string, name: string): Promise<WaitingCall | undefined> {
-    const row = await this.#read<WaitingRow>(WAITING, id)
-    if (row?.name !== name) return undefined
-    const key = WAITING + id
-    // Of two servers with the same answer one finds it there.
-    const isTaken = await (await this.#open()).commit([[key, undefined], ...expiryOf(key, row)], { present: [key] })
-    return isTaken ? { name, pending: row.pending, trail: row.trail.map(fromMessageJson) } : undefined
+  async findWaiting(id: string, name: string): Promise<FoundCall | undefined> {
+    const [text, row] = (await this.#readText<CallRow>(WAITING, id)) ?? []
+    if (text === undefined || row?.name !== name) return undefined
+    const entry = [WAITING + id, text] as const
+    const records = await this.#open()
+    return {
+      name,
+      pending: row.pending,
+      trail: row.trail.map(fromMessageJson),
+      take: () => TakenRow.take(records, entry, row, expiryOf(entry[0], row)),
+    }
   }
 
   async awaitAnswer({ id, session }: OpenQuestion, onAnswer: (result: unknown) => void): Promise<() => void> {
@@ -147,10 +152,14 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async #read<Row extends Expiring>(prefix: string, id: string): Promise<Row | undefined> {
+    return (await this.#readText<Row>(prefix, id))?.[1]
+  }
+
+  async #readText<Row extends Expiring>(prefix: string, id: string): Promise<[text: string, row: Row] | undefined> {
     // Ids are ours: anything else is no key.
     if (!UUID.test(id)) return undefined
     const [text] = await (await this.#open()).get([prefix + id])
-    return text === undefined ? undefined : parseRow<Row>(id, text)
+    return text === undefined ? undefined : [text, parseRow<Row>(id, text)]
   }
 
   async #write(key: string, row: Expiring, earlier: Expiring | undefined): Promise<void> {
