@@ -212,17 +212,30 @@ describe('MarkdownStream', () => {
     const stream = new MarkdownStream()
     let shown = ''
     for (let start = 0; start < text.length; start += size) shown += stream.push(text.slice(start, start + size))
-    const marks = { '\u001b[0m': '<0>', '\u001b[1m': '<b>', '\u001b[2m': '<dim>', '\u001b[36m': '<c>' }
+    const marks = {
+      '\u001b[0m': '<0>',
+      '\u001b[1m': '<b>',
+      '\u001b[2m': '<dim>',
+      '\u001b[3m': '<i>',
+      '\u001b[36m': '<c>',
+    }
     return Object.entries(marks).reduce((out, [code, mark]) => out.replaceAll(code, mark), shown + stream.end())
   }
   const CASES: readonly (readonly [markdown: string, shown: string])[] = [
     ['plain * text\n', 'plain * text\n'],
-    ['# Title\ntext', '<0><b>Title<0>\n<0>text'],
+    ['# Title\ntext', '<0><b>Title<0>\ntext'],
     ['a **bold** b `code` c', 'a <0><b>bold<0> b <0><c>code<0> c'],
     ['- one\n  - two\n', '• one\n  • two\n'],
     ['```js\n# no **title**\n```\nx', '<dim>```js<0><c>\n# no **title**\n<dim>```<0>\nx'],
     ['\u001b[31mred\u0007', '\ufffd[31mred\ufffd'],
-    ['open **bold', 'open <0><b>bold<0>'],
+    ['open **bold', 'open **bold'],
+    ['def f(*args, **kwargs): pass\nnext', 'def f(*args, **kwargs): pass\nnext'],
+    ['Pass **kwargs on.\n\nThen **stop**.', 'Pass **kwargs on.\n\nThen <0><b>stop<0>.'],
+    ['an *important* word, **very *so* much**', 'an <0><i>important<0> word, <0><b>very <0><b><i>so<0><b> much<0>'],
+    ['2*3*4 and 2 * 3 * 4', '2*3*4 and 2 * 3 * 4'],
+    ['**`a * b`** and `**c**`\n', '<0><b><0><b><c>a * b<0><b><0> and <0><c>**c**<0>\n'],
+    ['## A `b` c\n*d*', '<0><b>A <0><b><c>b<0><b> c<0>\n<0><i>d<0>'],
+    ['| a | b |\n| - | - |\n', '| a | b |\n| - | - |\n'],
   ]
   for (const [markdown, shown] of CASES) {
     it(`shows ${JSON.stringify(markdown)}, in pieces of any size`, () => {

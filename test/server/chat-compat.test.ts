@@ -148,9 +148,13 @@ describe('ChatCompatApiAdapter', () => {
       {
         role: 'assistant',
         content: null,
-        tool_calls: [{ id: 'c1', type: 'function', function: { name: 't', arguments: '{"a":1}' } }],
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 't', arguments: '{"a":1}' } },
+          { id: 'c2', type: 'function', function: { name: 't', arguments: '[1]' } },
+        ],
       },
       { role: 'tool', tool_call_id: 'c1', content: 'found' },
+      { role: 'tool', tool_call_id: 'c2', content: 'nothing' },
       {
         role: 'user',
         content: [
@@ -173,8 +177,16 @@ describe('ChatCompatApiAdapter', () => {
         { role: 'system', content: 'be kind' },
         { role: 'system', content: 'be brief' },
         { role: 'user', content: 'see' },
-        { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 't', arguments: { a: 1 } }] },
+        {
+          role: 'assistant',
+          content: '',
+          toolCalls: [
+            { id: 'c1', name: 't', arguments: { a: 1 } },
+            { id: 'c2', name: 't', arguments: {} },
+          ],
+        },
         { role: 'tool', content: 'found', toolCallId: 'c1' },
+        { role: 'tool', content: 'nothing', toolCallId: 'c2' },
         { role: 'user', content: 'facts' },
       ],
     ])

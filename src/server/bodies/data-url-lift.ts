@@ -13,7 +13,7 @@ const DATA_URL_HEAD = /^data:[^,]*,$/
 const NOTHING = Buffer.alloc(0)
 /** Fields that hold an address, in both client protocols. */
 const URL_FIELDS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data'])
-/** Parts of a body that hold what a user said. */
+/** Fields of a body that hold what a user said. */
 const CONTENT_FIELDS: ReadonlySet<string> = new Set(['messages', 'input'])
 
 /** Limits of a body. */
@@ -65,7 +65,8 @@ export class DataUrlLift extends Transform {
    * @throws HostError `REQUEST_INVALID` for a key that holds bytes
    */
   restore(body: unknown): unknown {
-    return this.#lifted.length === 0 ? body : this.#restore(body, '', false)
+    if (this.#lifted.length === 0 || typeof body !== 'object' || body === null) return body
+    return this.#restoreFields(body, (key) => CONTENT_FIELDS.has(key))
   }
 
   #read(chunk: Buffer): void {
@@ -104,10 +105,14 @@ export class DataUrlLift extends Transform {
   #restore(value: unknown, field: string, isContent: boolean): unknown {
     if (typeof value === 'string') return this.#restoreText(value, isContent && URL_FIELDS.has(field))
     if (typeof value !== 'object' || value === null) return value
+    return this.#restoreFields(value, () => isContent)
+  }
+
+  #restoreFields(value: object, isContent: (key: string) => boolean): unknown {
     const fields = value as Record<string, unknown>
     for (const key of Object.keys(fields)) {
       if (key.includes(this.#mark)) throw new HostError('REQUEST_INVALID', 'A key of the body is too long')
-      fields[key] = this.#restore(fields[key], key, isContent || CONTENT_FIELDS.has(key))
+      fields[key] = this.#restore(fields[key], key, isContent(key))
     }
     return value
   }

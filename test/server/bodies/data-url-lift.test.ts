@@ -65,6 +65,7 @@ describe('DataUrlLift', () => {
     ['padding that is missing', { input: [{ image_url: url.replace(/=+$/, '') }] }],
     ['bits behind the last byte', { input: [{ image_url: url.replace(/.=$/, 'B=') }] }],
     ['line breaks', { input: [{ image_url: url.replace(/.{76}/g, '$&\r\n') }] }],
+    ['an address of metadata', { metadata: { input: { url }, messages: [{ image_url: { url } }] } }],
     ['a second parameter behind the bytes', { input: [{ image_url: `${url},more` }] }],
   ]
   for (const [what, body] of asText) {

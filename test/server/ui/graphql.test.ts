@@ -458,7 +458,7 @@ modules:
   })
 
   it('streams changes of runs and agents', async () => {
-    const server = await makeServer({ debug: true })
+    const server = await makeServer({ debug: true }, TOOLS)
     const url = await server.listen()
     const leave = new AbortController()
     const response = await fetch(`${url}/api/ui/live`, { signal: leave.signal })
@@ -472,6 +472,9 @@ modules:
     await eventually(() =>
       expect(heard).match(/event: runs\ndata: {"runs":\[{"run_id":".*"status":"completed".*"input":"live words"/),
     )
+    await complete(server, 'tools')
+    // Each model has its cost, as in every other answer; this one has no price.
+    await eventually(() => expect(heard).match(/"models":\[{[^}]*"input_tokens":5[^}]*"cost":null}\]/))
     await server.project.write('agents/new.yml', 'id: new\nmodules: [{ id: main, module: echo }]')
     await eventually(() => expect(heard).contain('event: agents\n'))
     const closing = Date.now()

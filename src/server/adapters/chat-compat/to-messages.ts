@@ -98,11 +98,12 @@ function toToolCall({ id, function: { name, arguments: text } }: WireCall): Tool
   return { id, name, arguments: parseArguments(text) }
 }
 
-/** Parses the arguments of a tool call in the history: a model may have written text that is no JSON. */
+/** Parses the arguments of a tool call in the history: a model may have written text that is no JSON object. */
 function parseArguments(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return isObject ? (value as Record<string, unknown>) : {}
   } catch {
     return {}
   }

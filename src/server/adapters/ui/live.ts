@@ -4,6 +4,7 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
+import { priceModels } from './run-view.ts'
 import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 
 const KEEP_ALIVE_MS = 15_000
@@ -68,8 +69,9 @@ export class LiveUpdates {
   }
 
   #view({ tenant: _tenant, ...run }: RunSummary, { seesContent }: Viewer): object {
-    const cost = this.#sources.prices.costOf(run.models)
-    return seesContent ? { ...run, cost } : { ...run, cost, ...NO_CONTENT }
+    const { prices } = this.#sources
+    const priced = { ...run, models: priceModels(run.models, prices), cost: prices.costOf(run.models) }
+    return seesContent ? priced : { ...priced, ...NO_CONTENT }
   }
 
   /** @param dataFor returns undefined for a viewer that the news does not concern */
