@@ -6,6 +6,6 @@ const text = readyText(process.argv.slice(2))
 if (text !== undefined) {
   process.stdout.write(text)
 } else {
-  const { execute } = await import('../dist/packages/oclif.js')
+  const { execute } = await import('../dist/command-line.js')
   await execute({ dir: import.meta.url })
 }

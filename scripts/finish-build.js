@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { Config } from '@oclif/core'
 import { bundleCode } from './bundle-code.js'
-import { bundlePackages } from './bundle-packages.js'
+import { shipTypes } from './ship-types.js'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pjson = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
@@ -50,7 +50,7 @@ for (const id of config.commandIDs) help[id] = await writeHelp([id])
 const version = `${pjson.name}/${pjson.version}\n`
 writeFileSync(`${root}dist/ready-texts.json`, JSON.stringify({ version, help }))
 await bundleCode(`${root}dist`, `${root}build`)
-await bundlePackages(`${root}dist`)
+shipTypes(`${root}dist`)
 
 /** The page of the API, and the viewer that it uses: the largest file of the package, so that it is there only compressed. */
 function buildApiDocs(folder) {

@@ -4,12 +4,15 @@
  */
 import type { FastifyInstance } from 'fastify'
 import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
+import { HostError } from './errors.ts'
 import type { ServerOptions } from './server/options.ts'
 import type { AgentServer } from './server/server.ts'
 
+export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export { type Static, Type } from 'typebox'
 export type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 export type { LogLevel } from './assembly/project-log.ts'
+export { type CompiledSchema, compileSchema } from './definition/compile-schema.ts'
 export type { JsonObjectSchema, ToolAnnotations, ToolMetadata } from './definition/definition.ts'
 export { hasPatterns } from './definition/has-patterns.ts'
 export type { Environment } from './definition/interpolate.ts'
@@ -139,16 +142,26 @@ export interface AgentHostPluginOptions extends Partial<ServerOptions> {
   readonly prefix?: string
 }
 
+/** A Fastify instance of the app's own installation, whose types may be those of another version. */
+export type FastifyApp = Pick<FastifyInstance, 'prefix' | 'server' | 'version'>
+
 /**
  * A Fastify plugin that serves a project within an app: `app.register(agentHost, { prefix: '/agents', adapters: [...] })`. Hooks,
  * parsers and the shape of errors hold for its own routes alone; it starts, drains and closes with the app.
  *
  * @throws HostError `OPTION_INVALID`, `ADAPTER_NOT_FOUND`, `PROJECT_INVALID`
  */
-export async function agentHost(
-  app: FastifyInstance,
-  { prefix: _, ...options }: AgentHostPluginOptions,
-): Promise<void> {
+export async function agentHost(app: FastifyApp, { prefix: _, ...options }: AgentHostPluginOptions): Promise<void> {
+  if (!isFastify(app)) {
+    const suggestions = ['Register it: app.register(agentHost, { ... })']
+    throw new HostError('OPTION_INVALID', 'agentHost is a plugin of Fastify, and was called with something else.', {
+      suggestions,
+    })
+  }
   const server = await import('./server/server.ts')
   await server.addToApp(app, options)
+}
+
+function isFastify(app: object): app is FastifyInstance {
+  return 'addHook' in app && 'register' in app
 }

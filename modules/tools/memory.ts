@@ -1,6 +1,13 @@
-import { defineModule, Memory, type MemoryEntry, type Run, ToolProvider, type ToolResult, Type } from 'agent-host'
-import type { TObject } from 'typebox'
-import { Compile } from 'typebox/compile'
+import {
+  compileSchema,
+  defineModule,
+  Memory,
+  type MemoryEntry,
+  type Run,
+  ToolProvider,
+  type ToolResult,
+  Type,
+} from 'agent-host'
 import { checkArguments } from './lib/check-arguments.ts'
 
 const Id = Type.String({ minLength: 1, description: 'Id of the memory, as search and list tell it.' })
@@ -73,19 +80,19 @@ export default defineModule({
   },
 })
 
-function makeTool<S extends TObject>(
+function makeTool<S extends Type.TObject>(
   name: string,
   description: string,
   parameters: S,
   work: (args: Type.Static<S>, memory: Memory, run: Run) => Promise<ToolResult>,
 ) {
-  const validator = Compile(parameters)
+  const compiled = compileSchema(parameters)
   return {
     name,
     description,
     parameters: parameters as Readonly<Record<string, unknown>> & S,
     execute: (calledAs: string, args: unknown, memory: Memory, run: Run) =>
-      work(checkArguments(calledAs, parameters, validator, args) as Type.Static<S>, memory, run),
+      work(checkArguments(calledAs, compiled, args) as Type.Static<S>, memory, run),
   }
 }
 

@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { expect } from 'chai'
-import { examineNode } from '../../src/commands/doctor/examine.ts'
+import { examineBundle, examineNode } from '../../src/commands/doctor/examine.ts'
 import { callCli } from '../support/call-cli.ts'
 import { edit, makeEjected } from '../support/eject.ts'
 import { runCli } from '../support/run-cli.ts'
@@ -50,6 +50,11 @@ describe('doctor', function () {
       },
     ])
     expect(JSON.stringify(findings)).not.contain('sk-hidden')
+  })
+
+  it('names the versions of bundled packages, which are not in node_modules', async () => {
+    const [found] = await examineBundle(new URL('../../dist/bundled-packages.json', import.meta.url))
+    expect(found?.message).match(/^@fastify\/swagger 9\.\d.*, fastify 5\.\d.*, and \d+ packages that they need: dist\//)
   })
 
   it('reports a port that is in use', async () => {

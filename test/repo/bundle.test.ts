@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { runNode } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -41,20 +42,6 @@ describe('the built code', () => {
     expect(result).deep.equal({ renamed: [], status: 400, body: { detail: 'not this one' } })
   })
 
-  it('compiles the schemas of answers when the first is given', async () => {
-    const result = await runBuilt({ 'agents/main.yml': 'id: main\nmodules: [{ id: m, module: echo }]' }, [
-      "import { createRequire } from 'node:module'",
-      "const isLoaded = () => Object.keys(createRequire(import.meta.url).cache).some((file) => file.endsWith('fastify-serializer.cjs'))",
-      'const server = await built.buildServer({ ...options, port: 0 })',
-      'const url = await server.listen()',
-      'const before = isLoaded()',
-      "const { choices } = await (await ask(url + '/compat/chat/completions')).json()",
-      'console.log(JSON.stringify({ before, after: isLoaded(), text: choices[0].message.content }))',
-      'await server.close()',
-    ])
-    expect(result).deep.equal({ before: false, after: true, text: 'hi' })
-  })
-
   it('names the route of a response schema that is invalid, at its first answer', async () => {
     const adapter = `export class Odd { adapt(app) {
       app.get('/odd', { schema: { response: { 200: { $ref: '#/nowhere' } } } }, () => ({ a: 1 })) } }`
@@ -81,6 +68,23 @@ describe('the built code', () => {
       `${route}: Cannot find reference "#/nowhere". Correct schema.response in the adapter that adds the route.`,
       `${route}: see the first error.`,
     ])
+  })
+
+  it('consists of the versions in the lock file, which the page of what is installed names', () => {
+    const read = (file: string) => readFileSync(new URL(file, ROOT), 'utf8')
+    const { packages } = JSON.parse(read('package-lock.json'))
+    const bundled: { name: string; version: string; path: string; isNeeded: boolean }[] = JSON.parse(
+      read('dist/bundled-packages.json'),
+    )
+    const locked = bundled.map((each) => ({ ...each, version: packages[each.path].version }))
+    expect(bundled).deep.equal(locked)
+    const page = read('docs/what-it-installs.md')
+    const named = bundled.filter(({ isNeeded }) => !isNeeded)
+    expect(named.map(({ name }) => name)).deep.equal(['@fastify/swagger', '@oclif/core', 'fastify', 'typebox', 'yaml'])
+    for (const { name, version } of named) expect(page).contain(`| \`${name}\` | ${version} |`)
+    const { dependencies, devDependencies } = JSON.parse(read('package.json'))
+    for (const { name } of named) expect(dependencies).not.have.property(name)
+    for (const { name } of named) expect(devDependencies).have.property(name)
   })
 
   it("serves within somebody's own Fastify, with its bundled plugins", async () => {

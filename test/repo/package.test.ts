@@ -1,12 +1,16 @@
 import { spawn } from 'node:child_process'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { execa } from 'execa'
+import fsExtra from 'fs-extra'
 import { publint } from 'publint'
 import { listLibrary } from '../../src/module/load-module.ts'
 import { AGENTS, check, checkTypes, InstalledPackage, writeAgent } from '../support/installed-package.ts'
 import { itWith } from '../support/it-with.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 describe('the package', () => {
   let installed: InstalledPackage
@@ -72,6 +76,45 @@ describe('the package', () => {
       expect(agents.flatMap(({ modules }) => modules).filter(({ source }) => source !== 'ejected')).to.deep.equal([])
     },
   )
+
+  it('has the types of the packages that it bundles, beside those that an app has installed', async () => {
+    const { dir } = installed
+    const project = join(dir, 'typed')
+    const files = {
+      'package.json': '{ "type": "module" }',
+      'tsconfig.json': JSON.stringify({
+        compilerOptions: {
+          target: 'es2023',
+          module: 'nodenext',
+          types: ['node'],
+          strict: true,
+          noEmit: true,
+          skipLibCheck: true,
+        },
+      }),
+      'adapter.ts': `import { type Adapter, type FastifyInstance, Type, compileSchema } from 'agent-host'
+        export class Odd implements Adapter {
+          adapt(app: FastifyInstance) {
+            app.get('/odd', { schema: { response: { 200: Type.String() } } }, (request, reply) => reply.header('x-url', request.url).send('odd'))
+            // @ts-expect-error: the type of Fastify's instance is known
+            app.got('/odd')
+          }
+        }
+        export const { text }: Type.Static<typeof Text> = { text: 'a' }
+        const Text = Type.Object({ text: Type.String() })
+        // @ts-expect-error: and that of a schema
+        export const { number } = compileSchema(Text).schema.properties`,
+      'app.ts': `import { agentHost } from 'agent-host'
+        import fastify from 'fastify'
+        const app = fastify()
+        app.register(agentHost, { prefix: '/agents', adapters: ['ChatCompatApiAdapter'] })
+        // @ts-expect-error: options are checked
+        app.register(agentHost, { prefix: '/agents', adapters: 1 })`,
+    }
+    for (const [name, text] of Object.entries(files)) await fsExtra.outputFile(join(project, name), text)
+    await fsExtra.ensureSymlink(join(ROOT, 'node_modules/fastify'), join(project, 'node_modules/fastify'))
+    expect(await checkTypes(project)).to.deep.equal([0, ''])
+  })
 
   it('works from an empty folder: creates a project, tests it, checks its types, and answers', async function () {
     this.timeout(180_000)

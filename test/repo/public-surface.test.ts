@@ -62,7 +62,8 @@ function reexportsOf({ specifiers, source, typeOnly }: ExportNamedDeclaration, f
     const { orig, exported, isTypeOnly } = specifier
     const name = (exported ?? orig).value
     const isType = typeOnly || isTypeOnly
-    if (!source.value.startsWith('.')) return [name, `${isType ? 'type' : 'value'} of ${source.value}`]
+    const shipped = /^\.\/types\/((?:@[^/]+\/)?[^/]+)/.exec(source.value)?.[1]
+    if (shipped) return [name, `${isType ? 'type' : 'value'} of ${shipped}`]
     const kinds = kindsOf(orig.value, toDeclaration(source.value, file))
     return [name, isType && VALUE.test(kinds) ? `type of ${kinds}` : kinds]
   })
@@ -88,7 +89,7 @@ function exportsByFile(index: URL): Map<string, string[]> {
   const files = new Map<string, string[]>()
   for (const item of bodyOf(index)) {
     if (item.type === 'ExportDeclaration') files.set(index.href, [...(files.get(index.href) ?? []), ...ownNames(item)])
-    if (item.type !== 'ExportNamedDeclaration' || !item.source?.value.startsWith('.')) continue
+    if (item.type !== 'ExportNamedDeclaration' || !item.source || !isOwn(item.source.value)) continue
     const { href } = toDeclaration(item.source.value, index)
     const names = item.specifiers.flatMap((specifier) => ('orig' in specifier ? [specifier.orig?.value ?? ''] : []))
     files.set(href, [...(files.get(href) ?? []), ...names])
@@ -117,9 +118,14 @@ function undocumentedIn(file: string, names: readonly string[]): string[] {
 /** Names that a file declares, or imports from this project. */
 function ownNames(item: ModuleItem): string[] {
   if (item.type === 'ImportDeclaration')
-    return item.source.value.startsWith('.') ? item.specifiers.map(({ local }) => local.value) : []
+    return isOwn(item.source.value) ? item.specifiers.map(({ local }) => local.value) : []
   if (item.type === 'ExportDeclaration') return declarationsOf(item.declaration).map(([name]) => name)
   return 'id' in item && item.id && 'value' in item.id ? [item.id.value] : []
+}
+
+/** Declarations of bundled packages are shipped in `types/`. */
+function isOwn(source: string): boolean {
+  return source.startsWith('.') && !source.includes('/types/')
 }
 
 /** First words of the type references, type queries and heritage clauses below a node. */

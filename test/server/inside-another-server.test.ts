@@ -17,6 +17,15 @@ const post = (url: string, payload: object) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(payload) })
 
 describe('agentHost in a Fastify app', () => {
+  it('rejects anything but a Fastify instance, with the next step', async () => {
+    const { server, prefix, version } = fastify()
+    const failure: HostError = await agentHost({ server, prefix, version }, {}).catch((error) => error)
+    expect([failure.code, failure.suggestions]).to.deep.equal([
+      'OPTION_INVALID',
+      ['Register it: app.register(agentHost, { ... })'],
+    ])
+  })
+
   it('serves its routes under the prefix, without affecting the rest of the app', async () => {
     const project = await makeProject(AGENTS)
     const app = fastify()

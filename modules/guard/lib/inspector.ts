@@ -1,5 +1,4 @@
-import { hasPatterns, type LLM, type ModuleContext, type Run, type Verdict } from 'agent-host'
-import { Compile } from 'typebox/compile'
+import { compileSchema, hasPatterns, type LLM, type ModuleContext, type Run, type Verdict } from 'agent-host'
 import { askJudge } from './ask-judge.ts'
 import { DETECTORS, type Detector, toDetector } from './detectors.ts'
 import type { Rules } from './rules.ts'
@@ -87,9 +86,8 @@ export class Inspector {
 
 /** A value that a pattern of the schema takes too long for does not fit. */
 function makeCheck(schema: NonNullable<Rules['schema']>): (value: unknown) => boolean {
-  const validator = Compile(schema)
-  if (!hasPatterns(schema)) return (value) => validator.Check(value)
-  return (value) => withinLimit(() => validator.Check(value), false)
+  const { matches } = compileSchema(schema)
+  return hasPatterns(schema) ? (value) => withinLimit(() => matches(value), false) : matches
 }
 
 function parseJson(text: string): unknown {

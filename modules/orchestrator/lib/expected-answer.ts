@@ -1,5 +1,4 @@
-import { HostError, isTimeLimit, type Run, runLimited } from 'agent-host'
-import { Compile, type Validator } from 'typebox/compile'
+import { type CompiledSchema, compileSchema, HostError, isTimeLimit, type Run, runLimited } from 'agent-host'
 import type { Answer } from './call-model.ts'
 
 type Schema = Readonly<Record<string, unknown>>
@@ -10,7 +9,7 @@ const CHECK_MS = 200
 /** Form that the client of a run wants the answer in: JSON of a schema. It is held back until it is known to fit. */
 export class ExpectedAnswer {
   readonly schema: Schema
-  #validator: Validator | undefined
+  #compiled: CompiledSchema | undefined
   #isCorrected = false
 
   private constructor(schema: Schema) {
@@ -57,12 +56,9 @@ export class ExpectedAnswer {
   }
 
   #misfitsOf(value: unknown): string | undefined {
-    this.#validator ??= Compile(this.schema)
-    if (this.#validator.Check(value)) return undefined
-    const problems = this.#validator.Errors(value).map(({ instancePath, message }) => {
-      return `${instancePath.slice(1).replaceAll('/', '.') || 'the answer'} ${message}`
-    })
-    return `${[...new Set(problems)].slice(0, 5).join('; ')}.`
+    this.#compiled ??= compileSchema(this.schema)
+    if (this.#compiled.matches(value)) return undefined
+    return `${this.#compiled.problems(value, 'the answer').slice(0, 5).join('; ')}.`
   }
 }
 

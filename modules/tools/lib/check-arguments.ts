@@ -1,6 +1,4 @@
-import type { TSchema } from 'typebox'
-import type { Validator } from 'typebox/compile'
-import { Value } from 'typebox/value'
+import type { CompiledSchema } from 'agent-host'
 import { coerce } from './coerce.ts'
 
 /**
@@ -8,16 +6,8 @@ import { coerce } from './coerce.ts'
  *
  * @throws Error that names the tool and every field that does not fit
  */
-export function checkArguments(
-  tool: string,
-  parameters: TSchema,
-  validator: Validator,
-  args: unknown,
-): Record<string, unknown> {
-  const filled = Value.Default(parameters, coerce(parameters, structuredClone(args)))
-  if (validator.Check(filled)) return filled as Record<string, unknown>
-  const problems = validator.Errors(filled).map(({ instancePath, message }) => {
-    return `${instancePath.slice(1).replaceAll('/', '.') || 'arguments'} ${message}`
-  })
-  throw new Error(`Wrong arguments for '${tool}': ${[...new Set(problems)].join('; ')}.`)
+export function checkArguments(tool: string, parameters: CompiledSchema, args: unknown): Record<string, unknown> {
+  const filled = parameters.fill(coerce(parameters.schema, structuredClone(args)))
+  if (parameters.matches(filled)) return filled as Record<string, unknown>
+  throw new Error(`Wrong arguments for '${tool}': ${parameters.problems(filled, 'arguments').join('; ')}.`)
 }

@@ -1,5 +1,6 @@
 import { basename, extname } from 'node:path'
 import {
+  compileSchema,
   hasPatterns,
   isTimeLimit,
   type ModuleContext,
@@ -8,7 +9,6 @@ import {
   type Tool,
   type ToolResult,
 } from 'agent-host'
-import { Compile } from 'typebox/compile'
 import { checkArguments } from './check-arguments.ts'
 import type { LocalTool } from './local-tool.ts'
 import { toToolResult, withinTimeout } from './tool-result.ts'
@@ -54,8 +54,8 @@ type Check = (args: unknown) => Record<string, unknown>
 
 /** @returns the check of the arguments, which throws an Error that names the tool */
 function makeCheck(name: string, parameters: Tool['parameters']): Check {
-  const validator = Compile(parameters)
-  const check: Check = (args) => checkArguments(name, parameters, validator, args)
+  const compiled = compileSchema(parameters)
+  const check: Check = (args) => checkArguments(name, compiled, args)
   if (!hasPatterns(parameters)) return check
   return (args) => {
     try {

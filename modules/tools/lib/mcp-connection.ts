@@ -12,6 +12,8 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client'
 import {
+  type CompiledSchema,
+  compileSchema,
   isTimeLimit,
   type ModuleContext,
   messageOf,
@@ -21,7 +23,6 @@ import {
   type ToolResult,
   VERSION,
 } from 'agent-host'
-import { Compile, type Validator } from 'typebox/compile'
 import { boundedFetch } from './bounded-fetch.ts'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
@@ -66,7 +67,7 @@ export class McpConnection {
   #client: Client | undefined
   #connecting: Promise<Client> | undefined
   #tools: readonly ToolDefinition[] = []
-  readonly #validators = new Map<string, Validator>()
+  readonly #compiled = new Map<string, CompiledSchema>()
   /** Names in `include` that the server did not know at its latest listing. */
   #missing = ''
   #destructive: ReadonlySet<string> = new Set()
@@ -162,10 +163,7 @@ export class McpConnection {
     if (!parameters) throw new Error(`The MCP server '${this.name}' cannot be reached, or has no tool '${name}'.`)
     if (this.#unchecked.has(name)) return args
     try {
-      return runLimited(
-        () => checkArguments(localName, parameters, this.#validatorOf(name, parameters), args),
-        CHECK_MS,
-      )
+      return runLimited(() => checkArguments(localName, this.#compile(name, parameters), args), CHECK_MS)
     } catch (error) {
       if (!isTimeLimit(error)) throw error
       this.#unchecked.add(name)
@@ -176,10 +174,10 @@ export class McpConnection {
     }
   }
 
-  #validatorOf(name: string, parameters: ToolDefinition['parameters']): Validator {
-    const validator = this.#validators.get(name) ?? Compile(parameters)
-    this.#validators.set(name, validator)
-    return validator
+  #compile(name: string, parameters: ToolDefinition['parameters']): CompiledSchema {
+    const compiled = this.#compiled.get(name) ?? compileSchema(parameters)
+    this.#compiled.set(name, compiled)
+    return compiled
   }
 
   #connect(): Promise<Client> {
@@ -279,7 +277,7 @@ export class McpConnection {
       ...(this.#changed.has(name) ? { isChanged: true } : {}),
     }))
     this.#destructive = new Set(wanted.filter(isDestructive).map(({ name }) => name))
-    this.#validators.clear()
+    this.#compiled.clear()
     this.#unchecked.clear()
     this.#onChange()
   }

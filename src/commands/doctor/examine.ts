@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { access, constants } from 'node:fs/promises'
+import { access, constants, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { PROVIDERS } from '../../project/providers.ts'
@@ -14,6 +14,8 @@ export interface Finding {
   readonly advice?: string
 }
 
+/** Written by the build. */
+const BUNDLED_PACKAGES = new URL('../../bundled-packages.json', import.meta.url)
 const REACH_TIMEOUT_MS = 3000
 /** Hosts that are checked for an answer: any HTTP status will do. */
 const HOSTS: Readonly<Record<string, string>> = {
@@ -29,6 +31,7 @@ const HOSTS: Readonly<Record<string, string>> = {
 export async function examine(projectDir: string, port: number | undefined): Promise<Finding[]> {
   const groups = await Promise.all([
     [examineNode(process.versions.node)],
+    await examineBundle(BUNDLED_PACKAGES),
     [examineProject(projectDir)],
     examineModels(process.env),
     [await examinePort(port)],
@@ -44,6 +47,16 @@ export function examineNode(version: string): Finding {
   if (major > 20 || (major === 20 && minor >= 20)) return { state: 'ok', subject: 'Node', message: version }
   const advice = 'Install Node 20.20 or later: https://nodejs.org'
   return { state: 'problem', subject: 'Node', message: `${version} is too old.`, advice }
+}
+
+/** Scanners of `node_modules` do not see the packages that are part of the built code. */
+export async function examineBundle(file: URL): Promise<Finding[]> {
+  if (!existsSync(file)) return []
+  const packages: { name: string; version: string; isNeeded: boolean }[] = JSON.parse(await readFile(file, 'utf8'))
+  const chosen = packages.filter(({ isNeeded }) => !isNeeded).map(({ name, version }) => `${name} ${version}`)
+  const needed = packages.length - chosen.length
+  const message = `${chosen.join(', ')}, and ${needed} packages that they need: dist/bundled-packages.json`
+  return [{ state: 'ok', subject: 'Bundled', message }]
 }
 
 function examineProject(projectDir: string): Finding {

@@ -1,0 +1,34 @@
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
+
+/** A JSON schema that is ready to check values. */
+export interface CompiledSchema<Schema extends TSchema = TSchema> {
+  readonly schema: Schema
+  /** Returns true for a value that matches. */
+  matches(value: unknown): boolean
+  /**
+   * Returns what does not match, each problem once: `address.city must be string`.
+   *
+   * @param subject name of the value as a whole
+   */
+  problems(value: unknown, subject: string): string[]
+  /** Fills in the defaults of the schema that the value lacks, in place, and returns it. */
+  fill(value: unknown): unknown
+}
+
+/** Compiles a JSON schema, once for many values: building the check costs more than running it. */
+export function compileSchema<Schema extends TSchema>(schema: Schema): CompiledSchema<Schema> {
+  const validator = Compile(schema)
+  return {
+    schema,
+    matches: (value) => validator.Check(value),
+    problems(value, subject) {
+      const lines = validator.Errors(value).map(({ instancePath, message }) => {
+        return `${instancePath.slice(1).replaceAll('/', '.') || subject} ${message}`
+      })
+      return [...new Set(lines)]
+    },
+    fill: (value) => Value.Default(schema, value),
+  }
+}
