@@ -3,6 +3,7 @@ import type { AgentHost, Reservation } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import { indexIdOf } from '../store/tenant-records.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Deciding, type DecidingOptions } from './approvals/deciding.ts'
 import { ConversationStore } from './conversations/conversation-store.ts'
@@ -19,58 +20,107 @@ import type { Draft } from './runs/run-row.ts'
 import { RunStore, type RunStoreOptions, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
+import { tenantPart } from './tenant-part.ts'
 
 export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, Item> {
+  /** The whole store. */
   readonly records: RecordStore
   readonly ids: RunIds
   /** Days after which a run is removed; undefined keeps all. */
   readonly retentionDays: number | undefined
   /** Number of runs that may wait for a worker. */
   readonly maxQueuedRuns: number
-  /** Describes the run that continues a waiting one ({@link Deciding}). */
-  readonly describeNext: DecidingOptions<Facts, Item>['describeNext']
+  /** Describes the run that continues a waiting one of these runs ({@link Deciding}). */
+  readonly describeNext: (
+    runs: DurableRuns<Facts, Item>,
+    ...waiting: Parameters<DecidingOptions<Facts, Item>['describeNext']>
+  ) => ReturnType<DecidingOptions<Facts, Item>['describeNext']>
   readonly log: Log
 }
 
-/** Runs that outlive their requests: those of this process, and all that the store has. */
+/** Parts that the runs of all tenants share. */
+interface Shared<Facts, Item> {
+  readonly options: DurableRunsOptions<Facts, Item>
+  readonly queue: RunQueue
+  readonly claiming: Set<string>
+  readonly tenants: Map<string, DurableRuns<Facts, Item>>
+  readonly maintenance: ResponseMaintenance<Facts, Item>
+}
+
+/** Runs of one tenant that outlive their requests: those of this process, and all that the store has. Nothing of another tenant exists here. */
 export class DurableRuns<Facts, Item> {
+  /** '' for the nameless one. */
+  readonly tenant: string
   readonly store: RunStore<Facts, Item>
   readonly requests: IdempotentRequests
   readonly approvals: Approvals
   readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
-  readonly queue: RunQueue
-  /** Runs that this process takes out of the queue at this moment: nobody else looks after them. */
-  readonly claiming = new Set<string>()
-  readonly #records: RecordStore
-  readonly #log: Log
+  readonly #shared: Shared<Facts, Item>
   readonly #feed: StepFeed<Facts, Item>
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
-  readonly #maintenance: ResponseMaintenance<Facts, Item>
 
-  private constructor(settings: DurableRunsOptions<Facts, Item>) {
-    const { records, ids, retentionDays, maxQueuedRuns, log, describeNext, ...options } = settings
+  private constructor(tenant: string, options: DurableRunsOptions<Facts, Item>, shared?: Shared<Facts, Item>) {
+    const { log, describeNext } = options
+    const records = tenantPart(options.records, tenant)
+    this.tenant = tenant
     this.store = new RunStore(records, options)
     this.requests = new IdempotentRequests(records)
     this.approvals = new Approvals(records)
     this.conversations = new ConversationStore(records)
-    this.queue = new RunQueue(records, maxQueuedRuns)
-    this.#records = records
-    this.#log = log
+    this.deciding = new Deciding({
+      approvals: this.approvals,
+      enqueue: (draft, job) => this.enqueue(draft, job),
+      describeNext: (...waiting) => describeNext(this, ...waiting),
+      log,
+    })
     this.#feed = new StepFeed(this.store)
-    const { store, requests, approvals, conversations, queue } = this
-    const enqueue = (draft: Draft<Facts, Item>, job: Job) => this.enqueue(draft, job)
-    this.deciding = new Deciding({ approvals, enqueue, describeNext, log })
-    const own = { runs: this.#runs, claiming: this.claiming, deciding: this.deciding }
-    const parts = { records, store, requests, conversations, queue, ...own }
-    this.#maintenance = new ResponseMaintenance({ ...parts, ids, retentionDays, log })
+    this.#shared = shared ?? this.#share(options)
   }
 
-  /** @throws HostError `STORE_UNAVAILABLE` */
+  #share(options: DurableRunsOptions<Facts, Item>): Shared<Facts, Item> {
+    const queue = new RunQueue(options.records, options.maxQueuedRuns)
+    const claiming = new Set<string>()
+    const tenants = new Map([['', this]])
+    const of = (tenant: string) => this.of(tenant)
+    const maintenance = new ResponseMaintenance({ ...options, queue, claiming, tenants, of })
+    return { options, queue, claiming, tenants, maintenance }
+  }
+
+  /**
+   * Opens the runs of the nameless tenant; `of` has those of the others.
+   *
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
   static async open<Facts, Item>(options: DurableRunsOptions<Facts, Item>): Promise<DurableRuns<Facts, Item>> {
-    const runs = new DurableRuns(options)
-    await runs.#maintenance.start()
+    const runs = new DurableRuns('', options)
+    await runs.#shared.maintenance.start()
     return runs
+  }
+
+  /** Returns the runs of a tenant. */
+  of(tenant: string): DurableRuns<Facts, Item> {
+    const { tenants, options } = this.#shared
+    const known = tenants.get(tenant)
+    if (known) return known
+    const runs = new DurableRuns(tenant, options, this.#shared)
+    tenants.set(tenant, runs)
+    return runs
+  }
+
+  /** Waiting runs of all tenants. */
+  get queue(): RunQueue {
+    return this.#shared.queue
+  }
+
+  /** Runs that this process takes out of the queue at this moment: nobody else looks after them. */
+  get claiming(): Set<string> {
+    return this.#shared.claiming
+  }
+
+  /** Runs of this process, by id. */
+  get running(): ReadonlyMap<string, DurableRun<Facts, Item>> {
+    return this.#runs
   }
 
   /**
@@ -127,7 +177,9 @@ export class DurableRuns<Facts, Item> {
     try {
       await this.approvals.commit(giveBack(await this.approvals.ofRun(resumes.runId), resumes, run.id))
     } catch (error) {
-      this.#log.error(`The decisions about '${resumes.runId}' could not be given back: ${messageOf(error)}`)
+      this.#shared.options.log.error(
+        `The decisions about '${resumes.runId}' could not be given back: ${messageOf(error)}`,
+      )
     }
   }
 
@@ -148,7 +200,7 @@ export class DurableRuns<Facts, Item> {
     await this.queue.refuseWhenFull()
     const stored = await this.store.enqueue(draft, (turn) => this.queue.changes(draft.id, job, newBytesOf(turn)))
     if (!stored) throw new RequestRepeated()
-    this.queue.onWaiting(draft.id)
+    this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id: draft.id }))
     return stored
   }
 
@@ -187,22 +239,25 @@ export class DurableRuns<Facts, Item> {
     return this.store.delete(id)
   }
 
-  /** Waits until every run of this process has ended and is stored. */
+  /** Waits until every run of this process, of all tenants, has ended and is stored. */
   async settle(): Promise<void> {
-    await Promise.allSettled([...this.#runs.values()].map(({ settled }) => settled))
+    const runs = [...this.#shared.tenants.values()].flatMap(({ running }) => [...running.values()])
+    await Promise.allSettled(runs.map(({ settled }) => settled))
   }
 
+  /** Closes the runs of all tenants. */
   async close(): Promise<void> {
-    await this.#maintenance.stop()
+    const { maintenance, options } = this.#shared
+    await maintenance.stop()
     await this.settle()
-    await this.#records.close()
+    await options.records.close()
   }
 
   async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {
     try {
       await run.settled
     } catch (error) {
-      if (!(error instanceof RequestRepeated)) this.#maintenance.endLater(run, endUnstored())
+      if (!(error instanceof RequestRepeated)) this.#shared.maintenance.endLater(this.tenant, run, endUnstored())
     } finally {
       this.#runs.delete(run.id)
     }

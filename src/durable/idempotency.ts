@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { deferred } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
+import { parseIndexKey } from '../store/tenant-records.ts'
+import { EXPIRING_REQUESTS, tenantPart } from './tenant-part.ts'
 
 /** Request that may come again, and must not run again. */
 export interface IdempotentRequest {
@@ -20,7 +22,6 @@ interface Row {
 }
 
 const EXPIRY_MS = 24 * 60 * 60 * 1000
-const EXPIRIES = 'expires:'
 
 /** Thrown by a run whose request was stored by another while it ran: that one is the answer. */
 export class RequestRepeated extends Error {}
@@ -68,18 +69,6 @@ export class IdempotentRequests {
     }
   }
 
-  /** Removes the requests that have expired. */
-  async expire(nowMs = Date.now()): Promise<void> {
-    const before = `${EXPIRIES}${timeKey(nowMs)}`
-    for (;;) {
-      const expired = await this.#store.list({ prefix: EXPIRIES, before, limit: 500 })
-      if (expired.length === 0) return
-      const hashes = expired.map((key) => key.split(':')[2] ?? '')
-      const rows = await this.#store.get(hashes.map(requestKey))
-      for (const [index, key] of expired.entries()) await this.#expireOne(key, hashes[index] as string, rows[index])
-    }
-  }
-
   /** @returns undefined when another server was quicker with the same request */
   async #runFirst<T>(request: IdempotentRequest, run: (request: IdempotentRequest) => Promise<T>) {
     const { promise, resolve: release } = deferred()
@@ -93,14 +82,6 @@ export class IdempotentRequests {
       this.#underWay.delete(request.hash)
       release()
     }
-  }
-
-  /** The row of an expired mark goes with it, unless a newer request has the key by now. */
-  async #expireOne(expiry: string, hash: string, text: string | undefined): Promise<void> {
-    const row = parseRow(text)
-    const isOwn = row !== undefined && expiryKey(hash, row.at_ms) === expiry
-    const removals: Change[] = [[expiry, undefined], ...(isOwn ? [[requestKey(hash), undefined] as const] : [])]
-    await this.#store.commit(removals, { present: [expiry] })
   }
 
   async #find({ hash, body }: IdempotentRequest): Promise<Row | undefined> {
@@ -130,6 +111,33 @@ export class IdempotentRequests {
   }
 }
 
+/**
+ * Removes the requests that have expired, of all tenants.
+ *
+ * @param records of the whole store
+ */
+export async function expireRequests(records: RecordStore, nowMs = Date.now()): Promise<void> {
+  const before = `${EXPIRING_REQUESTS}${timeKey(nowMs)}`
+  for (;;) {
+    const expired = await records.list({ prefix: EXPIRING_REQUESTS, before, limit: 500 })
+    if (expired.length === 0) return
+    for (const key of expired) {
+      const { tenant, id } = parseIndexKey(EXPIRING_REQUESTS, key)
+      await expireOne(tenantPart(records, tenant), EXPIRING_REQUESTS + id)
+    }
+  }
+}
+
+/** The row of an expired mark goes with it, unless a newer request has the key by now. */
+async function expireOne(records: RecordStore, expiry: string): Promise<void> {
+  const hash = expiry.slice(expiry.lastIndexOf(':') + 1)
+  const [text] = await records.get([requestKey(hash)])
+  const row = parseRow(text)
+  const isOwn = row !== undefined && expiryKey(hash, row.at_ms) === expiry
+  const removals: Change[] = [[expiry, undefined], ...(isOwn ? [[requestKey(hash), undefined] as const] : [])]
+  await records.commit(removals, { present: [expiry] })
+}
+
 /** Keys of the records of a request. */
 export function requestKeys({ hash, atMs }: Pick<IdempotentRequest, 'hash' | 'atMs'>): string[] {
   return [requestKey(hash), expiryKey(hash, atMs)]
@@ -157,7 +165,7 @@ function parseRow(text: string | undefined): Row | undefined {
 }
 
 function expiryKey(hash: string, atMs: number): string {
-  return `${EXPIRIES}${timeKey(atMs + EXPIRY_MS)}:${hash}`
+  return `${EXPIRING_REQUESTS}${timeKey(atMs + EXPIRY_MS)}:${hash}`
 }
 
 /** Ordered as texts are. */

@@ -1,28 +1,37 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import type { Deciding } from './approvals/deciding.ts'
+import { listTenants } from '../store/tenant-records.ts'
+import { type Deciding, expireApprovals } from './approvals/deciding.ts'
 import type { ConversationStore } from './conversations/conversation-store.ts'
 import { sweepBytes } from './conversations/sweep-bytes.ts'
-import type { IdempotentRequests } from './idempotency.ts'
+import { expireRequests } from './idempotency.ts'
 import type { RunQueue } from './queue/run-queue.ts'
 import type { DurableRun } from './runs/durable-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
 import { parseOwner } from './runs/run-marks.ts'
-import type { RunStore } from './runs/run-store.ts'
+import { listRunning, type RunStore } from './runs/run-store.ts'
 import { type EndStep, endCutOff, endUnstored } from './runs/steps.ts'
+import { tenantPart } from './tenant-part.ts'
 
-export interface ResponseMaintenanceOptions<Facts, Item> {
-  readonly records: RecordStore
+/** Runs of one tenant. */
+interface TenantRuns<Facts, Item> {
   readonly store: RunStore<Facts, Item>
-  readonly requests: IdempotentRequests
   readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
+  /** Those of this process, by id. */
+  readonly running: ReadonlyMap<string, DurableRun<Facts, Item>>
+}
+
+export interface ResponseMaintenanceOptions<Facts, Item> {
+  /** The whole store. */
+  readonly records: RecordStore
   readonly queue: RunQueue
   readonly ids: RunIds
-  /** Runs of this process, by id. */
-  readonly runs: ReadonlyMap<string, DurableRun<Facts, Item>>
-  /** Those that it is about to begin. */
+  /** Runs of the tenants that this process has worked for. */
+  readonly tenants: ReadonlyMap<string, TenantRuns<Facts, Item>>
+  readonly of: (tenant: string) => TenantRuns<Facts, Item>
+  /** Runs that this process is about to begin. */
   readonly claiming: ReadonlySet<string>
   readonly retentionDays: number | undefined
   readonly log: Log
@@ -41,6 +50,7 @@ const CONCURRENCY = 20
 
 /** Run that its owner left behind. */
 interface Orphan {
+  readonly tenant: string
   /** Undefined for one that may never have been stored. */
   readonly mark: string | undefined
   readonly end: EndStep
@@ -79,8 +89,8 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /** Ends a run of this process, or puts it back, as soon as the store can be written again. */
-  endLater({ id, mark }: DurableRun<Facts, Item>, end: EndStep): void {
-    this.#unended.set(id, { mark, end })
+  endLater(tenant: string, { id, mark }: DurableRun<Facts, Item>, end: EndStep): void {
+    this.#unended.set(id, { tenant, mark, end })
   }
 
   /**
@@ -88,16 +98,18 @@ export class ResponseMaintenance<Facts, Item> {
    * write arrived after we had given it up.
    */
   async recover(): Promise<void> {
-    const { store, runs, claiming, records, log } = this.#options
+    const { claiming, records, log } = this.#options
     const isAlive = this.#makeIsAlive()
     const orphans = new Map<string, Orphan>()
     // Taken before the query: a run of this server that ends during it is still in the answer.
-    const begun = new Set([...runs.keys(), ...claiming])
-    for (const [id, mark] of await store.listRunning()) {
+    const begun = new Set([...this.#running().map(({ id }) => id), ...claiming])
+    for (const { tenant, id, mark } of await listRunning(records)) {
       const { server } = parseOwner(mark)
       const isOwn = server === records.serverId
-      if (isOwn && !begun.has(id) && !runs.has(id) && !claiming.has(id)) orphans.set(id, { mark, end: endUnstored() })
-      else if (server === undefined || !(isOwn || (await isAlive(server)))) orphans.set(id, { mark, end: endCutOff() })
+      const isBegun = begun.has(id) || this.#options.of(tenant).running.has(id) || claiming.has(id)
+      if (isOwn && !isBegun) orphans.set(id, { tenant, mark, end: endUnstored() })
+      else if (server === undefined || !(isOwn || (await isAlive(server))))
+        orphans.set(id, { tenant, mark, end: endCutOff() })
     }
     let retried = 0
     const ended = await this.#forEach([...orphans.keys()], async (id) => {
@@ -118,9 +130,10 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /** @returns true when it begins again */
-  async #release(id: string, { mark, end }: Orphan): Promise<boolean> {
-    const { store, queue } = this.#options
-    if (mark !== undefined && (await queue.retry(id, mark))) return true
+  async #release(id: string, { tenant, mark, end }: Orphan): Promise<boolean> {
+    const { queue } = this.#options
+    const { store } = this.#options.of(tenant)
+    if (mark !== undefined && (await queue.retry({ tenant, id }, mark))) return true
     // Otherwise only its mark was stored, or removed.
     if (!(await store.end(id, end, mark))) await store.unmark(id)
     return false
@@ -140,7 +153,7 @@ export class ResponseMaintenance<Facts, Item> {
     await this.#attempt(() => this.#endUnended())
     await this.#attempt(() => this.#adoptStoredOutcomes())
     if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
-    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#options.deciding.expire())
+    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#expireApprovals())
     if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
   }
 
@@ -151,26 +164,44 @@ export class ResponseMaintenance<Facts, Item> {
     })
   }
 
+  /** Runs of this process, of all tenants. */
+  #running(): DurableRun<Facts, Item>[] {
+    return [...this.#options.tenants.values()].flatMap(({ running }) => [...running.values()])
+  }
+
+  #expireApprovals(): Promise<void> {
+    const { records, of } = this.#options
+    return expireApprovals(records, (tenant) => of(tenant).deciding)
+  }
+
   /** Another server may have cancelled, deleted or claimed a run of this one. */
   async #adoptStoredOutcomes(): Promise<void> {
-    const { runs, store } = this.#options
-    const stored = new Map([...runs.values()].flatMap(({ id, mark }) => (mark === undefined ? [] : [[id, mark]])))
-    if (stored.size === 0) return
-    await this.#forEach(await store.filterLost(stored), async (id) => runs.get(id)?.adoptStoredOutcome())
+    for (const { running, store } of this.#options.tenants.values()) {
+      const stored = [...running.values()].flatMap(({ id, mark }) => (mark === undefined ? [] : [[id, mark] as const]))
+      if (stored.length === 0) continue
+      const lost = await store.filterLost(new Map(stored))
+      await this.#forEach(lost, async (id) => running.get(id)?.adoptStoredOutcome())
+    }
   }
 
   async #clean(): Promise<void> {
-    const { records, requests, retentionDays } = this.#options
-    await requests.expire()
-    this.#missingTurns = await sweepBytes(records, this.#missingTurns)
-    if (retentionDays === undefined) return
-    const beforeMs = Date.now() - retentionDays * DAY_MS
-    await this.#removeConversations(beforeMs)
-    await this.#removeRuns(beforeMs)
+    const { records, retentionDays } = this.#options
+    await expireRequests(records)
+    const missing = new Set<string>()
+    for (const tenant of await listTenants(records)) {
+      for (const id of await sweepBytes(tenantPart(records, tenant), this.#missingTurns)) missing.add(id)
+      if (retentionDays !== undefined) await this.#removeOld(this.#options.of(tenant), retentionDays)
+    }
+    this.#missingTurns = missing
   }
 
-  async #removeConversations(beforeMs: number): Promise<void> {
-    const { store, conversations } = this.#options
+  async #removeOld(runs: TenantRuns<Facts, Item>, retentionDays: number): Promise<void> {
+    const beforeMs = Date.now() - retentionDays * DAY_MS
+    await this.#removeConversations(runs, beforeMs)
+    await this.#removeRuns(runs, beforeMs)
+  }
+
+  async #removeConversations({ store, conversations }: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
     for (let after: string | undefined; ; ) {
       const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE)
       await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
@@ -180,9 +211,8 @@ export class ResponseMaintenance<Facts, Item> {
   }
 
   /** A conversation that is in use keeps its runs, however old they are. */
-  async #removeRuns(beforeMs: number): Promise<void> {
-    const { store, conversations, ids } = this.#options
-    const before = ids.firstAt(beforeMs)
+  async #removeRuns({ store, conversations }: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+    const before = this.#options.ids.firstAt(beforeMs)
     for (let after: string | undefined; ; ) {
       const old = await store.list({ before, after, limit: PAGE })
       if (old.length === 0) return

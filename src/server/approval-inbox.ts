@@ -23,7 +23,7 @@ export interface DecidedRun {
   readonly open: readonly OpenApproval[]
 }
 
-/** Inbox of waiting runs of every protocol: the store of responses. */
+/** Inbox of waiting runs of every protocol, of one tenant: the store of responses. */
 export interface ApprovalInbox {
   /** Stores a waiting run as a response. Its approvals have the order of its pending calls. */
   keep(run: KeptRun): Promise<readonly OpenApproval[]>
@@ -38,5 +38,5 @@ export interface ApprovalInbox {
 
 /** Place for the inbox: filled by the adapter that stores responses, where it is served. */
 export interface InboxSlot {
-  inbox?: ApprovalInbox
+  inboxOf?: (tenant: string) => ApprovalInbox
 }

@@ -15,8 +15,19 @@ export function tenantRecords(records: RecordStore, tenant: string, indexes: rea
   return tenant === '' ? records : new TenantRecords(records, encodeURIComponent(tenant), indexes)
 }
 
-/** Reads the key of an index that is kept for all tenants together: the tenant, and the rest behind the prefix. */
-export function parseIndexKey(prefix: string, key: string): { readonly tenant: string; readonly id: string } {
+/** Thing of a tenant, as an index of all tenants names it. */
+export interface TenantItem {
+  readonly tenant: string
+  readonly id: string
+}
+
+/** Returns the rest of a key, behind the prefix, in an index that is kept for all tenants together. */
+export function indexIdOf({ tenant, id }: TenantItem): string {
+  return tenant === '' ? id : `${id}${MARK}${encodeURIComponent(tenant)}`
+}
+
+/** Reads such a key: the tenant, and what is between the prefix and its name. */
+export function parseIndexKey(prefix: string, key: string): TenantItem {
   const rest = key.slice(prefix.length)
   const mark = rest.lastIndexOf(MARK)
   if (mark === -1) return { tenant: '', id: rest }

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { IdempotentRequests, requestChanges } from '../../src/durable/idempotency.ts'
+import { expireRequests, IdempotentRequests, requestChanges } from '../../src/durable/idempotency.ts'
+import { tenantPart } from '../../src/durable/tenant-part.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
 
 const HOUR_MS = 60 * 60 * 1000
@@ -32,11 +33,26 @@ describe('requests with an Idempotency-Key', () => {
     expect(await ask('old')).to.equal('ran resp_old')
   })
 
+  it('are removed for every tenant', async () => {
+    const { store } = await makeRequests()
+    const old = { hash: 'f00', body: 'b', atMs: Date.now() - 25 * 60 * 60 * 1000 }
+    for (const tenant of ['', 'acme']) {
+      await tenantPart(store, tenant).commit(requestChanges(old, 'resp_1'))
+      await tenantPart(store, tenant).commit(requestChanges({ ...old, hash: 'f01', atMs: Date.now() }, 'resp_2'))
+    }
+    await expireRequests(store)
+    for (const tenant of ['', 'acme']) {
+      const left = await tenantPart(store, tenant).list({ prefix: 'idempotency:', limit: 9 })
+      expect(left).to.deep.equal(['idempotency:f01'])
+    }
+    expect(await store.list({ prefix: 'expires:', limit: 9 })).to.have.length(2)
+  })
+
   it('are removed after that, and not before', async () => {
-    const { requests, ask, list } = await makeRequests()
+    const { store, ask, list } = await makeRequests()
     for (let n = 0; n < 3; n++) await ask(`young${n}`, { hoursAgo: n })
     for (let n = 0; n < 3; n++) await ask(`old${n}`, { hoursAgo: 24.1 + n })
-    await requests.expire()
+    await expireRequests(store)
     expect([await list('idempotency:'), await list('expires:')].map(({ length }) => length)).to.deep.equal([3, 3])
     expect(await ask('young0')).to.equal('replayed resp_young0')
   })
@@ -77,13 +93,13 @@ describe('requests with an Idempotency-Key', () => {
   })
 
   it('keep a newer row when an older one with the same key expires', async () => {
-    const { store, requests, ask, list } = await makeRequests()
+    const { store, ask, list } = await makeRequests()
     await ask('k', { hoursAgo: 24.1, runId: 'resp_1' })
     const old = await list('expires:')
     expect(await ask('k', { runId: 'resp_2' })).to.equal('ran resp_2')
     // As a version left it that did not remove the mark together with the row.
     await store.commit(old.map((key) => [key, '1']))
-    await requests.expire()
+    await expireRequests(store)
     expect(await ask('k')).to.equal('replayed resp_2')
     expect(await list('expires:')).to.have.length(1)
   })

@@ -1,9 +1,11 @@
 import { HostError } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/state/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
+import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
 import { nowSeconds } from '../runs/steps.ts'
+import { EXPIRING_APPROVALS } from '../tenant-part.ts'
 
 /** State of an approval or a question. All but `pending` are final. */
 export type ApprovalStatus =
@@ -56,8 +58,6 @@ export interface WaitingRun {
 const APPROVALS = 'approval:'
 /** Index of those that wait for a decision. */
 const OPEN = 'open-approval:'
-/** Index of those that expire, in the order in which they do: nobody reads the others to find them. */
-const EXPIRING = 'expiring-approval:'
 const PAGE = 500
 const MAX_PER_RUN = 1000
 
@@ -86,7 +86,7 @@ export function openApprovals({ runId, agent, pending, createdAt, ttl }: Waiting
 
 /** Keys of the indexes that an approval is in until it is closed. */
 function openKeysOf({ id, expiresAt }: Approval): string[] {
-  return [OPEN + id, ...(expiresAt === null ? [] : [`${EXPIRING}${toSortable(expiresAt)}:${id}`])]
+  return [OPEN + id, ...(expiresAt === null ? [] : [`${EXPIRING_APPROVALS}${toSortable(expiresAt)}:${id}`])]
 }
 
 /** Unix seconds as a text that sorts like the number. */
@@ -154,14 +154,23 @@ export class Approvals {
   async commit({ changes, equal }: Claim): Promise<boolean> {
     return changes.length === 0 || this.#records.commit(changes, { equal })
   }
+}
 
-  /** Ids of the approvals that were to be decided until now, in the order of their times. */
-  async listExpired(after: string | undefined): Promise<{ ids: string[]; next?: string }> {
-    const before = `${EXPIRING}${toSortable(nowSeconds() + 1)}`
-    const keys = await this.#records.list({ prefix: EXPIRING, before, limit: PAGE, ...(after ? { after } : {}) })
-    const next = keys.length < PAGE ? undefined : keys.at(-1)
-    return { ids: keys.map((key) => key.slice(key.lastIndexOf(':') + 1)), ...(next === undefined ? {} : { next }) }
-  }
+/**
+ * Lists the approvals of all tenants that were to be decided until now, in the order of their times.
+ *
+ * @param records of the whole store
+ */
+export async function listExpired(
+  records: RecordStore,
+  after: string | undefined,
+): Promise<{ expired: TenantItem[]; next?: string }> {
+  const prefix = EXPIRING_APPROVALS
+  const before = `${prefix}${toSortable(nowSeconds() + 1)}`
+  const keys = await records.list({ prefix, before, limit: PAGE, ...(after ? { after } : {}) })
+  const next = keys.length < PAGE ? undefined : keys.at(-1)
+  const expired = keys.map((key) => parseIndexKey(key.slice(0, key.lastIndexOf(':') + 1), key))
+  return { expired, ...(next === undefined ? {} : { next }) }
 }
 
 /** Keys of all records of these approvals. */

@@ -1,5 +1,6 @@
 import type { Job, Queue, Worker } from 'bullmq'
 import { settlesWithin } from '../../async.ts'
+import { indexIdOf } from '../../store/tenant-records.ts'
 import type { RunQueue } from './run-queue.ts'
 import type { Taker } from './run-worker.ts'
 
@@ -46,7 +47,7 @@ export class BullDelivery {
     this.#jobs = new bull.Queue(NAME, { ...connect(url) })
     // Callers get the failures; it reconnects by itself.
     this.#jobs.on('error', () => {})
-    queue.onWaiting = (id) => void this.#offer([id])
+    queue.onWaiting = (name) => void this.#offer([name])
   }
 
   start(): void {
@@ -93,17 +94,17 @@ export class BullDelivery {
   async #sweep(): Promise<void> {
     try {
       const waiting = await this.#options.queue.waiting(MAX_SWEPT)
-      await this.#offer(waiting.map(({ id }) => id))
+      await this.#offer(waiting.map(indexIdOf))
     } catch (error) {
       this.#report(error)
     }
   }
 
   /** Adds a job; an existing one with that id stays as it is. */
-  async #offer(ids: readonly string[]): Promise<void> {
+  async #offer(names: readonly string[]): Promise<void> {
     const opts = (jobId: string) => ({ jobId, removeOnComplete: true, removeOnFail: true })
     try {
-      await this.#jobs.addBulk(ids.map((id) => ({ name: 'run', data: {}, opts: opts(id) })))
+      await this.#jobs.addBulk(names.map((name) => ({ name: 'run', data: {}, opts: opts(name) })))
     } catch (error) {
       // The next sweep makes up for it.
       this.#report(error)

@@ -1,20 +1,20 @@
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
+import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
 import { changeTopic, jobKey, QUEUE_TOPIC, QUEUED, queuedKey, rowKey, runningKey, stepsLog } from '../runs/run-keys.ts'
 import { describeOwner, parseOwner, parseQueued, type QueuedMark } from '../runs/run-marks.ts'
+import { tenantPart } from '../tenant-part.ts'
 import { type Job, readJob, writeJob } from './job.ts'
 
 /** Run that waits for a worker. */
-export interface WaitingRun extends QueuedMark {
-  readonly id: string
+export interface WaitingRun extends QueuedMark, TenantItem {
   /** The mark as it stands in the store. */
   readonly text: string
 }
 
 /** Run that this server has taken out of the queue. */
-export interface ClaimedRun {
-  readonly id: string
+export interface ClaimedRun extends TenantItem {
   readonly job: Job
   readonly mark: string
   /** Counted from 1. */
@@ -27,14 +27,14 @@ const MAX_RETRIES = 3
 const SIZE_KNOWN_MS = 1000
 
 /**
- * Runs that wait in the store, oldest first. Each is claimed by one server: the claim replaces its mark in the queue by that of the
+ * Runs of all tenants that wait in the store, oldest first. Each is claimed by one server: the claim replaces its mark in the queue by that of the
  * owner, in one commit that compares.
  */
 export class RunQueue {
   readonly #records: RecordStore
   readonly #maxSize: number
-  /** Called when a run of this server waits, or waits again. */
-  onWaiting: (id: string) => void = () => {}
+  /** Called when a run of this server waits, or waits again, with its name for {@link RunQueue.find}. */
+  onWaiting: (name: string) => void = () => {}
   #size = 0
   #sizeKnownUntilMs = 0
 
@@ -81,13 +81,14 @@ export class RunQueue {
   /** The oldest of the waiting runs. */
   async waiting(limit: number): Promise<WaitingRun[]> {
     const entries = await this.#records.entries({ prefix: QUEUED, limit })
-    return entries.map(([key, text]) => ({ id: key.slice(QUEUED.length), text, ...parseQueued(text) }))
+    return entries.map(([key, text]) => ({ ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }))
   }
 
-  /** A run, if it waits at this moment. */
-  async find(id: string): Promise<WaitingRun | undefined> {
-    const [text] = await this.#records.get([queuedKey(id)])
-    return text === undefined ? undefined : { id, text, ...parseQueued(text) }
+  /** A run, if it waits at this moment. @param name as `indexIdOf` makes it */
+  async find(name: string): Promise<WaitingRun | undefined> {
+    const key = QUEUED + name
+    const [text] = await this.#records.get([key])
+    return text === undefined ? undefined : { ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }
   }
 
   /** Calls back when runs may wait. */
@@ -101,18 +102,19 @@ export class RunQueue {
    * @returns undefined when another was quicker, or it does not wait any more
    * @throws HostError `RECORD_UNREADABLE` for a run that a newer version has to carry out
    */
-  async claim({ id, text, attempts }: WaitingRun): Promise<ClaimedRun | undefined> {
-    const [jobText] = await this.#records.get([jobKey(id)])
-    if (jobText === undefined) return void (await this.#forget(id))
-    const job = await readJob(this.#records, id, jobText)
+  async claim({ tenant, id, text, attempts }: WaitingRun): Promise<ClaimedRun | undefined> {
+    const own = tenantPart(this.#records, tenant)
+    const [jobText] = await own.get([jobKey(id)])
+    if (jobText === undefined) return void (await forgetMark(own, id))
+    const job = await readJob(own, id, jobText)
     const attempt = attempts + 1
     const mark = describeOwner(this.#records.serverId, attempt)
     const changes: Change[] = [
       [runningKey(id), mark],
       [queuedKey(id), undefined],
     ]
-    const isClaimed = await this.#records.commit(changes, { equal: [[queuedKey(id), text]] }, [changeTopic(id)])
-    return isClaimed ? { id, job, mark, attempt } : undefined
+    const isClaimed = await own.commit(changes, { equal: [[queuedKey(id), text]] }, [changeTopic(id)])
+    return isClaimed ? { tenant, id, job, mark, attempt } : undefined
   }
 
   /**
@@ -120,8 +122,8 @@ export class RunQueue {
    *
    * @returns false when it must not begin again, or is not this server's any more
    */
-  handBack({ id, job, mark, attempt }: ClaimedRun): Promise<boolean> {
-    return this.#putBack(id, mark, job, attempt - 1)
+  handBack({ job, mark, attempt, ...run }: ClaimedRun): Promise<boolean> {
+    return this.#putBack(run, mark, job, attempt - 1)
   }
 
   /**
@@ -130,29 +132,31 @@ export class RunQueue {
    * @param mark of that owner
    * @returns false if the run must not restart, is not queued, or has another owner
    */
-  async retry(id: string, mark: string): Promise<boolean> {
-    const [jobText] = await this.#records.get([jobKey(id)])
+  async retry({ tenant, id }: TenantItem, mark: string): Promise<boolean> {
+    const own = tenantPart(this.#records, tenant)
+    const [jobText] = await own.get([jobKey(id)])
     const { attempt } = parseOwner(mark)
     if (jobText === undefined || attempt > MAX_RETRIES) return false
-    return this.#putBack(id, mark, await readJob(this.#records, id, jobText), attempt)
+    return this.#putBack({ tenant, id }, mark, await readJob(own, id, jobText), attempt)
   }
 
-  async #putBack(id: string, mark: string, job: Job, attempts: number): Promise<boolean> {
+  async #putBack({ tenant, id }: TenantItem, mark: string, job: Job, attempts: number): Promise<boolean> {
     const changes: Change[] = [
       [queuedKey(id), describeWaiting(job, attempts)],
       [runningKey(id), undefined],
     ]
     const absent = job.isRestartSafe ? [] : [`${stepsLog(id)}:`]
     const guards = { present: [rowKey(id)], absent, equal: [[runningKey(id), mark] as const] }
-    const isBack = await this.#records.commit(changes, guards, [QUEUE_TOPIC, changeTopic(id)])
-    if (isBack) this.onWaiting(id)
+    const own = tenantPart(this.#records, tenant)
+    const isBack = await own.commit(changes, guards, [QUEUE_TOPIC, changeTopic(id)])
+    if (isBack) this.onWaiting(indexIdOf({ tenant, id }))
     return isBack
   }
+}
 
-  /** A mark without a job: a store without transactions was interrupted. */
-  async #forget(id: string): Promise<void> {
-    await this.#records.commit([[queuedKey(id), undefined]], { absent: [jobKey(id)] })
-  }
+/** A mark without a job: a store without transactions was interrupted. */
+async function forgetMark(records: RecordStore, id: string): Promise<void> {
+  await records.commit([[queuedKey(id), undefined]], { absent: [jobKey(id)] })
 }
 
 function describeWaiting({ agent }: Job, attempts: number): string {

@@ -93,8 +93,8 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   async #begin(claimed: ClaimedRun, place: Reservation | HostError): Promise<DurableRun<Facts, Item> | undefined> {
-    const { runs } = this.#options
-    const { id, job } = claimed
+    const { id, tenant, job } = claimed
+    const runs = this.#options.runs.of(tenant)
     const run = await this.#makeRun(claimed)
     // Deleted at this moment.
     if (!run) return void (await runs.store.unmark(id))
@@ -110,8 +110,9 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   async #makeRun(claimed: ClaimedRun): Promise<DurableRun<Facts, Item> | undefined> {
-    const { runs, describeFailure } = this.#options
-    const { id, job, mark } = claimed
+    const { describeFailure } = this.#options
+    const { id, tenant, job, mark } = claimed
+    const runs = this.#options.runs.of(tenant)
     const [stored, { steps, batches }] = await Promise.all([runs.store.load(id), runs.store.readSteps(id)])
     if (!stored) return undefined
     return new DurableRun<Facts, Item>({
@@ -126,10 +127,10 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   /** Ends a run that no agent takes. */
-  async #fail({ id, mark }: ClaimedRun, error: unknown): Promise<void> {
+  async #fail({ id, tenant, mark }: ClaimedRun, error: unknown): Promise<void> {
     const { runs, describeFailure, onFailure } = this.#options
     onFailure(error, id)
-    await runs.store.end(id, endFailed(describeFailure(error)), mark)
+    await runs.of(tenant).store.end(id, endFailed(describeFailure(error)), mark)
   }
 
   async #whenSettled(run: DurableRun<Facts, Item>): Promise<void> {

@@ -2,6 +2,7 @@ import { HostError } from '../../errors.ts'
 import type { Message } from '../../protocols/message.ts'
 import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
+import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import { Approvals, keysOfApprovals } from '../approvals/approvals.ts'
 import { type Claim, joinClaims } from '../claim.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
@@ -401,12 +402,6 @@ export class RunStore<Facts, Item> {
     return this.#listIds(RUNS, range)
   }
 
-  /** Runs in progress, with the mark of the owner of each. */
-  async listRunning(): Promise<Map<string, string>> {
-    const entries = await this.#records.entries({ prefix: RUNNING, limit: MAX_RUNNING })
-    return new Map(entries.map(([key, mark]) => [key.slice(RUNNING.length), mark]))
-  }
-
   /**
    * Those of the runs whose mark is another's by now, or gone: they were ended, deleted, or begun again.
    *
@@ -444,6 +439,22 @@ export class RunStore<Facts, Item> {
     const row = parseRow<RunRow<Facts, Item>>(id, text)
     return row.version === 1 ? this.#options.upgradeRow(row) : row
   }
+}
+
+/** Run in progress. */
+export interface RunningRun extends TenantItem {
+  /** Of its owner. */
+  readonly mark: string
+}
+
+/**
+ * Lists the runs in progress, of all tenants.
+ *
+ * @param records of the whole store
+ */
+export async function listRunning(records: RecordStore): Promise<RunningRun[]> {
+  const entries = await records.entries({ prefix: RUNNING, limit: MAX_RUNNING })
+  return entries.map(([key, mark]) => ({ ...parseIndexKey(RUNNING, key), mark }))
 }
 
 /** Tells whether a run has ended waiting for a person. */

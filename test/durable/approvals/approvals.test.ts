@@ -7,12 +7,13 @@ import {
   type Decision,
   openApprovals,
 } from '../../../src/durable/approvals/approvals.ts'
-import { Deciding } from '../../../src/durable/approvals/deciding.ts'
+import { Deciding, expireApprovals } from '../../../src/durable/approvals/deciding.ts'
 import { RequestRepeated } from '../../../src/durable/idempotency.ts'
 import type { Job } from '../../../src/durable/queue/job.ts'
 import { answersOf, type Decisions, giveBack, resume, takeDecisions } from '../../../src/durable/resumption.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import type { Draft } from '../../../src/durable/runs/run-row.ts'
+import { tenantPart } from '../../../src/durable/tenant-part.ts'
 import type { HostError } from '../../../src/errors.ts'
 import { silentLog } from '../../../src/protocols/log.ts'
 import type { PendingCall } from '../../../src/run/state/pending-call.ts'
@@ -167,11 +168,26 @@ describe('approvals', () => {
       'APPROVAL_DECIDED',
       'The approval is already expired',
     ])
-    await decidingIn(records).expire()
+    await expireApprovals(records, () => decidingIn(records))
     expect([await status(late), await status(open1)]).to.deep.equal(['expired', 'pending'])
     await approvals.cancel(open1)
     expect(await status(open1)).to.equal('cancelled')
     expect((await listOpen()).ids).to.deep.equal([])
+  })
+
+  it('expire for every tenant, in its part of the store', async () => {
+    const tenants = ['', 'acme', 'globex']
+    const late = { agent: 'shop', pending: [PAY], createdAt: now() - 10, ttl: 5 }
+    const runIds = tenants.map(() => ids.next())
+    for (const [index, tenant] of tenants.entries()) {
+      await tenantPart(records, tenant).commit(openApprovals({ ...late, runId: runIds[index] as string }))
+    }
+    await expireApprovals(records, (tenant) => decidingIn(tenantPart(records, tenant)))
+    for (const [index, tenant] of tenants.entries()) {
+      const [found] = await new Approvals(tenantPart(records, tenant)).ofRun(runIds[index] as string)
+      expect(found?.status).to.equal('expired')
+    }
+    expect(await records.list({ prefix: 'expiring-approval:', limit: 9 })).to.deep.equal([])
   })
 
   it('cost nothing while they wait: only expiring ones are read', async () => {
@@ -188,10 +204,10 @@ describe('approvals', () => {
       },
     })
     for (const ttl of [undefined, 60, 3600]) await open([PAY], ttl === undefined ? {} : { ttl })
-    await decidingIn(watched).expire()
+    await expireApprovals(watched, () => decidingIn(watched))
     expect(read).to.deep.equal([])
     const late = await open([PAY], { createdAt: now() - 10, ttl: 5 })
-    await decidingIn(watched).expire()
+    await expireApprovals(watched, () => decidingIn(watched))
     // Its key, the row, and the rows of its run.
     expect(read).to.have.lengthOf(4)
     expect(await status(late)).to.equal('expired')
@@ -202,7 +218,7 @@ describe('approvals', () => {
     await decide(approvalId(runId, 0), APPROVE, 'me')
     expect((await approvals.get(approvalId(runId, 0))).continuedBy).to.equal(null)
     await new Promise((resolve) => setTimeout(resolve, 1100))
-    await decidingIn(records).expire()
+    await expireApprovals(records, () => decidingIn(records))
     const all = await approvals.ofRun(runId)
     expect(all.map(({ status }) => status)).to.deep.equal(['approved', 'expired'])
     expect(all[0]?.continuedBy).to.match(/^resp_/)

@@ -62,7 +62,7 @@ describe('a worker of the queue', () => {
 
   type Server = Awaited<ReturnType<typeof openServer>>
 
-  async function enqueue({ runs }: Server, says: string, more: Partial<Job> = {}): Promise<string> {
+  async function enqueue({ runs }: Pick<Server, 'runs'>, says: string, more: Partial<Job> = {}): Promise<string> {
     const id = ids.next()
     const messages = [{ role: 'user' as const, content: says }]
     const turn = makeTurn(id, 1_800_000_000, messages, undefined)
@@ -94,6 +94,35 @@ describe('a worker of the queue', () => {
     expect(states).to.deep.equal([false, false, true])
     server.begun[1]?.complete()
     await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['one', 'two', 'three']))
+  })
+
+  it('carries out the runs of all tenants, oldest first, each in its part of the store, also after a crash', async () => {
+    const map = new Map<string, unknown>()
+    const first = await openServer(map)
+    const tenants = ['globex', '', 'acme']
+    const ids: string[] = []
+    for (const tenant of tenants) ids.push(await enqueue({ runs: first.runs.of(tenant) }, `of ${tenant}`))
+    const asked = tenants.map((tenant) => `of ${tenant}`)
+    first.worker.start()
+    await eventually(() => expect(first.begun.map((run) => run.asked)).to.deep.equal(asked))
+    const second = await openServer(map)
+    second.worker.start()
+    await eventually(() => expect(second.begun.map((run) => run.asked)).to.deep.equal(asked))
+    for (const run of second.begun) run.complete()
+    for (const [index, tenant] of tenants.entries()) {
+      const id = ids[index] as string
+      await eventually(async () => {
+        expect((await second.runs.of(tenant).store.get(id))?.steps.at(-1)).to.include({ end: 'completed' })
+      })
+      for (const other of tenants.filter((name) => name !== tenant)) {
+        expect(await second.runs.of(other).store.get(id)).to.equal(undefined)
+        expect(await second.runs.of(other).delete(id)).to.equal(false)
+        expect(await second.runs.of(other).cancel(id)).to.equal(undefined)
+      }
+    }
+    for (const prefix of ['queued:', 'running:', 'job:', '@acme/job:']) {
+      expect(await second.records.list({ prefix, limit: 9 })).to.deep.equal([])
+    }
   })
 
   it('removes a run from the queue when it ends, or is cancelled or deleted while queued', async () => {

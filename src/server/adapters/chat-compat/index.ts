@@ -6,7 +6,7 @@ import type { RunEventSink } from '../../../run/run-event.ts'
 import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
-import type { OpenApproval } from '../../approval-inbox.ts'
+import type { ApprovalInbox, OpenApproval } from '../../approval-inbox.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
 import { deciderOf } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
@@ -104,7 +104,7 @@ export class ChatCompatApiAdapter implements Adapter {
   async #showOpen(body: ChatRequest, turn: Turn, result: RunResult, request: FastifyRequest): Promise<Shown> {
     const asked = result.pending.filter((call) => !isClientCall(call))
     if (asked.length === 0) return { text: '', pending: result.pending }
-    const { inbox } = this.#inboxSlot
+    const inbox = this.#inboxOf(request)
     if (!inbox) return { text: asked.map(describeUndecidable).join(''), pending: [] }
     const { messages, user, metadata, requestOptions } = turn
     const open = await inbox.keep({ agent: body.model, messages, user, metadata, requestOptions, result })
@@ -120,7 +120,7 @@ export class ChatCompatApiAdapter implements Adapter {
   ): Promise<ChatCompletion> {
     const { by, requireMayDecide } = deciderOf(request)
     requireMayDecide()
-    const { inbox } = this.#inboxSlot
+    const inbox = this.#inboxOf(request)
     if (!inbox) throw new HostError('REQUEST_INVALID', 'messages: nothing waits for a decision here')
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
@@ -179,6 +179,10 @@ export class ChatCompatApiAdapter implements Adapter {
       },
       failure: (error) => chunks.failure(this.#describeFailure(error)),
     }) as never
+  }
+
+  #inboxOf(request: FastifyRequest): ApprovalInbox | undefined {
+    return this.#inboxSlot.inboxOf?.(principalOf(request).tenant)
   }
 
   #toTurn(body: ChatRequest, request: FastifyRequest, onEvent: RunEventSink): Turn {

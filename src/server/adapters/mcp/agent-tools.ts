@@ -238,9 +238,9 @@ export class AgentTools {
     agent: string,
     messages: readonly Message[],
     result: RunResult,
-    { baseUrl }: CallOptions,
+    { baseUrl, tenant }: CallOptions,
   ): Promise<ToolResult> {
-    const { inbox } = this.#options.inboxSlot
+    const inbox = this.#options.inboxSlot.inboxOf?.(tenant)
     const calls = result.pending.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`).join(', ')
     const open = inbox && baseUrl !== undefined ? await inbox.keep({ agent, messages, result }) : []
     const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')

@@ -14,13 +14,13 @@ import { HostError } from '../../../errors.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
 import { deciderOf } from '../../guards/decisions.ts'
+import { principalOf } from '../../guards/principal.ts'
 import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { logFailure, replyFor } from '../../replies/error-replies.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../streams/upgrade-route.ts'
 import { RESPONSE_PREFIX } from './ids.ts'
-import { EarlierTurns } from './input/earlier-turns.ts'
 import { findMissing } from './input/find-missing.ts'
 import { resumeByApproval } from './input/resume-by-approval.ts'
 import { EventWriter, eventStreamOf } from './output/event-writer.ts'
@@ -41,13 +41,11 @@ import {
   type InputItem,
   type ResponseRecord,
 } from './routes/schema.ts'
-import { Compactor } from './runs/compactor.ts'
-import { ConversationItems } from './runs/conversation-items.ts'
 import { describeNext } from './runs/next-response.ts'
 import { readRowV1 } from './runs/read-v1-row.ts'
 import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from './runs/response-run.ts'
-import { ResponseStarter } from './runs/response-starter.ts'
 import { StoredInbox } from './runs/stored-inbox.ts'
+import { makeTenantParts, type TenantParts } from './runs/tenant-parts.ts'
 import { openUnstoredMemory } from './runs/unstored-responses.ts'
 
 type Stored = StoredRun<ResponseRecord, InputItem>
@@ -78,9 +76,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   readonly #unstored = openUnstoredMemory()
   /** Opened when the server is ready. */
   #runs!: DurableRuns<ResponseRecord, InputItem>
-  #items!: ConversationItems
-  #starter!: ResponseStarter
-  #compactor!: Compactor
+  readonly #tenants = new Map<string, TenantParts>()
   /** Delivers queued runs to the worker of this process. */
   #delivery!: QueuePoller | BullDelivery
 
@@ -129,21 +125,20 @@ export class ResponsesCompatApiAdapter implements Adapter {
     typed.post(
       '/responses/compact',
       { ...describe('compactResponse'), schema: { body: CompactRequest } },
-      (request, reply) => this.#compact(request.body, reply),
+      (request, reply) => this.#compact(request.body, request, reply),
     )
     scope.get<ById>('/responses/:id', describe('getResponse'), (request, reply) => this.#get(request, reply))
-    scope.delete<ById>('/responses/:id', describe('deleteResponse'), ({ params }) => this.#delete(params.id))
-    scope.post<ById>('/responses/:id/cancel', describe('cancelResponse'), ({ params }) => this.#cancel(params.id))
-    scope.get<ById>('/responses/:id/input_items', describe('listInputItems'), ({ params, query }) =>
-      this.#listItems(params.id, query),
-    )
-    addApprovalRoutes(scope, { runs: () => this.#runs, describe })
-    addConversationRoutes(scope, { runs: () => this.#runs, items: () => this.#items, describe })
+    scope.delete<ById>('/responses/:id', describe('deleteResponse'), (request) => this.#delete(request))
+    scope.post<ById>('/responses/:id/cancel', describe('cancelResponse'), (request) => this.#cancel(request))
+    scope.get<ById>('/responses/:id/input_items', describe('listInputItems'), (request) => this.#listItems(request))
+    const partsOf = (request: FastifyRequest) => this.#partsOf(request)
+    addApprovalRoutes(scope, { partsOf, describe })
+    addConversationRoutes(scope, { partsOf, describe })
     if (dialect.isExtended) routeUpgrades(scope)
     // Without a key anybody could read everybody's responses.
     if (this.#options.requiresKey) {
       scope.get<ById>('/responses', describe('listResponses'), async (request, reply) =>
-        isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request.query, reply),
+        isUpgrade(request) && dialect.isExtended ? this.#openSocket(request, reply) : this.#list(request, reply),
       )
     } else if (dialect.isExtended) {
       scope.get('/responses', { schema: { hide: true } as object }, async (request, reply) => {
@@ -163,19 +158,28 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { retentionDays, maxQueuedRuns } = options
     const records = await this.#options.openRecords()
     const [ids, { host, describeFailure }] = [this.#ids, this.#options]
-    const runs: DurableRuns<ResponseRecord, InputItem> = await DurableRuns.open({
+    const runs = await DurableRuns.open<ResponseRecord, InputItem>({
       ...{ records, ids, retentionDays, maxQueuedRuns, log, upgradeRow: readRowV1 },
-      describeNext: (runId, answers) => describeNext({ runs, ids, items: this.#items, host }, runId, answers),
+      describeNext: ({ tenant }, ...waiting) => describeNext({ ...this.#partsOfTenant(tenant), ids, host }, ...waiting),
     })
     this.#runs = runs
-    this.#items = new ConversationItems({ runs, ids, limits: options })
-    this.#options.inboxSlot.inbox = new StoredInbox({ runs, ids, host })
-    const parts = { runs, ids, host, limits: options, earlier: new EarlierTurns(runs, ids, this.#items) }
-    this.#starter = new ResponseStarter({ ...parts, describeFailure })
-    this.#compactor = new Compactor(parts)
+    this.#options.inboxSlot.inboxOf = (tenant) => new StoredInbox({ runs: runs.of(tenant), ids, host })
     const onFailure = (error: unknown, id = 'the queue') => logFailure(error, { id, log })
     const worker = new RunWorker({ runs, host, describeFailure, onFailure })
     this.#delivery = await openDelivery(runs.queue, worker, options)
+  }
+
+  #partsOf(request: FastifyRequest): TenantParts {
+    return this.#partsOfTenant(principalOf(request).tenant)
+  }
+
+  #partsOfTenant(tenant: string): TenantParts {
+    const known = this.#tenants.get(tenant)
+    if (known) return known
+    const { host, describeFailure, options: limits } = this.#options
+    const parts = makeTenantParts(this.#runs.of(tenant), { ids: this.#ids, host, limits, describeFailure })
+    this.#tenants.set(tenant, parts)
+    return parts
   }
 
   #startWork(): void {
@@ -187,8 +191,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
     this.#options.host.resolve(body.model)
     const key = readIdempotencyKey(request, body)
     if (key === undefined) return this.#run(body, undefined, request, reply)
-    return this.#runs.requests.once(
-      key,
+    return this.#partsOf(request).runs.requests.once(
+      ofSender(request, key),
       body,
       (id) => this.#replay(id, body, request, reply),
       (idempotency) => this.#run(body, idempotency, request, reply),
@@ -202,12 +206,13 @@ export class ResponsesCompatApiAdapter implements Adapter {
     reply: FastifyReply,
   ): Promise<unknown> {
     const circumstances = { dialect: this.#dialectOf(reply), decider: deciderOf(request), idempotency }
+    const { starter } = this.#partsOf(request)
     if (body.background) {
-      const queued = await this.#starter.enqueue(body, circumstances)
+      const queued = await starter.enqueue(body, circumstances)
       return body.stream ? this.#join(queued, 0, request, reply) : this.#toRecord(queued, reply)
     }
-    const run = await this.#starter.start(body, circumstances)
-    if (!body.stream) return this.#collect(run, reply)
+    const run = await starter.start(body, circumstances)
+    if (!body.stream) return this.#collect(run, request, reply)
     void logFailureOf(run, request)
     return this.#stream(run, request, reply)
   }
@@ -218,24 +223,28 @@ export class ResponsesCompatApiAdapter implements Adapter {
     return isQueued && this.#dialectOf(reply).isExtended ? { ...record, status: 'queued' } : record
   }
 
-  async #compact(body: CompactRequest, reply: FastifyReply): Promise<Compaction> {
+  async #compact(body: CompactRequest, request: FastifyRequest, reply: FastifyReply): Promise<Compaction> {
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    return this.#compactor.compact(body, leaving.signal)
+    return this.#partsOf(request).compactor.compact(body, leaving.signal)
   }
 
   async #openSocket(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { options, host, streams, describeFailure } = this.#options
     const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
-    const parts = { starter: this.#starter, options, host, streams, describeFailure, unstored: this.#unstored }
+    const { starter } = this.#partsOf(request)
+    const parts = { starter, options, host, streams, describeFailure, unstored: this.#unstored }
     await acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
     return reply
   }
 
-  async #collect(run: ResponseRun, reply: FastifyReply): Promise<unknown> {
+  async #collect(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     whenClientLeaves(reply, () => {
       // The store is down: maintenance ends abandoned runs.
-      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void this.#runs.abandon(run).catch(() => {})
+      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) {
+        const { runs } = this.#partsOf(request)
+        void runs.abandon(run).catch(() => {})
+      }
     })
     let steps: readonly Step[]
     try {
@@ -284,7 +293,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
 
   /** Answers as the first request was answered; undefined when there is nothing left of it. */
   async #replay(id: string, body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const first = await this.#runs.store.get(id)
+    const first = await this.#partsOf(request).runs.store.get(id)
     const stored = first && (await this.#whenAnswered(first, body, reply))
     if (!stored) return undefined
     reply.header('idempotent-replayed', 'true')
@@ -300,20 +309,20 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (stream || first.facts.background) return first
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    const log = this.#runs.read(first, leaving.signal)
+    const { runs } = this.#partsOf(reply.request)
+    const log = runs.read(first, leaving.signal)
     for (let from = 0; ; ) {
       const steps = await log.read(from).catch(() => [])
       from += steps.length
-      if (steps.length === 0 || isEnd(steps.at(-1))) return this.#runs.store.get(first.id)
+      if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
     }
   }
 
   async #get(request: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
-    const { id } = request.params
     const { query } = request
     const isStream = readBoolean(query, 'stream')
     const after = readInteger(query, 'starting_after', { min: 0, max: Number.MAX_SAFE_INTEGER }) ?? 0
-    const stored = await this.#find(id)
+    const stored = await this.#find(request)
     return isStream ? this.#join(stored, after, request, reply) : this.#toRecord(stored, reply)
   }
 
@@ -321,30 +330,32 @@ export class ResponsesCompatApiAdapter implements Adapter {
   #join(stored: Stored, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    return this.#sendSteps(this.#runs.read(stored, leaving.signal), after, request, reply)
+    const { runs } = this.#partsOf(request)
+    return this.#sendSteps(runs.read(stored, leaving.signal), after, request, reply)
   }
 
-  async #delete(id: string): Promise<unknown> {
-    if (!this.#ids.isId(id) || !(await this.#runs.delete(id))) throw notFound()
+  async #delete(request: FastifyRequest<ById>): Promise<unknown> {
+    const { id } = request.params
+    if (!this.#ids.isId(id) || !(await this.#partsOf(request).runs.delete(id))) throw notFound()
     return { id, object: 'response', deleted: true }
   }
 
-  async #cancel(id: string): Promise<ResponseRecord> {
-    const { facts } = await this.#find(id)
+  async #cancel(request: FastifyRequest<ById>): Promise<ResponseRecord> {
+    const { id, facts } = await this.#find(request)
     if (!facts.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
-    const cancelled = await this.#runs.cancel(id)
+    const cancelled = await this.#partsOf(request).runs.cancel(id)
     if (!cancelled) throw notFound()
     return recordAfter(cancelled.facts, cancelled.steps)
   }
 
-  async #listItems(id: string, query: Query): Promise<unknown> {
-    const page = readPageQuery(query)
-    return listInputItems(this.#runs.store, await this.#find(id), page)
+  async #listItems(request: FastifyRequest<ById>): Promise<unknown> {
+    const page = readPageQuery(request.query)
+    return listInputItems(this.#partsOf(request).runs.store, await this.#find(request), page)
   }
 
-  async #list(query: Query, reply: FastifyReply): Promise<unknown> {
-    const { store } = this.#runs
-    const { ids, hasMore } = await listResponseIds(store, this.#ids, readPageQuery(query))
+  async #list(request: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
+    const { store } = this.#partsOf(request).runs
+    const { ids, hasMore } = await listResponseIds(store, this.#ids, readPageQuery(request.query))
     const found = await Promise.all(ids.map((id) => store.get(id).catch(skipUnreadable)))
     return toPage(
       found.flatMap((stored) => (stored ? [this.#toRecord(stored, reply)] : [])),
@@ -352,8 +363,9 @@ export class ResponsesCompatApiAdapter implements Adapter {
     )
   }
 
-  async #find(id: string): Promise<Stored> {
-    const stored = this.#ids.isId(id) ? await this.#runs.store.get(id) : undefined
+  async #find(request: FastifyRequest<ById>): Promise<Stored> {
+    const { id } = request.params
+    const stored = this.#ids.isId(id) ? await this.#partsOf(request).runs.store.get(id) : undefined
     if (!stored) throw notFound()
     return stored
   }
@@ -377,6 +389,12 @@ async function logFailureOf(run: ResponseRun, request: FastifyRequest): Promise<
 
 function notFound(): HostError {
   return new HostError('RESPONSE_NOT_FOUND', 'Response not found')
+}
+
+/** Two holders of keys may choose the same text. A header holds no NUL. */
+function ofSender(request: FastifyRequest, key: string): string {
+  const { tenant, name } = principalOf(request)
+  return tenant === '' && name === undefined ? key : [tenant, name ?? '', key].join('\0')
 }
 
 function readIdempotencyKey({ headers }: FastifyRequest, { store }: CreateRequest): string | undefined {

@@ -8,6 +8,7 @@ import { withoutUnseen } from './to-messages.ts'
 
 export interface TurnRequest {
   readonly runId: string
+  readonly tenant: string
   readonly body: CreateRequest
   readonly dialect: Dialect
   /** The whole conversation, the message to handle included. */
@@ -19,7 +20,7 @@ export interface TurnRequest {
  *
  * @throws HostError `AGENT_NOT_FOUND`, or `REQUEST_INVALID` naming the field
  */
-export function toTurn(host: AgentHost, { runId, body, messages, dialect }: TurnRequest): Turn {
+export function toTurn(host: AgentHost, { runId, tenant, body, messages, dialect }: TurnRequest): Turn {
   const { instructions, user, metadata } = body
   const { capabilities } = host.resolve(body.model)
   const options = readOptions(body, dialect, () => capabilities)
@@ -28,6 +29,8 @@ export function toTurn(host: AgentHost, { runId, body, messages, dialect }: Turn
     messages: withoutUnseen(messages, capabilities.attachments),
     instructions: instructions ?? undefined,
     user: user ?? undefined,
+    // A job without a tenant is stored as before there were any.
+    tenant: tenant || undefined,
     metadata: metadata ?? undefined,
     background: body.background === true,
     ...options,

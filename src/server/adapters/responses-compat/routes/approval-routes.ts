@@ -2,16 +2,15 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { Approval, HiddenApproval } from '../../../../wire/approval.ts'
 import { deciderOf, requireMayDecide } from '../../../guards/decisions.ts'
 import { withScope } from '../../../guards/door.ts'
 import { showsContent } from '../../../guards/shows-content.ts'
+import type { TenantParts } from '../runs/tenant-parts.ts'
 import { DecisionRequest, toAnswer } from './decision-request.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
 import { type Query, readOneOf, readPageQuery } from './read-query.ts'
-import type { InputItem, ResponseRecord } from './schema.ts'
 
 interface ById {
   Params: { id: string }
@@ -19,12 +18,13 @@ interface ById {
 }
 
 export interface ApprovalRoutesOptions {
-  readonly runs: () => DurableRuns<ResponseRecord, InputItem>
+  /** Returns the parts of the tenant of a request. */
+  readonly partsOf: (request: FastifyRequest) => TenantParts
   readonly describe: Describe
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { runs, describe }: ApprovalRoutesOptions): void {
+export function addApprovalRoutes(scope: FastifyInstance, { partsOf, describe }: ApprovalRoutesOptions): void {
   const guarded = (operation: Parameters<Describe>[0]) => ({
     config: withScope(describe(operation).config, 'approve'),
   })
@@ -32,14 +32,14 @@ export function addApprovalRoutes(scope: FastifyInstance, { runs, describe }: Ap
     const { query } = request
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)
-    const { approvals: found, hasMore } = await runs().approvals.list({ onlyOpen, limit, order, after })
+    const { approvals: found, hasMore } = await partsOf(request).runs.approvals.list({ onlyOpen, limit, order, after })
     return toPage(
       found.map((approval) => show(approval, request)),
       hasMore,
     )
   })
   scope.get<ById>('/approvals/:id', guarded('getApproval'), async (request) =>
-    show(await runs().approvals.get(request.params.id), request),
+    show(await partsOf(request).runs.approvals.get(request.params.id), request),
   )
   scope
     .withTypeProvider<TypeBoxTypeProvider>()
@@ -50,7 +50,8 @@ export function addApprovalRoutes(scope: FastifyInstance, { runs, describe }: Ap
         requireMayDecide(request)
         const { id } = request.params
         const decisions = new Map([[id, toAnswer(request.body)]])
-        const { approvals, continuedBy } = await runs().deciding.decide(decisions, deciderOf(request).by)
+        const { deciding } = partsOf(request).runs
+        const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
         return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
       },
     )

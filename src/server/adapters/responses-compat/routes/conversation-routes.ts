@@ -2,16 +2,15 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
-import type { ConversationItems } from '../runs/conversation-items.ts'
+import type { TenantParts } from '../runs/tenant-parts.ts'
 import type { Describe } from './describe-responses.ts'
 import { toPage } from './pages.ts'
 import { type Query, readPageQuery } from './read-query.ts'
-import { AddItems, CreateConversation, type InputItem, type ResponseRecord, UpdateConversation } from './schema.ts'
+import { AddItems, CreateConversation, UpdateConversation } from './schema.ts'
 
 export interface ConversationRoutesOptions {
-  readonly runs: () => DurableRuns<ResponseRecord, InputItem>
-  readonly items: () => ConversationItems
+  /** Returns the parts of the tenant of a request. */
+  readonly partsOf: (request: FastifyRequest) => TenantParts
   readonly describe: Describe
 }
 
@@ -24,50 +23,64 @@ interface OfItem {
 }
 
 /** Conversations, and the items in them. */
-export function addConversationRoutes(
-  scope: FastifyInstance,
-  { runs, items, describe }: ConversationRoutesOptions,
-): void {
-  const conversations = () => runs().conversations
+export function addConversationRoutes(scope: FastifyInstance, { partsOf, describe }: ConversationRoutesOptions): void {
+  const conversationsOf = (request: FastifyRequest) => partsOf(request).runs.conversations
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   const params = Type.Object({ id: Type.String() })
   typed.post(
     '/conversations',
     { ...describe('createConversation'), schema: { body: CreateConversation }, preValidation: acceptNoBody },
-    async ({ body: { items: added, metadata } }) => {
-      const turn = added && added.length > 0 ? items().makeTurn(added) : undefined
-      return toView(await conversations().create(metadata ?? {}, turn))
+    async (request) => {
+      const { items: added, metadata } = request.body
+      const turn = added && added.length > 0 ? partsOf(request).items.makeTurn(added) : undefined
+      return toView(await conversationsOf(request).create(metadata ?? {}, turn))
     },
   )
   typed.post(
     '/conversations/:id',
     { ...describe('updateConversation'), schema: { params, body: UpdateConversation } },
-    async ({ params, body }) => toView(await conversations().update(params.id, body.metadata ?? {})),
+    async (request) => {
+      const { params, body } = request
+      return toView(await conversationsOf(request).update(params.id, body.metadata ?? {}))
+    },
   )
   typed.post(
     '/conversations/:id/items',
     { ...describe('addConversationItems'), schema: { params, body: AddItems } },
-    async ({ params, body }) => toPage(await items().add(params.id, body.items), false),
+    async (request) => {
+      const { params, body } = request
+      return toPage(await partsOf(request).items.add(params.id, body.items), false)
+    },
   )
-  scope.get<ById>('/conversations/:id', describe('getConversation'), async ({ params }) =>
-    toView(await conversations().get(params.id)),
+  scope.get<ById>('/conversations/:id', describe('getConversation'), async (request) =>
+    toView(await conversationsOf(request).get(request.params.id)),
   )
-  scope.delete<ById>('/conversations/:id', describe('deleteConversation'), async ({ params: { id } }) => {
-    await conversations().delete(id, (runId) => runs().store.has(runId))
+  scope.delete<ById>('/conversations/:id', describe('deleteConversation'), async (request) => {
+    const { id } = request.params
+    const { conversations, store } = partsOf(request).runs
+    await conversations.delete(id, (runId) => store.has(runId))
     return { id, object: 'conversation.deleted', deleted: true }
   })
   scope.get<ById & { Querystring: Query }>(
     '/conversations/:id/items',
     describe('listConversationItems'),
-    async ({ params, query }) => items().list(await conversations().get(params.id), readPageQuery(query)),
+    async (request) => {
+      const { params, query } = request
+      const { items, runs } = partsOf(request)
+      return items.list(await runs.conversations.get(params.id), readPageQuery(query))
+    },
   )
-  scope.get<OfItem>('/conversations/:id/items/:itemId', describe('getConversationItem'), async ({ params }) =>
-    items().get(await conversations().get(params.id), params.itemId),
-  )
-  scope.delete<OfItem>('/conversations/:id/items/:itemId', describe('deleteConversationItem'), async ({ params }) => {
-    const row = await conversations().get(params.id)
-    await items().get(row, params.itemId)
-    await conversations().removeItem(params.id, params.itemId)
+  scope.get<OfItem>('/conversations/:id/items/:itemId', describe('getConversationItem'), async (request) => {
+    const { id, itemId } = request.params
+    const { items, runs } = partsOf(request)
+    return items.get(await runs.conversations.get(id), itemId)
+  })
+  scope.delete<OfItem>('/conversations/:id/items/:itemId', describe('deleteConversationItem'), async (request) => {
+    const { id, itemId } = request.params
+    const { items, runs } = partsOf(request)
+    const row = await runs.conversations.get(id)
+    await items.get(row, itemId)
+    await runs.conversations.removeItem(id, itemId)
     return toView(row)
   })
 }

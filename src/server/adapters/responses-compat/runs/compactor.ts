@@ -105,7 +105,12 @@ export class Compactor {
       run.addUsage(usage)
       return summary.trim()
     }
-    const summary = await host.callModule(agentId, { moduleId, protocol: LLM, act })
+    const summary = await host.callModule(agentId, {
+      moduleId,
+      protocol: LLM,
+      act,
+      tenant: this.#options.runs.tenant,
+    })
     if (!summary) throw new HostError('AGENT_FAILED', `The model of agent '${agentId}' gave an empty summary.`)
     return { summary, usage }
   }

@@ -43,7 +43,7 @@ export async function describeNext(
   const createdAt = nowSeconds()
   const facts = { ...beginRecord(body, id, createdAt), ...(named ? { conversation: { id: named.id } } : {}) }
   const turn = {
-    ...toTurn(host, { runId: ids.uuidOf(id), body, messages: earlier, dialect: COMPAT }),
+    ...toTurn(host, { runId: ids.uuidOf(id), tenant: runs.tenant, body, messages: earlier, dialect: COMPAT }),
     answers,
     pending,
   }

@@ -115,7 +115,13 @@ export class ResponseStarter {
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
-    const asked = toTurn(this.#options.host, { runId: ids.uuidOf(id), body, messages: seen, dialect })
+    const asked = toTurn(this.#options.host, {
+      runId: ids.uuidOf(id),
+      tenant: runs.tenant,
+      body,
+      messages: seen,
+      dialect,
+    })
     requireMayAnswer(given, conversation?.last.pending ?? [], decider)
     const decided = conversation && !isUnstored ? conversation.last : undefined
     const joined =

@@ -1,0 +1,36 @@
+import type { DurableRuns } from '../../../../durable/durable-runs.ts'
+import type { RunIds } from '../../../../durable/runs/run-ids.ts'
+import type { AdapterOptions } from '../../../adapter.ts'
+import { EarlierTurns } from '../input/earlier-turns.ts'
+import type { InputItem, ResponseRecord } from '../routes/schema.ts'
+import { Compactor } from './compactor.ts'
+import { ConversationItems } from './conversation-items.ts'
+import { ResponseStarter } from './response-starter.ts'
+
+/** Parts that answer the requests of one tenant. */
+export interface TenantParts {
+  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly items: ConversationItems
+  readonly starter: ResponseStarter
+  readonly compactor: Compactor
+}
+
+export interface TenantPartsOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
+  readonly ids: RunIds
+  readonly limits: AdapterOptions['options']
+}
+
+/** Makes the parts from the runs of a tenant: none of them has a way to those of another. */
+export function makeTenantParts(
+  runs: DurableRuns<ResponseRecord, InputItem>,
+  { ids, host, limits, describeFailure }: TenantPartsOptions,
+): TenantParts {
+  const items = new ConversationItems({ runs, ids, limits })
+  const parts = { runs, ids, host, limits, earlier: new EarlierTurns(runs, ids, items) }
+  return Object.freeze({
+    runs,
+    items,
+    starter: new ResponseStarter({ ...parts, describeFailure }),
+    compactor: new Compactor(parts),
+  })
+}
