@@ -4,7 +4,10 @@ import { defineProtocol } from './protocol.ts'
 import type { Run, Usage } from './run.ts'
 import type { ToolDefinition } from './tool-definition.ts'
 
-/** One question to a model. What is left out is the model's (or the module's configured) default. */
+/**
+ * One question to a model. The host fills in the options of the run's client (`run.requestOptions`) that the caller leaves open, except `toolChoice` and
+ * `responseSchema`. What is left out then is the model's default. The config of a module takes precedence over the client.
+ */
 export interface LLMRequest extends ModelOptions {
   readonly messages: readonly Message[]
   readonly tools?: readonly ToolDefinition[]

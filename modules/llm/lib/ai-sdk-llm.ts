@@ -74,9 +74,11 @@ export function makeLLM(asked: AskedModel): LLM {
       if (missing !== undefined) throw new Error(missing)
       const silence = new IdleTimeout(timeout, run.signal)
       try {
-        const { responseSchema, ...own } = request
-        const dispensable = { ...clientOptions(run, defaults), ...withoutUndefined({ responseSchema }) }
-        const stream = await open({ ...withoutUndefined(defaults), ...own }, dispensable, silence)
+        const set = withoutUndefined(defaults)
+        const ofClient = clientOptions(request, run)
+        const { responseSchema, ...own } = withoutKeys(request, Object.keys(ofClient))
+        const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
+        const stream = await open({ ...set, ...own }, dispensable, silence)
         yield* convert(stream, { silence, warn: (part) => warnOf(part).forEach(tell), habits, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
@@ -91,10 +93,12 @@ export function makeLLM(asked: AskedModel): LLM {
   }
 }
 
-/** Options of the run's client that the config does not decide. Tools and schemas are the orchestrator's to pass on. */
-function clientOptions({ requestOptions }: Run, defaults: AskedModel['defaults']): ModelOptions {
+/** Options of the request that come from the run's client. Tool choice and schema are the orchestrator's, which passes them on. */
+function clientOptions(request: LLMRequest, { requestOptions }: Run): ModelOptions {
   const { toolChoice: _choice, responseSchema: _schema, ...options } = requestOptions
-  return withoutKeys(options, Object.keys(withoutUndefined(defaults)))
+  return Object.fromEntries(
+    Object.entries(options).filter(([name, value]) => request[name as keyof typeof options] === value),
+  )
 }
 
 function withoutKeys<T extends object>(options: T, names: readonly string[]): T {

@@ -1,15 +1,17 @@
 import { isPromise } from '../../async.ts'
-import type { LLM, LLMPart } from '../../protocols/llm.ts'
+import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
 import type { Reasoning } from '../../protocols/message.ts'
+import type { Run } from '../../protocols/run.ts'
 import { AgentRun } from '../agent-run.ts'
 import { RUN_WAITS } from '../state/pending-call.ts'
 import type { ModelAnswer, Trail } from '../state/trail.ts'
 import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from './stream-tap.ts'
 
-/** A model whose answers enter the trail of the run. A run that waits asks no model. */
+/** A model that gets the options of the run's client, and whose answers enter the trail of the run. A run that waits asks no model. */
 export function recordLLM(llm: LLM): LLM {
   return {
-    generate(request, run) {
+    generate(asked, run) {
+      const request = withClientOptions(asked, run)
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
       const { state } = run
       if (state.isWaiting) throw RUN_WAITS
@@ -20,6 +22,13 @@ export function recordLLM(llm: LLM): LLM {
       return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>
     },
   }
+}
+
+/** Fills in what the caller leaves open. Tool choice and the form of the answer are the orchestrator's to pass on. */
+function withClientOptions(request: LLMRequest, run: Run | undefined): LLMRequest {
+  const { toolChoice: _choice, responseSchema: _schema, ...options } = run?.requestOptions ?? {}
+  const left = Object.entries(options).filter(([name]) => request[name as keyof typeof options] === undefined)
+  return left.length === 0 ? request : { ...request, ...Object.fromEntries(left) }
 }
 
 /** Puts one answer together from its parts. */

@@ -27,7 +27,9 @@ const refuses = (message: string) => (response: import('node:http').ServerRespon
   response.writeHead(400, { 'content-type': 'application/json' })
   response.end(JSON.stringify({ error: { message, type: 'invalid_request_error', param: null, code: null } }))
 }
-const asking = (requestOptions: ModelOptions) => makeRun({ requestOptions })
+/** Arguments of a call as the host makes it: it fills the options of the client into the request. */
+const asking = (options: ModelOptions, own: ModelOptions = {}) =>
+  [{ ...asks, ...options, ...own }, makeRun({ requestOptions: options })] as const
 
 describe('request options', () => {
   const connect = connectsVendor(chat)
@@ -46,7 +48,7 @@ describe('request options', () => {
       frequencyPenalty: 0.4,
       parallelToolCalls: false,
     }
-    await collect(llm, asks, asking(requestOptions))
+    await collect(llm, ...asking(requestOptions))
     await collect(llm, asks)
     const [first, second] = server.requests.map(({ body }) => body)
     expect(first).to.deep.include({
@@ -64,21 +66,14 @@ describe('request options', () => {
 
   it('yield to the config, which yields to the orchestrator', async () => {
     const { server, llm } = await connect([ok], { temperature: 0.5, max_output_tokens: 99 })
-    await collect(llm, { ...asks, maxOutputTokens: 50 }, asking({ temperature: 0.1, maxOutputTokens: 30, seed: 7 }))
+    await collect(llm, ...asking({ temperature: 0.1, maxOutputTokens: 30, seed: 7 }, { maxOutputTokens: 50 }))
     expect(server.requests[0]?.body).to.deep.include({ temperature: 0.5, max_tokens: 50, seed: 7 })
-  })
-
-  it('leave tool choice and answer format to the orchestrator', async () => {
-    const { server, llm } = await connect([ok])
-    await collect(llm, asks, asking({ toolChoice: 'required', responseSchema: { type: 'object' } }))
-    expect(server.requests[0]?.body).to.deep.include({ tool_choice: 'auto' })
-    expect(server.requests[0]?.body).not.to.have.property('response_format')
   })
 
   it('are dropped with a warning if the vendor refuses them, and the request is retried', async () => {
     const refusal = refuses("Unsupported value: 'temperature' does not support 0.1 with this model.")
     const { server, llm, context } = await connect([refusal, ok])
-    expect(textOf(await collect(llm, asks, asking({ temperature: 0.1, seed: 7 })))).to.equal('ok')
+    expect(textOf(await collect(llm, ...asking({ temperature: 0.1, seed: 7 })))).to.equal('ok')
     expect(server.requests[1]?.body).to.deep.include({ seed: 7 })
     expect(server.requests[1]?.body).not.to.have.property('temperature')
     expect(context.lines.join()).to.match(/^warn .*: it refuses temperature, which is left out: /)
@@ -86,7 +81,7 @@ describe('request options', () => {
 
   it('fail the request if the vendor refuses a value from the config', async () => {
     const { server, llm } = await connect([refuses("'temperature' is not supported.")], { temperature: 0.5 })
-    expect(await failure(collect(llm, asks, asking({ seed: 7 })))).to.contain('status 400')
+    expect(await failure(collect(llm, ...asking({ seed: 7 })))).to.contain('status 400')
     expect(server.requests).to.have.lengthOf(1)
   })
 
@@ -98,8 +93,8 @@ describe('request options', () => {
 
   it("use each vendor's names, without unknown efforts", async () => {
     const { server, llm, context } = await connectClaude([plays(anthropicWire, { text: ['ok'] })])
-    await collect(llm, asks, asking({ reasoningEffort: 'minimal', parallelToolCalls: false }))
-    await collect(llm, asks, asking({ reasoningEffort: 'low' }))
+    await collect(llm, ...asking({ reasoningEffort: 'minimal', parallelToolCalls: false }))
+    await collect(llm, ...asking({ reasoningEffort: 'low' }))
     const [first, second] = server.requests.map(({ body }) => body)
     expect(first?.tool_choice).to.deep.equal({ type: 'auto', disable_parallel_tool_use: true })
     expect([first, second].map((body) => JSON.stringify(body).includes('"effort":"low"'))).to.deep.equal([false, true])
