@@ -21,6 +21,7 @@ import { RunStore, type RunStoreOptions, type StoredRun } from './runs/run-store
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
 import { tenantPart } from './tenant-part.ts'
+import { UnreadableRows } from './unreadable-rows.ts'
 
 export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, Item> {
   /** The whole store. */
@@ -56,6 +57,8 @@ export class DurableRuns<Facts, Item> {
   readonly approvals: Approvals
   readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
+  /** Rows that lists leave out. */
+  readonly unreadable: UnreadableRows
   readonly #shared: Shared<Facts, Item>
   readonly #feed: StepFeed<Facts, Item>
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
@@ -75,6 +78,7 @@ export class DurableRuns<Facts, Item> {
       log,
     })
     this.#feed = new StepFeed(this.store)
+    this.unreadable = new UnreadableRows(log)
     this.#shared = shared ?? this.#share(options)
   }
 

@@ -158,7 +158,9 @@ export function requestChanges({ hash, body, atMs }: IdempotentRequest, runId: s
 
 function parseRow(text: string | undefined): Row | undefined {
   try {
-    return text === undefined ? undefined : (JSON.parse(text) as Row)
+    const row = JSON.parse(text ?? 'null') as Partial<Row> | null
+    const isWhole = typeof row?.response_id === 'string' && typeof row.body === 'string' && Number.isFinite(row.at_ms)
+    return isWhole ? (row as Row) : undefined
   } catch {
     return undefined
   }

@@ -13,12 +13,14 @@ import { parseOwner } from './runs/run-marks.ts'
 import { listRunning, type RunStore } from './runs/run-store.ts'
 import { type EndStep, endCutOff, endUnstored } from './runs/steps.ts'
 import { tenantPart } from './tenant-part.ts'
+import type { UnreadableRows } from './unreadable-rows.ts'
 
 /** Runs of one tenant. */
 interface TenantRuns<Facts, Item> {
   readonly store: RunStore<Facts, Item>
   readonly deciding: Deciding<Facts, Item>
   readonly conversations: ConversationStore
+  readonly unreadable: UnreadableRows
   /** Those of this process, by id. */
   readonly running: ReadonlyMap<string, DurableRun<Facts, Item>>
 }
@@ -201,9 +203,10 @@ export class ResponseMaintenance<Facts, Item> {
     await this.#removeRuns(runs, beforeMs)
   }
 
-  async #removeConversations({ store, conversations }: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+  async #removeConversations(runs: TenantRuns<Facts, Item>, beforeMs: number): Promise<void> {
+    const { store, conversations, unreadable } = runs
     for (let after: string | undefined; ; ) {
-      const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE)
+      const { ids, next } = await conversations.listUnused(beforeMs, after, PAGE, unreadable)
       await this.#forEach(ids, (id) => conversations.delete(id, (runId) => store.has(runId)))
       if (next === undefined) return
       after = next

@@ -5,17 +5,23 @@ export const ROW_VERSION = 2
 /** Version of a row that refers to bytes in rows of their own: earlier versions of agent-host must not take it for a whole one. */
 export const BYTES_VERSION = 3
 
+/** Fields without which a row is damaged. */
+export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number' | 'object' | 'array' }
+
 /**
- * Parses a row of any version up to this one. The version is checked, the fields are not: nobody else writes rows.
+ * Parses a row of any version up to this one. Beyond its shape it is not checked: nobody else writes rows.
  *
  * @typeParam Row shape of the rows under this key
  * @param id of the run that the row belongs to
  * @throws HostError `RECORD_UNREADABLE` for a row of a newer version, or one that is damaged
  */
-export function parseRow<Row>(id: string, text: string): Row & { readonly version: number } {
+export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): Row & { readonly version: number } {
   const row = parseObject(id, text)
   const { version = 1 } = row
-  if (typeof version === 'number' && version <= BYTES_VERSION) return { ...(row as Row), version }
+  if (typeof version === 'number' && version <= BYTES_VERSION) {
+    if (!fits(row, shape)) throw damagedRow(id)
+    return { ...(row as Row), version }
+  }
   throw new HostError(
     'RECORD_UNREADABLE',
     `The stored response '${id}' was written by a newer version of agent-host.`,
@@ -32,5 +38,18 @@ function parseObject(id: string, text: string): Record<string, unknown> {
   } catch {
     // As one that is no object.
   }
-  throw new HostError('RECORD_UNREADABLE', `The stored response '${id}' is damaged.`)
+  throw damagedRow(id)
+}
+
+function fits(row: Record<string, unknown>, shape: Readonly<Partial<Record<string, string>>>): boolean {
+  return Object.entries(shape).every(([name, type]) => typeOf(row[name]) === type)
+}
+
+function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+export function damagedRow(id: string): HostError {
+  return new HostError('RECORD_UNREADABLE', `The stored response '${id}' is damaged.`)
 }

@@ -37,7 +37,20 @@ export function runLog(id: string): string {
 /** Returns the servers that publish their runs, stopped ones included. */
 export async function readReplicas(store: RecordStore): Promise<Replica[]> {
   const rows = await store.entries({ prefix: SERVERS, limit: MAX_SERVERS })
-  return rows.map(([key, name]) => ({ id: key.slice(SERVERS.length), name: JSON.parse(name) as string }))
+  return rows.flatMap(([key, text]) => {
+    const name = parseName(text)
+    return name === undefined ? [] : [{ id: key.slice(SERVERS.length), name }]
+  })
+}
+
+/** Reads the name of a server; undefined for one that is damaged. */
+function parseName(text: string): string | undefined {
+  try {
+    const name: unknown = JSON.parse(text)
+    return typeof name === 'string' ? name : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export function makeEntry(record: RunRecord): string {

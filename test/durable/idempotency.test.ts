@@ -88,8 +88,10 @@ describe('requests with an Idempotency-Key', () => {
     await store.commit([[expiry, undefined]])
     expect(await ask('gone', { isGone: true, runId: 'resp_3' })).to.equal('ran resp_3')
     const [row = ''] = await store.list({ prefix: 'idempotency:', limit: 1 })
-    await store.commit([[row, '"damaged']])
-    expect(await ask('gone', { runId: 'resp_4' })).to.equal('ran resp_4')
+    for (const [index, damaged] of ['"damaged', 'null', '7', '{}', '{"response_id":1,"body":2,"at_ms":3}'].entries()) {
+      await store.commit([[row, damaged]])
+      expect(await ask('gone', { runId: `resp_4${index}` })).to.equal(`ran resp_4${index}`)
+    }
   })
 
   it('keep a newer row when an older one with the same key expires', async () => {

@@ -6,6 +6,7 @@ import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
 import { nowSeconds } from '../runs/steps.ts'
 import { EXPIRING_APPROVALS } from '../tenant-part.ts'
+import { isUnreadable, type UnreadableRows } from '../unreadable-rows.ts'
 
 /** State of an approval or a question. All but `pending` are final. */
 export type ApprovalStatus =
@@ -111,32 +112,45 @@ export class Approvals {
 
   /** Approvals of one run, in the order of its calls. */
   async ofRun(runId: string): Promise<Approval[]> {
-    const prefix = APPROVALS + approvalId(runId, 0).slice(0, -3)
-    const entries = await this.#records.entries({ prefix, limit: MAX_PER_RUN })
+    const entries = await this.#records.entries({ prefix: prefixOfRun(runId), limit: MAX_PER_RUN })
     return entries.map(([key, text]) => parseApproval(key.slice(APPROVALS.length), text))
   }
 
-  /** A page of approvals; those that wait for a decision alone, or all. */
-  async list({
-    onlyOpen,
-    limit,
-    order,
-    after,
-  }: {
-    readonly onlyOpen: boolean
-    readonly limit: number
-    readonly order: 'asc' | 'desc'
-    readonly after: string | undefined
-  }): Promise<{ approvals: Approval[]; hasMore: boolean }> {
+  /** Keys of all records of the approvals of a run, those that cannot be read included. */
+  async keysOfRun(runId: string): Promise<string[]> {
+    const entries = await this.#records.entries({ prefix: prefixOfRun(runId), limit: MAX_PER_RUN })
+    return entries.flatMap(([key, text]) => keysOf(key.slice(APPROVALS.length), text))
+  }
+
+  /**
+   * A page of approvals; those that wait for a decision alone, or all.
+   *
+   * @param unreadable takes those that are left out
+   */
+  async list(
+    {
+      onlyOpen,
+      limit,
+      order,
+      after,
+    }: {
+      readonly onlyOpen: boolean
+      readonly limit: number
+      readonly order: 'asc' | 'desc'
+      readonly after: string | undefined
+    },
+    unreadable: UnreadableRows,
+  ): Promise<{ approvals: Approval[]; hasMore: boolean }> {
     const prefix = onlyOpen ? OPEN : APPROVALS
     const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: prefix + after }
     const keys = await this.#records.list({ prefix, order, limit: limit + 1, ...bound })
     const ids = keys.slice(0, limit).map((key) => key.slice(prefix.length))
     const texts = await this.#records.get(ids.map((id) => APPROVALS + id))
-    const approvals = ids.flatMap((id, index) => {
+    const read = ids.map((id, index) => {
       const text = texts[index]
-      return text === undefined ? [] : [parseApproval(id, text)]
+      return text === undefined ? undefined : unreadable.read(() => parseApproval(id, text))
     })
+    const approvals = (await Promise.all(read)).filter((approval) => approval !== undefined)
     return { approvals, hasMore: keys.length > limit }
   }
 
@@ -173,11 +187,6 @@ export async function listExpired(
   return { expired, ...(next === undefined ? {} : { next }) }
 }
 
-/** Keys of all records of these approvals. */
-export function keysOfApprovals(approvals: readonly Approval[]): string[] {
-  return approvals.flatMap((approval) => [APPROVALS + approval.id, ...openKeysOf(approval)])
-}
-
 /** Claim that brings approvals from one state into another; all of them must still be in the first. */
 export function claimOf(before: readonly Approval[], after: readonly Approval[]): Claim {
   const changes = after.flatMap((approval, index): Change[] => {
@@ -195,8 +204,23 @@ export function closeOpen(approvals: readonly Approval[], status: ApprovalStatus
   return approvals.map((approval) => (approval.status === 'pending' ? { ...approval, status } : approval))
 }
 
+function keysOf(id: string, text: string): string[] {
+  try {
+    return [APPROVALS + id, ...openKeysOf(parseApproval(id, text))]
+  } catch (error) {
+    if (!isUnreadable(error)) throw error
+    // When it expires is not known: that entry goes when it is due.
+    return [APPROVALS + id, OPEN + id]
+  }
+}
+
+function prefixOfRun(runId: string): string {
+  return APPROVALS + approvalId(runId, 0).slice(0, -3)
+}
+
 function parseApproval(id: string, text: string): Approval {
-  return parseRow<Approval>(id, text)
+  const shape = { runId: 'string', agent: 'string', pending: 'object', createdAt: 'number', status: 'string' } as const
+  return parseRow<Approval>(id, text, shape)
 }
 
 function isApprovalId(text: string): boolean {

@@ -9,6 +9,7 @@ import type { PendingAnswer } from '../../run/state/pending-call.ts'
 import type { RunResult } from '../../run/turn.ts'
 import type { RecordStore } from '../../store/record-store.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import { UnreadableRows } from '../unreadable-rows.ts'
 import { startTaken, TakenRow, type WaitingRow } from './taken-row.ts'
 
 interface Row extends Omit<ResumableRun, 'trail'>, WaitingRow {
@@ -29,10 +30,12 @@ export interface WaitingRunsOptions {
 /** Runs of a program that wait: stored, so that any process resumes them, each once. */
 export class WaitingRuns {
   readonly #options: WaitingRunsOptions
+  readonly #unreadable: UnreadableRows
   readonly #onWaiting: Listeners<WaitingRun>
 
   constructor(options: WaitingRunsOptions) {
     this.#options = options
+    this.#unreadable = new UnreadableRows(options.log)
     this.#onWaiting = new Listeners('waiting runs', options.log)
   }
 
@@ -56,8 +59,8 @@ export class WaitingRuns {
       const bound: { after?: string } = after === undefined ? {} : { after }
       const page = await records.entries({ prefix: PREFIX, limit: PAGE, ...bound })
       for (const [key, text] of page) {
-        const { runId, agent, pending, resumedBy } = parseRow<Row>(key.slice(PREFIX.length), text)
-        if (resumedBy === null) found.push({ runId, agent, pending })
+        const row = await this.#unreadable.read(() => parseWaiting(key.slice(PREFIX.length), text))
+        if (row?.resumedBy === null) found.push({ runId: row.runId, agent: row.agent, pending: row.pending })
       }
       if (page.length < PAGE) return found
       after = page.at(-1)?.[0]
@@ -75,7 +78,7 @@ export class WaitingRuns {
     const records = await this.#open()
     const [text] = await records.get([PREFIX + runId])
     if (text === undefined) throw notWaiting(runId)
-    const row = parseRow<Row>(runId, text)
+    const row = parseWaiting(runId, text)
     checkAnswers(row, answers)
     const waiting = { ...row, trail: row.trail.map(fromMessageJson) }
     const { host } = this.#options
@@ -105,6 +108,10 @@ export class WaitingRuns {
   #open(): Promise<RecordStore> {
     return this.#options.openRecords()
   }
+}
+
+function parseWaiting(id: string, text: string): Row {
+  return parseRow<Row>(id, text, { runId: 'string', agent: 'string', pending: 'array', trail: 'array' })
 }
 
 function notWaiting(runId: string): HostError {

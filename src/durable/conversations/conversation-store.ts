@@ -4,6 +4,7 @@ import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
 import { RunIds } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
+import { isUnreadable, type UnreadableRows } from '../unreadable-rows.ts'
 import {
   branchKey,
   linkChanges,
@@ -112,10 +113,10 @@ export class ConversationStore {
     return this.#records.commit([turnChange(turn), ...linkChanges(turn), ...changes], { equal })
   }
 
-  /** Takes a run that is to be deleted out of its conversation, where it is the last turn. */
+  /** Takes a run that is to be deleted out of its conversation, where it is the last turn of one that can be read. */
   async release(runId: string): Promise<void> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const claim = await this.giveBack(runId)
+      const claim = await this.giveBack(runId).catch(ignoreUnreadable)
       if (!claim || (await this.#records.commit(claim.changes, { equal: claim.equal }))) return
     }
   }
@@ -160,11 +161,16 @@ export class ConversationStore {
     return row !== undefined && row.usedAt >= since
   }
 
-  /** Ids of a page of conversations that were created before a time and not used since, oldest first. */
+  /**
+   * Ids of a page of conversations that were created before a time and not used since, oldest first.
+   *
+   * @param unreadable takes those that are left out
+   */
   async listUnused(
     beforeMs: number,
     after: string | undefined,
     limit: number,
+    unreadable: UnreadableRows,
   ): Promise<{ ids: string[]; next?: string }> {
     const entries = await this.#records.entries({
       prefix: CONVERSATIONS,
@@ -172,9 +178,10 @@ export class ConversationStore {
       limit,
       ...(after === undefined ? {} : { after: keyOf(after) }),
     })
-    const rows = entries.map(([key, text]) => parseRow<StoredConversation>(key, text))
-    const ids = rows.filter(({ usedAt }) => usedAt * 1000 < beforeMs).map(({ id }) => id)
-    const last = entries.length < limit ? undefined : rows.at(-1)?.id
+    const all = entries.map(([key, text]) => ({ id: key.slice(CONVERSATIONS.length), text }))
+    const rows = await Promise.all(all.map(({ id, text }) => unreadable.read(() => parseConversation(id, text))))
+    const ids = rows.flatMap((row) => (row && row.usedAt * 1000 < beforeMs ? [row.id] : []))
+    const last = all.length < limit ? undefined : all.at(-1)?.id
     return { ids, ...(last === undefined ? {} : { next: last }) }
   }
 
@@ -185,7 +192,7 @@ export class ConversationStore {
 
   async #find(id: string): Promise<StoredConversation | undefined> {
     const [text] = this.#ids.isId(id) ? await this.#records.get([keyOf(id)]) : []
-    return text === undefined ? undefined : parseRow<StoredConversation>(id, text)
+    return text === undefined ? undefined : parseConversation(id, text)
   }
 
   #replace(row: StoredConversation, changed: StoredConversation | undefined): Promise<boolean> {
@@ -202,6 +209,15 @@ export class ConversationStore {
     if (changed && changed.head !== null) links.push([branchKey(changed.head, row.id), '1'])
     return { changes: [...links, [key, changed && JSON.stringify(changed)]], equal }
   }
+}
+
+function ignoreUnreadable(error: unknown): undefined {
+  if (!isUnreadable(error)) throw error
+}
+
+function parseConversation(id: string, text: string): StoredConversation {
+  const shape = { id: 'string', createdAt: 'number', usedAt: 'number', metadata: 'object' } as const
+  return parseRow<StoredConversation>(id, text, shape)
 }
 
 function keyOf(id: string): string {

@@ -3,6 +3,7 @@ import type { Message } from '../../protocols/message.ts'
 import type { PendingCall } from '../../run/state/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { BYTES_VERSION, parseRow, ROW_VERSION } from '../parse-row.ts'
+import { isUnreadable } from '../unreadable-rows.ts'
 import type { HistoryBudget } from './history-budget.ts'
 import {
   bytesOfMessage,
@@ -236,7 +237,7 @@ export async function removeForgottenTurns(
 ): Promise<void> {
   for (let id: string | null = runId; id !== null; ) {
     if (await exists(id)) return
-    const turn = await loadTurn(store, id)
+    const turn: Pick<StoredTurn, 'previous_response_id'> | undefined = await loadTurn(store, id).catch(toUnreadableTurn)
     if (!turn) return
     const previous: string | null = turn.previous_response_id
     const removal: Change[] = [[turnKey(id), undefined]]
@@ -248,6 +249,14 @@ export async function removeForgottenTurns(
   }
 }
 
+/** A turn that cannot be read is removed all the same; those before it stay. */
+function toUnreadableTurn(error: unknown): Pick<StoredTurn, 'previous_response_id'> {
+  if (isUnreadable(error)) return { previous_response_id: null }
+  throw error
+}
+
 function parseTurn(id: string, text: string | undefined): StoredTurn | undefined {
-  return text === undefined ? undefined : parseRow<StoredTurn>(id, text)
+  return text === undefined
+    ? undefined
+    : parseRow<StoredTurn>(id, text, { conversation_data: 'object', block: 'array' })
 }

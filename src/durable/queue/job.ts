@@ -42,6 +42,8 @@ export function writeJob({ turn, ...job }: Job, bytes: readonly NewBytes[]): str
   return JSON.stringify({ version, ...job, turn: { ...rest, messages, answers: answers?.map(toAnswerJson) } })
 }
 
+const JOB = { agent: 'string', turn: 'object', shows: 'array' } as const
+
 interface TurnJson extends Omit<Job['turn'], 'messages' | 'answers'> {
   readonly messages: readonly StoredMessage[]
   readonly answers?: readonly AnswerJson[]
@@ -54,7 +56,7 @@ interface TurnJson extends Omit<Job['turn'], 'messages' | 'answers'> {
  * @throws HostError `RECORD_UNREADABLE` for a job of a newer version, or one that is damaged
  */
 export async function readJob(store: RecordStore, id: string, text: string): Promise<Job> {
-  const { version: _version, turn, ...job } = parseRow<Omit<Job, 'turn'> & { turn: TurnJson }>(id, text)
+  const { version: _version, turn, ...job } = parseRow<Omit<Job, 'turn'> & { turn: TurnJson }>(id, text, JOB)
   const { answers, messages, ...rest } = turn
   const read = { ...rest, messages: await readStoredMessages(store, messages) }
   return { ...job, turn: answers ? { ...read, answers: answers.map(fromAnswerJson) } : read }

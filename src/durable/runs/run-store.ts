@@ -3,7 +3,7 @@ import type { Message } from '../../protocols/message.ts'
 import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
-import { Approvals, keysOfApprovals } from '../approvals/approvals.ts'
+import { Approvals } from '../approvals/approvals.ts'
 import { type Claim, joinClaims } from '../claim.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
@@ -23,7 +23,7 @@ import {
 import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
 import { requestChanges, requestKey } from '../idempotency.ts'
-import { parseRow } from '../parse-row.ts'
+import { damagedRow, parseRow } from '../parse-row.ts'
 import { giveBack, hasFailedUnacted } from '../resumption.ts'
 import {
   changeTopic,
@@ -382,7 +382,7 @@ export class RunStore<Facts, Item> {
       ...(row.items ? [] : locateItems(id, 0, row.inputs).keys),
       ...batches,
       ...(row.idempotency ? keysOfRequest(row.idempotency) : []),
-      ...(hasApprovals(row) ? keysOfApprovals(await this.#approvals.ofRun(id)) : []),
+      ...(hasApprovals(row) ? await this.#approvals.keysOfRun(id) : []),
     ]
     const removed = await this.#records.commit(
       keys.map((key): Change => [key, undefined]),
@@ -436,8 +436,18 @@ export class RunStore<Facts, Item> {
 
   #parse(id: string, text: string | undefined): RunRow<Facts, Item> | undefined {
     if (text === undefined) return undefined
-    const row = parseRow<RunRow<Facts, Item>>(id, text)
-    return row.version === 1 ? this.#options.upgradeRow(row) : row
+    const row = parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number' })
+    if (row.version === 1) return this.#upgrade(id, row)
+    if (typeof row.facts !== 'object' || row.facts === null) throw damagedRow(id)
+    return row
+  }
+
+  #upgrade(id: string, row: unknown): RunRow<Facts, Item> {
+    try {
+      return this.#options.upgradeRow(row)
+    } catch (cause) {
+      throw Object.assign(damagedRow(id), { cause })
+    }
   }
 }
 

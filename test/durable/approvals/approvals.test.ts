@@ -14,6 +14,7 @@ import { answersOf, type Decisions, giveBack, resume, takeDecisions } from '../.
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import type { Draft } from '../../../src/durable/runs/run-row.ts'
 import { tenantPart } from '../../../src/durable/tenant-part.ts'
+import { UnreadableRows } from '../../../src/durable/unreadable-rows.ts'
 import type { HostError } from '../../../src/errors.ts'
 import { silentLog } from '../../../src/protocols/log.ts'
 import type { PendingCall } from '../../../src/run/state/pending-call.ts'
@@ -84,13 +85,10 @@ describe('approvals', () => {
     )
   const status = async (runId: string, index = 0) => (await approvals.get(approvalId(runId, index))).status
   const listOpen = async (page = {}) => {
-    const { approvals: found, hasMore } = await approvals.list({
-      onlyOpen: true,
-      limit: 2,
-      order: 'asc',
-      after: undefined,
-      ...page,
-    })
+    const { approvals: found, hasMore } = await approvals.list(
+      { onlyOpen: true, limit: 2, order: 'asc', after: undefined, ...page },
+      new UnreadableRows(silentLog),
+    )
     return { ids: found.map(({ id }) => id), hasMore }
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { TakenRow, type WaitingRow } from '../../../durable/approvals/taken-row.ts'
-import { parseRow, ROW_VERSION } from '../../../durable/parse-row.ts'
+import { parseRow, ROW_VERSION, type RowShape } from '../../../durable/parse-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../store/record-store.ts'
@@ -28,6 +28,7 @@ interface QuestionRow extends Expiring {
   readonly result?: unknown
 }
 
+const CONVERSATION_SHAPE = { agentId: 'string', messages: 'array' } as const
 const CONVERSATION = 'mcp-conversation:'
 const WAITING = 'mcp-waiting:'
 const QUESTION = 'mcp-question:'
@@ -67,7 +68,7 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined> {
-    const row = await this.#read<ConversationRow>(CONVERSATION, id)
+    const row = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
     return row?.agentId === agentId ? row.messages.map(fromMessageJson) : undefined
   }
 
@@ -78,7 +79,7 @@ export class StoredCallMemory implements CallMemory {
       const range = { prefix: CONVERSATION, limit: PAGE, ...(after === undefined ? {} : { after }) }
       const page = await records.entries(range)
       for (const [key, text] of page) {
-        const { agentId, messages } = parseRow<ConversationRow>(key, text)
+        const { agentId, messages } = parseRow<ConversationRow>(key, text, CONVERSATION_SHAPE)
         const id = key.slice(CONVERSATION.length)
         if (agentIds.has(agentId)) found.push({ id, agentId, messages: messages.map(fromMessageJson) })
       }
@@ -90,7 +91,7 @@ export class StoredCallMemory implements CallMemory {
 
   async writeConversation(id: string = randomUUID(), { agentId, messages }: KeptConversation): Promise<string> {
     const { retentionDays } = this.#options
-    const earlier = await this.#read<ConversationRow>(CONVERSATION, id)
+    const earlier = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
     const expiresMs = retentionDays === undefined ? null : Date.now() + retentionDays * DAY_MS
     const row: ConversationRow = { version: ROW_VERSION, expiresMs, agentId, messages: messages.map(toMessageJson) }
     await this.#write(CONVERSATION + id, row, earlier)
@@ -106,7 +107,8 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async findWaiting(id: string, name: string): Promise<FoundCall | undefined> {
-    const [text, row] = (await this.#readText<CallRow>(WAITING, id)) ?? []
+    const [text, row] =
+      (await this.#readText<CallRow>(WAITING, id, { name: 'string', pending: 'array', trail: 'array' })) ?? []
     if (text === undefined || row?.name !== name) return undefined
     const entry = [WAITING + id, text] as const
     const records = await this.#open()
@@ -124,7 +126,7 @@ export class StoredCallMemory implements CallMemory {
     await this.#write(key, row, undefined)
     const records = await this.#open()
     const look = async () => {
-      const now = await this.#read<QuestionRow>(QUESTION, id)
+      const now = await this.#read<QuestionRow>(QUESTION, id, { session: 'string' })
       if (now && 'result' in now) onAnswer(now.result)
     }
     const lookAgain = () => void look().catch(() => {})
@@ -139,7 +141,7 @@ export class StoredCallMemory implements CallMemory {
   }
 
   async passAnswer({ id, session }: OpenQuestion, result: unknown): Promise<void> {
-    const row = await this.#read<QuestionRow>(QUESTION, id)
+    const row = await this.#read<QuestionRow>(QUESTION, id, { session: 'string' })
     if (row?.session !== session || 'result' in row) return
     const key = QUESTION + id
     await (await this.#open()).commit([[key, JSON.stringify({ ...row, result: result ?? null })]], { present: [key] }, [
@@ -151,15 +153,19 @@ export class StoredCallMemory implements CallMemory {
     return this.#shared.close()
   }
 
-  async #read<Row extends Expiring>(prefix: string, id: string): Promise<Row | undefined> {
-    return (await this.#readText<Row>(prefix, id))?.[1]
+  async #read<Row extends Expiring>(prefix: string, id: string, shape: RowShape<Row>): Promise<Row | undefined> {
+    return (await this.#readText<Row>(prefix, id, shape))?.[1]
   }
 
-  async #readText<Row extends Expiring>(prefix: string, id: string): Promise<[text: string, row: Row] | undefined> {
+  async #readText<Row extends Expiring>(
+    prefix: string,
+    id: string,
+    shape: RowShape<Row>,
+  ): Promise<[text: string, row: Row] | undefined> {
     // Ids are ours: anything else is no key.
     if (!UUID.test(id)) return undefined
     const [text] = await (await this.#open()).get([prefix + id])
-    return text === undefined ? undefined : [text, parseRow<Row>(id, text)]
+    return text === undefined ? undefined : [text, parseRow<Row>(id, text, shape)]
   }
 
   async #write(key: string, row: Expiring, earlier: Expiring | undefined): Promise<void> {
@@ -242,7 +248,7 @@ async function removeExpired(records: RecordStore): Promise<void> {
 /** A record that was used since has another note. */
 async function removeNoted(records: RecordStore, note: string, key: string): Promise<void> {
   const [text] = await records.get([key])
-  const isCurrent = text !== undefined && expiryKey(key, parseRow<Expiring>(key, text).expiresMs ?? 0) === note
+  const isCurrent = text !== undefined && expiryKey(key, parseRow<Expiring>(key, text, {}).expiresMs ?? 0) === note
   const removed: Change[] = isCurrent ? [[key, undefined]] : []
   await records.commit([...removed, [note, undefined]], isCurrent ? { equal: [[key, text]] } : {})
 }

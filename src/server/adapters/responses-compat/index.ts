@@ -312,7 +312,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const { runs } = this.#partsOf(reply.request)
     const log = runs.read(first, leaving.signal)
     for (let from = 0; ; ) {
-      const steps = await log.read(from).catch(() => [])
+      const steps = await log.read(from)
       from += steps.length
       if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
     }
@@ -354,9 +354,9 @@ export class ResponsesCompatApiAdapter implements Adapter {
   }
 
   async #list(request: FastifyRequest<ById>, reply: FastifyReply): Promise<unknown> {
-    const { store } = this.#partsOf(request).runs
+    const { store, unreadable } = this.#partsOf(request).runs
     const { ids, hasMore } = await listResponseIds(store, this.#ids, readPageQuery(request.query))
-    const found = await Promise.all(ids.map((id) => store.get(id).catch(skipUnreadable)))
+    const found = await Promise.all(ids.map((id) => unreadable.read(() => store.get(id))))
     return toPage(
       found.flatMap((stored) => (stored ? [this.#toRecord(stored, reply)] : [])),
       hasMore,
@@ -369,12 +369,6 @@ export class ResponsesCompatApiAdapter implements Adapter {
     if (!stored) throw notFound()
     return stored
   }
-}
-
-/** A row that cannot be read is missing in a list; asked for by its id it is an error. */
-function skipUnreadable(error: unknown): undefined {
-  if (error instanceof HostError && error.code === 'RECORD_UNREADABLE') return undefined
-  throw error
 }
 
 /** Logs the failure of a run whose request is answered already. */

@@ -32,7 +32,8 @@ export function addApprovalRoutes(scope: FastifyInstance, { partsOf, describe }:
     const { query } = request
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)
-    const { approvals: found, hasMore } = await partsOf(request).runs.approvals.list({ onlyOpen, limit, order, after })
+    const { approvals, unreadable } = partsOf(request).runs
+    const { approvals: found, hasMore } = await approvals.list({ onlyOpen, limit, order, after }, unreadable)
     return toPage(
       found.map((approval) => show(approval, request)),
       hasMore,

@@ -1,0 +1,87 @@
+import { expect } from 'chai'
+import { openStore } from '../../../src/store/open-store.ts'
+import { type Json, makeResponses } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
+
+const KEY = 'key-1234'
+const AUTHORIZED = { authorization: `Bearer ${KEY}` }
+/** Half of a row, rows of another shape, and one of a newer version. */
+const UNREADABLE = ['{"half', 'null', '[]', '{}', '{"version":2,"steps":{},"pending":[]}', '{"version":99}']
+
+describe('a row that cannot be read', () => {
+  afterEach(closeServers)
+
+  /** A server, and a way to overwrite its rows. */
+  async function open() {
+    const files = { ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }') }
+    const { app, project } = await makeResponses({ responsesApiKey: KEY }, files)
+    const warnings: string[] = []
+    app.log.warn = ((message: unknown) => {
+      if (typeof message === 'string') warnings.push(message)
+    }) as typeof app.log.warn
+    const store = await openStore({ store: 'sqlite', dir: project.path('responses'), projectDir: project.dir })
+    const request = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) => {
+      const reply = await app.inject({
+        method,
+        url: `/compat${path}`,
+        headers: AUTHORIZED,
+        ...(payload ? { payload } : {}),
+      })
+      return { status: reply.statusCode, body: reply.json() as Json }
+    }
+    const create = async (model: string, input = 'say a', more = {}) =>
+      (await request('POST', '/responses', { model, input, ...more })).body as Json
+    const ids = async (path: string) => (await request('GET', path)).body.data?.map(({ id }: Json) => id)
+    return { request, create, ids, store, warnings }
+  }
+
+  it('takes no other approval out of the inbox, and does not keep its response from being deleted', async () => {
+    const { request, create, ids, store, warnings } = await open()
+    const waiting = [await create('shop'), await create('shop')]
+    const [damaged, whole] = (await ids('/approvals?order=asc')) as [string, string]
+    for (const row of UNREADABLE) {
+      await store.commit([[`approval:${damaged}`, row]])
+      for (const query of ['', '?status=all', '']) expect(await ids(`/approvals${query}`)).to.deep.equal([whole])
+      expect((await request('GET', `/approvals/${damaged}`)).status).to.equal(503)
+    }
+    const [damagedLine, newerLine] = ['is damaged.', 'was written by a newer version of agent-host.']
+    expect(warnings).to.deep.equal(
+      [damagedLine, newerLine].map((line) => `A list leaves out a record: The stored response '${damaged}' ${line}`),
+    )
+    expect((await request('DELETE', `/responses/${waiting[0].id}`)).status).to.equal(200)
+    expect(await store.list({ prefix: `approval:${damaged}`, limit: 10 })).to.deep.equal([])
+    expect(await ids('/approvals?status=all')).to.deep.equal([whole])
+    await store.close()
+  })
+
+  it('takes no other response out of the list', async () => {
+    const { request, create, ids, store, warnings } = await open()
+    const [damaged, whole] = [await create('talk'), await create('talk')]
+    for (const row of UNREADABLE) {
+      await store.commit([[`response:${damaged.id}`, row]])
+      expect(await ids('/responses')).to.deep.equal([whole.id])
+      expect((await request('GET', `/responses/${damaged.id}`)).status).to.equal(503)
+    }
+    expect(warnings).to.have.length(2)
+    await store.close()
+  })
+
+  it('does not keep a response of its conversation, or of its turn, from being deleted', async () => {
+    const { request, create, store } = await open()
+    for (const row of UNREADABLE) {
+      const { id: conversation } = (await request('POST', '/conversations', {})).body
+      const [first, second] = [await create('talk', 'say a', { conversation }), await create('talk')]
+      await store.commit([
+        [`conversation:${conversation}`, row],
+        [`turn:${second.id}`, row],
+      ])
+      for (const { id } of [first, second]) {
+        expect((await request('DELETE', `/responses/${id}`)).status).to.equal(200)
+        expect((await request('GET', `/responses/${id}`)).status).to.equal(404)
+      }
+      expect(await store.list({ prefix: `turn:${second.id}`, limit: 10 })).to.deep.equal([])
+    }
+    await store.close()
+  })
+})
