@@ -41,7 +41,7 @@ export default defineModule({
     })
     return makeLLM({
       model: provider.chatModel(name),
-      subject: `The model '${name}' at ${base_url}`,
+      subject: `the model '${name}' at ${base_url}`,
       secrets: [api_key ?? '', ...Object.values(headers), ...Object.values(query)],
       defaults: { temperature, maxOutputTokens: max_tokens },
       maxRetries: max_retries,

@@ -1,7 +1,7 @@
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
-import { projectStack } from '../run/calls/project-stack.ts'
+import { foldStack } from '../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../run/calls/waits-for.ts'
 import type { PendingCall } from '../run/state/pending-call.ts'
 import { writePayload } from '../trace/payload.ts'
@@ -21,8 +21,8 @@ export function logSteps(host: AgentHost, log: Log): void {
       const call = calls.get(event.call_id)
       calls.delete(event.call_id)
       if (!call || isWaitingResult(event.result)) return
-      if (event.exception === null) log.info(describeStep(call, event))
-      else log.warn(`${describeStep(call, event)}\n${projectStack(event.exception, host.projectDir)}`)
+      if (event.exception === null) log.info(describeStep(call, shorten(textOf(event))))
+      else log.warn(describeStep(call, `failed: ${foldStack(event.exception, { projectDir: host.projectDir })}`))
     }
   })
   host.onRunEnd(({ agentId, pending }) => {
@@ -37,12 +37,13 @@ function describePending({ kind, name, arguments: args }: PendingCall): string {
   return `${call} waits for ${what} with: agent-host approvals`
 }
 
-function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, end: AgentEvent): string {
+function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, outcome: string): string {
   const [tool, args] = given?.args ?? []
-  const { text } = (end.result ?? {}) as { text?: string }
-  const outcome =
-    end.exception === null ? shorten(text ?? '') : `failed: ${shorten(end.exception.split('\n')[0] ?? '')}`
   return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
+}
+
+function textOf({ result }: AgentEvent): string {
+  return ((result ?? {}) as { text?: string }).text ?? ''
 }
 
 /** The log itself takes the secrets of the environment out. */

@@ -2,7 +2,7 @@ import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
-import { projectStack } from '../run/calls/project-stack.ts'
+import { foldStack } from '../run/calls/fold-stack.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 import { type OpenAgents, openAgents, stderrLog } from './open-agents.ts'
@@ -87,9 +87,9 @@ function toJson({ name, agent }: FoundTool, given: Arguments, { text, data, isEr
 }
 
 function describeError({ exception, text }: ToolCallOutcome): string {
-  const stack = exception === undefined ? text : projectStack(exception, process.cwd())
-  // Frames of agent-host alone lead nowhere.
-  const shown = stack === exception ? stack.replaceAll(/\n\s+at .*/g, '') : stack
+  const folded = exception === undefined ? text : foldStack(exception, { projectDir: process.cwd() })
+  // Where no frame is the project's, the others lead nowhere.
+  const shown = folded.replace(/ \(\+\d+ internal frames?\)$/, '')
   return /^\w*Error: /.test(shown) ? shown : `Error: ${shown}`
 }
 

@@ -1,15 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ServerLog } from '../assembly/project-log.ts'
-import { HostError } from '../errors.ts'
 import { isProbe } from './probes.ts'
 
-/** Errors that requests were answered with. */
-const failures = new WeakMap<FastifyRequest, Error>()
+/** Descriptions of errors that requests were answered with. */
+const failures = new WeakMap<FastifyRequest, string>()
 
-/** Keeps the error that a request is answered with for the line of that request. */
-export function noteFailure(request: FastifyRequest, error: Error): void {
-  failures.set(request, error)
+/** Keeps the description of the error that a request is answered with for the line of that request. */
+export function noteFailure(request: FastifyRequest, description: string): void {
+  failures.set(request, description)
 }
 
 /**
@@ -36,15 +35,9 @@ function levelOf(statusCode: number): 'info' | 'warn' | 'error' {
   return statusCode >= 400 ? 'warn' : 'info'
 }
 
-/** The query is left out: clients put secrets there. What caused a 5xx has lines of its own. */
+/** The query is left out: clients put secrets there. */
 function describeRequest(request: FastifyRequest, { statusCode, elapsedTime }: FastifyReply): string {
   const path = request.url.split('?', 1)[0]
   const line = `${request.method} ${path} ${statusCode} ${Math.round(elapsedTime)} ms`
-  return statusCode >= 400 && statusCode < 500 ? `${line}: ${reasonOf(request, statusCode)}` : line
-}
-
-function reasonOf(request: FastifyRequest, statusCode: number): string {
-  const error = failures.get(request)
-  if (!error) return STATUS_CODES[statusCode] ?? 'refused'
-  return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')
+  return statusCode >= 400 ? `${line}: ${failures.get(request) ?? STATUS_CODES[statusCode] ?? 'refused'}` : line
 }

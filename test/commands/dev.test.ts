@@ -155,6 +155,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await post('/compat/chat/completions', { model: 'ecko', messages })
     await post('/compat/chat/completions', { model: 'faulty', messages })
     await post('/nowhere', {})
+    await fetch(`${url}/compat/approvals`)
     expect(await ask(url)).to.equal('hello')
     await server.printed(/completions 200/)
     const lines = server
@@ -164,8 +165,7 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     const shown = lines.map((line) => JSON.parse(line) as { level: number; msg: string })
     expect(shown.map(({ level, msg }) => `${level} ${msg.split('\n')[0]?.replace(/\d+ ms/, 'N ms')}`)).to.deep.equal([
       "40 POST /compat/chat/completions 400 N ms: There is no agent 'ecko'. Did you mean 'echo'?",
-      '50 The agent failed: Error: broken',
-      '50 POST /compat/chat/completions 500 N ms',
+      '50 POST /compat/chat/completions 500 N ms: The agent failed: Error: broken',
       '40 POST /nowhere 404 N ms: Not Found',
       '30 POST /compat/chat/completions 200 N ms',
     ])

@@ -53,7 +53,7 @@ describe('tool', () => {
     const { dir } = await makeProject(FILES)
     const { exitCode, stdout, stderr } = await callCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })
     expect([exitCode, stdout]).deep.equal([1, ''])
-    expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n$/)
+    expect(stderr).match(/^Error: too small\n {4}at .*tools\/sum\.ts:4:\d+\)?\n {4}\+\d+ internal frames\n$/)
   })
 
   itWith('Python 3.8', 'shows the error of a tool in Python without the stack of agent-host', async () => {

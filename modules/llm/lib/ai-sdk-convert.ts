@@ -216,7 +216,7 @@ function toFileData(data: Attachment['data'], mediaType: string, { supportedUrls
     .filter(([type]) => type === '*' || type === '*/*' || type === mediaType || type === `${mediaType.split('/')[0]}/*`)
     .flatMap(([, list]) => list)
   if (takesAddresses || patterns.some((pattern) => pattern.test(data.href))) return data
-  throw new CannotAsk(`cannot be called: it does not accept ${mediaType} from ${data.origin}. Send the file itself.`)
+  throw new CannotAsk(`The model does not accept ${mediaType} from ${data.origin}. Send the file itself`)
 }
 
 function bytesOf({ href }: URL): Uint8Array {

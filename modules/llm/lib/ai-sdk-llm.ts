@@ -6,14 +6,14 @@ import type {
 } from '@ai-sdk/provider'
 import type { LLM, LLMPart, LLMRequest, Log, ModelOptions, Run } from 'agent-host'
 import { fromStreamPart, toCallOptions, type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
-import { openWithRetries, reasonOf } from './ai-sdk-retry.ts'
+import { describeFailure, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
 import { IdleTimeout } from './idle-timeout.ts'
 import { refusedOptions } from './refused-options.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
   readonly model: LanguageModelV3
-  /** Name in error messages. */
+  /** Name in error messages, within a sentence. */
   readonly subject: string
   /** Secrets to keep out of every message. */
   readonly secrets: readonly string[]
@@ -82,10 +82,9 @@ export function makeLLM(asked: AskedModel): LLM {
         yield* convert(stream, { silence, warn: (part) => warnOf(part).forEach(tell), habits, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
-        throw fail(
-          silence.isTooLong ? `${subject} said nothing for ${timeout} seconds.` : `${subject} ${reasonOf(error)}`,
-          error,
-        )
+        const origin = originOf(error)
+        const tooLong = `${capital(subject)} said nothing for ${timeout} seconds.`
+        throw fail(silence.isTooLong ? tooLong : describeFailure(origin, subject), origin)
       } finally {
         silence.end()
       }
@@ -126,7 +125,7 @@ async function* convert(
     if (part.type !== 'finish' || isWhole) for (const own of fromStreamPart(part)) yield nameModel(own, model)
     silence.begin()
   }
-  if (!isWhole) throw new Error('the answer ended in the middle.')
+  if (!isWhole) throw new Error('The answer ended in the middle.')
 }
 
 /** Usage is counted by model. */
@@ -147,11 +146,15 @@ function warnOf(part: LanguageModelV3StreamPart): string[] {
   )
 }
 
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
 /** Logs a warning once, not with every request. */
 function tellOnce(subject: string, log: Log | undefined): (warning: string) => void {
   const known = new Set<string>()
   return (warning) => {
-    if (!known.has(warning)) log?.warn(`${subject}: ${warning}`)
+    if (!known.has(warning)) log?.warn(`${capital(subject)}: ${warning}`)
     known.add(warning)
   }
 }

@@ -17,7 +17,16 @@ interface CallError {
 }
 
 /** A request that was not answered with a stream. */
-class NotAnswered extends Error {}
+class NotAnswered extends Error {
+  readonly statusCode: number | undefined
+  readonly hint: string | undefined
+
+  constructor(reason: string, { statusCode }: CallError, hint: string | undefined, cause: unknown) {
+    super(reason, { cause })
+    this.statusCode = statusCode
+    this.hint = hint
+  }
+}
 
 /** A request that was never sent. */
 export class CannotAsk extends Error {}
@@ -58,18 +67,39 @@ function askedMs(headers: Readonly<Record<string, string>>): number {
 }
 
 function explain(failure: CallError, hints: Readonly<Record<number, string>>): Error {
-  const status = failure.statusCode === undefined ? '' : ` (status ${failure.statusCode})`
+  // The answer had begun: a stream that breaks off at once.
+  if (failure.statusCode === 200) return failure as Error
   const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''
   const said = [failure.message, body].filter((text) => text !== '').join(': ') || 'no reason given'
-  const hint = hints[failure.statusCode ?? 0]
-  const reason = hint ? `${said.replace(/[.\s]+$/, '')}. ${hint}` : said
-  return new NotAnswered(`did not answer${status}: ${reason}`, { cause: failure })
+  return new NotAnswered(said, failure, hints[failure.statusCode ?? 0], failure)
 }
 
-/** Describes the outcome of a request, to be read after the name of the model. */
+/** The vendor's own reason. */
 export function reasonOf(error: unknown): string {
-  if (error instanceof NotAnswered || error instanceof CannotAsk) return error.message
   // An error mid-stream is the server's own: mostly an object with a message.
   const { message } = (error ?? {}) as { message?: unknown }
-  return `broke off: ${typeof message === 'string' && message !== '' ? message : messageOf(error)}`
+  return typeof message === 'string' && message !== '' ? message : messageOf(error)
+}
+
+/** Returns the error below those that say nothing about it. */
+export function originOf(error: unknown): unknown {
+  const isEmpty = error instanceof Error && error.cause !== undefined && SAYS_NOTHING.has(error.message)
+  return isEmpty ? originOf(error.cause) : error
+}
+
+/** Messages of the SDK and of Node above the error that broke a connection. */
+const SAYS_NOTHING = new Set(['Failed to process successful response', 'terminated'])
+
+/**
+ * Describes a failed request: the vendor's reason, and in parentheses where it comes from.
+ *
+ * @param subject name of the model, within a sentence
+ */
+export function describeFailure(error: unknown, subject: string): string {
+  const reason = reasonOf(error).replace(/[.\s]+$/, '')
+  if (error instanceof CannotAsk) return `${reason} (${subject})`
+  if (!(error instanceof NotAnswered)) return `${reason} (the stream of ${subject} broke off)`
+  const { statusCode, hint } = error
+  const place = statusCode === undefined ? `${subject} did not answer` : `status ${statusCode} from ${subject}`
+  return `${reason} (${place})${hint === undefined ? '' : `. ${hint}`}`
 }

@@ -77,7 +77,7 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
   if (missing !== undefined) log.warn(missing)
   return makeLLM({
     model,
-    subject: `The model '${config.model}' of ${module} at ${address}`,
+    subject: `the model '${config.model}' of ${module} at ${address}`,
     secrets: [...secrets, ...Object.values(config.headers)],
     defaults: {
       temperature: config.temperature,

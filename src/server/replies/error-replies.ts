@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, HostError, messageOf } from '../../errors.ts'
 import { describeException } from '../../run/calls/call-event.ts'
+import { foldStack } from '../../run/calls/fold-stack.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
 import type { Redact } from '../../trace/redact.ts'
 import { noteFailure } from '../request-log.ts'
@@ -70,8 +71,7 @@ function isTimeout(cause: unknown): cause is HostError {
 export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dialect = COMPAT) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
-    noteFailure(request, error)
-    if (refusal.statusCode >= 500) logFailure(error, request)
+    noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : describeRefusal(error))
     // Node then reads the rest of the body and drops it: a client that is cut off while it sends never learns why.
     if (refusal.statusCode === 413 && request.headers['content-length']) reply.removeHeader('connection')
     const { statusCode, body } = dialect.toErrorReply(refusal, error)
@@ -104,11 +104,23 @@ export const DETAILS: Readonly<Record<number, string>> = {
   415: 'The body must be JSON, with the header Content-Type: application/json',
 }
 
+/** Logs a failure of what has no line of its own in the log: a stream that has begun, a run in the background. */
 export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
-  if (error instanceof HostError && error.code !== 'AGENT_FAILED') log.warn({ reqId }, error.message)
-  else if (error instanceof HostError)
-    log.error({ reqId }, `The agent failed: ${describeException(error.cause ?? error)}`)
-  else log.error({ reqId }, describeException(error))
+  const level = error instanceof HostError && error.code !== 'AGENT_FAILED' ? 'warn' : 'error'
+  log[level]({ reqId }, describeFault(error, log))
+}
+
+/** Message of a failure for the log. Faults of agent-host keep their whole stack, those of agents at the level `debug`. */
+function describeFault(error: unknown, log: Pick<FastifyRequest['log'], 'level'>): string {
+  if (!(error instanceof HostError)) return describeException(error)
+  if (error.code !== 'AGENT_FAILED') return describeRefusal(error)
+  const exception = describeException(error.cause ?? error)
+  const isDetailed = log.level === 'debug' || log.level === 'trace'
+  return `The agent failed: ${isDetailed ? exception : foldStack(exception, { projectDir: process.cwd() })}`
+}
+
+function describeRefusal(error: Error): string {
+  return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')
 }
 
 /** Answers errors that Node reports before there is a request: a malformed, oversized or endless head. */

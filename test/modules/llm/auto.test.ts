@@ -84,7 +84,7 @@ describe('llm/auto', () => {
     const { llm, lines } = await choose({ ANTHROPIC_API_KEY: 'k', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' })
     expect(lines).to.deep.equal(['info using Anthropic, model claude-haiku-4-5'])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.contain(
-      "The model 'claude-haiku-4-5' of llm/anthropic at http://127.0.0.1:9/v1 did not answer",
+      "the model 'claude-haiku-4-5' of llm/anthropic at http://127.0.0.1:9/v1 did not answer",
     )
   })
 

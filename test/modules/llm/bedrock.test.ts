@@ -140,7 +140,7 @@ describe('llm/bedrock', () => {
     const { llm } = await connect([])
     const attachments = [{ mediaType: 'image/png', data: new URL('https://x.y/z.png') }]
     expect(await failure(collect(llm, { messages: [{ role: 'user', content: 'This?', attachments }] }))).to.match(
-      /cannot be called: it does not accept image\/png from https:\/\/x\.y\. Send the file itself\.$/,
+      /^The model does not accept image\/png from https:\/\/x\.y\. Send the file itself \(/,
     )
   })
 })

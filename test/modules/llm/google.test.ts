@@ -116,7 +116,7 @@ describe('llm/google', () => {
     await asks('data:image/png;base64,AQID')
     expect(JSON.stringify(server.requests[0]?.body)).to.contain('{"mimeType":"image/png","data":"AQID"}')
     expect(await failure(asks('http://169.254.169.254/latest'))).to.match(
-      /^The model 'm' of llm\/google at \S+ cannot be called: it does not accept image\/png from http:\/\/169\.254\.169\.254\. Send the file itself\.$/,
+      /^The model does not accept image\/png from http:\/\/169\.254\.169\.254\. Send the file itself \(the model 'm' of llm\/google at \S+\)$/,
     )
     expect(server.requests).to.have.lengthOf(1)
   })

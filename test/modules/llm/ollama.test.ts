@@ -72,7 +72,7 @@ describe('llm/ollama', () => {
       },
     ])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
-      /^The model 'm' of llm\/ollama at \S+ did not answer \(status 404\): model 'm' not found\. Fetch it: ollama pull m$/,
+      /^model 'm' not found \(status 404 from the model 'm' of llm\/ollama at \S+\)\. Fetch it: ollama pull m$/,
     )
   })
 

@@ -29,7 +29,7 @@ describe('llm/openai-compatible, when something fails', () => {
     expect(Date.now() - startedMs).to.be.within(25, 2000)
     const impatient = await connect([fails(500, { 'retry-after-ms': '1' })], { max_retries: 1 })
     expect(await failure(collect(impatient.llm, { messages: [says('hi')] }))).to.equal(
-      `The model 'm' at ${impatient.server.url} did not answer (status 500): refused with 500`,
+      `refused with 500 (status 500 from the model 'm' at ${impatient.server.url})`,
     )
     expect(impatient.server.requests).to.have.lengthOf(2)
   })
@@ -50,7 +50,7 @@ describe('llm/openai-compatible, when something fails', () => {
   it('does not retry a permanent failure or a stream that has started', async () => {
     const { server, llm } = await connect([fails(401)])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
-      `The model 'm' at ${server.url} did not answer (status 401): refused with 401`,
+      `refused with 401 (status 401 from the model 'm' at ${server.url})`,
     )
     expect(server.requests).to.have.lengthOf(1)
     const cut = await connect([streams(words, 'stop', { cut: true })])
@@ -62,7 +62,7 @@ describe('llm/openai-compatible, when something fails', () => {
     const config = { headers: { 'x-api-key': 'header-secret' }, query: { key: 'query-secret' } }
     const { server, llm } = await connect([says4xx('bad keys: sk-secret, header-secret, query-secret')], config)
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
-      `The model 'm' at ${server.url} did not answer (status 400): bad keys: [redacted], [redacted], [redacted]`,
+      `bad keys: [redacted], [redacted], [redacted] (status 400 from the model 'm' at ${server.url})`,
     )
     const inside = await connect([fails(401)], { base_url: server.url.replace('//', '//me:sk-other-secret@') })
     expect(await failure(collect(inside.llm, { messages: [says('hi')] }))).not.to.contain('sk-other-secret')
@@ -76,13 +76,13 @@ describe('llm/openai-compatible, when something fails', () => {
       },
     ])
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.equal(
-      `The model 'm' at ${server.url} did not answer (status 422): Unprocessable Entity: {"detail":"no such model"}`,
+      `Unprocessable Entity: {"detail":"no such model"} (status 422 from the model 'm' at ${server.url})`,
     )
     const broken = await connect([
       sends({ choices: [{ index: 0, delta: { content: 'a' } }] }, { error: { message: 'overloaded' } }),
     ])
     expect(await failure(collect(broken.llm, { messages: [says('hi')] }))).to.equal(
-      `The model 'm' at ${broken.server.url} broke off: overloaded`,
+      `overloaded (the stream of the model 'm' at ${broken.server.url} broke off)`,
     )
   })
 
@@ -90,10 +90,12 @@ describe('llm/openai-compatible, when something fails', () => {
     const config = { base_url: 'http://127.0.0.1:9/v1', max_retries: 0 }
     const { llm } = await connect([streams(words)], config)
     expect(await failure(collect(llm, { messages: [says('hi')] }))).to.match(
-      /^The model 'm' at http:\/\/127\.0\.0\.1:9\/v1 did not answer/,
+      /\(the model 'm' at http:\/\/127\.0\.0\.1:9\/v1 did not answer\)$/,
     )
     const cut = await connect([streams(words, 'stop', { cut: true })])
-    expect(await failure(collect(cut.llm, { messages: [says('hi')] }))).to.match(/^The model 'm' at .* broke off/)
+    expect(await failure(collect(cut.llm, { messages: [says('hi')] }))).to.match(
+      /^other side closed \(the stream of the model 'm' at .* broke off\)$/,
+    )
   })
 
   it('times out on a silent model, and stops at once when the run ends', async () => {

@@ -309,6 +309,11 @@ describe('GraphQL of the debug UI', () => {
     })
     expect(data.agent_config.definition).contain('api_key: [redacted], token: "${UI_TEST_KEY}"')
     expect(JSON.stringify(data)).contain('the key is [redacted]').contain('Error: [redacted] broke')
+    const failures = '{ debug_log(agent_id: "secretive", event_type: "exception") { events { folded_exception } } }'
+    const { debug_log: log } = await ask<{ debug_log: { events: { folded_exception: string }[] } }>(server, failures)
+    expect(log.events[0]?.folded_exception).match(
+      /^Error: \[redacted\] broke\n +at Object\.handleText \(.*secretive\.ts:4:\d+\)\n +\+\d+ internal frames$/,
+    )
   })
 
   it('shows no fields that a schema marks as secret', async () => {

@@ -4,7 +4,7 @@ import type { RunStatus } from '../types.ts'
 
 const QUERY = `query($id: String!) { run(run_id: $id) {
   status duration_ms input_tokens output_tokens cost
-  events(first: 400, method_name: "executeTool") { events { event_type call_id label arguments result exception is_aborted is_waiting duration_ms } }
+  events(first: 400, method_name: "executeTool") { events { event_type call_id label arguments result exception folded_exception is_aborted is_waiting duration_ms } }
 } }`
 /** Delay in which changes of a run are collected before it is read again. */
 const REFRESH_MS = 300
@@ -17,6 +17,7 @@ export interface ToolEvent {
   readonly arguments: { readonly args: readonly unknown[] } | null
   readonly result: unknown
   readonly exception: string | null
+  readonly folded_exception: string | null
   /** The run was stopped. */
   readonly is_aborted: boolean
   /** The call ended because the run waits. */

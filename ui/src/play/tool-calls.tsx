@@ -41,7 +41,7 @@ function ToolCallItem({ call, end, runStatus }: ToolCallItemProps) {
         <JsonTree value={call.arguments?.args[1] ?? {}} label="arguments" />
         {isFailed && (
           <pre class="code exception" tabIndex={0}>
-            {end.exception}
+            {end.folded_exception}
           </pre>
         )}
         {end && end.exception === null && !end.is_waiting && <JsonTree value={end.result} label="result" />}

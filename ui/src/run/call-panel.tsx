@@ -49,9 +49,10 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
       </div>
       <Facts run={run} call={call} reference={payload?.reference} />
       {error && <Notice kind="bad" title={error} />}
-      {payload?.exception != null && (
+      {payload?.foldedException != null && (
         <ExceptionView
-          text={payload.exception}
+          text={payload.foldedException}
+          whole={payload.exception ?? ''}
           title={call.status === 'failed' ? 'Exception' : 'Stopped'}
           isBad={call.status === 'failed'}
         />

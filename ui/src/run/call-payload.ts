@@ -3,7 +3,7 @@ import type { Call } from '../../../src/trace/call-tree.ts'
 import { ask } from '../api.ts'
 
 const QUERY = `query($id: String!, $call: String!) { run(run_id: $id) {
-  events(first: 2, call_id: $call) { events { event_type event_name arguments result exception } }
+  events(first: 2, call_id: $call) { events { event_type event_name arguments result exception folded_exception } }
 } }`
 
 interface PayloadEvent {
@@ -12,6 +12,7 @@ interface PayloadEvent {
   readonly arguments: { readonly args: readonly unknown[] } | null
   readonly result: unknown
   readonly exception: string | null
+  readonly folded_exception: string | null
 }
 
 /** Payload of a call. */
@@ -21,6 +22,8 @@ export interface CallPayload {
   /** Undefined while the call runs, and when it failed. */
   readonly result: unknown
   readonly exception: string | null
+  /** Without the frames of agent-host and of packages. */
+  readonly foldedException: string | null
   /** The module reference. */
   readonly reference: string
 }
@@ -52,6 +55,7 @@ async function readPayload(runId: string, callId: string, signal?: AbortSignal):
     args: (begin.arguments?.args ?? []).filter((each) => typeof (each as { run?: unknown } | null)?.run !== 'string'),
     result: end?.event_type === 'result' ? end.result : undefined,
     exception: end?.exception ?? null,
+    foldedException: end?.folded_exception ?? null,
     reference: begin.event_name.split('.').slice(0, -3).join('.'),
   }
 }

@@ -5,18 +5,20 @@ const PLACE = /((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^\s():]+):(\d+)(?::(\d+))?/
 
 interface ExceptionViewProps {
   readonly text: string
+  /** With all frames, to be copied. */
+  readonly whole: string
   readonly title: string
   /** False when it was thrown because the run was stopped. */
   readonly isBad: boolean
 }
 
 /** Message and stack; places in the project's own code open in the editor. */
-export function ExceptionView({ text, title, isBad }: ExceptionViewProps) {
+export function ExceptionView({ text, whole, title, isBad }: ExceptionViewProps) {
   return (
     <section>
       <div class="panel-head">
         <h3>{title}</h3>
-        <CopyButton isQuiet text={text} label="Copy exception" />
+        <CopyButton isQuiet text={whole} label="Copy exception" />
       </div>
       <pre class={`code exception ${isBad ? 'bad-text' : 'muted'}`} tabIndex={0}>
         {text.split('\n').map((line, index) => (

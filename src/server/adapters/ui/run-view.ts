@@ -1,4 +1,5 @@
 import { GraphQLError } from 'graphql'
+import { foldStack } from '../../../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../../../run/calls/waits-for.ts'
 import { type CallKind, isAborted, kindOf, labelOf, type ModelUsage, usageOf } from '../../../trace/describe-event.ts'
 import type { Prices } from '../../../trace/prices.ts'
@@ -123,6 +124,11 @@ class EventView {
 
   exception(_: unknown, viewer: Viewer): string | null {
     return contentFor(viewer, this.#event.exception)
+  }
+
+  folded_exception(_: unknown, viewer: Viewer): string | null {
+    const { exception } = this.#event
+    return contentFor(viewer, exception === null ? null : foldStack(exception))
   }
 }
 

@@ -28,7 +28,9 @@ export function addApprovalRoutes(scope: FastifyInstance, { partsOf, describe }:
   const guarded = (operation: Parameters<Describe>[0]) => ({
     config: withScope(describe(operation).config, 'approve'),
   })
-  scope.get<{ Querystring: Query }>('/approvals', guarded('listApprovals'), async (request) => {
+  // Every page of the debug UI reads it every few seconds, which would bury the work of agents in the log.
+  const quiet = { ...guarded('listApprovals'), logLevel: 'warn' as const }
+  scope.get<{ Querystring: Query }>('/approvals', quiet, async (request) => {
     const { query } = request
     const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
     const { limit, order, after } = readPageQuery(query)

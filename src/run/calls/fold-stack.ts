@@ -1,0 +1,59 @@
+import { posix, win32 } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { installation } from '../../module/installation.ts'
+
+/** `    at name (path:line:column)`, or without a name. */
+const FRAME = /^(\s+at (?:async )?(?:.*? \()?)(.+?):(\d+):(\d+)\)?$/
+const IS_FRAME = /^\s+at /
+const NAME = /^\w*Error: /
+/** Keys that a vendor has shortened, and what stands in their place elsewhere. */
+const SHORTENED = /\[redacted\]|[\w-]+\*{3,}\w*/g
+/** Folders of agent-host itself. */
+const OWN_FOLDERS = [new URL('.', installation.entry), installation.sources].map((url) => fileURLToPath(url))
+
+interface FoldOptions {
+  /** Files in it are written relative to it. */
+  readonly projectDir?: string
+  /** Of the machine that the paths belong to. */
+  readonly platform?: NodeJS.Platform
+}
+
+/**
+ * Message and stack of an error with the frames of the project; those of agent-host, of packages and of Node are counted. Causes
+ * that say nothing new are left out.
+ */
+export function foldStack(exception: string, options: FoldOptions = {}): string {
+  const said: string[] = []
+  let internal = 0
+  const parts = exception.split('\nCaused by: ').flatMap((part): string[] => {
+    const lines = part.split('\n')
+    const frames = lines.filter((line) => IS_FRAME.test(line))
+    const own = frames.flatMap((frame) => readOwnFrame(frame, options) ?? [])
+    internal += frames.length - own.length
+    const message = lines.filter((line) => !IS_FRAME.test(line)).join('\n')
+    const core = message
+      .replace(NAME, '')
+      .replace(SHORTENED, '')
+      .replace(/[.\s]+$/, '')
+    const isNew = !said.some((before) => before.includes(core))
+    said.push(core)
+    return isNew ? [[message, ...own].join('\n')] : own
+  })
+  const shown = parts.join('\nCaused by: ')
+  if (internal === 0) return shown
+  const count = `+${internal} internal frame${internal === 1 ? '' : 's'}`
+  return /\n\s+at .*$/.test(shown) ? `${shown}\n    ${count}` : `${shown} (${count})`
+}
+
+/** @returns undefined for a frame outside the project's code */
+function readOwnFrame(text: string, { projectDir, platform = process.platform }: FoldOptions): string | undefined {
+  const windows = platform === 'win32'
+  const { relative, isAbsolute, sep } = windows ? win32 : posix
+  const [, lead = '', path = '', line, column] = FRAME.exec(text) ?? []
+  const file = path.startsWith('file:') ? fileURLToPath(path, { windows }) : path
+  if (!isAbsolute(file) || file.split(sep).includes('node_modules')) return undefined
+  if (OWN_FOLDERS.some((folder) => file.startsWith(folder))) return undefined
+  const inside = projectDir === undefined ? file : relative(projectDir, file)
+  const shown = inside.startsWith('..') || isAbsolute(inside) ? file : inside.replaceAll(sep, '/')
+  return `${lead}${shown}:${line}:${column}${lead.endsWith('(') ? ')' : ''}`
+}

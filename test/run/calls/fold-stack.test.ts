@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { foldStack } from '../../../src/run/calls/fold-stack.ts'
+
+const OWN = fileURLToPath(new URL('../../../src/run/agent.ts', import.meta.url))
+const LIBRARY = fileURLToPath(new URL('../../../modules/echo.ts', import.meta.url))
+
+describe('foldStack', () => {
+  it('keeps the message and the frames of the project, relative to it, and counts the others', () => {
+    const stack = `Error: no luck
+second line
+    at execute (/p/tools/orders.ts:24:23)
+    at file:///p/lib/x.ts:1:2
+    at Object.f (/p/node_modules/pkg/index.js:1:1)
+    at async Promise.all (index 0)
+    at f (${OWN}:42:51)
+    at file://${LIBRARY}:42:51
+    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)`
+    const message = 'Error: no luck\nsecond line'
+    expect(foldStack(stack, { projectDir: '/p' })).equal(
+      `${message}\n    at execute (tools/orders.ts:24:23)\n    at lib/x.ts:1:2\n    +5 internal frames`,
+    )
+    expect(foldStack(stack)).contain('    at execute (/p/tools/orders.ts:24:23)\n    at /p/lib/x.ts:1:2\n')
+  })
+
+  it('is one line where no frame is of the project, without causes that say the same again', () => {
+    const stack = `Error: Wrong key [redacted] (status 401)
+    at node:internal/a:1:1
+Caused by: Error: Wrong key sk-1***.
+    at node:internal/a:1:1
+Caused by: APICallError: Wrong key sk-1***
+    at node:internal/b:1:1
+Caused by: TypeError: socket closed
+    at node:internal/c:1:1`
+    expect(foldStack(stack)).equal(
+      'Error: Wrong key [redacted] (status 401)\nCaused by: TypeError: socket closed (+4 internal frames)',
+    )
+    expect(foldStack('Error: x\n    at node:internal/a:1:1')).equal('Error: x (+1 internal frame)')
+    expect(foldStack('plain')).equal('plain')
+  })
+
+  it('understands Windows paths', () => {
+    const stack =
+      'Error: x\n    at execute (C:\\p\\tools\\orders.ts:24:23)\n    at file:///C:/p/lib/x.ts:1:2\n    at D:\\p\\node_modules\\a.js:1:1'
+    const shown = 'Error: x\n    at execute (tools/orders.ts:24:23)\n    at lib/x.ts:1:2\n    +1 internal frame'
+    expect(foldStack(stack, { projectDir: 'C:\\p', platform: 'win32' })).equal(shown)
+  })
+})
