@@ -29,6 +29,7 @@ export class TraceIndex {
   readonly #files: TraceFiles
   readonly #maxBytes: number
   readonly #db: Database.Database
+  readonly #inode: number | undefined
   readonly #known = new Map<string, IndexedFile>()
   readonly #builders = new Map<string, RunBuilder>()
   readonly #dirty = new Set<string>()
@@ -40,9 +41,15 @@ export class TraceIndex {
     this.#maxBytes = maxBytes
     this.#lock = tryLock(files.path(LOCK_FILE))
     this.#db = openIndexDatabase(files.path(INDEX_FILE), this.#lock !== undefined)
+    this.#inode = files.stat(INDEX_FILE)?.inode
     this.runs = new RunsTable(this.#db)
     this.#knowFiles()
     if (this.#lock) this.runs.interruptRunning()
+  }
+
+  /** False when somebody has removed its file. */
+  get isThere(): boolean {
+    return this.#files.stat(INDEX_FILE)?.inode === this.#inode
   }
 
   /** True when this process keeps the index up to date. Takes the lock when nobody holds it. */

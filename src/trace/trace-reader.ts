@@ -30,6 +30,11 @@ export class TraceReader {
     this.index = new TraceIndex(this.files, maxBytes)
   }
 
+  /** False when somebody has removed the folder, or the index in it. */
+  get isThere(): boolean {
+    return this.index.isThere
+  }
+
   /** Says that a file has grown. */
   noteGrown(name: string): void {
     this.#grown.add(name)

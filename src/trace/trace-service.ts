@@ -16,19 +16,29 @@ type Answers = { [Q in TraceQuery]: (argument: TraceQueries[Q][0]) => TraceQueri
 
 /** The thread that holds the trace folder: writing, indexing and reading wait for the disk here. */
 class TraceService {
-  readonly #reader: TraceReader
-  readonly #answers: Answers
+  readonly #open: () => TraceReader
+  #reader: TraceReader
+  #answers: Answers
   #indexing: NodeJS.Timeout | undefined
   #watching: NodeJS.Timeout | undefined
   #lastChange = 0
   #waitingBytes = 0
   #lastProblem = ''
 
-  constructor(reader: TraceReader) {
-    this.#reader = reader
+  constructor(open: () => TraceReader) {
+    this.#open = open
+    this.#reader = open()
+    this.#answers = this.#makeAnswers()
+    parentPort?.on('message', (job: WorkerRequest) => this.#do(job))
+    this.#indexSoon(0)
+    this.#say({ kind: 'ready' })
+  }
+
+  #makeAnswers(): Answers {
+    const reader = this.#reader
     const { index } = reader
     const { runs } = index
-    this.#answers = {
+    return {
       runs: (query) => runs.list(query),
       count: (filter) => runs.count(filter),
       run: (runId) => runs.get(runId),
@@ -52,12 +62,10 @@ class TraceService {
       },
       missingBytes: () => index.missingBytes(),
     }
-    parentPort?.on('message', (job: WorkerRequest) => this.#do(job))
-    this.#indexSoon(0)
-    this.#say({ kind: 'ready' })
   }
 
   #do(job: WorkerRequest): void {
+    this.#attempt(() => this.#renewIfRemoved())
     switch (job.kind) {
       case 'write':
         this.#write(job)
@@ -72,6 +80,16 @@ class TraceService {
         this.#close()
         break
     }
+  }
+
+  /** Starts over when somebody has removed the folder: the open index would go on in a file that nobody sees. */
+  #renewIfRemoved(): void {
+    if (this.#reader.isThere) return
+    const removed = this.#reader
+    this.#reader = this.#open()
+    this.#answers = this.#makeAnswers()
+    this.#lastChange = 0
+    removed.close()
   }
 
   #write({ batch }: Extract<WorkerRequest, { kind: 'write' }>): void {
@@ -173,7 +191,7 @@ class TraceService {
 
 try {
   const { dir, maxBytes } = workerData as TraceThreadData
-  new TraceService(new TraceReader(dir, maxBytes))
+  new TraceService(() => new TraceReader(dir, maxBytes))
 } catch (cause) {
   // An error of libsql loses its message on the way to another thread.
   throw new Error(messageOf(cause))

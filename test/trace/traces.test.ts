@@ -44,6 +44,25 @@ describe('Traces', () => {
     expect(traces.counts()).deep.equal({ written: 8, dropped: 0, problem: null })
   })
 
+  it('goes on in a new folder when somebody removes the folder', async () => {
+    const project = await makeProject()
+    const traces = await openTraces(project)
+    const changed: string[] = []
+    const stop = traces.watch((runs) => changed.push(...runs.map(({ run_id }) => run_id)))
+    recordEcho(traces, 'run-1', 'before')
+    expect((await traces.query('runs', ALL)).runs).lengthOf(1)
+    await rm(project.path('debug'), { recursive: true })
+    expect((await traces.query('runs', ALL)).runs).deep.equal([])
+    recordEcho(traces, 'run-2', 'after')
+    const { runs } = await traces.query('runs', ALL)
+    expect(runs.map(({ run_id, input }) => [run_id, input])).deep.equal([['run-2', 'after']])
+    expect(await linesOf(project, 'echo.jsonl')).lengthOf(5)
+    expect(((await stat(project.path('debug'))).mode & 0o777).toString(8)).equal('700')
+    await eventually(() => expect(changed).contain('run-2'))
+    stop()
+    expect(traces.counts().dropped).equal(0)
+  })
+
   it('returns earlier runs, newest first', async () => {
     const traces = await openTraces(await makeProject())
     recordEcho(traces, 'run-1', 'first')
