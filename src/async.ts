@@ -39,15 +39,16 @@ export async function withDeadline<T>(
   }
 }
 
-/** Settles as the promise does, or rejects with the signal's reason as soon as it aborts. */
+/** Settles as the promise does, or rejects with the signal's reason as soon as it aborts: not every call looks at a signal. */
 export async function raceAbort<T>(promise: PromiseLike<T>, signal: AbortSignal | undefined): Promise<T> {
   if (!signal) return promise
-  signal.throwIfAborted()
   const aborted = deferred<never>()
   const abort = () => aborted.reject(signal.reason)
-  signal.addEventListener('abort', abort, { once: true })
+  if (signal.aborted) abort()
+  else signal.addEventListener('abort', abort, { once: true })
   try {
-    return await Promise.race([promise, aborted.promise])
+    // Both are awaited, also when the signal has aborted before: a promise that fails then must not end the process.
+    return await Promise.race([aborted.promise, promise])
   } finally {
     signal.removeEventListener('abort', abort)
   }

@@ -6,10 +6,11 @@ import {
   many,
   messageOf,
   type Run,
+  raceAbort,
+  sumUsage,
   Type,
   type Usage,
 } from 'agent-host'
-import { raceAbort } from './lib/race-abort.ts'
 
 const JUDGE =
   'Above are the answers of several assistants to this conversation. Write the one answer that the user gets: keep what is right and well said, leave out what is wrong, and do not mention the assistants.'
@@ -49,7 +50,7 @@ export default defineModule({
           log.warn(`model ${index + 1} of ${asked.length} failed: ${messageOf(error)}`),
         )
         const text = answers.map((answer) => `## ${headingOf(answer.index)}\n\n${answer.text.trim()}`).join('\n\n')
-        const usage = { type: 'usage' as const, usage: sum(answers.flatMap((answer) => answer.usage)) }
+        const usage = { type: 'usage' as const, usage: sumUsage(answers.flatMap((answer) => answer.usage)) }
         if (judge) {
           const drafts = { role: 'user' as const, content: `${text}\n\n---\n\n${judge_prompt}` }
           for await (const part of judge.generate({ ...request, messages: [...request.messages, drafts] }, run)) {
@@ -132,12 +133,4 @@ async function ask(llm: LLM, index: number, request: LLMRequest, run: Run): Prom
   }
   if (text.trim() === '') throw new Error('It said nothing.')
   return { index, text, usage, isCut }
-}
-
-function sum(usages: readonly Partial<Usage>[]): Usage {
-  const total = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
-  for (const usage of usages) {
-    for (const name of Object.keys(total) as (keyof Usage)[]) total[name] += usage[name] ?? 0
-  }
-  return total
 }

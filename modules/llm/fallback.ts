@@ -1,6 +1,15 @@
-import { defineModule, LLM, type LLMPart, type LLMRequest, many, messageOf, type Run, Type } from 'agent-host'
+import {
+  defineModule,
+  LLM,
+  type LLMPart,
+  type LLMRequest,
+  many,
+  messageOf,
+  type Run,
+  raceAbort,
+  Type,
+} from 'agent-host'
 import { IdleTimeout } from './lib/idle-timeout.ts'
-import { raceAbort } from './lib/race-abort.ts'
 
 export default defineModule({
   name: 'FallbackLLM',

@@ -64,7 +64,7 @@ export function usageOf(result: unknown): ModelUsage | null {
 }
 
 /** Adds the tokens of a model to those of all. */
-export function addUsage(all: readonly ModelUsage[], added: ModelUsage): ModelUsage[] {
+export function addModelUsage(all: readonly ModelUsage[], added: ModelUsage): ModelUsage[] {
   const before = all.find(({ model }) => model === added.model)
   if (!before) return [...all, added]
   const sum: ModelUsage = {

@@ -1,4 +1,4 @@
-import { addUsage, type ModelUsage } from './describe-event.ts'
+import { addModelUsage, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
 import type { ModuleStats } from './run-summary.ts'
 import type { ToolStats, ToolStatsByName } from './tool-tally.ts'
@@ -75,7 +75,7 @@ class Tally {
 
   addRun(run: RunRow, models: readonly ModelUsage[]): void {
     this.count++
-    for (const usage of models) this.models = addUsage(this.models, usage)
+    for (const usage of models) this.models = addModelUsage(this.models, usage)
     if (run.status === 'failed' || run.status === 'interrupted') this.errors++
     if (run.incomplete !== null) this.incomplete++
     if (run.duration_ms !== null) this.durations.add(run.duration_ms)
@@ -99,7 +99,7 @@ class Tally {
     this.errors += errors
     this.durations.addAll(durations)
     for (const usage of models) {
-      this.models = addUsage(this.models, usage)
+      this.models = addModelUsage(this.models, usage)
       this.inputTokens += usage.input_tokens
       this.outputTokens += usage.output_tokens
     }

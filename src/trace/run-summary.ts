@@ -1,4 +1,4 @@
-import { addUsage, isAborted, type ModelUsage, usageOf } from './describe-event.ts'
+import { addModelUsage, isAborted, type ModelUsage, usageOf } from './describe-event.ts'
 import { outcomeOf, type RunOutcome } from './end-event.ts'
 import { EventLocations } from './event-locations.ts'
 import { Histogram } from './histogram.ts'
@@ -218,7 +218,7 @@ export class RunBuilder {
     if (isCounted) return undefined
     this.summary.input_tokens += usage.input_tokens
     this.summary.output_tokens += usage.output_tokens
-    this.summary.models = addUsage(this.summary.models, usage)
+    this.summary.models = addModelUsage(this.summary.models, usage)
     return usage
   }
 

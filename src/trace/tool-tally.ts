@@ -1,5 +1,5 @@
 import { isWaitingResult } from '../run/calls/waits-for.ts'
-import { addUsage, isAborted, type ModelUsage } from './describe-event.ts'
+import { addModelUsage, isAborted, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
 import type { TracedEvent } from './traced-event.ts'
 
@@ -56,7 +56,7 @@ export class ToolTally {
 
   #countModel(tool: string, usage: ModelUsage): void {
     const { stats } = this.#toolOf(tool)
-    stats.models = addUsage(stats.models, usage)
+    stats.models = addModelUsage(stats.models, usage)
   }
 
   #toolOf(name: string) {

@@ -1,6 +1,6 @@
 import type { AgentHost, Message, RunResult, Turn } from 'agent-host'
 import { HostError } from '../../src/errors.ts'
-import { NO_USAGE } from '../../src/run/state/run-state.ts'
+import { NO_USAGE } from '../../src/protocols/usage.ts'
 
 /** Creates a host whose runs do what the test tells them, with slots for so many at once. */
 export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']) {

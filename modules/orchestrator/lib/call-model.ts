@@ -1,13 +1,12 @@
-import type {
-  FinishReason,
-  LLM,
-  LLMPart,
-  LLMRequest,
-  Message,
-  ProviderMetadata,
-  Reasoning,
-  Run,
-  ToolCall,
+import {
+  AnswerParts,
+  type FinishReason,
+  type LLM,
+  type LLMPart,
+  type LLMRequest,
+  type Message,
+  type Run,
+  type ToolCall,
 } from 'agent-host'
 import type { Budget } from './budget.ts'
 
@@ -57,40 +56,30 @@ function markCutOff(reason: FinishReason, run: Run): void {
   else if (reason === 'content_filter') run.markIncomplete('content_filter')
 }
 
-/** Puts an answer together from its parts. */
+/** An answer while it comes. */
 class HeardAnswer implements Answer {
   readonly calls: ToolCall[] = []
-  text = ''
   isCut = false
-  readonly #reasoning: Reasoning[] = []
-  #block: { readonly id: string | undefined } | undefined
-  #providerMetadata: ProviderMetadata | undefined
+  readonly #parts = new AnswerParts()
+
+  get text(): string {
+    return this.#parts.answer.text
+  }
 
   get message(): Answer['message'] {
+    const { text, reasoning, providerMetadata } = this.#parts.answer
     return {
       role: 'assistant',
-      content: this.text,
-      ...(this.#reasoning.length > 0 ? { reasoning: this.#reasoning } : {}),
+      content: text,
+      ...(reasoning.length > 0 ? { reasoning } : {}),
       ...(this.calls.length > 0 ? { toolCalls: this.calls } : {}),
-      ...(this.#providerMetadata ? { providerMetadata: this.#providerMetadata } : {}),
+      ...(providerMetadata ? { providerMetadata } : {}),
     }
   }
 
   take(part: LLMPart): void {
-    if (part.type === 'reasoning') this.#think(part)
-    else this.#block = undefined
-    if (part.type === 'text') {
-      this.text += part.text
-      this.#providerMetadata = part.providerMetadata ?? this.#providerMetadata
-    } else if (part.type === 'tool_call') this.calls.push(part.call)
+    this.#parts.take(part)
+    if (part.type === 'tool_call') this.calls.push(part.call)
     else if (part.type === 'finish') this.isCut = part.reason === 'length' || part.reason === 'content_filter'
-  }
-
-  #think({ text, blockId, providerMetadata }: Extract<LLMPart, { type: 'reasoning' }>): void {
-    const isOpen = this.#block !== undefined && this.#block.id === blockId
-    const before = isOpen ? this.#reasoning.pop() : undefined
-    const metadata = providerMetadata ?? before?.providerMetadata
-    this.#block = { id: blockId }
-    this.#reasoning.push({ text: (before?.text ?? '') + text, ...(metadata ? { providerMetadata: metadata } : {}) })
   }
 }

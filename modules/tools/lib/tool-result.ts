@@ -1,4 +1,4 @@
-import type { Attachment, ToolResult } from 'agent-host'
+import { type Attachment, raceAbort, type ToolResult, withDeadline } from 'agent-host'
 
 /** Converts the return value of a tool to a result: a string or a result as it is, anything else as JSON and value. */
 export function toToolResult(tool: string, value: unknown): ToolResult {
@@ -28,28 +28,7 @@ function isAttachments(value: unknown): value is readonly Attachment[] | undefin
  *
  * @throws Error that names the tool and the limit; the run's reason when that was aborted
  */
-export async function withinTimeout<T>(
-  tool: string,
-  call: PromiseLike<T>,
-  seconds: number,
-  signal: AbortSignal,
-): Promise<T> {
-  let stop = () => {}
-  const stopped = new Promise<never>((_, reject) => {
-    const timer = setTimeout(
-      () => reject(new Error(`The tool '${tool}' took longer than ${seconds} seconds.`)),
-      seconds * 1000,
-    )
-    const abort = () => reject(signal.reason)
-    signal.addEventListener('abort', abort, { once: true })
-    stop = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', abort)
-    }
-  })
-  try {
-    return await Promise.race([call, stopped])
-  } finally {
-    stop()
-  }
+export function withinTimeout<T>(tool: string, call: PromiseLike<T>, seconds: number, signal: AbortSignal): Promise<T> {
+  const createError = () => new Error(`The tool '${tool}' took longer than ${seconds} seconds.`)
+  return withDeadline(raceAbort(call, signal), seconds * 1000, createError)
 }

@@ -1,6 +1,6 @@
 import { isPromise } from '../../async.ts'
+import { AnswerParts } from '../../protocols/answer-parts.ts'
 import type { LLM, LLMPart, LLMRequest } from '../../protocols/llm.ts'
-import type { Reasoning } from '../../protocols/message.ts'
 import type { Run } from '../../protocols/run.ts'
 import { AgentRun } from '../agent-run.ts'
 import { RUN_WAITS } from '../state/pending-call.ts'
@@ -31,11 +31,11 @@ function withClientOptions(request: LLMRequest, run: Run | undefined): LLMReques
   return left.length === 0 ? request : { ...request, ...Object.fromEntries(left) }
 }
 
-/** Puts one answer together from its parts. */
+/** Notes one answer in the trail. */
 class AnswerTap implements StreamTap {
   readonly #trail: Trail
   readonly #answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
-  #openBlock: { id: string | undefined; index: number } | undefined
+  readonly #parts = new AnswerParts(this.#answer)
 
   constructor(trail: Trail) {
     this.#trail = trail
@@ -43,21 +43,8 @@ class AnswerTap implements StreamTap {
 
   part(value: unknown): void {
     const part = value as LLMPart
-    switch (part.type) {
-      case 'text':
-        this.#openBlock = undefined
-        this.#answer.text += part.text
-        if (part.providerMetadata) this.#answer.providerMetadata = part.providerMetadata
-        break
-      case 'reasoning':
-        this.#think(part)
-        break
-      case 'tool_call':
-        this.#openBlock = undefined
-        this.#trail.propose(part.call, this.#answer)
-        break
-      default:
-    }
+    this.#parts.take(part)
+    if (part.type === 'tool_call') this.#trail.propose(part.call, this.#answer)
   }
 
   end(): void {
@@ -66,16 +53,4 @@ class AnswerTap implements StreamTap {
 
   /** Half an answer is no part of the conversation, but its calls may have been executed. */
   fail(): void {}
-
-  #think({ text, blockId, providerMetadata }: Extract<LLMPart, { type: 'reasoning' }>): void {
-    const { reasoning } = this.#answer
-    if (!this.#openBlock || this.#openBlock.id !== blockId) {
-      this.#openBlock = { id: blockId, index: reasoning.length }
-      reasoning.push({ text: '' })
-    }
-    const { index } = this.#openBlock
-    const block = reasoning[index] as Reasoning
-    const metadata = providerMetadata ?? block.providerMetadata
-    reasoning[index] = { text: block.text + text, ...(metadata ? { providerMetadata: metadata } : {}) }
-  }
 }

@@ -2,6 +2,7 @@ import { HostError } from '../../errors.ts'
 import type { Attachment, Message } from '../../protocols/message.ts'
 import type { Usage } from '../../protocols/run.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
+import { addUsage, NO_USAGE } from '../../protocols/usage.ts'
 import type { RunEvent, RunEventSink, RunStatus } from '../run-event.ts'
 import type { Turn } from '../turn.ts'
 import { type PendingCall, RUN_WAITS, type RunWaits } from './pending-call.ts'
@@ -97,10 +98,7 @@ export class RunState {
 
   addUsage(added: Partial<Usage>): void {
     this.#usage ??= { ...NO_USAGE }
-    for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) {
-      const count = added[name] ?? 0
-      if (Number.isFinite(count) && count > 0) this.#usage[name] += Math.round(count)
-    }
+    addUsage(this.#usage, added)
     this.#notify({ type: 'usage', usage: added })
   }
 
@@ -262,10 +260,3 @@ export class RunState {
     return said
   }
 }
-
-export const NO_USAGE: Readonly<Usage> = Object.freeze({
-  inputTokens: 0,
-  outputTokens: 0,
-  cachedInputTokens: 0,
-  reasoningTokens: 0,
-})

@@ -1,21 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type {
-  Attachment,
-  Message,
-  ProviderMetadata,
-  Reasoning,
-  RecordedDecision,
-  ToolCall,
-} from '../../protocols/message.ts'
+import type { CollectedAnswer } from '../../protocols/answer-parts.ts'
+import type { Attachment, Message, RecordedDecision, ToolCall } from '../../protocols/message.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import type { CallDecision } from './pending-call.ts'
 
 /** Answer of a model, as its facade saw it. */
-export interface ModelAnswer {
-  text: string
-  reasoning: Reasoning[]
-  providerMetadata?: ProviderMetadata | undefined
+export interface ModelAnswer extends CollectedAnswer {
   calls: RecordedCall[]
 }
 

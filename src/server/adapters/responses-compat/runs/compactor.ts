@@ -8,6 +8,7 @@ import type { AgentHost } from '../../../../host/host.ts'
 import { LLM } from '../../../../protocols/llm.ts'
 import type { Attachment, Message } from '../../../../protocols/message.ts'
 import type { Run, Usage } from '../../../../protocols/run.ts'
+import { addUsage, NO_USAGE } from '../../../../protocols/usage.ts'
 import type { AgentDescription } from '../../../../wiring/describe-agent.ts'
 import { outputItemId } from '../ids.ts'
 import { toInputItems } from '../input/convert.ts'
@@ -92,7 +93,7 @@ export class Compactor {
       { role: 'system', content: system },
       { role: 'user', content: messages.map(toTranscript).join('\n\n') },
     ]
-    const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
+    const usage = { ...NO_USAGE }
     const act = async (llm: LLM, run: Run) => {
       const abort = () => host.abort(run.id, signal.reason)
       signal.addEventListener('abort', abort, { once: true })
@@ -129,10 +130,6 @@ function toTranscript(message: Message): string {
   const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
   const called = calls.map(({ name, arguments: args }) => `[calls ${name} ${JSON.stringify(args)}]`)
   return `${message.role}: ${[message.content, ...called].filter((text) => text !== '').join('\n')}`
-}
-
-function addUsage(sum: { -readonly [Name in keyof Usage]: number }, usage: Partial<Usage>): void {
-  for (const name of Object.keys(sum) as (keyof Usage)[]) sum[name] += usage[name] ?? 0
 }
 
 function toItem(message: Extract<Message, { role: 'user' }>, responseId: string, index: number) {

@@ -1,0 +1,39 @@
+import type { LLMPart } from './llm.ts'
+import type { ProviderMetadata, Reasoning } from './message.ts'
+
+/** Answer of a model, as far as it has come. */
+export interface CollectedAnswer {
+  text: string
+  reasoning: Reasoning[]
+  /** Metadata of the text, for its vendor, who wants it back. */
+  providerMetadata?: ProviderMetadata | undefined
+}
+
+/** Puts an answer together from the parts of {@link LLM.generate}: pieces of text and of blocks of reasoning. */
+export class AnswerParts {
+  readonly answer: CollectedAnswer
+  #openBlock: { readonly id: string | undefined } | undefined
+
+  /** @param answer gets the parts */
+  constructor(answer: CollectedAnswer = { text: '', reasoning: [] }) {
+    this.answer = answer
+  }
+
+  /** Takes the next part; those that are neither text nor reasoning only end a block. */
+  take(part: LLMPart): void {
+    if (part.type === 'reasoning') this.#think(part)
+    else if (part.type === 'text' || part.type === 'tool_call') this.#openBlock = undefined
+    if (part.type !== 'text') return
+    this.answer.text += part.text
+    if (part.providerMetadata) this.answer.providerMetadata = part.providerMetadata
+  }
+
+  #think({ text, blockId, providerMetadata }: Extract<LLMPart, { type: 'reasoning' }>): void {
+    const { reasoning } = this.answer
+    const isOpen = this.#openBlock !== undefined && this.#openBlock.id === blockId
+    const before = isOpen ? reasoning.pop() : undefined
+    const metadata = providerMetadata ?? before?.providerMetadata
+    this.#openBlock = { id: blockId }
+    reasoning.push({ text: (before?.text ?? '') + text, ...(metadata ? { providerMetadata: metadata } : {}) })
+  }
+}

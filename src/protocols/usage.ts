@@ -1,0 +1,24 @@
+import type { Usage } from './run.ts'
+
+/** No tokens at all. */
+export const NO_USAGE: Readonly<Usage> = Object.freeze({
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedInputTokens: 0,
+  reasoningTokens: 0,
+})
+
+/** Adds tokens to a sum, in place. Counts that are no positive number, as some servers send them, are left out. */
+export function addUsage(sum: Usage, added: Partial<Usage>): void {
+  for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) {
+    const count = added[name] ?? 0
+    if (Number.isFinite(count) && count > 0) sum[name] += Math.round(count)
+  }
+}
+
+/** Returns the sum of several usages. */
+export function sumUsage(usages: Iterable<Partial<Usage>>): Usage {
+  const sum = { ...NO_USAGE }
+  for (const usage of usages) addUsage(sum, usage)
+  return sum
+}
