@@ -66,6 +66,7 @@ export default defineModule({
   create: (_, { replies }) => {
     let next = 0
     return {
+      modelInfo: { name: 'mock', provider: 'agent-host' },
       async *generate(_request, run) {
         const reply = replies[next++ % replies.length] ?? ''
         yield* play(typeof reply === 'string' ? { text: reply } : reply, next, run)

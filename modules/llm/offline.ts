@@ -37,6 +37,7 @@ export default defineModule({
       return `\n\n(${WHAT_I_AM})`
     }
     return {
+      modelInfo: { name: 'offline', provider: 'agent-host' },
       async *generate(request, run) {
         for (const part of answer(request, introduceOnce)) {
           run.signal.throwIfAborted()

@@ -1,5 +1,6 @@
 import { defineModule, LLM, Type } from 'agent-host'
 import { makeLLM } from './lib/ai-sdk-llm.ts'
+import { providerAt } from './lib/provider-name.ts'
 import { httpSettings, toProviderOptions } from './lib/vendor.ts'
 
 export default defineModule({
@@ -41,6 +42,7 @@ export default defineModule({
     })
     return makeLLM({
       model: provider.chatModel(name),
+      provider: providerAt(base_url),
       subject: `the model '${name}' at ${base_url}`,
       secrets: [api_key ?? '', ...Object.values(headers), ...Object.values(query)],
       defaults: { temperature, maxOutputTokens: max_tokens },

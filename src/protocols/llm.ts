@@ -32,10 +32,21 @@ export type LLMPart =
   | { readonly type: 'tool_call'; readonly call: ToolCall }
   /** `model` is the vendor's name: traces count and price by it. */
   | { readonly type: 'usage'; readonly usage: Partial<Usage>; readonly model?: string }
-  | { readonly type: 'finish'; readonly reason: FinishReason }
+  /** `model` names the model that answered if it is not the one that was asked, but a dated version of it, for example. */
+  | { readonly type: 'finish'; readonly reason: FinishReason; readonly model?: string }
+
+/** Model behind an {@link LLM}, for traces and spans. */
+export interface ModelInfo {
+  /** As the vendor names it in requests: `gpt-4.1-mini`. */
+  readonly name: string
+  /** As OpenTelemetry names it (`gen_ai.provider.name`): `openai`, `aws.bedrock`. */
+  readonly provider?: string
+}
 
 /** A language model. */
 export interface LLM {
+  /** Left out, spans name the model that the answer reports, if any. Modules that pass requests on to other models have none. */
+  readonly modelInfo?: ModelInfo
   /**
    * Asks the model. Text and reasoning come in pieces, a tool call comes whole. The last part is `finish`; `usage`, where
    * the model reports it, comes before (the consumer passes it to `run.addUsage`). Ends early, by throwing

@@ -12,9 +12,9 @@ import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import { informOf } from './agent-info.ts'
 import { AgentRun } from './agent-run.ts'
 import type { EventListeners } from './calls/call-event.ts'
-import type { Callee, Recorder } from './calls/facade.ts'
+import type { Recorder } from './calls/facade.ts'
 import { checkOutput } from './check-output.ts'
-import { Exchange, nameCallees } from './exchange.ts'
+import { Exchange, type NamedCallee, nameCallees } from './exchange.ts'
 import { GuardRails } from './guard-rails.ts'
 import { handleMessage } from './handle-message.ts'
 import { RunConversation, RunResponse } from './run-providers.ts'
@@ -39,7 +39,7 @@ export class Agent {
   readonly #guarding: ReadonlySet<string>
   /** Modules that a run has to create, by entry point. */
   readonly #needed: ReadonlyMap<string, readonly WiredModule[]>
-  readonly #callees: ReadonlyMap<string, Callee>
+  readonly #callees: ReadonlyMap<string, NamedCallee>
   readonly #described: DescribedAgent
   readonly #shared: Exchange
   readonly #events: EventListeners

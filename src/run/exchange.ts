@@ -19,10 +19,16 @@ const NONE: ReadonlySet<string> = new Set()
 /** Pseudo module: the provider of the tools that the client of a run brings. */
 const CLIENT_TOOLS = '__client__'
 
+/** A module of the agent as events name it. */
+export interface NamedCallee extends Callee {
+  /** True for one that passes requests on to other models. */
+  readonly asksModels?: boolean
+}
+
 /** Options of a new exchange. */
 export interface ExchangeOptions {
   /** Names of the agent's modules in events. */
-  readonly callees: ReadonlyMap<string, Callee>
+  readonly callees: ReadonlyMap<string, NamedCallee>
   /** The exchange of the agent-scoped modules; absent while that one is itself opened. */
   readonly shared?: Exchange
   /** Response provided by the run; absent for the agent-scoped modules. */
@@ -185,7 +191,8 @@ export class Exchange {
     if (!instance) throw new Error(`The plan names '${id}' before it was created.`)
     const recorded = this.#record(instance, id, protocol.name)
     if (!recorder || !caller) return recorded
-    const callee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
+    const named: NamedCallee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
+    const callee = protocol.name === LLM.name ? withModel(named, instance as LLM) : named
     return makeFacade(recorded, protocol, callee, this.#openCallsOf(id), caller, recorder)
   }
 
@@ -229,18 +236,28 @@ function dispose(id: string, instance: MaybeDisposable, report: (message: string
 }
 
 /** Returns the names by which events refer to the modules of an agent and to the providers of a run. */
-export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, Callee> {
+export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string, NamedCallee> {
   const ofRun = Object.entries(RUN_PROVIDERS).map(([protocol, id]): [string, Callee] => [
     id,
     { moduleId: id, moduleClass: protocol, reference: id },
   ])
-  const ofModules = modules.map(({ id, module, reference }): [string, Callee] => [
+  const ofModules = modules.map(({ id, module, reference, links }): [string, NamedCallee] => [
     id,
-    { moduleId: id, moduleClass: module.name, reference },
+    { moduleId: id, moduleClass: module.name, reference, asksModels: asksModels(links) },
   ])
   const storage: Callee = { moduleId: STORAGE, moduleClass: 'Storage', reference: STORAGE }
   const clientTools: Callee = { moduleId: CLIENT_TOOLS, moduleClass: 'ClientTools', reference: CLIENT_TOOLS }
   return new Map([...ofRun, [STORAGE, storage], [CLIENT_TOOLS, clientTools], ...ofModules])
+}
+
+function asksModels(links: readonly Link[]): boolean {
+  return links.some(({ protocol, providers }) => protocol === LLM.name && providers.length > 0)
+}
+
+/** Names the model of a module that asks no other one. */
+function withModel(callee: NamedCallee, { modelInfo }: LLM): Callee {
+  if (callee.asksModels) return callee
+  return { ...callee, model: { name: modelInfo?.name ?? null, provider: modelInfo?.provider ?? null } }
 }
 
 function checkInstance({ id, reference, module }: WiredModule, instance: unknown): asserts instance is object {

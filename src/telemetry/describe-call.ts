@@ -1,36 +1,62 @@
 import type { Attributes } from '@opentelemetry/api'
-import type { LLMPart } from '../protocols/llm.ts'
+import type { LLMPart, LLMRequest } from '../protocols/llm.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
+import { isWaitingResult } from '../run/calls/waits-for.ts'
+import { endingOf } from '../run/run-ending.ts'
+import type { RunEnd } from '../run/turn.ts'
 
-/** Operation with a name in the semantic conventions for generative AI. */
-export type Operation = 'invoke_agent' | 'chat' | 'execute_tool'
+/** Operation of a call with a name in the semantic conventions for generative AI. */
+export type Operation = 'chat' | 'execute_tool'
 
-/** A call as a span shows it, without content: no prompts, answers, arguments or results. */
-export interface CallDescription {
+/** A run or a call as a span shows it, without content: no prompts, answers, arguments or results. */
+export interface SpanDescription {
   readonly name: string
-  readonly operation: Operation | undefined
   readonly attributes: Attributes
+}
+
+export interface CallDescription extends SpanDescription {
+  readonly operation: Operation | undefined
 }
 
 const MAX_NAME_CHARS = 64
 
-/** https://opentelemetry.io/docs/specs/semconv/gen-ai/, and `agent_host.*` for everything else. */
+/** A run, by its first event. https://github.com/open-telemetry/semantic-conventions-genai, and `agent_host.*` for everything else. */
+export function describeRun({ agent_id, run_id, entry_point }: AgentEvent): SpanDescription {
+  return {
+    name: `invoke_agent ${agent_id}`,
+    attributes: defined({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': agent_id,
+      'agent_host.run_id': run_id,
+      'agent_host.entry_point': entry_point,
+    }),
+  }
+}
+
+/** Returns the attributes of a run that has ended. */
+export function describeEnd(end: RunEnd): Attributes {
+  return defined({
+    'agent_host.status': endingOf(end),
+    'agent_host.incomplete': end.incompleteReason,
+    'agent_host.first_text_ms': end.firstTextMs,
+  })
+}
+
+/** A call of a module by the agent, or by another module. */
 export function describeCall(event: AgentEvent): CallDescription {
   const { agent_id, module_id, method_name, run_id, entry_point } = event
   const operation = operationOf(event)
-  const [first] = event.arguments?.args ?? []
-  const toolName = operation === 'execute_tool' ? String(first).slice(0, MAX_NAME_CHARS) : undefined
-  const subjects = { invoke_agent: agent_id, chat: undefined, execute_tool: toolName }
+  const { name, attributes } = operation
+    ? OPERATIONS[operation](event)
+    : { name: `${module_id}.${method_name}`, attributes: {} }
   return {
-    name: operation ? [operation, subjects[operation]].filter(Boolean).join(' ') : `${module_id}.${method_name}`,
+    name,
     operation,
     attributes: defined({
       'gen_ai.operation.name': operation,
-      'gen_ai.agent.id': operation && agent_id,
       'gen_ai.agent.name': operation && agent_id,
-      'gen_ai.tool.name': toolName,
-      ...(operation === 'chat' ? describeRequest(first) : {}),
+      ...attributes,
       'agent_host.run_id': run_id,
       'agent_host.entry_point': entry_point,
       'agent_host.module_id': module_id,
@@ -39,43 +65,78 @@ export function describeCall(event: AgentEvent): CallDescription {
   }
 }
 
-/** Returns the attributes of a call that has ended well. */
-export function describeResult(operation: Operation | undefined, result: unknown): Attributes {
-  if (operation === 'chat' && Array.isArray(result)) return describeAnswer(result as readonly LLMPart[])
+/** Returns the attributes of a call that has ended well, or because its run waits. */
+export function describeResult(operation: Operation | undefined, { result, model }: AgentEvent): Attributes {
+  if (isWaitingResult(result)) {
+    return { 'agent_host.status': endingOf({ status: 'waiting', pending: result.waits_for }) }
+  }
+  if (operation === 'chat' && Array.isArray(result)) return describeAnswer(result as readonly LLMPart[], model)
   if (operation === 'execute_tool' && (result as { isError?: unknown } | null)?.isError === true) {
     return { 'error.type': 'tool_error' }
   }
   return {}
 }
 
-/** An event names a method, not its protocol: its arguments distinguish models and tools from others. */
-function operationOf(event: AgentEvent): Operation | undefined {
-  const { agent_id, caller_id, parent_call_id, method_name } = event
-  if (parent_call_id === null && caller_id === `agent:${agent_id}`) return 'invoke_agent'
-  const [first] = event.arguments?.args ?? []
-  if (method_name === 'executeTool' && typeof first === 'string') return 'execute_tool'
-  const isAboutMessages = Array.isArray((first as { messages?: unknown } | null | undefined)?.messages)
-  return method_name === 'generate' && isAboutMessages ? 'chat' : undefined
+function operationOf({ protocol, method_name, model }: AgentEvent): Operation | undefined {
+  if (model) return 'chat'
+  return protocol === 'ToolProvider' && method_name === 'executeTool' ? 'execute_tool' : undefined
 }
 
-function describeRequest(request: unknown): Attributes {
-  const { temperature, maxOutputTokens } = request as { temperature?: unknown; maxOutputTokens?: unknown }
+const OPERATIONS: Readonly<Record<Operation, (event: AgentEvent) => SpanDescription>> = {
+  chat: describeChat,
+  execute_tool: describeTool,
+}
+
+function describeChat({ arguments: given, model }: AgentEvent): SpanDescription {
+  const request = given?.args[0] as Partial<LLMRequest> | undefined
   return {
-    'gen_ai.request.temperature': typeof temperature === 'number' ? temperature : undefined,
-    'gen_ai.request.max_tokens': typeof maxOutputTokens === 'number' ? maxOutputTokens : undefined,
+    name: model?.name ? `chat ${model.name}` : 'chat',
+    attributes: {
+      'gen_ai.provider.name': model?.provider ?? undefined,
+      'gen_ai.request.model': model?.name ?? undefined,
+      ...describeRequest(request),
+    },
   }
 }
 
-function describeAnswer(parts: readonly LLMPart[]): Attributes {
-  const usages = parts.flatMap((part) => (part?.type === 'usage' ? [part.usage] : []))
-  const sum = (name: keyof Usage) => usages.reduce((total, usage) => total + (usage?.[name] ?? 0), 0)
-  const reasons = parts.flatMap((part) => (part?.type === 'finish' ? [String(part.reason)] : []))
+function describeTool({ arguments: given, tool_call_id }: AgentEvent): SpanDescription {
+  const tool = String(given?.args[0]).slice(0, MAX_NAME_CHARS)
+  return {
+    name: `execute_tool ${tool}`,
+    attributes: {
+      'gen_ai.tool.name': tool,
+      'gen_ai.tool.type': 'function',
+      'gen_ai.tool.call.id': tool_call_id?.slice(0, MAX_NAME_CHARS),
+    },
+  }
+}
+
+function describeRequest(request: Partial<LLMRequest> = {}): Attributes {
+  return {
+    'gen_ai.request.stream': true,
+    'gen_ai.request.temperature': request.temperature,
+    'gen_ai.request.top_p': request.topP,
+    'gen_ai.request.max_tokens': request.maxOutputTokens,
+    'gen_ai.request.seed': request.seed,
+    'gen_ai.request.presence_penalty': request.presencePenalty,
+    'gen_ai.request.frequency_penalty': request.frequencyPenalty,
+    'gen_ai.output.type': request.responseSchema && 'json',
+  }
+}
+
+function describeAnswer(parts: readonly LLMPart[], model: AgentEvent['model']): Attributes {
+  const usages = parts.flatMap((part) => (part?.type === 'usage' ? [part] : []))
+  const finishes = parts.flatMap((part) => (part?.type === 'finish' ? [part] : []))
+  const sum = (name: keyof Usage) => usages.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0)
+  const counted = usages.find((part) => part.model !== undefined)?.model
   return defined({
+    'gen_ai.request.model': model?.name ?? counted,
+    'gen_ai.response.model': finishes.at(-1)?.model ?? counted ?? model?.name,
     'gen_ai.usage.input_tokens': usages.length > 0 ? sum('inputTokens') : undefined,
     'gen_ai.usage.output_tokens': usages.length > 0 ? sum('outputTokens') : undefined,
     'gen_ai.usage.cache_read.input_tokens': sum('cachedInputTokens') || undefined,
     'gen_ai.usage.reasoning.output_tokens': sum('reasoningTokens') || undefined,
-    'gen_ai.response.finish_reasons': reasons.length > 0 ? reasons : undefined,
+    'gen_ai.response.finish_reasons': finishes.length > 0 ? finishes.map(({ reason }) => String(reason)) : undefined,
   })
 }
 

@@ -1,9 +1,17 @@
-import type { Attributes, Context, Span, Tracer } from '@opentelemetry/api'
+import type { Attributes, Context, Span, SpanKind, Tracer } from '@opentelemetry/api'
+import { Response } from '../protocols/response.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
 import type { Redact } from '../trace/redact.ts'
-import { describeCall, describeResult, type Operation } from './describe-call.ts'
-import { describeException } from './describe-exception.ts'
+import {
+  describeCall,
+  describeEnd,
+  describeResult,
+  describeRun,
+  type Operation,
+  type SpanDescription,
+} from './describe-call.ts'
+import { describeException, type ExceptionDescription } from './describe-exception.ts'
 import type { TraceIds } from './trace-ids.ts'
 
 /** Factory of spans. */
@@ -21,69 +29,94 @@ interface OpenCall {
   readonly operation: Operation | undefined
 }
 
-/** The calls of one run that are under way, by id. */
+/** A run under way, or the calls of modules that all runs share. */
 interface OpenRun {
-  /** Of its first call. */
+  /** Undefined outside of any run. */
+  readonly span: Span | undefined
   readonly context: Context
+  /** Calls under way, by id. */
   readonly calls: Map<string, OpenCall>
+  /** Latest failure of a call of the agent itself. */
+  failure: ExceptionDescription | undefined
 }
 
-const MAX_OPEN_CALLS = 100_000
+const MAX_OPEN_SPANS = 100_000
+/** Cancelled runs whose late calls are left out. */
+const MAX_CANCELLED = 1000
 
 /**
- * Creates a span for each call. It receives every step of every agent, so it only takes notes: expensive work is
+ * Creates a span for each run and each of its calls. It receives every step of every agent, so it only takes notes: expensive work is
  * up to the span processor.
  */
 export class RunSpans {
   readonly #maker: SpanMaker
   readonly #runs = new Map<string, OpenRun>()
-  readonly #maxOpenCalls: number
-  #openCalls = 0
+  readonly #cancelled = new Set<string>()
+  readonly #maxOpenSpans: number
+  #openSpans = 0
 
-  constructor(maker: SpanMaker, maxOpenCalls = MAX_OPEN_CALLS) {
+  constructor(maker: SpanMaker, maxOpenSpans = MAX_OPEN_SPANS) {
     this.#maker = maker
-    this.#maxOpenCalls = maxOpenCalls
+    this.#maxOpenSpans = maxOpenSpans
   }
 
   add(event: AgentEvent): void {
-    if (isPieceOfAnswer(event)) return
+    // Each piece of a streamed answer is a call: a thousand spans for one answer would push out the useful ones.
+    if (event.protocol === Response.name) return
     if (event.event_type === 'call') this.#begin(event)
     else this.#finish(event)
   }
 
-  /** Ends the spans that the run left open. Later calls of its code get none. */
-  endRun({ runId, startedAt, durationMs, status }: RunEnd): void {
-    const type = status === 'cancelled' ? 'cancelled' : 'unfinished'
-    this.#endRun(runId, startedAt * 1000 + durationMs, type, 'the run has ended')
+  /** Ends the span of a run, and those of its calls that are still open. Later calls of its code get none. */
+  endRun(end: RunEnd): void {
+    const { runId, startedAt, durationMs, status } = end
+    if (status === 'cancelled') this.#noteCancelled(runId)
+    const run = this.#runs.get(runId)
+    if (!run) return
+    const timeMs = startedAt * 1000 + durationMs
+    run.span?.setAttributes(describeEnd(end))
+    const failure = failureOf(status, run.failure)
+    this.#closeCalls(run, timeMs, status === 'cancelled' ? 'cancelled' : 'unfinished', 'the run has ended')
+    if (failure && run.span) this.#markFailed(run.span, failure.type, failure.message)
+    this.#closeRun(runId, run, timeMs)
   }
 
   endAll(): void {
-    for (const key of [...this.#runs.keys()]) this.#endRun(key, Date.now(), 'unfinished', 'the server has stopped')
+    for (const key of [...this.#runs.keys()]) this.#close(key, Date.now(), 'unfinished', 'the server has stopped')
   }
 
   #begin(event: AgentEvent): void {
-    if (this.#openCalls >= this.#maxOpenCalls) this.#dropOldest()
-    const { api, tracer, traceIds } = this.#maker
-    const key = keyOf(event)
-    let run = this.#runs.get(key)
-    const parent = this.#parentOf(event, run)
-    if (!parent) return
+    if (this.#openSpans >= this.#maxOpenSpans) this.#dropOldest()
+    const run = this.#runs.get(keyOf(event)) ?? this.#open(event)
+    if (!run) return
+    const { api } = this.#maker
+    const parent = run.calls.get(event.parent_call_id ?? '')?.context ?? run.context
     const { name, operation, attributes } = describeCall(event)
     const kind = operation === 'chat' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL
-    traceIds.use(event.run_id)
-    const span = tracer.startSpan(name, { kind, attributes, startTime: event.time * 1000 }, parent)
-    const context = api.trace.setSpan(parent, span)
-    run ??= { context, calls: new Map() }
+    const { span, context } = this.#start(event, { name, attributes }, kind, parent)
     run.calls.set(event.call_id, { span, context, operation })
-    this.#runs.set(key, run)
-    this.#openCalls++
   }
 
-  /** Undefined for a call within one that is not known any more, when nothing else of the run is. */
-  #parentOf({ parent_call_id }: AgentEvent, run: OpenRun | undefined): Context | undefined {
-    const { ROOT_CONTEXT } = this.#maker.api
-    if (parent_call_id === null) return run?.context ?? ROOT_CONTEXT
-    return run?.calls.get(parent_call_id)?.context ?? run?.context
+  /** Begins a run with the first call of the agent; a call within one that is not known any more begins none. */
+  #open(event: AgentEvent): OpenRun | undefined {
+    const { run_id, parent_call_id } = event
+    if (parent_call_id !== null || (run_id !== null && this.#cancelled.has(run_id))) return undefined
+    const { ROOT_CONTEXT, SpanKind } = this.#maker.api
+    const root =
+      run_id === null
+        ? { span: undefined, context: ROOT_CONTEXT }
+        : this.#start(event, describeRun(event), SpanKind.INTERNAL, ROOT_CONTEXT)
+    const run: OpenRun = { ...root, calls: new Map(), failure: undefined }
+    this.#runs.set(keyOf(event), run)
+    return run
+  }
+
+  #start(event: AgentEvent, { name, attributes }: SpanDescription, kind: SpanKind, parent: Context) {
+    const { api, tracer, traceIds } = this.#maker
+    traceIds.use(event.run_id)
+    const span = tracer.startSpan(name, { kind, attributes, startTime: event.time * 1000 }, parent)
+    this.#openSpans++
+    return { span, context: api.trace.setSpan(parent, span) }
   }
 
   #finish(event: AgentEvent): void {
@@ -92,56 +125,81 @@ export class RunSpans {
     const call = run?.calls.get(event.call_id)
     if (!run || !call) return
     run.calls.delete(event.call_id)
-    this.#openCalls--
-    if (run.calls.size === 0) this.#runs.delete(key)
     if (event.exception === null) this.#succeed(call, event)
-    else this.#fail(call.span, event.exception, event.time * 1000)
-    call.span.end(event.time * 1000)
+    else this.#fail(run, call, event, event.exception)
+    this.#end(call.span, event.time * 1000)
+    if (!run.span && run.calls.size === 0) this.#runs.delete(key)
   }
 
-  #succeed({ span, operation }: OpenCall, { result }: AgentEvent): void {
-    const attributes = describeResult(operation, result)
+  #succeed({ span, operation }: OpenCall, event: AgentEvent): void {
+    const attributes = describeResult(operation, event)
     span.setAttributes(attributes)
     if (attributes['error.type'] !== undefined) span.setStatus({ code: this.#maker.api.SpanStatusCode.ERROR })
   }
 
-  #fail(span: Span, exception: string, timeMs: number): void {
-    const { type, message, stack } = describeException(exception, this.#maker.redact)
+  #fail(run: OpenRun, { span }: OpenCall, { time, parent_call_id }: AgentEvent, exception: string): void {
+    const failure = describeException(exception, this.#maker.redact)
+    const { type, message, stack } = failure
     const attributes: Attributes = {
       'exception.type': type,
       'exception.message': message,
       'exception.stacktrace': stack,
     }
-    span.addEvent('exception', attributes, timeMs)
+    span.addEvent('exception', attributes, time * 1000)
     this.#markFailed(span, type, message)
+    if (parent_call_id === null) run.failure = failure
   }
 
-  #endRun(key: string, timeMs: number, type: string, message: string): void {
+  /** Ends a run and its calls as failed. */
+  #close(key: string, timeMs: number, type: string, message: string): void {
     const run = this.#runs.get(key)
     if (!run) return
-    this.#runs.delete(key)
-    this.#openCalls -= run.calls.size
-    for (const { span } of [...run.calls.values()].reverse()) {
+    this.#closeCalls(run, timeMs, type, message)
+    if (run.span) this.#markFailed(run.span, type, message)
+    this.#closeRun(key, run, timeMs)
+  }
+
+  #closeCalls({ calls }: OpenRun, timeMs: number, type: string, message: string): void {
+    for (const { span } of [...calls.values()].reverse()) {
       this.#markFailed(span, type, message)
-      span.end(timeMs)
+      this.#end(span, timeMs)
     }
   }
 
-  /** Some calls never end: the number of open ones is limited. */
-  #dropOldest(): void {
-    const [oldest] = this.#runs.keys()
-    if (oldest !== undefined) this.#endRun(oldest, Date.now(), 'unfinished', 'too many calls are open')
+  #closeRun(key: string, { span }: OpenRun, timeMs: number): void {
+    this.#runs.delete(key)
+    if (span) this.#end(span, timeMs)
   }
 
-  #markFailed(span: Span, type: string, message: string): void {
+  #end(span: Span, timeMs: number): void {
+    this.#openSpans--
+    span.end(timeMs)
+  }
+
+  /** Some calls never end: the number of open spans is limited. */
+  #dropOldest(): void {
+    const [oldest] = this.#runs.keys()
+    if (oldest !== undefined) this.#close(oldest, Date.now(), 'unfinished', 'too many calls are open')
+  }
+
+  #noteCancelled(runId: string): void {
+    const [oldest] = this.#cancelled
+    if (this.#cancelled.size >= MAX_CANCELLED && oldest !== undefined) this.#cancelled.delete(oldest)
+    this.#cancelled.add(runId)
+  }
+
+  #markFailed(span: Span, type: string, message: string | undefined): void {
     span.setAttribute('error.type', type)
-    span.setStatus({ code: this.#maker.api.SpanStatusCode.ERROR, message })
+    span.setStatus({ code: this.#maker.api.SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) })
   }
 }
 
-/** Each piece of a streamed answer is a call: a thousand spans for one answer would push out the useful ones. */
-function isPieceOfAnswer({ module_id, method_name }: AgentEvent): boolean {
-  return module_id === '__response__' && method_name === 'respondText'
+type Failure = Pick<ExceptionDescription, 'type'> & Partial<ExceptionDescription>
+
+/** Failure of a run; undefined when it ended well or waits. */
+function failureOf(status: RunEnd['status'], thrown: ExceptionDescription | undefined): Failure | undefined {
+  if (status === 'cancelled') return { type: 'cancelled', message: 'the run has ended' }
+  return status === 'failed' ? (thrown ?? { type: '_OTHER' }) : undefined
 }
 
 /** Modules that all runs share may call each other outside of any run. */

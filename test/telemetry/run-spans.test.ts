@@ -11,6 +11,7 @@ import { describeException } from '../../src/telemetry/describe-exception.ts'
 import { reportFailures } from '../../src/telemetry/report-failures.ts'
 import { RunSpans } from '../../src/telemetry/run-spans.ts'
 import { TraceIds } from '../../src/telemetry/trace-ids.ts'
+import { endOf } from '../support/events.ts'
 
 function makeSpans(maxOpenCalls?: number) {
   const exporter = new InMemorySpanExporter()
@@ -36,6 +37,8 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     module_class: 'M',
     method_name: 'work',
     protocol: null,
+    model: null,
+    tool_call_id: null,
     time: 1000,
     call_id,
     caller_id: 'agent:a',
@@ -55,16 +58,15 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
 
 describe('run spans', () => {
   it('hold a limited number of open calls: the oldest run is dropped first', () => {
-    const { spans, ended } = makeSpans(3)
+    const { spans, ended } = makeSpans(6)
     for (const run of ['1', '2', '3', '4', '5']) spans.add(makeEvent(run, { run_id: run }))
-    expect(ended().map(({ attributes, status }) => [attributes['agent_host.run_id'], status.message])).to.deep.equal([
-      ['1', 'too many calls are open'],
-      ['2', 'too many calls are open'],
-    ])
+    const dropped = ended().map(({ attributes, status }) => [attributes['agent_host.run_id'], status.message])
+    expect(dropped).to.deep.equal(['1', '1', '2', '2'].map((run) => [run, 'too many calls are open']))
     for (const run of ['1', '2', '3', '4', '5']) spans.add(makeEvent(run, { run_id: run, event_type: 'result' }))
-    expect(ended()).to.have.length(5)
+    for (const run of ['1', '2', '3', '4', '5']) spans.endRun(endOf(run))
+    expect(ended()).to.have.length(10)
     for (const run of ['6', '7', '8']) spans.add(makeEvent(run, { run_id: run }))
-    expect(ended()).to.have.length(5)
+    expect(ended()).to.have.length(10)
   })
 
   it('hold a limited number within one run, too', () => {
@@ -74,7 +76,13 @@ describe('run spans', () => {
     expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'm.work', 'invoke_agent a'])
     spans.add(makeEvent('x', { run_id: 'other' }))
     spans.endAll()
-    expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'm.work', 'invoke_agent a', 'invoke_agent a'])
+    expect(ended().map(({ name }) => name)).to.deep.equal([
+      'm.work',
+      'm.work',
+      'invoke_agent a',
+      'm.work',
+      'invoke_agent a',
+    ])
   })
 
   it('a call within an ended one is attached to the run', () => {
@@ -84,8 +92,13 @@ describe('run spans', () => {
     spans.add(makeEvent('tool', { parent_call_id: 'root', event_type: 'result' }))
     spans.add(makeEvent('late', { parent_call_id: 'tool' }))
     spans.endAll()
-    const [tool, late, root] = ended()
-    expect([tool?.name, late?.name, root?.name]).to.deep.equal(['m.work', 'm.work', 'invoke_agent a'])
+    const [tool, late, handler, root] = ended()
+    expect([tool, late, handler, root].map((span) => span?.name)).to.deep.equal([
+      'm.work',
+      'm.work',
+      'm.work',
+      'invoke_agent a',
+    ])
     expect(late?.parentSpanContext?.spanId).to.equal(root?.spanContext().spanId)
   })
 
@@ -103,9 +116,74 @@ describe('run spans', () => {
     const { spans, ended } = makeSpans()
     for (const type of ['call', 'result'] as const) spans.add(makeEvent('1', { run_id: 'my run', event_type: type }))
     for (const type of ['call', 'result'] as const) spans.add(makeEvent('2', { run_id: 'my run', event_type: type }))
+    spans.endRun(endOf('my run'))
     const ids = ended().map((span) => span.spanContext().traceId)
-    expect(ids).to.deep.equal([ids[0], ids[0]])
+    expect(ids).to.deep.equal([ids[0], ids[0], ids[0]])
     expect(ids[0]).to.match(/^[\da-f]{32}$/)
+  })
+})
+
+describe('the span of a run', () => {
+  it('names what the run waits for, and is no error', () => {
+    const { spans, ended } = makeSpans()
+    spans.add(makeEvent('1'))
+    const waits_for = [{ kind: 'approval', name: 'pay', call_id: 'c' }]
+    spans.add(makeEvent('1', { event_type: 'result', result: { waits_for } }))
+    const pending = [{ callId: 'c', kind: 'approval', name: 'pay', arguments: {} }] as const
+    spans.endRun(endOf('r', { status: 'waiting', pending }))
+    const shown = ended().map(({ status, attributes }) => [status, attributes['agent_host.status']])
+    expect(shown).to.deep.equal([
+      [{ code: 0 }, 'waiting'],
+      [{ code: 0 }, 'waiting'],
+    ])
+  })
+
+  it('is an error with the reason of the failed call, or of none', () => {
+    const { spans, ended } = makeSpans()
+    spans.add(makeEvent('1'))
+    spans.add(makeEvent('1', { event_type: 'exception', exception: 'TypeError: no' }))
+    spans.endRun(endOf('r', { status: 'failed' }))
+    spans.add(makeEvent('2', { run_id: 'other' }))
+    spans.add(makeEvent('2', { run_id: 'other', event_type: 'result' }))
+    spans.endRun(endOf('other', { status: 'failed' }))
+    const roots = ended().filter(({ name }) => name === 'invoke_agent a')
+    expect(roots.map(({ status, attributes }) => [status, attributes['error.type']])).to.deep.equal([
+      [{ code: 2, message: 'no' }, 'TypeError'],
+      [{ code: 2 }, '_OTHER'],
+    ])
+  })
+
+  it('has no late calls of a cancelled run beside it', () => {
+    const { spans, ended } = makeSpans()
+    spans.add(makeEvent('1'))
+    spans.endRun(endOf('r', { status: 'cancelled' }))
+    spans.add(makeEvent('2'))
+    spans.add(makeEvent('2', { event_type: 'result' }))
+    spans.endAll()
+    expect(ended().map(({ name }) => name)).to.deep.equal(['m.work', 'invoke_agent a'])
+  })
+
+  it('has a span for the model that answers, none for the module that passes its answer on', () => {
+    const { spans, ended } = makeSpans()
+    const generate = { protocol: 'LLM', method_name: 'generate' }
+    spans.add(makeEvent('1', { ...generate, module_id: 'fallback' }))
+    const model = { name: 'gpt-4.1', provider: 'openai' }
+    spans.add(makeEvent('2', { ...generate, parent_call_id: '1', model }))
+    const result = [
+      { type: 'usage', usage: { inputTokens: 3 }, model: 'gpt-4.1' },
+      { type: 'finish', reason: 'stop', model: 'gpt-4.1-2025-04-14' },
+    ]
+    spans.add(makeEvent('2', { ...generate, event_type: 'result', model, result }))
+    spans.add(makeEvent('1', { ...generate, module_id: 'fallback', event_type: 'result', result }))
+    const [chat, wrapper] = ended()
+    expect([chat?.name, wrapper?.name]).to.deep.equal(['chat gpt-4.1', 'fallback.generate'])
+    expect(chat?.attributes).to.deep.include({
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'gpt-4.1',
+      'gen_ai.response.model': 'gpt-4.1-2025-04-14',
+      'gen_ai.usage.input_tokens': 3,
+    })
+    expect(Object.keys(wrapper?.attributes ?? {}).filter((name) => name.startsWith('gen_ai.'))).to.deep.equal([])
   })
 })
 

@@ -146,7 +146,9 @@ describe('telemetry of a process', () => {
       )
       await client.callTool({ name: 'echo', arguments: { message: 'hello' } })
       await client.close()
-      await eventually(() => expect(collector.spans().map(({ name }) => name)).to.deep.equal(['invoke_agent echo']))
+      await eventually(() => {
+        expect(collector.spans().map(({ name }) => name)).to.have.members(['invoke_agent echo', 'main.handleText'])
+      })
     } finally {
       await collector.stop()
     }

@@ -99,12 +99,13 @@ describe('spans', () => {
     expect([...collector.paths]).to.deep.equal(['/v1/traces'])
     expect(treeOf(spans)).to.have.members([
       'null > invoke_agent guide',
-      'invoke_agent guide > tools.listTools',
-      'invoke_agent guide > __conversation__.getHistory',
-      'invoke_agent guide > chat',
-      'invoke_agent guide > execute_tool weather',
-      'invoke_agent guide > execute_tool clock',
-      'invoke_agent guide > chat',
+      'invoke_agent guide > loop.handleText',
+      'loop.handleText > tools.listTools',
+      'loop.handleText > __conversation__.getHistory',
+      'loop.handleText > chat mock',
+      'loop.handleText > execute_tool weather',
+      'loop.handleText > execute_tool clock',
+      'loop.handleText > chat mock',
     ])
     const [weather, clock] = [named(spans, 'execute_tool weather'), named(spans, 'execute_tool clock')]
     expect(clock.startMs).to.be.below(weather.endMs)
@@ -115,28 +116,36 @@ describe('spans', () => {
     const root = named(spans, 'invoke_agent guide')
     const runId = root.attributes['agent_host.run_id'] as string
     const ofRun = { 'agent_host.run_id': runId, 'agent_host.entry_point': '__entry__' }
-    const ofAgent = { 'gen_ai.agent.id': 'guide', 'gen_ai.agent.name': 'guide' }
-    expect([root.kind, root.status, root.attributes]).to.deep.equal([
+    const ofAgent = { 'gen_ai.agent.name': 'guide' }
+    const { 'agent_host.first_text_ms': firstTextMs, ...ofRoot } = root.attributes
+    expect([root.kind, root.status, ofRoot]).to.deep.equal([
       1,
       { code: 0 },
-      {
-        'gen_ai.operation.name': 'invoke_agent',
-        ...ofAgent,
-        ...ofRun,
-        'agent_host.module_id': 'loop',
-        'agent_host.module': 'orchestrator/tool-loop',
-      },
+      { 'gen_ai.operation.name': 'invoke_agent', ...ofAgent, ...ofRun, 'agent_host.status': 'completed' },
     ])
-    const chats = spans.filter(({ name }) => name === 'chat')
+    expect(firstTextMs).to.be.within(60, 5000)
+    expect(named(spans, 'loop.handleText').attributes).to.deep.equal({
+      ...ofRun,
+      'agent_host.module_id': 'loop',
+      'agent_host.module': 'orchestrator/tool-loop',
+    })
+    const ofModel = {
+      'gen_ai.provider.name': 'agent-host',
+      'gen_ai.request.model': 'mock',
+      'gen_ai.request.stream': true,
+    }
+    const chats = spans.filter(({ name }) => name === 'chat mock')
     expect(chats.map(({ kind, attributes }) => [kind, attributes])).to.deep.equal([
       [
         3,
         {
           'gen_ai.operation.name': 'chat',
           ...ofAgent,
+          ...ofModel,
           ...ofRun,
           'agent_host.module_id': 'llm',
           'agent_host.module': 'llm/mock',
+          'gen_ai.response.model': 'mock',
           'gen_ai.usage.input_tokens': 30,
           'gen_ai.usage.output_tokens': 7,
           'gen_ai.response.finish_reasons': ['tool_calls'],
@@ -147,9 +156,11 @@ describe('spans', () => {
         {
           'gen_ai.operation.name': 'chat',
           ...ofAgent,
+          ...ofModel,
           ...ofRun,
           'agent_host.module_id': 'llm',
           'agent_host.module': 'llm/mock',
+          'gen_ai.response.model': 'mock',
           'gen_ai.usage.input_tokens': 40,
           'gen_ai.usage.output_tokens': 5,
           'gen_ai.response.finish_reasons': ['stop'],
@@ -163,6 +174,8 @@ describe('spans', () => {
         'gen_ai.operation.name': 'execute_tool',
         ...ofAgent,
         'gen_ai.tool.name': 'clock',
+        'gen_ai.tool.type': 'function',
+        'gen_ai.tool.call.id': 'call_1_1',
         ...ofRun,
         'agent_host.module_id': 'tools',
         'agent_host.module': 'two-tools',
@@ -184,11 +197,12 @@ describe('spans', () => {
 
   it('start and end at the times of the events', async () => {
     const { spans, events } = await trace('guide', 'What is the weather?')
-    const root = named(spans, 'invoke_agent guide')
+    const [root, handler] = [named(spans, 'invoke_agent guide'), named(spans, 'loop.handleText')]
     const [call, end] = events.filter(({ parent_call_id }) => parent_call_id === null)
-    expect(root.startMs).to.be.closeTo((call?.time ?? 0) * 1000, 0.01)
-    expect(root.endMs).to.be.closeTo((end?.time ?? 0) * 1000, 0.01)
-    expect(root.endMs - root.startMs).to.be.closeTo(end?.duration_ms ?? 0, 1)
+    expect([root.startMs, handler.startMs]).to.deep.equal([handler.startMs, root.startMs])
+    expect(handler.startMs).to.be.closeTo((call?.time ?? 0) * 1000, 0.01)
+    expect(handler.endMs).to.be.closeTo((end?.time ?? 0) * 1000, 0.01)
+    expect(handler.endMs - handler.startMs).to.be.closeTo(end?.duration_ms ?? 0, 1)
     for (const { startMs, endMs } of spans) {
       expect(startMs).to.be.within(root.startMs, endMs)
       expect(endMs).to.be.at.most(root.endMs)
@@ -211,6 +225,67 @@ describe('spans', () => {
     const { spans, statusCode } = await trace('probe', 'fail now')
     expect(statusCode).to.equal(500)
     expect(named(spans, 'invoke_agent probe').status).to.deep.equal({ code: 2, message: 'secret detail' })
+  })
+
+  it('have no errors over the round trip of a client tool and an approval, and name each model', async () => {
+    const collector = await startCollector()
+    collectors.push(collector)
+    setVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+    const replies = '[{ tool_calls: [{ name: NAME, arguments: {} }] }, { text: Done. }]'
+    const agent = (id: string, tool: string) => `id: ${id}
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: ${replies.replace('NAME', tool)} } }
+  - { id: tools, module: tools/local, config: { files: [tools/refund.ts] } }
+  - { id: loop, module: orchestrator/tool-loop }`
+    const server = await makeServer(
+      { adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter'] },
+      {
+        'agents/caller.yml': agent('caller', 'weather'),
+        'agents/desk.yml': agent('desk', 'refund'),
+        'tools/refund.ts': `import { defineTool, Type } from 'agent-host'
+export const refund = defineTool({ description: 'Refunds.', parameters: Type.Object({}), needsApproval: true, execute: () => 'refunded' })`,
+      },
+    )
+    const post = async (url: string, payload: object) =>
+      (await server.app.inject({ method: 'POST', url, payload })).json()
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }]
+    const messages: object[] = [{ role: 'user', content: 'Will it rain?' }]
+    const asked = await post('/v1/chat/completions', { model: 'caller', messages, tools })
+    const { message } = asked.choices[0]
+    messages.push(message, { role: 'tool', tool_call_id: message.tool_calls[0].id, content: 'rain' })
+    const told = await post('/v1/chat/completions', { model: 'caller', messages, tools })
+    expect(told.choices[0].message.content).to.equal('Done.')
+    await post('/v1/responses', { model: 'desk', input: 'Refund it.' })
+    const { data } = (await server.app.inject('/compat/approvals')).json()
+    const { continued_by } = await post(`/compat/approvals/${data[0].id}`, { decision: 'approve' })
+    await eventually(async () => {
+      expect((await server.app.inject(`/v1/responses/${continued_by}`)).json().status).to.equal('completed')
+    })
+    await server.close()
+    const spans = collector.spans()
+    expect(spans.filter(({ status }) => status.code === 2)).to.deep.equal([])
+    const statuses = spans
+      .filter(({ name }) => name.startsWith('invoke_agent'))
+      .map(({ name, attributes }) => {
+        return `${name}: ${attributes['agent_host.status']}`
+      })
+    expect(statuses).to.deep.equal([
+      'invoke_agent caller: handed_to_client',
+      'invoke_agent caller: completed',
+      'invoke_agent desk: waiting',
+      'invoke_agent desk: completed',
+    ])
+    const chats = spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'chat')
+    const models = chats.map(({ attributes: { 'gen_ai.request.model': asked, 'gen_ai.response.model': answered } }) => {
+      return [asked, answered]
+    })
+    expect(models).to.deep.equal([1, 2, 3, 4].map(() => ['mock', 'mock']))
+    const calls = spans.filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'execute_tool')
+    expect(calls.map(({ name, attributes }) => [name, attributes['gen_ai.tool.call.id'] !== undefined])).to.deep.equal([
+      ['execute_tool weather', true],
+      ['execute_tool refund', true],
+      ['execute_tool refund', true],
+    ])
   })
 
   it('have no content of questions, calls or answers', async () => {
@@ -238,9 +313,10 @@ describe('spans', () => {
     await server.host.run('stray', 'go')
     await setTimeout(150)
     await server.close()
-    expect(treeOf(collector.spans())).to.deep.equal([
+    expect(treeOf(collector.spans())).to.have.members([
       'null > invoke_agent stray',
-      'invoke_agent stray > execute_tool weather',
+      'invoke_agent stray > main.handleText',
+      'main.handleText > execute_tool weather',
     ])
     const { status, attributes } = named(collector.spans(), 'execute_tool weather')
     expect([status, attributes['error.type']]).to.deep.equal([{ code: 2, message: 'the run has ended' }, 'unfinished'])

@@ -8,11 +8,14 @@ import type { LLM, LLMPart, LLMRequest, Log, ModelOptions, Run } from 'agent-hos
 import { fromStreamPart, toCallOptions, type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
 import { describeFailure, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
 import { IdleTimeout } from './idle-timeout.ts'
+import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
 
 /** A model of the AI SDK (its specification, version 3), and how to call it. */
 export interface AskedModel {
   readonly model: LanguageModelV3
+  /** As OpenTelemetry names it. Default: by the name that the AI SDK gives it. */
+  readonly provider?: string
   /** Name in error messages, within a sentence. */
   readonly subject: string
   /** Secrets to keep out of every message. */
@@ -69,6 +72,7 @@ export function makeLLM(asked: AskedModel): LLM {
   }
 
   return {
+    modelInfo: { name: model.modelId, provider: asked.provider ?? providerName(model.provider) },
     async *generate(request, run) {
       run.signal.throwIfAborted()
       if (missing !== undefined) throw new Error(missing)
@@ -116,21 +120,25 @@ async function* convert(
   { silence, warn, habits, model }: Listening,
 ): AsyncGenerator<LLMPart> {
   let isWhole = false
+  let answering: string | undefined
   silence.begin()
   for await (const part of stream) {
     // The time that the reader of the answer takes is not the model's.
     silence.end()
     warn(part)
+    if (part.type === 'response-metadata') answering = part.modelId
     isWhole = part.type === 'finish' && !(habits.alwaysFinishes && hasNoReason(part))
-    if (part.type !== 'finish' || isWhole) for (const own of fromStreamPart(part)) yield nameModel(own, model)
+    if (part.type !== 'finish' || isWhole)
+      for (const own of fromStreamPart(part)) yield nameModel(own, model, answering)
     silence.begin()
   }
   if (!isWhole) throw new Error('The answer ended in the middle.')
 }
 
-/** Usage is counted by model. */
-function nameModel(part: LLMPart, model: string): LLMPart {
-  return part.type === 'usage' ? { ...part, model } : part
+/** Usage is counted by the model that was asked; another one may have answered. */
+function nameModel(part: LLMPart, asked: string, answering = asked): LLMPart {
+  if (part.type === 'usage') return { ...part, model: asked }
+  return part.type === 'finish' && answering !== asked ? { ...part, model: answering } : part
 }
 
 /** So does the SDK finish a stream that the vendor did not. */

@@ -1,5 +1,6 @@
 import { Args, Flags } from '@oclif/core'
 import { isWaitingResult, type WaitingResult } from '../../run/calls/waits-for.ts'
+import { endingOf } from '../../run/run-ending.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
@@ -115,8 +116,7 @@ function textsOf(events: readonly TracedEvent[]): CallTexts {
 }
 
 function describeWaiting({ waits_for }: WaitingResult): string {
-  const isClients = waits_for.length > 0 && waits_for.every(({ kind }) => kind === 'client_tool')
-  return isClients ? 'handed to the client' : 'waits for a person'
+  return nameStatus(endingOf({ status: 'waiting', pending: waits_for }))
 }
 
 /** Without the run, which is the same everywhere. */

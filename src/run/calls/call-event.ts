@@ -15,6 +15,10 @@ export interface AgentEvent {
   readonly method_name: string
   /** Name of the protocol that the method belongs to; null for the `create` of a module that failed to load. */
   readonly protocol: string | null
+  /** Model that is asked, as far as its module names it; null for the call of anything else, and of a module that asks other models. */
+  readonly model: CalledModel | null
+  /** Id of the tool call of the conversation that is executed; null for any other call, and for those that the code of a tool makes. */
+  readonly tool_call_id: string | null
   /** Unix time in seconds, with fractions. */
   readonly time: number
   readonly call_id: string
@@ -37,6 +41,12 @@ export interface AgentEvent {
   readonly continues: string | null
   /** Of a closing event. */
   readonly duration_ms: number | null
+}
+
+/** Model of a call, as events name it. */
+export interface CalledModel {
+  readonly name: string | null
+  readonly provider: string | null
 }
 
 /** Receives the events of calls between modules. */

@@ -1,6 +1,6 @@
 import { isPromise } from '../../async.ts'
 import { AgentRun } from '../agent-run.ts'
-import { type AgentEvent, describeException, type EventSink } from './call-event.ts'
+import { type AgentEvent, type CalledModel, describeException, type EventSink } from './call-event.ts'
 import { isAsyncIterable, type StreamTap, tapStream } from './stream-tap.ts'
 import { waitingResultOf } from './waits-for.ts'
 
@@ -9,6 +9,8 @@ export interface Callee {
   readonly moduleId: string
   readonly moduleClass: string
   readonly reference: string
+  /** Model behind this facade. */
+  readonly model?: CalledModel
 }
 
 /** Caller of a method. `openCalls` are the calls that the caller is itself within, oldest first. */
@@ -186,8 +188,14 @@ class ObservedCall {
     this.#emit(type, { duration_ms: performance.now() - this.#startedMs, ...outcome })
   }
 
+  /** The code of a tool makes calls of its own. */
+  get #toolCallId(): string | null {
+    const { isInTool, toolCallId } = this.#given ?? {}
+    return isInTool ? null : (toolCallId ?? null)
+  }
+
   #emit(type: AgentEvent['event_type'], outcome: Partial<AgentEvent>): void {
-    const { moduleId, moduleClass, reference } = this.#callee
+    const { moduleId, moduleClass, reference, model = null } = this.#callee
     const { protocol, name } = this.#method
     this.#recorder.events.emit({
       agent_id: this.#recorder.agentId,
@@ -197,6 +205,8 @@ class ObservedCall {
       module_class: moduleClass,
       method_name: name,
       protocol,
+      model,
+      tool_call_id: this.#toolCallId,
       time: (performance.timeOrigin + performance.now()) / 1000,
       call_id: this.#id,
       caller_id: this.#callerId,

@@ -134,7 +134,8 @@ describe('llm/anthropic', () => {
     const old = await connect([plays(anthropicWire, { calls: [call] })], { model: 'claude-3-haiku-20240307' })
     const parts = await collect(old.llm, { messages: [says('hi')], responseSchema })
     expect(textOf(parts)).to.equal('{"n":1}')
-    expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop' })
+    expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop', model: 'm' })
+    expect(old.llm.modelInfo).to.deep.equal({ name: 'claude-3-haiku-20240307', provider: 'anthropic' })
   })
 
   it('retries a request if the first event says that the server is overloaded', async () => {

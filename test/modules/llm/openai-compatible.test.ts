@@ -1,5 +1,6 @@
 import { Type } from 'agent-host'
 import { expect } from 'chai'
+import { providerAt } from '../../../modules/llm/lib/provider-name.ts'
 import { collect, describeLLM } from '../../suites/llm-suite.ts'
 import { connectsModels, failure, words } from '../../support/connect-model.ts'
 import { sends, streams } from '../../support/fake-model-server.ts'
@@ -9,6 +10,15 @@ describe('llm/openai-compatible', () => {
   const connect = connectsModels()
 
   describeLLM(async () => (await connect([streams(words)])).llm)
+
+  it('names its model, and the one that answered if it is another', async () => {
+    const { llm } = await connect([streams(words)], { model: 'm-latest' })
+    expect(llm.modelInfo).to.deep.equal({ name: 'm-latest', provider: 'openai-compatible' })
+    const parts = await collect(llm, { messages: [says('hi')] })
+    expect(parts.at(-1)).to.deep.equal({ type: 'finish', reason: 'stop', model: 'm' })
+    const addresses = ['https://api.groq.com/openai/v1', 'https://api.x.ai/v1', 'http://10.0.0.7/v1', 'nowhere']
+    expect(addresses.map(providerAt)).to.deep.equal(['groq', 'x_ai', 'openai-compatible', 'openai-compatible'])
+  })
 
   it('logs nothing about a request that the server takes', async () => {
     const { llm, log } = await connect([streams(words)])
