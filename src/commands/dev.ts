@@ -5,7 +5,7 @@ import { BUILT_IN_ADAPTERS } from '../server/load-adapter.ts'
 import type { ServerOptions } from '../server/options.ts'
 import type { BuiltServer } from '../server/server.ts'
 import { BaseCommand } from './base-command.ts'
-import { describeServer, mcpSnippets } from './dev/banner.ts'
+import { debugUiAddress, describeServer, mcpSnippets } from './dev/banner.ts'
 import { onEnvironmentChange } from './dev/on-environment-change.ts'
 import { runServer, type ServerProcess } from './run-server.ts'
 import { noteServer } from './running-server.ts'
@@ -66,7 +66,7 @@ export default class Dev extends BaseCommand {
     onKeys({
       h: () => this.#print(['', ...HELP, '']),
       o: () => this.#open(),
-      m: () => this.#server && this.#print(['', ...mcpSnippets(this.#server.url, this.#server.options.mcpApiKey), '']),
+      m: () => this.#server && this.#print(['', ...mcpSnippets(this.#server.url, this.#server.options), '']),
       r: () => void this.#restart(running),
       c: () => process.stdout.write(CLEAR),
       q: () => void process.emit('SIGINT'),
@@ -90,7 +90,7 @@ export default class Dev extends BaseCommand {
   }
 
   #open(): void {
-    if (this.#server) void openBrowser(this.#server.url)
+    if (this.#server) void openBrowser(debugUiAddress(this.#server.options, this.#server.url))
   }
 
   #print(lines: readonly string[]): void {

@@ -45,6 +45,22 @@ describe('dev', () => {
     expect(server.output()).to.contain('Stopping: running work has 1 s to finish. A second signal stops at once.')
   })
 
+  it('prints the token of the debug UI behind its address, and where keys belong', async () => {
+    const digest = `sha256:${'0'.repeat(64)}`
+    const { dir } = await makeProject({
+      'agents/echo.yml': agent('echo', ''),
+      'keys.yml': `keys: [{ name: ann, digest: "${digest}", scopes: [run] }]`,
+    })
+    const env = { AGENT_HOST_UI_TOKEN: 'a+b', AGENT_HOST_KEYS: 'keys.yml' }
+    const server = startCli(['dev', '--port', '0'], { cwd: dir, env })
+    const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
+    await server.printed(/Ctrl-C stops/)
+    expect(server.output()).to.contain(`  Debug UI   ${url}/#token=a%2Bb\n`)
+    expect(server.output()).to.contain('  -H "Authorization: Bearer <your key>"')
+    expect((await fetch(`${url}/api/ui/live`, { headers: { authorization: 'Bearer a+b' } })).status).to.equal(200)
+    expect((await fetch(`${url}/api/ui/live`)).status).to.equal(401)
+  })
+
   it('prints no control characters, whatever their source', async function () {
     needsTerminal(this)
     const { dir } = await makeProject({

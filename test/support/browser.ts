@@ -18,7 +18,8 @@ export const chromiumPath = [process.env.CHROMIUM_PATH, ...CANDIDATES].find((pat
 /** Why tests of the page are skipped. */
 export const NO_BROWSER = 'no Chromium was found: install it, or name it in CHROMIUM_PATH'
 
-export function launchBrowser(): Promise<Browser> {
+/** @param names host names that the browser takes for this machine */
+export function launchBrowser(names: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath ?? '',
     args: [
@@ -28,6 +29,7 @@ export function launchBrowser(): Promise<Browser> {
       '--disable-component-update',
       '--disable-sync',
       '--no-first-run',
+      ...(names.length > 0 ? [`--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(', ')}`] : []),
     ],
   })
 }

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { authorization, noteRefusal } from './token.ts'
 
 /** Addresses are relative to the page, so that it works under any path prefix. */
 const ENDPOINT = 'api/ui/graphql'
@@ -7,7 +8,7 @@ const ENDPOINT = 'api/ui/graphql'
 export async function ask<T>(query: string, variables: object = {}, signal?: AbortSignal): Promise<T> {
   const response = await fetch(ENDPOINT, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...authorization() },
     body: JSON.stringify({ query, variables }),
     signal: signal ?? null,
   }).catch((error: unknown) => {
@@ -15,6 +16,7 @@ export async function ask<T>(query: string, variables: object = {}, signal?: Abo
     throw new Error('The server cannot be reached. Is agent-host still running?')
   })
   const body = (await response.json()) as { data?: T; errors?: { message: string }[]; detail?: string }
+  noteRefusal(response, body.detail)
   const problem = body.errors?.[0]?.message ?? body.detail
   if (problem !== undefined || !body.data) throw new Error(problem ?? `The server answered ${response.status}.`)
   return body.data

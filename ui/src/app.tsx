@@ -5,12 +5,16 @@ import { useQuery } from './api.ts'
 import { CommandMenu } from './command-menu.tsx'
 import { Empty, Notice } from './components/notice.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
+import { HiddenScreen } from './hidden-screen.tsx'
 import { useLive } from './live.ts'
+import { readKey, saveKey } from './responses/responses-client.ts'
 import { href, type Route, useRoute } from './router.ts'
 import { RunsScreen } from './runs/runs-screen.tsx'
 import type { ScreenProps } from './screen.ts'
 import { ShortcutHelp } from './shortcut-help.tsx'
 import { Sidebar } from './sidebar.tsx'
+import { readToken, useRefusal } from './token.ts'
+import { TokenScreen } from './token-screen.tsx'
 import { TracingNotice } from './tracing-notice.tsx'
 import type { ServerFacts } from './types.ts'
 
@@ -41,9 +45,14 @@ function screenOf({ path: [first = 'agents', id] }: Route): string {
 }
 
 const SERVER_QUERY =
-  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir tracing { is_on dropped problem missing_bytes } } }'
+  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
 
 export function App() {
+  const refusal = useRefusal()
+  return refusal === undefined ? <Screens /> : <TokenScreen refusal={refusal} />
+}
+
+function Screens() {
   const route = useRoute()
   const { data, error, reload } = useQuery<{ server: ServerFacts }>(SERVER_QUERY)
   useLive('ready', reload)
@@ -55,6 +64,11 @@ export function App() {
     const subject = name === 'agent' || name === 'run' ? route.path[1] : undefined
     document.title = `${subject ?? screen?.title ?? 'Not found'} · agent-host`
   }, [name, route.path[1]])
+  useEffect(() => {
+    // The key of a person may be that of the responses adapter, too.
+    if (data?.server.key_scopes.some((scope) => scope !== 'debug') && readKey() === '') saveKey(readToken())
+  }, [data])
+  if (data && !data.server.shows_content) return <HiddenScreen />
   return (
     <div class="app">
       {/* A button: what stands behind # is a place of the page. */}

@@ -1,4 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { readEventStream } from './read-event-stream.ts'
+import { authorization, noteRefusal } from './token.ts'
 import type { RunSummary } from './types.ts'
 
 interface LiveEvents {
@@ -13,36 +15,48 @@ interface LiveEvents {
 }
 
 const listeners = new Map<keyof LiveEvents, Set<(data: never) => void>>()
-let source: EventSource | undefined
+/** Ends the connection; undefined while there is none. */
+let connection: AbortController | undefined
 let isConnected = false
 const watchers = new Set<(isConnected: boolean) => void>()
+const RETRY_MS = 2000
 
 function connect(): void {
-  if (source || document.hidden) return
-  source = new EventSource('api/ui/live')
-  source.onopen = () => note(true)
-  source.onerror = () => {
-    note(false)
-    // An answer that is no stream ends it for good: tried again, since the server may only be restarting.
-    if (source?.readyState === EventSource.CLOSED) {
-      source = undefined
-      setTimeout(connect, 2000)
-    }
-  }
-  for (const name of ['runs', 'agents', 'tracing', 'ready'] as const) {
-    source.addEventListener(name, ({ data }) => {
-      const news = name === 'runs' ? (JSON.parse(data) as { runs: RunSummary[] }).runs : undefined
-      for (const listener of listeners.get(name) ?? []) (listener as (data: unknown) => void)(news)
+  if (connection || document.hidden) return
+  const opened = new AbortController()
+  connection = opened
+  follow(opened.signal)
+    .catch(() => true)
+    .then((mayTryAgain) => {
+      // Given back by a hidden page.
+      if (connection !== opened) return
+      connection = undefined
+      note(false)
+      if (mayTryAgain) setTimeout(connect, RETRY_MS)
     })
+}
+
+/** Reads the stream to its end. By `fetch`: an `EventSource` sends no token. @returns false when the server wants a token first */
+async function follow(signal: AbortSignal): Promise<boolean> {
+  const response = await fetch('api/ui/live', { headers: authorization(), signal })
+  if (!response.ok || !response.body) {
+    const { detail } = (await response.json()) as { detail?: string }
+    return !noteRefusal(response, detail)
   }
+  note(true)
+  for await (const { event, data } of readEventStream(response.body)) {
+    const news = event === 'runs' ? (JSON.parse(data) as { runs: RunSummary[] }).runs : undefined
+    for (const listener of listeners.get(event as keyof LiveEvents) ?? []) (listener as (data: unknown) => void)(news)
+  }
+  return true
 }
 
 /** Browsers allow a server few connections: a page that nobody sees gives its own back. */
 document.addEventListener('visibilitychange', () => {
   if (!document.hidden) connect()
-  else if (source) {
-    source.close()
-    source = undefined
+  else if (connection) {
+    connection.abort()
+    connection = undefined
     note(false)
   }
 })

@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { applyTheme } from './theme.ts'
+import { takeToken } from './token.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './styles/components.css'
@@ -9,7 +10,9 @@ import './styles/play.css'
 import './styles/run.css'
 import './styles/runs.css'
 import './styles/approvals.css'
+import './styles/token.css'
 
 applyTheme()
+takeToken()
 const root = document.getElementById('app')
 if (root) render(<App />, root)

@@ -52,6 +52,10 @@ export interface ServerFacts {
   readonly project_dir: string | null
   /** True when the page may act, not only look. */
   readonly development: boolean
+  /** False at a host name that the server does not know as its own. */
+  readonly shows_content: boolean
+  /** Scopes of the key that the page sends; empty without one. */
+  readonly key_scopes: readonly string[]
   readonly tracing: {
     readonly is_on: boolean
     readonly dropped: number

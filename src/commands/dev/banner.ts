@@ -30,16 +30,21 @@ export function describeServer({ options, host, problems }: AgentServer, url: st
     ...listEjected(agents),
     '',
     'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
-    ...(serves(options, 'ChatCompatApiAdapter') ? exampleRequest(agents[0], url, options.compatApiKey) : ['']),
+    ...(serves(options, 'ChatCompatApiAdapter') ? exampleRequest(agents[0], url, options) : ['']),
     process.stdin.isTTY ? 'h help  o open  r restart  c clear  q quit' : 'Ctrl-C stops the server.',
     '',
   ]
 }
 
+/** Returns the address of the debug UI, with its token: what stands behind `#` is sent to no server. */
+export function debugUiAddress({ uiToken }: ServerOptions, url: string): string {
+  return `${url}/${uiToken === undefined ? '' : `#token=${encodeURIComponent(uiToken)}`}`
+}
+
 /** Settings for common MCP clients: over HTTP, and for those that start servers themselves. */
-export function mcpSnippets(url: string, key: string | undefined): string[] {
+export function mcpSnippets(url: string, options: ServerOptions): string[] {
   const address = `${url}/mcp`
-  const authorization = key === undefined ? undefined : bearer(key, 'MCP_API_KEY')
+  const authorization = bearer(options, options.mcpApiKey, 'MCP_API_KEY')
   const headers = authorization === undefined ? {} : { headers: { Authorization: authorization } }
   const withKey = authorization === undefined ? '' : ` --header "Authorization: ${authorization}"`
   const started = { command: 'agent-host', args: ['mcp', '--stdio'], cwd: process.cwd() }
@@ -58,7 +63,9 @@ export function serves({ adapters, debug }: ServerOptions, name: string): boolea
 
 function listEndpoints(options: ServerOptions, url: string): string[] {
   const served = [...ENDPOINTS.filter(({ adapter }) => serves(options, adapter)), API_DOCS]
-  return served.map(({ title, path }) => `  ${title.padEnd(9)}  ${url}${path}`)
+  return served.map(({ title, path }) => {
+    return `  ${title.padEnd(9)}  ${path === '/' ? debugUiAddress(options, url) : url + path}`
+  })
 }
 
 function describeAgents(agents: readonly AgentInfo[], problems: number): string[] {
@@ -80,11 +87,12 @@ function listEjected(agents: readonly AgentInfo[]): string[] {
   return names.length === 0 ? [] : [`  Ejected into modules/: ${names.join(', ')}`]
 }
 
-function exampleRequest(agent: AgentInfo | undefined, url: string, key: string | undefined): string[] {
+function exampleRequest(agent: AgentInfo | undefined, url: string, options: ServerOptions): string[] {
   if (!agent) return ['']
   const question = agent.examples[0] ?? 'What can you do?'
   const body = `{"model": "${agent.id}", "messages": [{"role": "user", "content": ${JSON.stringify(question)}}]}`
-  const auth = key === undefined ? [] : [`  -H "Authorization: ${bearer(key, 'CUSTOM_COMPAT_API_KEY')}" \\`]
+  const authorization = bearer(options, options.compatApiKey, 'CUSTOM_COMPAT_API_KEY')
+  const auth = authorization === undefined ? [] : [`  -H "Authorization: ${authorization}" \\`]
   return [
     '',
     `curl ${url}/compat/chat/completions \\`,
@@ -95,8 +103,9 @@ function exampleRequest(agent: AgentInfo | undefined, url: string, key: string |
   ]
 }
 
-/** The header that a client sends. A variable with named keys holds more than one. */
-function bearer(key: string, variable: string): string {
-  const isNamed = readApiKeys(key).some(({ name }) => name !== undefined)
-  return `Bearer ${isNamed ? '<your key>' : `$${variable}`}`
+/** The header that a client sends; undefined without a key. A variable with named keys, or a file of keys, holds more than one. */
+function bearer({ keys }: ServerOptions, key: string | undefined, variable: string): string | undefined {
+  if (key === undefined && keys === undefined) return undefined
+  const isOwn = key !== undefined && readApiKeys(key).every(({ name }) => name === undefined)
+  return `Bearer ${isOwn ? `$${variable}` : '<your key>'}`
 }

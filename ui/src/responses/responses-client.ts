@@ -1,4 +1,4 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream'
+import { readEventStream } from '../read-event-stream.ts'
 
 const PATH = 'compat'
 const KEY = 'agent-host.responses-key'
@@ -54,12 +54,9 @@ export async function cancelResponse(id: string): Promise<void> {
 export async function* readEvents(id: string, after: number, signal: AbortSignal): AsyncGenerator<ResponseEvent> {
   const { body } = await requestCompat(`/responses/${id}?stream=true&starting_after=${after}`, { signal })
   if (!body) return
-  const texts = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>)
-  const reader = texts.pipeThrough(new EventSourceParserStream()).getReader()
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done || value.data === '[DONE]') return
-    yield JSON.parse(value.data) as ResponseEvent
+  for await (const { data } of readEventStream(body)) {
+    if (data === '[DONE]') return
+    yield JSON.parse(data) as ResponseEvent
   }
 }
 

@@ -44,6 +44,7 @@ export function makeQueries(sources: QuerySources) {
       development,
       project_dir: development && viewer.isOwnPage ? projectDir : null,
       shows_content: viewer.seesContent,
+      key_scopes: viewer.keyScopes,
     }),
   }
 }

@@ -9,16 +9,19 @@ export type Viewer = OperationContext & {
   readonly seesContent: boolean
   /** The page that this server serves. */
   readonly isOwnPage: boolean
+  /** Scopes of its key; empty without one. */
+  readonly keyScopes: readonly string[]
   /** Tenant whose runs it sees; undefined for those of all. */
   readonly tenant: string | undefined
 }
 
 export function viewerOf(request: FastifyRequest): Viewer {
-  const { tenant, hasKey, isOperator } = principalOf(request)
+  const { tenant, hasKey, isOperator, scopes } = principalOf(request)
   const isOfTenant = hasKey && !isOperator
   return {
     seesContent: showsContent(request, 'debug'),
     isOwnPage: isOwnPage(request),
+    keyScopes: hasKey ? scopes : [],
     tenant: isOfTenant ? tenant : undefined,
   } as Viewer
 }
