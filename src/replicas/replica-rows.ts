@@ -1,4 +1,4 @@
-import type { RecordStore } from '../store/record-store.ts'
+import type { Change, RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
 
 /** Server that publishes its runs. */
@@ -27,6 +27,11 @@ const MAX_SERVERS = 10_000
 
 export function replicaKey(id: string): string {
   return SERVERS + id
+}
+
+/** Change by which a server names itself to the others. */
+export function introduction(id: string, name: string): Change {
+  return [replicaKey(id), JSON.stringify(name)]
 }
 
 /** Name of the log in which a server publishes its runs. */

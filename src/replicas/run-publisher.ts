@@ -3,7 +3,7 @@ import type { Log } from '../protocols/log.ts'
 import { appendLog, removeFromLog } from '../store/record-log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { RunRecord } from '../trace/run-summary.ts'
-import { makeEntry, NEWS, runLog } from './replica-rows.ts'
+import { introduction, makeEntry, NEWS, runLog } from './replica-rows.ts'
 
 /** Delay before a run is published; a shorter run is published once, when it has ended. */
 const PUBLISH_MS = 500
@@ -17,8 +17,12 @@ const MAX_ENTRIES = 10_000
 /** Reads the summaries of runs of this server. */
 type ReadRecords = (ids: readonly string[]) => Promise<readonly RunRecord[]>
 
-/** Publishes the runs of this server to the others: each when it has run for a while, and when it has ended. */
+/**
+ * Publishes the runs of this server to the others: each when it has run for a while, and when it has ended. Each time the server names
+ * itself: one that was paused may have been taken for gone, and been forgotten.
+ */
 export class RunPublisher {
+  readonly #name: string
   readonly #read: ReadRecords
   readonly #open: () => Promise<RecordStore>
   readonly #log: Log
@@ -28,7 +32,8 @@ export class RunPublisher {
   #publishing: Promise<void> = Promise.resolve()
   #hasFailed = false
 
-  constructor(read: ReadRecords, open: () => Promise<RecordStore>, log: Log) {
+  constructor(name: string, read: ReadRecords, open: () => Promise<RecordStore>, log: Log) {
+    this.#name = name
     this.#read = read
     this.#open = open
     this.#log = log
@@ -82,6 +87,6 @@ export class RunPublisher {
       const added = appendLog(log, number, makeEntry({ ...record, places: '' }))
       return number < MAX_ENTRIES ? [added] : [added, removeFromLog(log, number - MAX_ENTRIES)]
     })
-    await store.commit(changes, {}, [NEWS])
+    await store.commit([introduction(store.serverId, this.#name), ...changes], {}, [NEWS])
   }
 }

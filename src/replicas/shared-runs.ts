@@ -10,7 +10,7 @@ import type { Traces } from '../trace/traces.ts'
 import { forgetOldServers } from './forget-old-servers.ts'
 import { readRemoteEvents } from './read-remote-events.ts'
 import { answerEvents } from './remote-events.ts'
-import { NEWS, replicaKey } from './replica-rows.ts'
+import { introduction, NEWS } from './replica-rows.ts'
 import { describeSkipped, RunFeed, type RunSink } from './run-feed.ts'
 import { RunPublisher } from './run-publisher.ts'
 
@@ -45,9 +45,10 @@ export class SharedRuns implements RemoteRuns {
   #newsTimer: NodeJS.Timeout | undefined
 
   constructor(options: SharedRunsOptions) {
-    const { host, traces, log } = options
+    const { host, traces, name, log } = options
     this.#options = options
     this.#publisher = new RunPublisher(
+      name,
       (ids) => traces.query('records', ids),
       async () => (await this.#open()).store,
       log,
@@ -108,7 +109,7 @@ export class SharedRuns implements RemoteRuns {
   async #introduce(): Promise<{ store: RecordStore; feed: RunFeed }> {
     const { name, records, traces } = this.#options
     const store = await records.open()
-    await store.commit([[replicaKey(store.serverId), JSON.stringify(name)]])
+    await store.commit([introduction(store.serverId, name)])
     const report = (error: unknown) => this.#report(error)
     const forget = () => forgetOldServers(store, Date.now()).catch(report)
     const forgetting = setInterval(forget, FORGET_EVERY_MS).unref()

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
-import { readEntry, replicaKey, runLog } from '../../src/replicas/replica-rows.ts'
+import { forgetOldServers } from '../../src/replicas/forget-old-servers.ts'
+import { introduction, readEntry, readReplicas, runLog } from '../../src/replicas/replica-rows.ts'
 import { RunFeed } from '../../src/replicas/run-feed.ts'
 import { RunPublisher } from '../../src/replicas/run-publisher.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
@@ -25,8 +26,7 @@ describe('RunPublisher', () => {
   }
 
   it('keeps the latest 10,000 entries of a server, and readers of earlier ones continue', async () => {
-    await store.commit([[replicaKey(store.serverId), '"web-1"']])
-    const publisher = new RunPublisher(readRecords, async () => store, silentLog)
+    const publisher = new RunPublisher('web-1', readRecords, async () => store, silentLog)
     const read: string[] = []
     const feed = new RunFeed(asOther(store))
     const readOn = () =>
@@ -45,11 +45,20 @@ describe('RunPublisher', () => {
     await readOn()
     expect(read).to.deep.equal(Array.from({ length: MAX_ENTRIES + 150 }, (_, n) => `run-${n}`))
   })
+
+  it('shows the runs of a server that was paused, and forgotten, as soon as it goes on', async () => {
+    const publisher = new RunPublisher('web-1', readRecords, async () => store, silentLog)
+    await store.commit([introduction(store.serverId, 'web-1')])
+    await forgetOldServers(asOther(store, false), Date.now())
+    expect(await readReplicas(store)).to.deep.equal([])
+    await publish(0, 1, publisher)
+    expect(await readReplicas(store)).to.deep.equal([{ id: store.serverId, name: 'web-1' }])
+  })
 })
 
-/** The store as another server has it, which takes the first for alive. */
-function asOther(store: KeyvStore): KeyvStore {
-  const own: Record<string | symbol, unknown> = { serverId: 'other', isServerAlive: async () => true }
+/** The store as another server has it, which takes the first for alive, or gone. */
+function asOther(store: KeyvStore, isAlive = true): KeyvStore {
+  const own: Record<string | symbol, unknown> = { serverId: 'other', isServerAlive: async () => isAlive }
   return new Proxy(store, {
     get(target, name) {
       const value = own[name] ?? Reflect.get(target, name, target)

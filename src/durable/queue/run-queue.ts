@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
@@ -25,6 +26,8 @@ export interface ClaimedRun extends TenantItem {
 const MAX_RETRIES = 3
 /** Time for which the size of the queue is taken as known. */
 const SIZE_KNOWN_MS = 1000
+/** Time that waiting runs get to begin before one more is refused. */
+const RECOUNT_AFTER_MS = 50
 
 /**
  * Runs of all tenants that wait in the store, oldest first. Each is claimed by one server: the claim replaces its mark in the queue by that of the
@@ -37,6 +40,8 @@ export class RunQueue {
   onWaiting: (name: string) => void = () => {}
   #size = 0
   #sizeKnownUntilMs = 0
+  /** One count at a time for all requests that come while the queue seems to be full. */
+  #recounting: Promise<void> | undefined
 
   /** @param maxSize number of waiting runs above which further ones are refused */
   constructor(records: RecordStore, maxSize: number) {
@@ -58,13 +63,28 @@ export class RunQueue {
 
   /** @throws HostError `OVERLOADED`. The limit may be exceeded by the requests of one second. */
   async refuseWhenFull(): Promise<void> {
-    const nowMs = performance.now()
-    if (nowMs > this.#sizeKnownUntilMs) {
-      this.#size = await this.size()
-      this.#sizeKnownUntilMs = nowMs + SIZE_KNOWN_MS
-    }
+    if (performance.now() > this.#sizeKnownUntilMs) await this.#count()
+    // Some of those that were counted may run by now.
+    if (this.#size >= this.#maxSize) await this.#recount()
     if (this.#size++ < this.#maxSize) return
     throw new HostError('OVERLOADED', `${this.#maxSize} background runs wait already, which is the limit.`)
+  }
+
+  #recount(): Promise<void> {
+    this.#recounting ??= this.#countSoon()
+    return this.#recounting
+  }
+
+  async #countSoon(): Promise<void> {
+    await wait(RECOUNT_AFTER_MS)
+    this.#recounting = undefined
+    await this.#count()
+  }
+
+  async #count(): Promise<void> {
+    const nowMs = performance.now()
+    this.#size = await this.size()
+    this.#sizeKnownUntilMs = nowMs + SIZE_KNOWN_MS
   }
 
   /** Number of waiting runs, counted up to the limit. */

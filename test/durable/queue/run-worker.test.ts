@@ -265,6 +265,13 @@ describe('a worker of the queue', () => {
     expect(server.lines.filter((line) => line.includes('newer version'))).to.have.length(1)
   })
 
+  it('counts only runs that still wait', async () => {
+    const server = await openServer(new Map(), { slots: 200 })
+    server.worker.start()
+    for (let n = 0; n <= 100; n++) await enqueue(server, 'x')
+    await eventually(() => expect(server.begun).to.have.length(101))
+  })
+
   it('rejects runs above the limit', async () => {
     const server = await openServer(new Map())
     for (let n = 0; n < 100; n++) await enqueue(server, 'x')
