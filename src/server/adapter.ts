@@ -25,6 +25,8 @@ export interface AdapterOptions {
   readonly onWrongKey?: ((request: FastifyRequest) => void) | undefined
   /** True where the server lets in only requests with a key: it has checked theirs before a route is called. */
   readonly requiresKey: boolean
+  /** Returns the tenant that a request belongs to, for the runs that it starts: `host.run(name, text, { tenant })`. */
+  readonly tenantOf: (request: FastifyRequest) => string
   /** Options of this adapter alone, checked against its `config` schema where it has one. */
   readonly config: Readonly<Record<string, unknown>>
 }

@@ -31,6 +31,7 @@ import { checkHost, isLoopback } from './guards/host-check.ts'
 import { readKeysFile } from './guards/keys-file.ts'
 import { limitSockets } from './guards/limit-sockets.ts'
 import { Origins } from './guards/origins.ts'
+import { principalOf } from './guards/principal.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
 import { serveApiDocs } from './openapi/serve-api-docs.ts'
@@ -196,6 +197,7 @@ async function assemble(
     describeFailure,
     onWrongKey,
     inboxSlot: {},
+    tenantOf: (request: Parameters<typeof principalOf>[0]) => principalOf(request).tenant,
     served,
   }
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))

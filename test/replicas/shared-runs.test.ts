@@ -104,6 +104,22 @@ describe('SharedRuns', () => {
     expect(await other.read('run-1', 3)).to.deep.include({ events: own.events.slice(0, 3), hasMore: true })
   })
 
+  it('keeps the tenants of runs apart on every server', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    for (const tenant of ['', 'acme', 'globex']) {
+      const id = `run-${tenant}`
+      one.record(echoRun(id, `of ${tenant}`).map((event) => ({ ...event, tenant })))
+      one.end(endOf(id, { tenant }))
+    }
+    await eventually(async () => expect(await other.runs()).to.have.length(3), 5000)
+    for (const tenant of ['', 'acme', 'globex']) {
+      const { runs } = await other.traces.query('runs', { ...ALL, filter: { tenant } })
+      expect(runs.map(({ run_id }) => run_id)).to.deep.equal([`run-${tenant}`])
+      expect(await other.traces.query('count', { tenant })).to.equal(1)
+      expect((await other.traces.query('run', `run-${tenant}`))?.tenant).to.equal(tenant)
+    }
+  })
+
   it('publishes the text that was sent, not the one that an output guard stopped', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     const rail = { id: 'rail', module: 'guard/output', config: { patterns: ['code'], reply: 'Not that.' } }

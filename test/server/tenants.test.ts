@@ -1,0 +1,81 @@
+import { expect } from 'chai'
+import { describeWith } from '../support/describe-with.ts'
+import { closeServers, makeServer } from '../support/server.ts'
+import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
+import { keysFile, Visitor } from '../support/tenant-visitor.ts'
+import { TENANT_KEYS, TENANT_OPTIONS, TENANT_PROJECT, walkAsTenants } from '../support/tenant-walk.ts'
+
+const KINDS = [
+  { name: 'SQLite', isThere: true, startServer: undefined },
+  { name: 'PostgreSQL', isThere: hasPostgres(), startServer: startPostgres },
+  { name: 'Redis', isThere: hasRedis(), startServer: startRedis },
+]
+
+for (const { name, isThere, startServer } of KINDS) {
+  describeWith(name, isThere, `tenants of one server on ${name}`, function () {
+    this.timeout(120_000)
+    let server: StoreServer | undefined
+
+    before(async () => {
+      server = await startServer?.()
+    })
+    after(() => server?.remove())
+    afterEach(closeServers)
+
+    it('never meet, by any operation of the document', async () => {
+      const store = server ? { store: server.url } : {}
+      const files = { ...TENANT_PROJECT, 'keys.yml': TENANT_KEYS }
+      const { listen } = await makeServer({ ...TENANT_OPTIONS, ...store }, files)
+      await walkAsTenants(await listen(), 1)
+    })
+  })
+}
+
+describe('an adapter of a project', () => {
+  afterEach(closeServers)
+
+  it('knows the tenant of a request', async () => {
+    const files = {
+      'plain.ts': `export class PlainAdapter {
+  constructor(options) { this.options = options }
+  adapt(app) {
+    const { host, tenantOf } = this.options
+    app.post('/plain', async (request) => (await host.run('teller', 'hi', { tenant: tenantOf(request) })).text)
+  } }`,
+    }
+    const options = { ...TENANT_OPTIONS, adapters: ['./plain.ts#PlainAdapter'] }
+    const { listen } = await makeServer(options, { ...TENANT_PROJECT, ...files, 'keys.yml': TENANT_KEYS })
+    const url = await listen()
+    const answers = await Promise.all(
+      [new Visitor(url, 'acme', 'acme'), new Visitor(url, '', 'nobody')].map((visitor) =>
+        visitor.ask('POST', '/plain'),
+      ),
+    )
+    expect(answers.map(({ body }) => body)).to.deep.equal(['hi sees  as acme', 'hi sees  as '])
+  }).timeout(30_000)
+})
+
+describe('keys of one tenant', () => {
+  afterEach(closeServers)
+
+  it('share what it stores: who may approve decides what another asked; each has its own idempotency keys', async () => {
+    const keys = keysFile([
+      { name: 'alice', tenant: 'acme', scopes: ['run', 'approve'] },
+      { name: 'ci', tenant: 'acme', scopes: ['run'] },
+    ])
+    const { listen } = await makeServer(TENANT_OPTIONS, { ...TENANT_PROJECT, 'keys.yml': keys })
+    const url = await listen()
+    const [alice, ci] = [new Visitor(url, 'acme', 'alice'), new Visitor(url, 'acme', 'ci')]
+    const asked = await ci.ask('POST', '/v1/responses', { model: 'shop', input: 'pay' })
+    const { id } = asked.json.output[0]
+    expect((await ci.ask('POST', `/v1/approvals/${id}`, { decision: 'approve' })).status).to.equal(403)
+    const decided = await alice.ask('POST', `/v1/approvals/${id}`, { decision: 'approve' })
+    expect([decided.status, decided.json.status, decided.json.decided_by]).to.deep.equal([200, 'approved', 'alice'])
+    const create = (visitor: Visitor) =>
+      visitor.ask('POST', '/v1/responses', { model: 'teller', input: 'hi' }, { 'idempotency-key': 'k' })
+    const [first, other, again] = [await create(ci), await create(alice), await create(ci)]
+    expect(again.json.id).to.equal(first.json.id)
+    expect(other.json.id).to.not.equal(first.json.id)
+    expect((await alice.ask('GET', `/v1/responses/${first.json.id}`)).status).to.equal(200)
+  }).timeout(30_000)
+})
