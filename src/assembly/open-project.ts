@@ -55,6 +55,8 @@ export interface ProjectParts {
   readonly log?: Log | undefined
   /** Default: takes out the secrets of `process.env`. */
   readonly redact?: Redact | undefined
+  /** Has debug mode log each call of a tool. Default: true. */
+  readonly logsSteps?: boolean | undefined
 }
 
 /** A project with its agents in service. */
@@ -106,7 +108,7 @@ const TRACE_FOLDER = 'debug'
  */
 export async function openProject(options: ProjectOptions, parts: ProjectParts = {}): Promise<AssembledProject> {
   const { redact = makeRedact(process.env) } = parts
-  const { log = await openLog(options, redact) } = parts
+  const { log = await openLog(options, redact), logsSteps = true } = parts
   const { projectDir, agentDir, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
@@ -120,6 +122,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
+    if (traces && logsSteps) logSteps(host, log)
     if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log, records))
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
@@ -145,7 +148,6 @@ async function openTraces(
   const dir = join(projectDir, TRACE_FOLDER)
   const traces = await Traces.open({ dir, maxBytes: debugMaxMb * 1024 * 1024, redact, log, server })
   traces.follow(host)
-  logSteps(host, log)
   return traces
 }
 

@@ -50,7 +50,7 @@ export default class Check extends BaseCommand {
       this.requireProject()
       const said: string[] = []
       const log = { ...silentLog, warn: (message: string) => void said.push(message) }
-      const { host, folder, close } = await openAgents(agentDir, log)
+      const { host, folder, close } = await openAgents(agentDir, { log })
       const [agents, problems] = [host.list(), folder.problems()]
       await close()
       // Problems are logged, too.

@@ -62,16 +62,27 @@ export default class Eject extends BaseCommand {
         `${dryRun ? 'would save' : 'saved'} the originals of ${files} in .agent-host/ejected, for eject diff and upgrade`,
       )
     }
-    for (const { path, by } of left) {
-      const kept = by === path ? `${path} already exists; kept as it is.` : `${path} is not written: ${by} exists.`
-      this.logToStderr(`Warning: ${kept}`)
-    }
+    for (const line of describeLeft(left)) this.warn(line)
     if (packages.size > 0) {
       const ranges = [...packages].map(([name, range]) => `${name}@${range}`)
       this.log('The copies run as they are. For the types of what they import:')
       this.log(`  npm install --save-dev ${ranges.map((range) => `'${range}'`).join(' ')}`)
     }
   }
+}
+
+/** Existing files are never overwritten: one line for all that are there, and one for each that another file stands for. */
+function describeLeft(left: Ejected['left']): string[] {
+  const kept = left.filter(({ path, by }) => by === path).map(({ path }) => path)
+  const others = left.filter(({ path, by }) => by !== path)
+  return [
+    ...(kept.length === 0
+      ? []
+      : [
+          `${kept.join(', ')} already ${kept.length === 1 ? 'exists' : 'exist'}; kept as ${kept.length === 1 ? 'it is' : 'they are'}.`,
+        ]),
+    ...others.map(({ path, by }) => `${path} is not written: ${by} exists.`),
+  ]
 }
 
 /** Describes the effect of the copies, and the next step for those without one. */

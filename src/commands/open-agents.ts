@@ -22,13 +22,16 @@ export const stderrLog: Log = Object.freeze({
 })
 
 /**
- * Loads every agent of a folder.
+ * Loads every agent of a folder. Traced runs are written to ./debug, where a development server of the project sees them too.
  *
  * @throws HostError `PROJECT_INVALID` when the folder is not there or cannot be read
  */
-export async function openAgents(agentDir: string, log: Log = silentLog): Promise<OpenAgents> {
+export async function openAgents(
+  agentDir: string,
+  { log = silentLog, isTraced = false }: { log?: Log; isTraced?: boolean } = {},
+): Promise<OpenAgents> {
   const { openProject } = await import('../assembly/open-project.ts')
   const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS })
-  const project = await openProject({ ...options, debug: false }, { log })
+  const project = await openProject({ ...options, debug: isTraced }, { log, logsSteps: false })
   return { host: project.host, folder: project.agents, close: () => project.close() }
 }

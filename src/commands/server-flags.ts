@@ -13,17 +13,40 @@ type Defaults = Partial<
 
 /** The flags of `serve` and `dev`: one for each option of the server. Values are checked by the options themselves. */
 export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
+  const options = Object.entries(SERVER_OPTIONS).sort(([, a], [, b]) => placeOf(a.flag) - placeOf(b.flag))
   return Object.fromEntries(
-    Object.entries(SERVER_OPTIONS).map(([name, { flag, variable, description, kind, default: fallback }]) => {
+    options.map(([name, { flag, variable, description, kind, default: fallback }]) => {
       const value = defaults[name as keyof Defaults] ?? fallback
       const facts = {
         description: `${description}${describeDefault(value)}`,
         env: variable,
         helpValue: kind === 'switch' ? '[true|false]' : '<value>',
+        helpGroup: PLACES[placeOf(flag)]?.group ?? '',
       }
       return [flag, kind === 'list' ? Flags.string({ ...facts, multiple: true }) : Flags.string(facts)]
     }),
   )
+}
+
+/** Flags in the order of the help, by their groups there: the first group has no heading. */
+const GROUPS: readonly (readonly [group: string, flags: string])[] = [
+  ['', 'port agent-dir log-level adapter adapter-option debug-ui metrics no-v1'],
+  [
+    'access',
+    'host allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit',
+  ],
+  ['store', 'store responses-dir retention-days server-name queue no-worker'],
+  [
+    'limit',
+    'run-timeout drain-timeout streaming-timeout write-timeout body-limit max-concurrent-runs max-background-runs max-queued-runs ' +
+      'max-history-items max-history-mb max-history-turns max-connections max-connections-per-address max-unsent-mb debug-max-mb',
+  ],
+]
+const PLACES = GROUPS.flatMap(([group, flags]) => flags.split(' ').map((flag) => ({ flag, group })))
+
+function placeOf(flag: string): number {
+  const index = PLACES.findIndex((place) => place.flag === flag)
+  return index === -1 ? PLACES.length : index
 }
 
 /** Nothing for a default that is empty. */

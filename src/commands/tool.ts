@@ -2,6 +2,7 @@ import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
+import { toAttachmentJson } from '../run/attachment-json.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
@@ -33,7 +34,10 @@ export default class Tool extends BaseCommand {
     const { args, flags } = await this.parse(Tool)
     const given = readArguments(args.arguments)
     this.requireProject()
-    const agents = await openAgents(flags['agent-dir'] ?? fallback, stderrLog)
+    const agents = await openAgents(flags['agent-dir'] ?? fallback, {
+      log: stderrLog,
+      isTraced: args.name !== undefined,
+    })
     let exitCode = 0
     try {
       const tools = await findTools(agents, flags.agent)
@@ -82,8 +86,10 @@ function describeNone({ host }: OpenAgents, named: string | undefined): string {
   return `${who} tools. Create one: agent-host new tool <name>`
 }
 
-function toJson({ name, agent }: FoundTool, given: Arguments, { text, data, isError }: ToolCallOutcome): object {
-  return { name, agent, arguments: given, ...(isError ? { error: text } : { result: data ?? text }) }
+function toJson({ name, agent }: FoundTool, given: Arguments, outcome: ToolCallOutcome): object {
+  const { text, data, isError, attachments = [] } = outcome
+  const files = attachments.length === 0 ? {} : { attachments: attachments.map(toAttachmentJson) }
+  return { name, agent, arguments: given, ...(isError ? { error: text } : { result: data ?? text }), ...files }
 }
 
 function describeError({ exception, text }: ToolCallOutcome): string {

@@ -28,6 +28,7 @@ export default class Worker extends BaseCommand {
   static override description =
     'Runs background responses that servers on the same store accept. Serves only probes and metrics.'
   static override examples = ['<%= config.bin %> worker --store postgres://agents@db/agents --concurrency 50']
+  static override usage = 'worker [FLAGS]'
   static override flags = {
     concurrency: Flags.integer({
       description: 'Concurrent background responses [default: 100]',

@@ -50,6 +50,7 @@ describe('chat', () => {
       stdout: 'sum says: 5\n',
       stderr: '',
     })
+    expect((await callCli(['runs'], { cwd: dir })).stdout).contain('What is the sum of 2 and 3?')
   })
 
   it('--json prints answer and tool calls; the question may come from standard input', async () => {

@@ -110,10 +110,8 @@ Check the project: agent-host check
     expect({ exitCode, stdout, stderr }).to.deep.equal({
       exitCode: 0,
       stdout: 'created modules/llm/lib/index.ts\n',
-      stderr: `Warning: modules/llm/offline.ts already exists; kept as it is.
-Warning: modules/llm/lib/offline-arguments.ts already exists; kept as it is.
-Warning: modules/llm/lib/offline-choice.ts already exists; kept as it is.
-`,
+      stderr:
+        'Warning: modules/llm/offline.ts, modules/llm/lib/offline-arguments.ts, modules/llm/lib/offline-choice.ts already exist; kept as they are.\n',
     })
     expect(await readTree(dir)).to.deep.equal({ ...files, 'modules/llm/lib/index.ts': MARKER })
   })

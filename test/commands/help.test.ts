@@ -45,6 +45,19 @@ describe('help and version', () => {
     })
   }
 
+  it('has the flags of servers in groups, common ones first and limits at the end', () => {
+    const text = readyText(['dev', '--help']) ?? ''
+    expect([...text.matchAll(/^([A-Z]*) ?FLAGS$/gm)].map(([, group]) => group)).to.deep.equal([
+      '',
+      'ACCESS',
+      'STORE',
+      'LIMIT',
+    ])
+    const flags = [...text.matchAll(/^ {2}--([a-z0-9-]+)/gm)].map(([, name]) => name)
+    expect(flags.slice(0, 3)).to.deep.equal(['open', 'port', 'agent-dir'])
+    expect(flags.at(-1)).to.equal('debug-max-mb')
+  })
+
   for (const id of Object.keys(COMMANDS)) {
     const words = id.split(':')
     const name = words.join(' ')

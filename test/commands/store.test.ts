@@ -86,7 +86,7 @@ describe('agent-host store', function () {
     const whole = await runCli(['store', 'check'], { cwd: project.dir })
     expect([whole.exitCode, whole.stdout]).to.deep.equal([
       0,
-      '      50  response\n      50  turn\nNothing is damaged.\n',
+      '      50  stored responses\n      50  turns of conversations\nNothing is damaged.\n',
     ])
     const store = await open()
     await store.commit([['turn:x', '{"half":']])

@@ -49,6 +49,19 @@ describe('tool', () => {
     expect(stdout.split('\n')).length(7)
   })
 
+  it('keeps attachments in JSON, and traces the call', async () => {
+    const { dir } = await makeProject({
+      'agents/one.yml': 'id: one\nmodules: [{ id: tools, module: painter }, { id: main, module: echo }]',
+      'modules/painter.ts': `import { defineModule, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Painter', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'paint', description: 'Paints.', parameters: { type: 'object' } }],
+  executeTool: async () => ({ text: 'done', attachments: [{ mediaType: 'image/png', data: Uint8Array.of(1, 2) }] }) }) })`,
+    })
+    const { stdout } = await callCli(['tool', 'paint', '--json'], { cwd: dir })
+    expect(JSON.parse(stdout).attachments).deep.equal([{ mediaType: 'image/png', base64: 'AQI=' }])
+    expect((await callCli(['runs'], { cwd: dir })).stdout).contain('paint')
+  })
+
   it('shows where in the project a tool throws, and exits with 1', async () => {
     const { dir } = await makeProject(FILES)
     const { exitCode, stdout, stderr } = await callCli(['tool', 'sum', '{"a": -1, "b": 2}'], { cwd: dir })

@@ -9,7 +9,7 @@ import type { Answer, AnswerListener, Backend, Conversation, ToolOutcome } from 
 
 /** The agents of this project, in this process. */
 export async function openLocal(agentDir: string): Promise<Backend> {
-  const { host, close } = await openAgents(agentDir, stderrLog)
+  const { host, close } = await openAgents(agentDir, { log: stderrLog, isTraced: true })
   return {
     async agents() {
       return host

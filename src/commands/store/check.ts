@@ -26,13 +26,30 @@ export default class StoreCheck extends BaseCommand {
       const problems = (await embedded?.quickCheck()) ?? []
       const { counts, damaged } = await checkRecords(store)
       problems.push(...damaged.map((key) => `The record '${key}' is damaged.`))
-      for (const [kind, count] of counts) this.log(`${String(count).padStart(8)}  ${kind}`)
+      for (const [name, count] of byName(counts)) this.log(`${String(count).padStart(8)}  ${name}`)
       if (problems.length > 0) throw damageError(problems)
       this.log('Nothing is damaged.')
     } finally {
       await store.close()
     }
   }
+}
+
+/** Names of the kinds of records that users know; all others are indexes and the like. */
+const NAMES: Readonly<Record<string, string>> = {
+  response: 'stored responses',
+  turn: 'turns of conversations',
+  conversation: 'conversations',
+  approval: 'approvals and questions',
+  'waiting-run': 'waiting runs of programs',
+  bytes: 'attachments',
+}
+
+function byName(counts: ReadonlyMap<string, number>): [name: string, count: number][] {
+  const known = Object.entries(NAMES).map(([kind, name]): [string, number] => [name, counts.get(kind) ?? 0])
+  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const others = known.reduce((rest, [, count]) => rest - count, all)
+  return [...known, ['internal records', others] as [string, number]].filter(([, count]) => count > 0)
 }
 
 function damageError(problems: readonly string[]): HostError {
