@@ -38,7 +38,7 @@ describe('approvals', () => {
 
   async function makeShop() {
     const { app, project, listen } = await makeResponses({}, FILES)
-    const request = async (method: 'GET' | 'POST', path: string, payload?: object, headers = {}) => {
+    const request = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object, headers = {}) => {
       const reply = await app.inject({ method, url: `/compat${path}`, headers, ...(payload ? { payload } : {}) })
       return { status: reply.statusCode, body: reply.json(), retry: reply.headers['x-should-retry'] }
     }
@@ -181,6 +181,17 @@ describe('approvals', () => {
     await new Promise((resolve) => setTimeout(resolve, 1100))
     expect((await request('POST', `/approvals/${hasty.id}`, { decision: 'approve' })).status).to.equal(409)
     expect(await paid()).to.equal('pay 40\n')
+  })
+
+  it('are gone with the response that waits for them', async () => {
+    const { request, create, inbox, paid } = await makeShop()
+    const { id } = await create('shop')
+    const [approval] = await inbox()
+    expect((await request('DELETE', `/responses/${id}`)).status).to.equal(200)
+    expect(await inbox()).to.deep.equal([])
+    expect((await request('GET', `/approvals/${approval.id}`)).status).to.equal(404)
+    expect((await request('POST', `/approvals/${approval.id}`, { decision: 'approve' })).status).to.equal(404)
+    expect(await paid()).to.equal('')
   })
 
   it('are not decided by a request that is rejected', async () => {

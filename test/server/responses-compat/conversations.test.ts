@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import OpenAI from 'openai'
+import { Value } from 'typebox/value'
+import { InputItem } from '../../../src/server/adapters/responses-compat/routes/schema.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Json, makeResponses, openStream, talkState, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -81,6 +83,21 @@ describe('conversations', () => {
       expect(gone).to.be.instanceOf(OpenAI.NotFoundError)
       expect((await responses.retrieve(second.id)).output_text).to.equal(second.output_text)
     }
+  })
+
+  it('return items of types that are not known in the form of the document', async () => {
+    const { begin, items } = await makeConversations()
+    const page = await items(
+      await begin({
+        items: [
+          { type: 'memo', content: 'a', role: null },
+          { type: 'memo', content: null, x: 1 },
+        ],
+      }),
+    )
+    for (const item of page.data) expect(Value.Check(InputItem, item), JSON.stringify(item)).to.equal(true)
+    expect(page.data[0].content).to.deep.equal([{ type: 'input_text', text: 'a' }])
+    expect(page.data[1]).to.deep.include({ type: 'memo', x: 1 })
   })
 
   it('share a line with previous_response_id: a fork does not change them', async () => {

@@ -344,6 +344,19 @@ describe('the life of a response', () => {
       expect((await list('limit=0')).detail).to.equal('limit must be a whole number from 1 to 100')
     })
 
+    it('names the methods of a path of its own, and says that tokens are not counted before a run', async () => {
+      const { app } = await makeResponses()
+      const ask = (method: 'PUT' | 'POST', path: string) =>
+        app.inject({ method, url: `/v1/responses/${path}`, payload: {} })
+      expect((await ask('PUT', 'compact')).headers.allow).to.equal('POST')
+      expect((await ask('PUT', 'resp_x')).headers.allow).to.match(/GET.*DELETE/)
+      const counted = await ask('POST', 'input_tokens')
+      expect([counted.statusCode, counted.json().error.message]).to.deep.equal([
+        404,
+        'Tokens are counted while an agent runs, and reported as usage',
+      ])
+    })
+
     it('does not list them without one', async () => {
       const { inject } = await makeResponses()
       expect((await inject('GET', '')).statusCode).to.equal(405)

@@ -127,6 +127,12 @@ export class ResponsesCompatApiAdapter implements Adapter {
       { ...describe('compactResponse'), schema: { body: CompactRequest } },
       (request, reply) => this.#compact(request.body, request, reply),
     )
+    // Without a route of its own it would be the id of a response.
+    scope.post('/responses/input_tokens', { schema: { hide: true } as object }, async () => {
+      throw Object.assign(new Error('Tokens are counted while an agent runs, and reported as usage'), {
+        statusCode: 404,
+      })
+    })
     scope.get<ById>('/responses/:id', describe('getResponse'), (request, reply) => this.#get(request, reply))
     scope.delete<ById>('/responses/:id', describe('deleteResponse'), (request) => this.#delete(request))
     scope.post<ById>('/responses/:id/cancel', describe('cancelResponse'), (request) => this.#cancel(request))

@@ -64,15 +64,15 @@ function toInputItem(raw: RawInputItem, index: number, id: string, created_at: n
   if (type === 'item_reference') return { id, type, created_at, ...{ reference } }
   // Clients that keep no bytes name the image by its id.
   if (type === 'image_generation_call' && !rest.result) return { ...rest, id, type, created_at, ...{ reference } }
-  if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content }) }
+  const said = typeof content === 'string' ? [textPart(role ?? 'user', content)] : content
+  if (type !== 'message') return { id, type: String(type), created_at, ...rest, ...given({ role, content: said }) }
   if (!role) {
     throw invalidField(`input[${index}].role`, 'must be one of user, assistant, system, developer')
   }
-  if (content === undefined || content === null) {
+  if (said === undefined || said === null) {
     throw invalidField(`input[${index}].content`, 'must be a string or an array of parts')
   }
-  const parts = typeof content === 'string' ? [textPart(role, content)] : content
-  return { ...rest, id, type, role, content: parts, created_at }
+  return { ...rest, id, type, role, content: said, created_at }
 }
 
 /** Most clients leave the type of a message out, and some that of a reference to an item. */
@@ -81,7 +81,7 @@ function guessType({ role, id }: RawInputItem): string {
 }
 
 function given(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => (value ?? undefined) !== undefined))
 }
 
 function textPart(role: string, text: string) {
