@@ -22,6 +22,32 @@ export function rejectQuietly<T>({ promise, reject }: Deferred<T>, error: unknow
   reject(error)
 }
 
+/** Something that is opened once, and there from then on. */
+export class Opening<T> {
+  readonly #open: () => Promise<T>
+  #opening: Promise<T> | undefined
+  #opened: { readonly value: T } | undefined
+
+  constructor(open: () => Promise<T>) {
+    this.#open = open
+  }
+
+  /** Opens it; a further call waits for the first. */
+  open(): Promise<T> {
+    this.#opening ??= this.#open().then((value) => {
+      this.#opened = { value }
+      return value
+    })
+    return this.#opening
+  }
+
+  /** @throws Error before it is open */
+  get value(): T {
+    if (!this.#opened) throw new Error('It is not open yet.')
+    return this.#opened.value
+  }
+}
+
 /** Settles as the promise does, or rejects with `createError()` when that takes longer than `timeoutMs`. */
 export async function withDeadline<T>(
   promise: PromiseLike<T>,

@@ -97,6 +97,9 @@ interface Misfit {
   readonly message: string
 }
 
+const VALUES: ReadonlySet<string> = new Set(['anyOf', 'const', 'enum'])
+const BOUNDS: ReadonlySet<string> = new Set(['type', 'minimum', 'maximum'])
+
 /** @param base path of the value that the schema is for */
 export function describeSchemaError(
   schema: SchemaNode,
@@ -114,11 +117,9 @@ export function describeSchemaError(
     const known = schemasAt(schema, inner).flatMap((node) => Object.keys(node.properties ?? {}))
     return additionalProperties.map((key) => unknownKey([...path, key], key, known))
   }
-  if (keyword === 'anyOf') return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, inner))}`)]
-  if (keyword === 'const' || keyword === 'enum') {
-    return [problemAt(path, `must be ${describeSchemas(schemasAt(schema, inner))}`)]
-  }
-  return [problemAt(path, message)]
+  const nodes = VALUES.has(keyword) || BOUNDS.has(keyword) ? schemasAt(schema, inner) : []
+  const isSaidHere = VALUES.has(keyword) || nodes.some(isNumber)
+  return [problemAt(path, isSaidHere ? `must be ${describeSchemas(nodes)}` : message)]
 }
 
 export function problemAt(path: Path, message: string): ValueProblem {
@@ -133,9 +134,17 @@ export function describeSchemas(nodes: readonly SchemaNode[]): string {
 }
 
 function describeType({ type = 'valid', minimum, maximum }: SchemaNode): string {
-  if (minimum !== undefined && maximum !== undefined) return `${type} from ${minimum} to ${maximum}`
-  return minimum === undefined ? type : `${type} of at least ${minimum}`
+  const name = NUMBERS[type] ?? type
+  if (minimum !== undefined && maximum !== undefined) return `${name} from ${minimum} to ${maximum}`
+  if (maximum !== undefined) return `${name} of at most ${maximum}`
+  return minimum === undefined ? name : `${name} of at least ${minimum}`
 }
+
+function isNumber({ type }: SchemaNode): boolean {
+  return type !== undefined && Object.hasOwn(NUMBERS, type)
+}
+
+const NUMBERS: Readonly<Record<string, string>> = { integer: 'a whole number', number: 'a number' }
 
 /** RFC 6901. */
 function parsePointer(pointer: string): Path {

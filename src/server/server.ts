@@ -21,6 +21,7 @@ import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { acceptJsonOnly } from './bodies/json-body.ts'
 import { limitParsedBytes } from './bodies/limit-parsed-bytes.ts'
+import { makeQueryValidator } from './bodies/query-validator.ts'
 import { makeValidator } from './bodies/validator.ts'
 import { trackMethods } from './guards/allowed-methods.ts'
 import { readApiKeys } from './guards/api-keys.ts'
@@ -304,7 +305,9 @@ function makeApp(options: ServerOptions, log: ServerLog, describeFailure: Descri
 
 /** Sets the parsing and validation of bodies, and the replies to errors. */
 function setRules(app: FastifyInstance, describeFailure: DescribeFailure, options: ServerOptions): void {
-  app.setValidatorCompiler<TSchema>(({ schema }) => makeValidator(schema))
+  app.setValidatorCompiler<TSchema>(({ schema, httpPart }) =>
+    httpPart === 'querystring' ? makeQueryValidator(schema) : makeValidator(schema),
+  )
   // Errors before routing, such as a wrong content type, also use the dialect of their path.
   app.setErrorHandler<FastifyError>((error, request, reply) => {
     const [path = ''] = request.url.split('?', 1)

@@ -33,7 +33,7 @@ describe('approvals in the terminal', () => {
       '`agent-host approvals` lists those that wait.',
     ])
     expect(await failure('edit', id, '--arguments', '{"amount": "lots"}')).to.deep.equal([
-      'Error: amount must be number.',
+      'Error: amount must be a number.',
     ])
     const { stdout } = await run('approve', id.slice(5, 18))
     const [, next = ''] = /^Approved: pay\. It continues as (resp_\S+)\.\n$/.exec(stdout) ?? []

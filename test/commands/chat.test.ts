@@ -168,7 +168,7 @@ describe('chat on a terminal', () => {
       terminal.type(`{"amount": "lots"}${KEYS.enter}`)
       await terminal.shows(/Which size\? /)
       terminal.type(`7${KEYS.enter}`)
-      await terminal.shows(/Error: .*amount must be number[\s\S]*\[e\]dit: /)
+      await terminal.shows(/Error: .*amount must be a number[\s\S]*\[e\]dit: /)
       terminal.type(`e${KEYS.enter}`)
       await terminal.shows(/such as/)
       terminal.type(`{"amount": 4}${KEYS.enter}`)

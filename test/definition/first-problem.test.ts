@@ -31,7 +31,11 @@ describe('findFirstProblem', () => {
       { input: [{}, { role: 'usr' }] },
       "input[1].role must be one of 'user' and 'tool' or null.",
     ],
-    ['a scalar out of the range of its union', { input: '', limit: 0 }, 'limit must be integer from 1 to 9 or null.'],
+    [
+      'a scalar out of the range of its union',
+      { input: '', limit: 0 },
+      'limit must be a whole number from 1 to 9 or null.',
+    ],
     [
       'a field of the object that the constant of a union picks',
       { input: [{ content: [{ type: 'image', image: {} }] }] },

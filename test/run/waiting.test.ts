@@ -296,7 +296,7 @@ for (const observed of [false, true]) {
       const edit = { callId: 'c1', kind: 'approval', decision: 'edit', arguments: { amount: 'many' } }
       expect(await failing({ answers: [edit], pending })).to.deep.equal([
         'REQUEST_INVALID',
-        "The answer to 'c1' does not fit: amount must be number.",
+        "The answer to 'c1' does not fit: amount must be a number.",
       ])
       expect(await failing({ clientTools: [{ ...WEATHER, name: 'note' }] })).to.deep.equal([
         'REQUEST_INVALID',

@@ -220,14 +220,18 @@ describe('ChatCompatApiAdapter', () => {
     [
       'a temperature out of range',
       chat('echo', 'x', { temperature: 2.1 }),
-      'temperature must be number from 0 to 2 or null.',
+      'temperature must be a number from 0 to 2 or null.',
     ],
     [
       'a penalty out of range',
       chat('echo', 'x', { presence_penalty: -3 }),
-      'presence_penalty must be number from -2 to 2 or null.',
+      'presence_penalty must be a number from -2 to 2 or null.',
     ],
-    ['max_tokens that are not whole', chat('echo', 'x', { max_tokens: 1.5 }), 'max_tokens must be integer or null.'],
+    [
+      'max_tokens that are not whole',
+      chat('echo', 'x', { max_tokens: 1.5 }),
+      'max_tokens must be a whole number or null.',
+    ],
     ['a stream that is no boolean', chat('echo', 'x', { stream: 'yes' }), 'stream must be boolean or null.'],
     [
       'a picture to handle',

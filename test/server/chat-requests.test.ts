@@ -335,7 +335,7 @@ describe('a chat request', () => {
       'no room for an answer',
       chat('reveal', 'x', { max_completion_tokens: 0 }),
       'max_completion_tokens',
-      'max_completion_tokens must be integer of at least 1 or null.',
+      'max_completion_tokens must be a whole number of at least 1 or null.',
     ],
     [
       'a second answer to a call',

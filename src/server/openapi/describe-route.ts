@@ -16,8 +16,8 @@ export interface RouteDescription {
   readonly description?: string
   /** Name that stands in the path instead of `*`. */
   readonly wildcard?: string
+  /** Left out, the schema that the route checks parameters with. */
   readonly params?: TSchema
-  readonly querystring?: TSchema
   readonly headers?: TSchema
   /** Left out, the schema that the route checks bodies with. */
   readonly body?: TSchema

@@ -137,7 +137,7 @@ describe('approvals', () => {
   it('accept valid edits, reasons, and answers together with earlier ones', async () => {
     const runId = await open([PAY, ASK])
     const edit = { kind: 'approval', decision: 'edit', arguments: { amount: 'much' } } as const
-    const problem = 'amount must be number.'
+    const problem = 'amount must be a number.'
     expect(await failure(decide(approvalId(runId, 0), edit, 'me'))).to.deep.equal(['REQUEST_INVALID', problem])
     await decide(approvalId(runId, 0), { ...edit, arguments: { amount: 4 } }, 'me')
     expect(await status(runId)).to.equal('edited')

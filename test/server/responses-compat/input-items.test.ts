@@ -108,17 +108,17 @@ describe('GET /compat/responses/{id}/input_items', () => {
     const other = await create('say b')
     const otherItem = (await inject('GET', `/${other.id}/input_items`)).json().first_id
     const cases = {
-      'limit=0': 'limit must be a whole number from 1 to 100',
-      'limit=101': 'limit must be a whole number from 1 to 100',
-      'limit=x': 'limit must be a whole number from 1 to 100',
-      'limit=1.5': 'limit must be a whole number from 1 to 100',
-      'order=up': 'order must be one of asc, desc',
+      'limit=0': 'limit must be a whole number from 1 to 100.',
+      'limit=101': 'limit must be a whole number from 1 to 100.',
+      'limit=x': 'limit must be a whole number from 1 to 100.',
+      'limit=1.5': 'limit must be a whole number from 1 to 100.',
+      'order=up': "order must be one of 'asc' and 'desc'.",
       'after=msg_1': 'after must be an id of this list',
       'before=': 'before must be an id of this list',
       [`after=${otherItem}`]: 'after must be an id of this list',
       [`after=${output[0].id}`]: 'after must be an id of this list',
       [`after=${id.replace('resp', 'msg')}`]: 'after must be an id of this list',
-      'limit=1&limit=2': 'limit must be given once',
+      'limit=1&limit=2': 'limit must be given once.',
     }
     for (const [query, detail] of Object.entries(cases)) {
       const reply = await inject('GET', `/${id}/input_items?${query}`)

@@ -341,7 +341,7 @@ describe('the life of a response', () => {
       expect((await list('order=asc&limit=2')).data.map((record: Json) => record.id)).to.deep.equal(ids.slice(0, 2))
       expect((await list(`order=asc&after=${ids[1]}&limit=1`)).data[0].id).to.equal(ids[2])
       expect((await list('after=resp_none')).detail).to.equal('after must be an id of this list')
-      expect((await list('limit=0')).detail).to.equal('limit must be a whole number from 1 to 100')
+      expect((await list('limit=0')).detail).to.equal('limit must be a whole number from 1 to 100.')
     })
 
     it('names the methods of a path of its own, and says that tokens are not counted before a run', async () => {

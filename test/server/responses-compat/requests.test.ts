@@ -195,7 +195,7 @@ describe('a request for a response', () => {
       'no room for an answer',
       { max_output_tokens: 0 },
       'max_output_tokens',
-      'max_output_tokens must be integer of at least 1 or null.',
+      'max_output_tokens must be a whole number of at least 1 or null.',
     ],
     [
       'fields of the chat API',

@@ -1,63 +1,45 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import type { Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
 import type { Approval, HiddenApproval } from '../../../../wire/approval.ts'
 import { deciderOf, requireMayDecide } from '../../../guards/decisions.ts'
-import { withScope } from '../../../guards/door.ts'
 import { showsContent } from '../../../guards/shows-content.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
-import { DecisionRequest, toAnswer } from './decision-request.ts'
-import type { Describe } from './describe-responses.ts'
+import { toAnswer } from './decision-request.ts'
+import type { Operations } from './operations.ts'
 import { toPage } from './pages.ts'
-import { type Query, readOneOf, readPageQuery } from './read-query.ts'
-
-interface ById {
-  Params: { id: string }
-  Querystring: Query
-}
 
 export interface ApprovalRoutesOptions {
   /** Returns the parts of the tenant of a request. */
   readonly partsOf: (request: FastifyRequest) => TenantParts
-  readonly describe: Describe
+  readonly operations: Operations
 }
 
 /** The inbox of calls that wait for a person, and the way to decide them. */
-export function addApprovalRoutes(scope: FastifyInstance, { partsOf, describe }: ApprovalRoutesOptions): void {
-  const guarded = (operation: Parameters<Describe>[0]) => ({
-    config: withScope(describe(operation).config, 'approve'),
-  })
+export function addApprovalRoutes(scope: FastifyInstance, { partsOf, operations }: ApprovalRoutesOptions): void {
+  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   // Every page of the debug UI reads it every few seconds, which would bury the work of agents in the log.
-  const quiet = { ...guarded('listApprovals'), logLevel: 'warn' as const }
-  scope.get<{ Querystring: Query }>('/approvals', quiet, async (request) => {
-    const { query } = request
-    const onlyOpen = (readOneOf(query, 'status', ['pending', 'all']) ?? 'pending') === 'pending'
-    const { limit, order, after } = readPageQuery(query)
+  typed.get('/approvals', { ...operations.listApprovals, logLevel: 'warn' }, async (request) => {
+    const { status, limit, order, after } = request.query
     const { approvals, unreadable } = partsOf(request).runs
-    const { approvals: found, hasMore } = await approvals.list({ onlyOpen, limit, order, after }, unreadable)
+    const range = { onlyOpen: status === 'pending', limit, order, after }
+    const { approvals: found, hasMore } = await approvals.list(range, unreadable)
     return toPage(
       found.map((approval) => show(approval, request)),
       hasMore,
     )
   })
-  scope.get<ById>('/approvals/:id', guarded('getApproval'), async (request) =>
+  typed.get('/approvals/:id', operations.getApproval, async (request) =>
     show(await partsOf(request).runs.approvals.get(request.params.id), request),
   )
-  scope
-    .withTypeProvider<TypeBoxTypeProvider>()
-    .post(
-      '/approvals/:id',
-      { ...guarded('decideApproval'), schema: { params: Type.Object({ id: Type.String() }), body: DecisionRequest } },
-      async (request) => {
-        requireMayDecide(request)
-        const { id } = request.params
-        const decisions = new Map([[id, toAnswer(request.body)]])
-        const { deciding } = partsOf(request).runs
-        const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
-        return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
-      },
-    )
+  typed.post('/approvals/:id', operations.decideApproval, async (request) => {
+    requireMayDecide(request)
+    const { id } = request.params
+    const decisions = new Map([[id, toAnswer(request.body)]])
+    const { deciding } = partsOf(request).runs
+    const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
+    return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
+  })
 }
 
 /** Names and states alone for pages of other origins. */

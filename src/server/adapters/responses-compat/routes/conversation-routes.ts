@@ -1,81 +1,57 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import type { StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
-import type { Describe } from './describe-responses.ts'
+import type { Operations } from './operations.ts'
 import { toPage } from './pages.ts'
-import { type Query, readPageQuery } from './read-query.ts'
-import { AddItems, CreateConversation, UpdateConversation } from './schema.ts'
 
 export interface ConversationRoutesOptions {
   /** Returns the parts of the tenant of a request. */
   readonly partsOf: (request: FastifyRequest) => TenantParts
-  readonly describe: Describe
-}
-
-interface ById {
-  Params: { id: string }
-}
-
-interface OfItem {
-  Params: { id: string; itemId: string }
+  readonly operations: Operations
 }
 
 /** Conversations, and the items in them. */
-export function addConversationRoutes(scope: FastifyInstance, { partsOf, describe }: ConversationRoutesOptions): void {
+export function addConversationRoutes(
+  scope: FastifyInstance,
+  { partsOf, operations }: ConversationRoutesOptions,
+): void {
   const conversationsOf = (request: FastifyRequest) => partsOf(request).runs.conversations
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
-  const params = Type.Object({ id: Type.String() })
-  typed.post(
-    '/conversations',
-    { ...describe('createConversation'), schema: { body: CreateConversation }, preValidation: acceptNoBody },
-    async (request) => {
-      const { items: added, metadata } = request.body
-      const turn = added && added.length > 0 ? partsOf(request).items.makeTurn(added) : undefined
-      return toView(await conversationsOf(request).create(metadata ?? {}, turn))
-    },
-  )
-  typed.post(
-    '/conversations/:id',
-    { ...describe('updateConversation'), schema: { params, body: UpdateConversation } },
-    async (request) => {
-      const { params, body } = request
-      return toView(await conversationsOf(request).update(params.id, body.metadata ?? {}))
-    },
-  )
-  typed.post(
-    '/conversations/:id/items',
-    { ...describe('addConversationItems'), schema: { params, body: AddItems } },
-    async (request) => {
-      const { params, body } = request
-      return toPage(await partsOf(request).items.add(params.id, body.items), false)
-    },
-  )
-  scope.get<ById>('/conversations/:id', describe('getConversation'), async (request) =>
+  const create = { ...operations.createConversation, preValidation: acceptNoBody }
+  typed.post('/conversations', create, async (request) => {
+    const { items: added, metadata } = request.body
+    const turn = added && added.length > 0 ? partsOf(request).items.makeTurn(added) : undefined
+    return toView(await conversationsOf(request).create(metadata ?? {}, turn))
+  })
+  typed.get('/conversations/:id', operations.getConversation, async (request) =>
     toView(await conversationsOf(request).get(request.params.id)),
   )
-  scope.delete<ById>('/conversations/:id', describe('deleteConversation'), async (request) => {
+  typed.post('/conversations/:id', operations.updateConversation, async (request) => {
+    const { params, body } = request
+    return toView(await conversationsOf(request).update(params.id, body.metadata ?? {}))
+  })
+  typed.delete('/conversations/:id', operations.deleteConversation, async (request) => {
     const { id } = request.params
     const { conversations, store } = partsOf(request).runs
     await conversations.delete(id, (runId) => store.has(runId))
     return { id, object: 'conversation.deleted', deleted: true }
   })
-  scope.get<ById & { Querystring: Query }>(
-    '/conversations/:id/items',
-    describe('listConversationItems'),
-    async (request) => {
-      const { params, query } = request
-      const { items, runs } = partsOf(request)
-      return items.list(await runs.conversations.get(params.id), readPageQuery(query))
-    },
-  )
-  scope.get<OfItem>('/conversations/:id/items/:itemId', describe('getConversationItem'), async (request) => {
+  typed.get('/conversations/:id/items', operations.listConversationItems, async (request) => {
+    const { params, query } = request
+    const { items, runs } = partsOf(request)
+    return items.list(await runs.conversations.get(params.id), query)
+  })
+  typed.post('/conversations/:id/items', operations.addConversationItems, async (request) => {
+    const { params, body } = request
+    return toPage(await partsOf(request).items.add(params.id, body.items), false)
+  })
+  typed.get('/conversations/:id/items/:itemId', operations.getConversationItem, async (request) => {
     const { id, itemId } = request.params
     const { items, runs } = partsOf(request)
     return items.get(await runs.conversations.get(id), itemId)
   })
-  scope.delete<OfItem>('/conversations/:id/items/:itemId', describe('deleteConversationItem'), async (request) => {
+  typed.delete('/conversations/:id/items/:itemId', operations.deleteConversationItem, async (request) => {
     const { id, itemId } = request.params
     const { items, runs } = partsOf(request)
     const row = await runs.conversations.get(id)

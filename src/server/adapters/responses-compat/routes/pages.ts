@@ -2,7 +2,7 @@ import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { RunStore, StoredRun } from '../../../../durable/runs/run-store.ts'
 import { HostError } from '../../../../errors.ts'
 import { findItem } from '../ids.ts'
-import type { PageQuery } from './read-query.ts'
+import type { ItemsQuery, PageQuery } from './page-query.ts'
 import type { InputItem, Page, ResponseRecord } from './schema.ts'
 
 type Responses = RunStore<ResponseRecord, InputItem>
@@ -11,7 +11,7 @@ type Responses = RunStore<ResponseRecord, InputItem>
 export async function listInputItems(
   store: Responses,
   stored: StoredRun<ResponseRecord, InputItem>,
-  query: PageQuery,
+  query: ItemsQuery,
 ): Promise<Page<InputItem>> {
   const place = (cursor: string | undefined, name: string) => placeOf(cursor, name, stored.id, stored.inputs)
   const { from, to, hasMore } = cutPage(

@@ -17,8 +17,8 @@ import { toInputItems } from '../input/convert.ts'
 import { readItems } from '../input/read-items.ts'
 import { readInput, toToolMessage } from '../input/to-messages.ts'
 import { withWholeCalls } from '../input/whole-calls.ts'
+import type { PageQuery } from '../routes/page-query.ts'
 import { toPage, unknownCursor } from '../routes/pages.ts'
-import type { PageQuery } from '../routes/read-query.ts'
 import type { InputItem, Page, RawInputItem, ResponseRecord } from '../routes/schema.ts'
 
 /** Maximum length of a page of items in JSON; one item may be longer. */

@@ -1,0 +1,136 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency.ts'
+import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
+import { HostError } from '../../../../errors.ts'
+import type { AdapterOptions } from '../../../adapter.ts'
+import { deciderOf } from '../../../guards/decisions.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
+import { logFailure } from '../../../replies/error-replies.ts'
+import { whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { recordAfter } from '../output/output.ts'
+import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
+import type { TenantParts } from '../runs/tenant-parts.ts'
+import { readIdempotencyKey } from './read-idempotency-key.ts'
+import type { ResponseReplies, Stored } from './response-replies.ts'
+import type { CreateRequest } from './schema.ts'
+
+/** `POST /responses` of one dialect: starts a response, or answers a repeated request as the first one. */
+export class CreateRoute {
+  readonly #adapter: AdapterOptions
+  readonly #dialect: Dialect
+  readonly #replies: ResponseReplies
+  readonly #partsOf: (request: FastifyRequest) => TenantParts
+
+  constructor(
+    adapter: AdapterOptions,
+    dialect: Dialect,
+    replies: ResponseReplies,
+    partsOf: (request: FastifyRequest) => TenantParts,
+  ) {
+    this.#adapter = adapter
+    this.#dialect = dialect
+    this.#replies = replies
+    this.#partsOf = partsOf
+  }
+
+  handle(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    // An unknown name is refused before the store is read.
+    this.#adapter.host.resolve(body.model)
+    const key = readIdempotencyKey(request, body)
+    if (key === undefined) return this.#run(body, undefined, request, reply)
+    return this.#partsOf(request).runs.requests.once(
+      key,
+      body,
+      (id) => this.#replay(id, body, request, reply),
+      (idempotency) => this.#run(body, idempotency, request, reply),
+    )
+  }
+
+  async #run(
+    body: CreateRequest,
+    idempotency: IdempotentRequest | undefined,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<unknown> {
+    const circumstances = { dialect: this.#dialect, decider: deciderOf(request), idempotency }
+    const { starter } = this.#partsOf(request)
+    if (body.background) {
+      const queued = await starter.enqueue(body, circumstances)
+      return body.stream ? this.#replies.join(queued, 0, request, reply) : this.#replies.toRecord(queued)
+    }
+    const run = await starter.start(body, circumstances)
+    if (!body.stream) return this.#collect(run, request, reply)
+    void logFailureOf(run, request)
+    return this.#stream(run, request, reply)
+  }
+
+  async #collect(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    whenClientLeaves(reply, () => {
+      // The store is down: maintenance ends abandoned runs.
+      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) {
+        const { runs } = this.#partsOf(request)
+        void runs.abandon(run).catch(() => {})
+      }
+    })
+    let steps: readonly Step[]
+    try {
+      steps = await run.settled
+    } catch (error) {
+      // The agent has run: another attempt would run it again.
+      reply.header('x-should-retry', 'false')
+      throw error
+    }
+    if (run.failure === undefined) return recordAfter(run.facts, steps)
+    if (run.isStored) reply.header('x-response-id', run.id)
+    throw run.failure
+  }
+
+  async #stream(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const log = run.readAsClient()
+    whenClientLeaves(reply, ({ message }) => {
+      log.leave()
+      if (!survivesDisconnect(run) && !run.breakOff(CLIENT_LEFT)) void run.cancel(message).catch(() => {})
+    })
+    await run.stored
+    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
+    if (run.facts.tools.length > 0) await run.begins(this.#adapter.options.streamingTimeout * 1000)
+    return this.#replies.send(log, 0, request, reply)
+  }
+
+  /** Answers as the first request was answered; undefined when there is nothing left of it. */
+  async #replay(id: string, body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const first = await this.#partsOf(request).runs.store.get(id)
+    const stored = first && (await this.#whenAnswered(first, body, reply))
+    if (!stored) return undefined
+    reply.header('idempotent-replayed', 'true')
+    if (body.stream) return this.#replies.join(stored, 0, request, reply)
+    const record = this.#replies.toRecord(stored)
+    if (record.status !== 'failed' || record.background) return record
+    reply.header('x-response-id', id)
+    throw new HostError('AGENT_FAILED', record.error?.message ?? 'Agent execution failed')
+  }
+
+  /** Waits for the end of a run whose client gets all of it at once. */
+  async #whenAnswered(first: Stored, { stream }: CreateRequest, reply: FastifyReply): Promise<Stored | undefined> {
+    if (stream || first.facts.background) return first
+    const leaving = new AbortController()
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    const { runs } = this.#partsOf(reply.request)
+    const log = runs.read(first, leaving.signal)
+    for (let from = 0; ; ) {
+      const steps = await log.read(from)
+      from += steps.length
+      if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
+    }
+  }
+}
+
+/** Logs the failure of a run whose request is answered already. */
+async function logFailureOf(run: ResponseRun, request: FastifyRequest): Promise<void> {
+  try {
+    await run.settled
+    if (run.failure !== undefined) logFailure(run.failure, request)
+  } catch (error) {
+    if (!(error instanceof RequestRepeated)) logFailure(error, request)
+  }
+}

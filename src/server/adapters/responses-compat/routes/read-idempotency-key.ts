@@ -1,0 +1,26 @@
+import type { FastifyRequest } from 'fastify'
+import { HostError } from '../../../../errors.ts'
+import { principalOf } from '../../../guards/principal.ts'
+import type { CreateRequest } from './schema.ts'
+
+/**
+ * Reads the `Idempotency-Key` of a request. It counts for its sender alone: two holders of keys may choose the same text.
+ *
+ * @throws HostError `REQUEST_INVALID`
+ */
+export function readIdempotencyKey(request: FastifyRequest, { store }: CreateRequest): string | undefined {
+  const key = request.headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || key === '' || key.length > 255) {
+    throw new HostError('REQUEST_INVALID', 'Idempotency-Key must have 1 to 255 characters')
+  }
+  if (store === false) {
+    throw new HostError(
+      'REQUEST_INVALID',
+      'Idempotency-Key needs store: a response that is not stored cannot be returned again',
+    )
+  }
+  const { tenant, name } = principalOf(request)
+  // A header holds no NUL.
+  return tenant === '' && name === undefined ? key : [tenant, name ?? '', key].join('\0')
+}

@@ -1,0 +1,58 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { StepLog } from '../../../../durable/runs/read-run.ts'
+import type { StoredRun } from '../../../../durable/runs/run-store.ts'
+import type { AdapterOptions } from '../../../adapter.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
+import { replyFor } from '../../../replies/error-replies.ts'
+import { streamAnswer, whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { EventWriter, eventStreamOf } from '../output/event-writer.ts'
+import { recordAfter } from '../output/output.ts'
+import { sendSteps } from '../output/send-steps.ts'
+import type { TenantParts } from '../runs/tenant-parts.ts'
+import type { ExtendedRecord } from './extended-record.ts'
+import type { InputItem, ResponseRecord } from './schema.ts'
+
+/** Response as it was read. */
+export type Stored = StoredRun<ResponseRecord, InputItem>
+
+/** Replies of one dialect that show a response: its record, or its events. */
+export class ResponseReplies {
+  readonly #adapter: AdapterOptions
+  readonly #dialect: Dialect
+  readonly #partsOf: (request: FastifyRequest) => TenantParts
+
+  constructor(adapter: AdapterOptions, dialect: Dialect, partsOf: (request: FastifyRequest) => TenantParts) {
+    this.#adapter = adapter
+    this.#dialect = dialect
+    this.#partsOf = partsOf
+  }
+
+  /** The record as it is now; `queued` is a status of one dialect alone. */
+  toRecord({ facts, steps, isQueued }: Stored): ExtendedRecord {
+    const record = recordAfter(facts, steps)
+    return isQueued && this.#dialect.isExtended ? { ...record, status: 'queued' } : record
+  }
+
+  /**
+   * Sends the events again, and then those that come.
+   *
+   * @param after number of the last event that the client has
+   */
+  join(stored: Stored, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const leaving = new AbortController()
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    return this.send(this.#partsOf(request).runs.read(stored, leaving.signal), after, request, reply)
+  }
+
+  /** Sends the events of a response. */
+  send(log: StepLog<ResponseRecord>, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { options, streams, describeFailure } = this.#adapter
+    const writer = new EventWriter(log.facts, after, eventStreamOf(this.#dialect))
+    return streamAnswer(request, reply, streams, {
+      keepAlive: () => ': keep-alive\n\n',
+      keepAliveMs: options.streamingTimeout * 1000,
+      send: (stream) => sendSteps(log, writer, stream),
+      failure: (error) => writer.failure(replyFor(error as Error, describeFailure).detail),
+    })
+  }
+}

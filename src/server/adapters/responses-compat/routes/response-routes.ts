@@ -1,0 +1,130 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { RunIds } from '../../../../durable/runs/run-ids.ts'
+import { HostError } from '../../../../errors.ts'
+import type { AdapterOptions } from '../../../adapter.ts'
+import { liftDataUrls } from '../../../bodies/lift-data-urls.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
+import { whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../../streams/upgrade-route.ts'
+import { findMissing } from '../input/find-missing.ts'
+import { resumeByApproval } from '../input/resume-by-approval.ts'
+import { recordAfter } from '../output/output.ts'
+import type { TenantParts } from '../runs/tenant-parts.ts'
+import type { UnstoredMemory } from '../runs/unstored-responses.ts'
+import { CreateRoute } from './create-route.ts'
+import type { Operations } from './operations.ts'
+import { listInputItems, listResponseIds, toPage } from './pages.ts'
+import { ResponseReplies, type Stored } from './response-replies.ts'
+import { ResponseSocket } from './response-socket.ts'
+
+export interface ResponseRoutesOptions {
+  readonly adapter: AdapterOptions
+  readonly dialect: Dialect
+  readonly operations: Operations
+  readonly ids: RunIds
+  readonly unstored: UnstoredMemory
+  /** Returns the parts of the tenant of a request. */
+  readonly partsOf: (request: FastifyRequest) => TenantParts
+}
+
+/** Responses: created, read, listed, cancelled, deleted, over HTTP and WebSockets. */
+export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoutesOptions): void {
+  const { adapter, operations, dialect, ids, partsOf } = options
+  const replies = new ResponseReplies(adapter, dialect, partsOf)
+  const create = new CreateRoute(adapter, dialect, replies, partsOf)
+  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
+  typed.post(
+    '/responses',
+    {
+      ...operations.createResponse,
+      ...liftDataUrls(),
+      preValidation: (request, _reply, done) => done(findMissing(request.body)),
+    },
+    (request, reply) => create.handle(resumeByApproval(request.body), request, reply),
+  )
+  typed.post('/responses/compact', operations.compactResponse, (request, reply) => {
+    const leaving = new AbortController()
+    whenClientLeaves(reply, (reason) => leaving.abort(reason))
+    return partsOf(request).compactor.compact(request.body, leaving.signal)
+  })
+  // Without a route of its own it would be the id of a response.
+  scope.post('/responses/input_tokens', { schema: { hide: true } as object }, async () => {
+    throw Object.assign(new Error('Tokens are counted while an agent runs, and reported as usage'), { statusCode: 404 })
+  })
+  typed.get('/responses/:id', operations.getResponse, async (request, reply) => {
+    const { stream = false, starting_after: after = 0 } = request.query
+    const stored = await find(request, options)
+    return stream ? replies.join(stored, after, request, reply) : replies.toRecord(stored)
+  })
+  typed.delete('/responses/:id', operations.deleteResponse, async (request) => {
+    const { id } = request.params
+    if (!ids.isId(id) || !(await partsOf(request).runs.delete(id))) throw notFound()
+    return { id, object: 'response', deleted: true }
+  })
+  typed.post('/responses/:id/cancel', operations.cancelResponse, async (request) => {
+    const { id, facts } = await find(request, options)
+    if (!facts.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
+    const cancelled = await partsOf(request).runs.cancel(id)
+    if (!cancelled) throw notFound()
+    return recordAfter(cancelled.facts, cancelled.steps)
+  })
+  typed.get('/responses/:id/input_items', operations.listInputItems, async (request) =>
+    listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
+  )
+  if (dialect.isExtended) routeUpgrades(scope)
+  // Without a key anybody could read everybody's responses.
+  if (adapter.requiresKey) addListRoute(scope, options, replies)
+  else if (dialect.isExtended) addSocketRoute(scope, options)
+}
+
+function addListRoute(scope: FastifyInstance, options: ResponseRoutesOptions, replies: ResponseReplies): void {
+  const { operations, dialect, ids, partsOf } = options
+  const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
+  typed.get('/responses', operations.listResponses, async (request, reply) => {
+    if (isUpgrade(request) && dialect.isExtended) return openSocket(request, reply, options)
+    const { store, unreadable } = partsOf(request).runs
+    const { ids: listed, hasMore } = await listResponseIds(store, ids, request.query)
+    const found = await Promise.all(listed.map((id) => unreadable.read(() => store.get(id))))
+    return toPage(
+      found.flatMap((stored) => (stored ? [replies.toRecord(stored)] : [])),
+      hasMore,
+    )
+  })
+}
+
+/** The path of the list, for WebSockets alone. */
+function addSocketRoute(scope: FastifyInstance, options: ResponseRoutesOptions): void {
+  scope.get('/responses', { schema: { hide: true } as object }, async (request, reply) => {
+    if (isUpgrade(request)) return openSocket(request, reply, options)
+    reply.header('upgrade', 'websocket')
+    throw Object.assign(new Error('Upgrade to a WebSocket, or send POST'), { statusCode: 426 })
+  })
+}
+
+async function openSocket(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { adapter, unstored, partsOf }: ResponseRoutesOptions,
+): Promise<FastifyReply> {
+  const { options, host, streams, describeFailure } = adapter
+  const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
+  const { starter } = partsOf(request)
+  const parts = { starter, options, host, streams, describeFailure, unstored }
+  await acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
+  return reply
+}
+
+async function find(
+  request: FastifyRequest<{ Params: { id: string } }>,
+  { ids, partsOf }: ResponseRoutesOptions,
+): Promise<Stored> {
+  const { id } = request.params
+  const stored = ids.isId(id) ? await partsOf(request).runs.store.get(id) : undefined
+  if (!stored) throw notFound()
+  return stored
+}
+
+function notFound(): HostError {
+  return new HostError('RESPONSE_NOT_FOUND', 'Response not found')
+}

@@ -1,0 +1,40 @@
+import type { TSchema } from 'typebox'
+import { HostError } from '../../errors.ts'
+import { makeValidator } from './validator.ts'
+
+/** Part of a schema that says how the text of a parameter is read. */
+interface ParameterSchema {
+  readonly type?: string
+  readonly default?: unknown
+  readonly anyOf?: readonly ParameterSchema[]
+}
+
+/**
+ * Returns a function that checks the query of a request. Its texts are read as what the schema says: whole numbers, booleans, or
+ * lists, whose parameters may be repeated. Parameters that are left out get their defaults; unknown ones are ignored.
+ */
+export function makeQueryValidator(schema: TSchema): (query: unknown) => { value?: unknown; error?: HostError } {
+  const { properties = {} } = schema as { properties?: Readonly<Record<string, ParameterSchema>> }
+  const parameters = Object.entries(properties)
+  const validate = makeValidator(schema)
+  return (query) => {
+    const texts = query as Readonly<Record<string, unknown>>
+    const repeated = parameters.find(([name, node]) => Array.isArray(texts[name]) && !takesList(node))
+    if (repeated) {
+      const [field] = repeated
+      return { error: new HostError('REQUEST_INVALID', `${field} must be given once.`, { field }) }
+    }
+    const values = parameters.map(([name, node]) => [name, readText(texts[name] ?? node.default, node)] as const)
+    return validate(Object.fromEntries(values.filter(([, value]) => value !== undefined)))
+  }
+}
+
+function takesList({ type, anyOf = [] }: ParameterSchema): boolean {
+  return type === 'array' || anyOf.some(takesList)
+}
+
+/** What cannot be read stays a text, which the schema then refuses. */
+function readText(text: unknown, { type }: ParameterSchema): unknown {
+  if (type === 'integer' && typeof text === 'string' && /^\d+$/.test(text)) return Number(text)
+  return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text
+}
