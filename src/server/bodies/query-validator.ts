@@ -33,7 +33,7 @@ function takesList({ type, anyOf = [] }: ParameterSchema): boolean {
   return type === 'array' || anyOf.some(takesList)
 }
 
-/** What cannot be read stays a text, which the schema then refuses. */
+/** Reads one parameter. A text that cannot be read stays as it is, and the schema refuses it. */
 function readText(text: unknown, { type }: ParameterSchema): unknown {
   if (type === 'integer' && typeof text === 'string' && /^\d+$/.test(text)) return Number(text)
   return type === 'boolean' && (text === 'true' || text === 'false') ? text === 'true' : text

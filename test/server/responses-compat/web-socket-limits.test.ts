@@ -142,7 +142,7 @@ describe('a hostile client of the WebSocket', () => {
     ])
   })
 
-  it('drops unstored responses, oldest first, when all connections hold too much, and on close', async () => {
+  it('drops unstored responses, the least recently used first, when all connections hold too much, and on close', async () => {
     const memory = openUnstoredMemory({ maxItems: 100, maxBytes: 20_000 })
     const run = (id: string): Json => ({ id, outcome: { messages: [], pending: [] }, settled: Promise.resolve([]) })
     const draft = (text: string): Json => ({
@@ -156,14 +156,15 @@ describe('a hostile client of the WebSocket', () => {
     other.add(run('b'), draft('x'.repeat(4000)))
     expect([one.read('a', budget), other.read('a', budget)].map(Boolean)).to.deep.equal([true, false])
     other.add(run('c'), draft('x'.repeat(4000)))
+    // The first was read since the second was added.
     expect([one.read('a', budget), other.read('b', budget), other.read('c', budget)].map(Boolean)).to.deep.equal([
-      false,
       true,
+      false,
       true,
     ])
     other.clear()
     await wait(1)
-    expect([...memory].map(([id]) => id)).to.deep.equal([])
+    expect([...memory].map(([id]) => id)).to.deep.equal(['a'])
   })
 
   it('cannot upgrade during a pending answer: only its connection is closed', async () => {

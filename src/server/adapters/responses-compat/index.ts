@@ -76,7 +76,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     addConversationRoutes(scope, { partsOf, operations })
   }
 
-  /** What was opened; undefined where opening has failed, which `onReady` reports. */
+  /** Parts that were opened; undefined where opening has failed, which `onReady` reports. */
   #whenOpen() {
     return this.#parts.open().catch(() => undefined)
   }
