@@ -29,12 +29,12 @@ describe('durable runs', () => {
     for (const runs of open.splice(0)) await runs.close()
   })
 
-  async function openRuns(records: RecordStore) {
+  async function openRuns(records: RecordStore, retentionDays?: number) {
     const log = (line: string) => lines.push(line)
     const runs = await DurableRuns.open<object, string>({
       records,
       ids,
-      retentionDays: undefined,
+      retentionDays,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
       upgradeRow: () => {
@@ -154,6 +154,30 @@ describe('durable runs', () => {
     expect(end.error).to.equal('The server restarted before the response was complete')
     expect((await listRunning(store)).map(({ id }) => id)).to.deep.equal([damaged.id])
     expect(lines.filter((line) => line.includes('damaged'))).to.have.length(1)
+  })
+
+  it('are removed after the retention period, for every tenant', async () => {
+    const store = await openMap()
+    const first = await openRuns(store)
+    const oldMs = Date.now() - 2 * 24 * 60 * 60 * 1000
+    const tenants = ['', 'acme', 'globex']
+    const oldIds = new RunIds('run_')
+    const stored = await Promise.all(
+      tenants.map(async (tenant) => {
+        const [old, young] = [oldIds.next(oldMs), ids.next()]
+        for (const id of [old, young]) {
+          const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
+          const draft = { id, facts: {}, items: ['hi'], turn, earlier: [], idempotency: undefined }
+          await first.runs.of(tenant).store.create(draft, [{ end: 'completed', at: 1_800_000_000 }])
+        }
+        return { tenant, old, young }
+      }),
+    )
+    const { runs } = await openRuns(store, 1)
+    for (const { tenant, old, young } of stored) {
+      await eventually(async () => expect(await runs.of(tenant).store.has(old)).to.equal(false))
+      expect(await runs.of(tenant).store.has(young)).to.equal(true)
+    }
   })
 
   it('end on another server with all acknowledged steps', async () => {

@@ -31,6 +31,34 @@ for (const { name, isThere, startServer } of KINDS) {
   })
 }
 
+describe('the page of a tenant', () => {
+  afterEach(closeServers)
+
+  it('stops, reads and removes nothing of another tenant', async () => {
+    const files = { ...TENANT_PROJECT, 'keys.yml': TENANT_KEYS }
+    const { listen, host } = await makeServer({ ...TENANT_OPTIONS, development: true }, files)
+    const url = await listen()
+    const [acme, globex] = [new Visitor(url, 'acme', 'acme'), new Visitor(url, 'globex', 'globex')]
+    const act = async (visitor: Visitor, mutation: string) => {
+      const headers = { origin: url }
+      return (await visitor.ask('POST', '/api/ui/graphql', { query: `mutation { ${mutation} }` }, headers)).json
+    }
+    for (const visitor of [acme, globex]) {
+      await visitor.ask('POST', '/v1/responses', { model: 'teller', input: visitor.secret })
+    }
+    const memory = await act(acme, 'read_memory(agent_id: "teller", module_id: "memory")')
+    expect(memory.data.read_memory.map(({ text }: { text: string }) => text)).to.deep.equal([acme.secret])
+    expect((await act(acme, 'clear_log(agent_id: "teller")')).data).to.deep.equal({ clear_log: true })
+    const total = async (visitor: Visitor) =>
+      (await visitor.graphql('{ runs(filter: { agent_id: "teller" }) { total } }')).data.runs.total
+    expect([await total(acme), await total(globex)]).to.deep.equal([0, 1])
+    const running = host.start('probe', { messages: [{ role: 'user', content: 'wait 1500' }], tenant: 'globex' })
+    const stopped = await act(acme, `stop_run(run_id: "${running.id}")`)
+    expect(stopped.data).to.deep.equal({ stop_run: false })
+    expect((await running.result).status).to.equal('completed')
+  }).timeout(30_000)
+})
+
 describe('an adapter of a project', () => {
   afterEach(closeServers)
 
