@@ -5,9 +5,9 @@ import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { indexIdOf } from '../store/tenant-records.ts'
 import { Approvals } from './approvals/approvals.ts'
-import { Deciding, type DecidingOptions } from './approvals/deciding.ts'
+import { Deciding } from './approvals/deciding.ts'
+import { type Continuation, describeNext, type NextRunOptions } from './approvals/next-run.ts'
 import { ConversationStore } from './conversations/conversation-store.ts'
-import { newBytesOf } from './conversations/conversation-tree.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import { ResponseMaintenance } from './maintenance.ts'
 import type { Job } from './queue/job.ts'
@@ -17,13 +17,13 @@ import { DurableRun, type DurableRunOptions } from './runs/durable-run.ts'
 import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
 import type { Draft } from './runs/run-row.ts'
-import { RunStore, type RunStoreOptions, type StoredRun } from './runs/run-store.ts'
+import { RunStore, type StoredRun } from './runs/run-store.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
 import { tenantPart } from './tenant-part.ts'
 import { UnreadableRows } from './unreadable-rows.ts'
 
-export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, Item> {
+export interface DurableRunsOptions<Facts, Item> {
   /** The whole store. */
   readonly records: RecordStore
   readonly ids: RunIds
@@ -31,11 +31,8 @@ export interface DurableRunsOptions<Facts, Item> extends RunStoreOptions<Facts, 
   readonly retentionDays: number | undefined
   /** Number of runs that may wait for a worker. */
   readonly maxQueuedRuns: number
-  /** Describes the run that continues a waiting one of these runs ({@link Deciding}). */
-  readonly describeNext: (
-    runs: DurableRuns<Facts, Item>,
-    ...waiting: Parameters<DecidingOptions<Facts, Item>['describeNext']>
-  ) => ReturnType<DecidingOptions<Facts, Item>['describeNext']>
+  readonly host: NextRunOptions<Facts, Item>['host']
+  readonly continuation: Continuation<Facts>
   readonly log: Log
 }
 
@@ -64,17 +61,18 @@ export class DurableRuns<Facts, Item> {
   readonly #runs = new Map<string, DurableRun<Facts, Item>>()
 
   private constructor(tenant: string, options: DurableRunsOptions<Facts, Item>, shared?: Shared<Facts, Item>) {
-    const { log, describeNext } = options
+    const { log, ids, host, continuation } = options
     const records = tenantPart(options.records, tenant)
     this.tenant = tenant
-    this.store = new RunStore(records, options)
+    this.store = new RunStore(records)
     this.requests = new IdempotentRequests(records)
     this.approvals = new Approvals(records)
     this.conversations = new ConversationStore(records)
+    const { store, conversations } = this
     this.deciding = new Deciding({
       approvals: this.approvals,
       enqueue: (draft, job) => this.enqueue(draft, job),
-      describeNext: (...waiting) => describeNext(this, ...waiting),
+      describeNext: (...waiting) => describeNext({ tenant, store, conversations, ids, host, continuation }, ...waiting),
       log,
     })
     this.#feed = new StepFeed(this.store)
@@ -202,7 +200,7 @@ export class DurableRuns<Facts, Item> {
    */
   async enqueue(draft: Draft<Facts, Item>, job: Job): Promise<StoredRun<Facts, Item>> {
     await this.queue.refuseWhenFull()
-    const stored = await this.store.enqueue(draft, (turn) => this.queue.changes(draft.id, job, newBytesOf(turn)))
+    const stored = await this.store.enqueue(draft, this.queue.changes(draft.id, job))
     if (!stored) throw new RequestRepeated()
     this.queue.onWaiting(indexIdOf({ tenant: this.tenant, id: draft.id }))
     return stored

@@ -1,6 +1,6 @@
 import { HostError } from '../errors.ts'
 
-/** Version of the rows that this version writes. Rows of the first one carry none. */
+/** Version of the rows that this version writes. */
 export const ROW_VERSION = 2
 /** Version of a row that refers to bytes in rows of their own: earlier versions of agent-host must not take it for a whole one. */
 export const BYTES_VERSION = 3
@@ -17,8 +17,9 @@ export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number'
  */
 export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): Row & { readonly version: number } {
   const row = parseObject(id, text)
-  const { version = 1 } = row
-  if (typeof version === 'number' && version <= BYTES_VERSION) {
+  const { version } = row
+  if (typeof version !== 'number') throw damagedRow(id)
+  if (version <= BYTES_VERSION) {
     if (!fits(row, shape)) throw damagedRow(id)
     return { ...(row as Row), version }
   }

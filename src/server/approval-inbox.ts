@@ -1,9 +1,10 @@
+import type { WaitingOptions } from '../host/waiting-run.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { PendingCall } from '../run/state/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 
 /** Run of a protocol that keeps nothing itself, which waits for a person. */
-export interface KeptRun extends Pick<Turn, 'messages' | 'user' | 'metadata' | 'requestOptions'> {
+export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
   /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
   readonly result: RunResult

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openApprovals } from '../../src/durable/approvals/approvals.ts'
+import { openWaiting } from '../../src/durable/approvals/open-waiting.ts'
 import { makeTurn, type StoredTurn } from '../../src/durable/conversations/conversation-tree.ts'
 import { DurableRuns } from '../../src/durable/durable-runs.ts'
 import type { IdempotentRequest } from '../../src/durable/idempotency.ts'
@@ -37,10 +37,8 @@ describe('durable runs', () => {
       retentionDays,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
-      upgradeRow: () => {
-        throw new Error('There is no older row.')
-      },
-      describeNext: async () => undefined,
+      host: { check: () => {} },
+      continuation: { shows: [], describeFacts: (facts) => facts, readMessages: async () => [] },
     })
     open.push(runs)
     const manualHost = makeManualHost()
@@ -58,8 +56,7 @@ describe('durable runs', () => {
           origin: draft,
           store: runs.store,
           persistsSteps: true,
-          keeps: ({ type }) => type === 'text',
-          agent: { name: 'a', approvalTtl: undefined },
+          job: { agent: 'a', options: {}, shows: ['text'], isRestartSafe: false },
           describeFailure: () => 'failed',
         },
       )
@@ -126,16 +123,17 @@ describe('durable runs', () => {
     const id = ids.next()
     const turn = makeTurn(id, 1_800_000_000, [{ role: 'user', content: 'hi' }], undefined)
     const pending = [{ callId: 'c1', kind: 'approval', name: 'pay', arguments: {} }] as const
-    const approvals = openApprovals({ runId: id, agent: 'a', pending, createdAt: 1_800_000_000, ttl: 60 })
+    const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false, approvalTtl: 60 }
+    const waiting = openWaiting(id, job, pending)
     const draft = { id, facts: {}, items: [], turn, earlier: [], idempotency: undefined }
     const steps = [{ pending: pending[0] }, { end: 'completed', at: 1_800_000_000 }] as const
-    await runs.store.create(draft, steps, { messages: [], pending, approvals })
+    await runs.store.create(draft, steps, { messages: [], pending, waiting })
     expect(await runs.approvals.ofRun(id)).to.have.lengthOf(1)
     expect(await runs.store.delete(id)).to.equal(true)
     const keys = await Promise.all(
-      ['approval:', 'open-approval:', 'expiring-approval:'].map((prefix) => store.list({ prefix, limit: 9 })),
+      ['approval:', 'open-approval:', 'expiring-approval:', 'job:'].map((prefix) => store.list({ prefix, limit: 9 })),
     )
-    expect(keys).to.deep.equal([[], [], []])
+    expect(keys).to.deep.equal([[], [], [], []])
   })
 
   it('end after a crash, whatever else is unreadable', async () => {

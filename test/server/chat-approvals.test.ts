@@ -81,6 +81,8 @@ describe('approvals in chat', () => {
       temperature: 0.2,
       top_p: 1,
       max_tokens: 500,
+      stop: ['END'],
+      seed: 7,
       reasoning_effort: 'low',
       user: 'ann',
       response_format: { type: 'json_schema', json_schema: { name: 'told', schema } },
@@ -88,7 +90,15 @@ describe('approvals in chat', () => {
     const waiting = await chat({ ...asTool, ...options })
     const { body } = await chat({ model: 'teller', ...asTool, ...answered(waiting, approve) })
     expect(JSON.parse(body.choices[0].message.content)).to.deep.equal({
-      requestOptions: { temperature: 0.2, maxOutputTokens: 500, reasoningEffort: 'low', responseSchema: schema },
+      requestOptions: {
+        temperature: 0.2,
+        topP: 1,
+        maxOutputTokens: 500,
+        stop: ['END'],
+        seed: 7,
+        reasoningEffort: 'low',
+        responseSchema: schema,
+      },
       metadata: { approvals: 'tool' },
       user: 'ann',
     })

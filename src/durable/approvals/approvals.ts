@@ -4,6 +4,7 @@ import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
 import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
+import { uuidOf } from '../runs/run-ids.ts'
 import { nowSeconds } from '../runs/steps.ts'
 import { EXPIRING_APPROVALS } from '../tenant-part.ts'
 import { isUnreadable, type UnreadableRows } from '../unreadable-rows.ts'
@@ -64,7 +65,7 @@ const MAX_PER_RUN = 1000
 
 /** Id of an approval: of its run, and its place among the run's pending calls. Grows with the run's. */
 export function approvalId(runId: string, index: number): string {
-  return `mcpr_${runId.slice(runId.indexOf('_') + 1)}-${String(index).padStart(3, '0')}`
+  return `mcpr_${uuidOf(runId)}-${String(index).padStart(3, '0')}`
 }
 
 /** Id of the run that an approval belongs to; `prefix` is that of such runs. */

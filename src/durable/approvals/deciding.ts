@@ -8,12 +8,7 @@ import type { Job } from '../queue/job.ts'
 import { answersOf, type Decisions, isDecided, resume, takeDecisions } from '../resumption.ts'
 import type { Draft } from '../runs/run-row.ts'
 import { type Approval, type Approvals, claimOf, listExpired } from './approvals.ts'
-
-/** Run that goes on with decisions, as it is put into the queue. */
-export interface NextRun<Facts, Item> {
-  readonly draft: Draft<Facts, Item>
-  readonly job: Job
-}
+import type { NextRun } from './next-run.ts'
 
 export interface DecidingOptions<Facts, Item> {
   readonly approvals: Approvals

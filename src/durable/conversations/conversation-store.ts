@@ -64,7 +64,7 @@ export class ConversationStore {
 
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
   async get(id: string): Promise<StoredConversation> {
-    const row = await this.#find(id)
+    const row = await this.find(id)
     if (!row) throw new HostError('CONVERSATION_NOT_FOUND', 'Conversation not found')
     return row
   }
@@ -187,10 +187,10 @@ export class ConversationStore {
 
   async #ofRun(runId: string): Promise<StoredConversation | undefined> {
     const { conversation } = (await this.turn(runId)) ?? {}
-    return conversation === undefined ? undefined : this.#find(conversation)
+    return conversation === undefined ? undefined : this.find(conversation)
   }
 
-  async #find(id: string): Promise<StoredConversation | undefined> {
+  async find(id: string): Promise<StoredConversation | undefined> {
     const [text] = this.#ids.isId(id) ? await this.#records.get([keyOf(id)]) : []
     return text === undefined ? undefined : parseConversation(id, text)
   }

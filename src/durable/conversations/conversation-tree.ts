@@ -188,8 +188,8 @@ export function makeTurn(
 export interface TurnOutcome {
   readonly messages: readonly Message[]
   readonly pending: readonly PendingCall[]
-  /** Changes that open the approvals it waits for. */
-  readonly approvals: readonly Change[]
+  /** Changes that open the approvals it waits for, and keep its job for the decision. */
+  readonly waiting: readonly Change[]
 }
 
 /** Returns the turn with all that its run added. */

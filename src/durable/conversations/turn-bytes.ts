@@ -22,14 +22,6 @@ const PAGE = 16
 /** More rows than a turn has. */
 const MAX_ROWS = 1_000_000
 
-/** Places of bytes that were read: a row may refer to those of an earlier turn, which are there as long as any turn after it. */
-const places = new WeakMap<Uint8Array, StoredBytes>()
-
-/** Returns the place of bytes that were read from the store; undefined for others. */
-export function placeOf(data: Uint8Array): StoredBytes | undefined {
-  return places.get(data)
-}
-
 /** Bytes that are about to be stored. As JSON they are the reference. */
 export class NewBytes implements StoredBytes {
   readonly id: string
@@ -88,7 +80,6 @@ export async function readBytes(store: RecordStore, { id, size }: StoredBytes): 
     for (const [, base64] of rows) length += data.write(base64.slice(1, -1), length, 'base64')
     after = rows.at(-1)?.[0]
   }
-  places.set(data, { id, size })
   return data
 }
 

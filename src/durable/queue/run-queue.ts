@@ -2,7 +2,6 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
-import type { NewBytes } from '../conversations/turn-bytes.ts'
 import { changeTopic, jobKey, QUEUE_TOPIC, QUEUED, queuedKey, rowKey, runningKey, stepsLog } from '../runs/run-keys.ts'
 import { describeOwner, parseOwner, parseQueued, type QueuedMark } from '../runs/run-marks.ts'
 import { tenantPart } from '../tenant-part.ts'
@@ -49,14 +48,10 @@ export class RunQueue {
     this.#maxSize = maxSize
   }
 
-  /**
-   * Changes that put a run into the queue, to be stored together with it.
-   *
-   * @param bytes those of its turn
-   */
-  changes(id: string, job: Job, bytes: readonly NewBytes[]): Change[] {
+  /** Changes that put a run into the queue, to be stored together with it. */
+  changes(id: string, job: Job): Change[] {
     return [
-      [jobKey(id), writeJob(job, bytes)],
+      [jobKey(id), writeJob(job)],
       [queuedKey(id), describeWaiting(job, 0)],
     ]
   }
@@ -117,16 +112,27 @@ export class RunQueue {
   }
 
   /**
+   * Reads the job of a run.
+   *
+   * @throws HostError `RECORD_UNREADABLE` for a job that a newer version has to carry out
+   */
+  async readJob({ tenant, id }: TenantItem): Promise<Job | undefined> {
+    const [text] = await tenantPart(this.#records, tenant).get([jobKey(id)])
+    return text === undefined ? undefined : readJob(id, text)
+  }
+
+  /** Removes a mark without a job: a store without transactions was interrupted. */
+  async forget({ tenant, id }: TenantItem): Promise<void> {
+    await tenantPart(this.#records, tenant).commit([[queuedKey(id), undefined]], { absent: [jobKey(id)] })
+  }
+
+  /**
    * Takes a run out of the queue, for this server.
    *
    * @returns undefined when another was quicker, or it does not wait any more
-   * @throws HostError `RECORD_UNREADABLE` for a run that a newer version has to carry out
    */
-  async claim({ tenant, id, text, attempts }: WaitingRun): Promise<ClaimedRun | undefined> {
+  async claim({ tenant, id, text, attempts }: WaitingRun, job: Job): Promise<ClaimedRun | undefined> {
     const own = tenantPart(this.#records, tenant)
-    const [jobText] = await own.get([jobKey(id)])
-    if (jobText === undefined) return void (await forgetMark(own, id))
-    const job = await readJob(own, id, jobText)
     const attempt = attempts + 1
     const mark = describeOwner(this.#records.serverId, attempt)
     const changes: Change[] = [
@@ -152,12 +158,10 @@ export class RunQueue {
    * @param mark of that owner
    * @returns false if the run must not restart, is not queued, or has another owner
    */
-  async retry({ tenant, id }: TenantItem, mark: string): Promise<boolean> {
-    const own = tenantPart(this.#records, tenant)
-    const [jobText] = await own.get([jobKey(id)])
+  async retry(run: TenantItem, mark: string): Promise<boolean> {
+    const job = await this.readJob(run)
     const { attempt } = parseOwner(mark)
-    if (jobText === undefined || attempt > MAX_RETRIES) return false
-    return this.#putBack({ tenant, id }, mark, await readJob(own, id, jobText), attempt)
+    return job !== undefined && attempt <= MAX_RETRIES && this.#putBack(run, mark, job, attempt)
   }
 
   async #putBack({ tenant, id }: TenantItem, mark: string, job: Job, attempts: number): Promise<boolean> {
@@ -172,11 +176,6 @@ export class RunQueue {
     if (isBack) this.onWaiting(indexIdOf({ tenant, id }))
     return isBack
   }
-}
-
-/** A mark without a job: a store without transactions was interrupted. */
-async function forgetMark(records: RecordStore, id: string): Promise<void> {
-  await records.commit([[queuedKey(id), undefined]], { absent: [jobKey(id)] })
 }
 
 function describeWaiting({ agent }: Job, attempts: number): string {

@@ -1,16 +1,27 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost, Reservation } from '../../host/host.ts'
+import type { Message } from '../../protocols/message.ts'
+import { type Continuation, toTurn } from '../approvals/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { DurableRun } from '../runs/durable-run.ts'
+import type { PersistedRun } from '../runs/run-row.ts'
 import { endFailed } from '../runs/steps.ts'
+import type { Job } from './job.ts'
 import type { ClaimedRun, WaitingRun } from './run-queue.ts'
 
 export interface RunWorkerOptions<Facts, Item> {
   readonly runs: DurableRuns<Facts, Item>
   readonly host: AgentHost
+  readonly readMessages: Continuation<Facts>['readMessages']
   readonly describeFailure: (error: unknown) => string
   /** Takes the failure of a run, or of the work itself (without a run). */
   readonly onFailure: (error: unknown, runId?: string) => void
+}
+
+/** Run as it was read before it is claimed. */
+interface ReadRun<Facts, Item> {
+  readonly stored: PersistedRun<Facts, Item>
+  readonly messages: readonly Message[]
 }
 
 /** Worker as those see it who give it runs. */
@@ -31,14 +42,16 @@ export interface Taker {
   report(error: unknown): void
 }
 
+/** Time after which a run that could not be read is tried again. */
+const RETRY_UNREADABLE_MS = 60_000
 /** Time after which a run fails whose agent no server has. */
 const UNKNOWN_AGENT_MS = 10 * 60 * 1000
 
 /** Carries out runs of the queue, as many at once as the host has slots for background runs. */
 export class RunWorker<Facts, Item> implements Taker {
   readonly #options: RunWorkerOptions<Facts, Item>
-  /** Runs that only a newer version can read. */
-  readonly #unreadable = new Set<string>()
+  /** Runs that could not be read here, with the time of the attempt: a newer version may have written them. */
+  readonly #unreadable = new Map<string, number>()
   onFree = () => {}
 
   constructor(options: RunWorkerOptions<Facts, Item>) {
@@ -54,7 +67,8 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   canRun({ id, agent, sinceMs }: WaitingRun): boolean {
-    if (this.#unreadable.has(id)) return false
+    const failedMs = this.#unreadable.get(id)
+    if (failedMs !== undefined && performance.now() - failedMs < RETRY_UNREADABLE_MS) return false
     return this.#options.host.has(agent) || Date.now() - sinceMs > UNKNOWN_AGENT_MS
   }
 
@@ -65,11 +79,14 @@ export class RunWorker<Facts, Item> implements Taker {
     if (!place) return undefined
     claiming.add(id)
     try {
-      const claimed = await queue.claim(waiting)
-      return claimed && (await this.#begin(claimed, place))
+      const job = await queue.readJob(waiting)
+      if (!job) return void (await queue.forget(waiting))
+      const stored = await this.#read(waiting, job)
+      const claimed = await queue.claim(waiting, job)
+      return claimed && (await this.#begin(claimed, stored, place))
     } catch (error) {
       if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
-      this.#unreadable.add(id)
+      this.#unreadable.set(id, performance.now())
       this.#options.onFailure(error, id)
       return undefined
     } finally {
@@ -92,15 +109,28 @@ export class RunWorker<Facts, Item> implements Taker {
     }
   }
 
-  async #begin(claimed: ClaimedRun, place: Reservation | HostError): Promise<DurableRun<Facts, Item> | undefined> {
+  /** Reads a run with its conversation before it is claimed: one that cannot be read here waits for a server that can. */
+  async #read({ tenant, id }: WaitingRun, job: Job): Promise<ReadRun<Facts, Item> | undefined> {
+    const { runs, readMessages, host } = this.#options
+    const stored = await runs.of(tenant).store.load(id)
+    // Without the agent nothing is read: it fails.
+    const isKnown = stored && host.has(job.agent)
+    return stored && { stored, messages: isKnown ? await readMessages(tenant, stored.turn, job) : [] }
+  }
+
+  async #begin(
+    claimed: ClaimedRun,
+    read: ReadRun<Facts, Item> | undefined,
+    place: Reservation | HostError,
+  ): Promise<DurableRun<Facts, Item> | undefined> {
     const { id, tenant, job } = claimed
     const runs = this.#options.runs.of(tenant)
-    const run = await this.#makeRun(claimed)
     // Deleted at this moment.
-    if (!run) return void (await runs.store.unmark(id))
+    if (!read) return void (await runs.store.unmark(id))
+    const run = await this.#makeRun(claimed, read)
     try {
       if (place instanceof HostError) throw place
-      run.start(place.start, job.turn)
+      run.start(place.start, toTurn(tenant, read.stored.turn, job, read.messages))
     } catch (error) {
       return void (await this.#fail(claimed, error))
     }
@@ -109,19 +139,17 @@ export class RunWorker<Facts, Item> implements Taker {
     return run
   }
 
-  async #makeRun(claimed: ClaimedRun): Promise<DurableRun<Facts, Item> | undefined> {
+  async #makeRun(claimed: ClaimedRun, { stored }: ReadRun<Facts, Item>): Promise<DurableRun<Facts, Item>> {
     const { describeFailure } = this.#options
     const { id, tenant, job, mark } = claimed
     const runs = this.#options.runs.of(tenant)
-    const [stored, { steps, batches }] = await Promise.all([runs.store.load(id), runs.store.readSteps(id)])
-    if (!stored) return undefined
+    const { steps, batches } = await runs.store.readSteps(id)
     return new DurableRun<Facts, Item>({
       origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
       store: runs.store,
       persistsSteps: true,
       confirmsCalls: true,
-      keeps: ({ type }) => job.shows.includes(type),
-      agent: { name: job.agent, approvalTtl: job.approvalTtl },
+      job,
       describeFailure,
     })
   }

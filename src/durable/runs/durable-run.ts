@@ -3,9 +3,10 @@ import { type Deferred, deferred, rejectQuietly, settlesWithin } from '../../asy
 import { HostError } from '../../errors.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 import type { RunHandle, RunResult, Turn } from '../../run/turn.ts'
-import { openApprovals } from '../approvals/approvals.ts'
+import { openWaiting } from '../approvals/open-waiting.ts'
 import type { TurnOutcome } from '../conversations/conversation-tree.ts'
 import { RequestRepeated } from '../idempotency.ts'
+import type { Job } from '../queue/job.ts'
 import { hasActed } from '../resumption.ts'
 import type { StepLog } from './read-run.ts'
 import { parseOwner } from './run-marks.ts'
@@ -37,10 +38,8 @@ export interface DurableRunOptions<Facts, Item> {
   readonly persistsSteps: boolean
   /** Keeps the outcome of a run that has no store, for those that continue it. */
   readonly keepsOutcome?: boolean
-  /** Chooses the events that become steps. */
-  readonly keeps: (event: RunEvent) => boolean
-  /** Name of the agent in the request, and the seconds after which its approvals expire. */
-  readonly agent: { readonly name: string; readonly approvalTtl: number | undefined }
+  /** Describes the run for those who continue it, and chooses the events that become steps. */
+  readonly job: Job
   /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
   readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
@@ -142,9 +141,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
     const incomplete = incompleteReason === undefined ? {} : { incomplete: incompleteReason }
     const { store, keepsOutcome } = this.#options
     if ((store || keepsOutcome) && !this.#ended) {
-      const { name: agent, approvalTtl: ttl } = this.#options.agent
-      const approvals = openApprovals({ runId: this.id, agent, pending, createdAt: nowSeconds(), ttl })
-      this.#outcome = { messages: result.trail.slice(given), pending, approvals }
+      const waiting = pending.length === 0 ? [] : openWaiting(this.id, this.#options.job, pending)
+      this.#outcome = { messages: result.trail.slice(given), pending, waiting }
     }
     this.#end({ end: 'completed', at: nowSeconds(), usage, ...incomplete })
   }
@@ -300,7 +298,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #take(event: RunEvent): void | Promise<void> {
-    const step = this.#options.keeps(event) ? stepOf(event) : this.#actedStep(event)
+    const step = this.#options.job.shows.includes(event.type) ? stepOf(event) : this.#actedStep(event)
     if (step === undefined) return undefined
     const room = this.#add(step)
     return event.type === 'tool_call' && this.#confirmsCalls ? this.#whenStored(this.#steps.length) : room

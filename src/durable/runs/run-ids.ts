@@ -43,6 +43,11 @@ export class RunIds {
   }
 }
 
+/** Returns an id without its prefix. */
+export function uuidOf(id: string): string {
+  return id.slice(id.indexOf('_') + 1)
+}
+
 function timeOf(ms: number): string {
   const time = hex(ms, 12)
   return `${time.slice(0, 8)}-${time.slice(8)}`

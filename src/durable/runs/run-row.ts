@@ -11,7 +11,7 @@ import {
 } from '../conversations/conversation-tree.ts'
 import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
-import { type IdempotentRequest, requestKey, requestKeys } from '../idempotency.ts'
+import type { IdempotentRequest } from '../idempotency.ts'
 import { BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
 import type { Resumes } from '../resumption.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
@@ -26,8 +26,8 @@ export interface RunRow<Facts, Item> extends PackedSteps {
   readonly inputs: number
   /** Input items when they are few and short; others have rows of their own. */
   readonly items?: readonly Item[]
-  /** Request that the run answers; a row of the first version knows only its hash. */
-  readonly idempotency?: Pick<IdempotentRequest, 'hash'> & Partial<Pick<IdempotentRequest, 'atMs'>>
+  /** Request that the run answers. */
+  readonly idempotency?: Pick<IdempotentRequest, 'hash' | 'atMs'>
   /** True for a run of the queue. */
   readonly hasJob?: boolean
   /** Decisions that it took: it gives them back when it fails before a call may have begun. */
@@ -129,7 +129,7 @@ export function endChanges<Facts, Item>(
 ): Change[] {
   const { text, steps: packed } = packSteps(steps)
   // Spread last: in Node 20, adding properties after a spread takes microseconds.
-  return [...(outcome?.approvals ?? []), turnChange(turn), rowChange({ text, steps: packed, ...row })]
+  return [...(outcome?.waiting ?? []), turnChange(turn), rowChange({ text, steps: packed, ...row })]
 }
 
 export function rowChange<Facts, Item>(row: RunRow<Facts, Item>): Change {
@@ -148,8 +148,4 @@ export function locateItems(id: string, from: number, to: number): { keys: strin
   const count = Math.max(Math.ceil(to / ITEMS_PER_ROW) - first, 0)
   const keys = Array.from({ length: count }, (_, index) => itemsKey(id, first + index))
   return { keys, firstIndex: first * ITEMS_PER_ROW }
-}
-
-export function keysOfRequest({ hash, atMs }: NonNullable<RunRow<unknown, unknown>['idempotency']>): string[] {
-  return atMs === undefined ? [requestKey(hash)] : requestKeys({ hash, atMs })
 }

@@ -22,8 +22,9 @@ import {
 } from '../conversations/conversation-tree.ts'
 import { parseItems } from '../conversations/item-bytes.ts'
 import { type NewBytes, removeBytes, writeBytes } from '../conversations/turn-bytes.ts'
-import { requestChanges, requestKey } from '../idempotency.ts'
-import { damagedRow, parseRow } from '../parse-row.ts'
+import { requestChanges, requestKey, requestKeys } from '../idempotency.ts'
+import { parseRow } from '../parse-row.ts'
+import { type Job, readJob } from '../queue/job.ts'
 import { giveBack, hasFailedUnacted } from '../resumption.ts'
 import {
   changeTopic,
@@ -47,7 +48,6 @@ import {
   endChanges,
   endOf,
   endTurn,
-  keysOfRequest,
   locateItems,
   type PersistedRun,
   type RunRow,
@@ -78,11 +78,6 @@ export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
   readonly mark: string
 }
 
-export interface RunStoreOptions<Facts, Item> {
-  /** Reads a row of the first version, which held the record of one client protocol. */
-  readonly upgradeRow: (row: unknown) => RunRow<Facts, Item>
-}
-
 export interface RunRange {
   readonly limit: number
   readonly order?: 'asc' | 'desc'
@@ -102,18 +97,16 @@ const MAX_RUNNING = 1_000_000
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
 export class RunStore<Facts, Item> {
   readonly #records: RecordStore
-  readonly #options: RunStoreOptions<Facts, Item>
   /** Mark of the runs that this server begins without a queue. */
   readonly #mark: string
   readonly #approvals: Approvals
   readonly #conversations: ConversationStore
 
-  constructor(records: RecordStore, options: RunStoreOptions<Facts, Item>) {
+  constructor(records: RecordStore) {
     this.#records = records
     this.#approvals = new Approvals(records)
     this.#conversations = new ConversationStore(records)
     this.#mark = describeOwner(records.serverId)
-    this.#options = options
   }
 
   conversation(id: string, options?: LoadOptions): Promise<Conversation | undefined> {
@@ -149,14 +142,11 @@ export class RunStore<Facts, Item> {
   /**
    * Stores a run that waits for a worker.
    *
-   * @param queueing returns the changes that put it into the queue, given its turn
+   * @param queueing changes that put it into the queue
    * @returns undefined when another request with the same idempotency key was first
    */
-  async enqueue(
-    draft: Draft<Facts, Item>,
-    queueing: (turn: StoredTurn) => readonly Change[],
-  ): Promise<StoredRun<Facts, Item> | undefined> {
-    const changes = (run: PersistedRun<Facts, Item>) => [...queueing(run.turn), ...beginChanges(run)]
+  async enqueue(draft: Draft<Facts, Item>, queueing: readonly Change[]): Promise<StoredRun<Facts, Item> | undefined> {
+    const changes = (run: PersistedRun<Facts, Item>) => [...queueing, ...beginChanges(run)]
     const created = await this.#create(draft, true, changes, [QUEUE_TOPIC])
     if (!created) return undefined
     const { id, facts, inputs, items } = created.row
@@ -222,7 +212,10 @@ export class RunStore<Facts, Item> {
     const turn = endTurn(run.turn, ending)
     await writeBytes(this.#records, newBytesOf(turn))
     const log = stepsLog(id)
-    const marks = [runningKey(id), ...(hasJob ? [queuedKey(id), jobKey(id)] : [])]
+    // A run that waits keeps its job: a decision continues it.
+    const isWaiting = ending.outcome !== undefined && ending.outcome.waiting.length > 0
+    const queued = hasJob ? [queuedKey(id), ...(isWaiting ? [] : [jobKey(id)])] : []
+    const marks = [runningKey(id), ...queued]
     const removals = [...marks.map((key): Change => [key, undefined]), ...removeLog(log, batches)]
     const absent = [appendLog(log, batches, '')[0]]
     const changes = [...endChanges({ ...run, turn }, ending), ...removals]
@@ -257,6 +250,16 @@ export class RunStore<Facts, Item> {
     if (!row || !turn) return undefined
     const { steps: _steps, text: _text, ...persisted } = row
     return { row: persisted, turn, hasEnded: endOf(row) !== undefined }
+  }
+
+  /**
+   * Reads the job of a run that is queued, or waits for a person.
+   *
+   * @throws HostError `RECORD_UNREADABLE`
+   */
+  async readJob(id: string): Promise<Job | undefined> {
+    const [text] = await this.#records.get([jobKey(id)])
+    return text === undefined ? undefined : readJob(id, text)
   }
 
   /** @throws HostError `RECORD_UNREADABLE` */
@@ -381,7 +384,7 @@ export class RunStore<Facts, Item> {
       ...[runningKey(id), queuedKey(id), jobKey(id)],
       ...(row.items ? [] : locateItems(id, 0, row.inputs).keys),
       ...batches,
-      ...(row.idempotency ? keysOfRequest(row.idempotency) : []),
+      ...(row.idempotency ? requestKeys(row.idempotency) : []),
       ...(hasApprovals(row) ? await this.#approvals.keysOfRun(id) : []),
     ]
     const removed = await this.#records.commit(
@@ -436,18 +439,7 @@ export class RunStore<Facts, Item> {
 
   #parse(id: string, text: string | undefined): RunRow<Facts, Item> | undefined {
     if (text === undefined) return undefined
-    const row = parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number' })
-    if (row.version === 1) return this.#upgrade(id, row)
-    if (typeof row.facts !== 'object' || row.facts === null) throw damagedRow(id)
-    return row
-  }
-
-  #upgrade(id: string, row: unknown): RunRow<Facts, Item> {
-    try {
-      return this.#options.upgradeRow(row)
-    } catch (cause) {
-      throw Object.assign(damagedRow(id), { cause })
-    }
+    return parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
   }
 }
 

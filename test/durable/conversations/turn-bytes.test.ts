@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { DecodedUrl } from '../../../src/data-url.ts'
-import { makeTurn, newBytesOf, type StoredTurn } from '../../../src/durable/conversations/conversation-tree.ts'
+import { makeTurn, type StoredTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { sweepBytes } from '../../../src/durable/conversations/sweep-bytes.ts'
 import { RunQueue } from '../../../src/durable/queue/run-queue.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
@@ -23,8 +23,7 @@ describe('bytes of a turn', () => {
 
   async function open(map = new Map<string, unknown>()) {
     const records = new CheckedStore(await KeyvStore.open(map))
-    const upgradeRow = () => expect.fail('There is no older row.')
-    const store = new RunStore<object, Items[number]>(records, { upgradeRow })
+    const store = new RunStore<object, Items[number]>(records)
     /** Stores a run whose message and item hold the same picture, and that answers with another. */
     const create = async (previous?: StoredTurn, picture: Uint8Array = PICTURE) => {
       const id = ids.next()
@@ -36,7 +35,7 @@ describe('bytes of a turn', () => {
       const isCreated = await store.create(draft, ['here', { end: 'completed', at: nowSeconds() }], {
         messages,
         pending: [],
-        approvals: [],
+        waiting: [],
       })
       return isCreated ? id : undefined
     }
@@ -120,40 +119,37 @@ describe('bytes of a turn', () => {
     }
   })
 
-  it('stand once for a run of the queue, whose job refers to them', async () => {
-    const { records, store, rows } = await open()
+  it('are not part of a job: its run has them in the turns', async () => {
+    const { records, store, create, conversation } = await open()
+    const first = (await create()) as string
+    const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
     const id = ids.next()
-    const messages = [asked(PICTURE)]
-    const draft = { id, facts: {}, items: [], turn: makeTurn(id, nowSeconds(), messages, undefined), earlier: [] }
+    const turn = makeTurn(id, nowSeconds(), [asked(ANSWER)], last)
+    const draft = { id, facts: {}, items: [], turn, earlier: messages, idempotency: undefined }
     const queue = new RunQueue(records, 10)
-    const job = { agent: 'a', turn: { messages }, shows: [], isRestartSafe: false }
-    await store.enqueue({ ...draft, idempotency: undefined }, (turn) => queue.changes(id, job, newBytesOf(turn)))
-    expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
-    const [waiting] = await queue.waiting(1)
-    const claimed = waiting && (await queue.claim(waiting))
-    expect(claimed?.job.turn.messages.map(picturesOf)).to.deep.equal([[PICTURE]])
+    await store.enqueue(draft, queue.changes(id, { agent: 'a', options: {}, shows: [], isRestartSafe: false }))
+    const [[, job = ''] = []] = await records.entries({ prefix: 'job:', limit: 1 })
+    expect(job.length).to.be.below(100)
+    expect(await conversation(id)).to.deep.equal([[PICTURE], [ANSWER], [ANSWER]])
   })
 
   for (const [title, isEarly] of [
-    ['stand once if a run of the queue continues the turn that has them', false],
+    ['stay for a run of the queue when the turn that has them is deleted', false],
     ['are those of a run of the queue if the turn that has them was deleted meanwhile', true],
   ] as const) {
     it(title, async () => {
-      const { records, store, create, rows } = await open()
+      const { records, store, create, rows, conversation } = await open()
       const first = (await create()) as string
       const { last, messages } = (await store.conversation(first)) ?? expect.fail('It is stored.')
       const id = ids.next()
-      const queue = new RunQueue(records, 10)
-      const job = { agent: 'a', turn: { messages }, shows: [], isRestartSafe: false }
+      const job = { agent: 'a', options: {}, shows: [], isRestartSafe: false }
       const turn = makeTurn(id, nowSeconds(), [{ role: 'user', content: 'more' }], last)
       const draft = { id, facts: {}, items: [], turn, earlier: messages, idempotency: undefined }
       if (isEarly) await store.delete(first)
-      await store.enqueue(draft, (stored) => queue.changes(id, job, newBytesOf(stored)))
+      await store.enqueue(draft, new RunQueue(records, 10).changes(id, job))
       if (!isEarly) await store.delete(first)
       expect(Math.max(...(await rows()).map(([, value]) => value.length))).to.be.at.most(64 * 1024 + 2)
-      const [waiting] = await queue.waiting(1)
-      const claimed = waiting && (await queue.claim(waiting))
-      expect(claimed?.job.turn.messages.map(picturesOf)).to.deep.equal([[PICTURE], [ANSWER]])
+      expect(await conversation(id)).to.deep.equal([[PICTURE], [ANSWER], []])
     })
   }
 

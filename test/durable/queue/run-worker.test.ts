@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
-import { makeTurn } from '../../../src/durable/conversations/conversation-tree.ts'
+import { makeTurn, type StoredTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { DurableRuns } from '../../../src/durable/durable-runs.ts'
 import type { Job } from '../../../src/durable/queue/job.ts'
 import { QueuePoller } from '../../../src/durable/queue/queue-poller.ts'
 import { RunWorker } from '../../../src/durable/queue/run-worker.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import { HostError } from '../../../src/errors.ts'
+import type { Message } from '../../../src/protocols/message.ts'
 import { CheckedStore } from '../../../src/store/checked-store.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 import type { RecordStore } from '../../../src/store/record-store.ts'
@@ -21,6 +22,10 @@ const CUT_OFF = 'The server restarted before the response was complete'
 const SHUTDOWN = new HostError('RUN_ABORTED', 'aborted', {
   cause: new HostError('SHUTTING_DOWN', 'The server shuts down.'),
 })
+
+async function readHistory(runs: DurableRuns<object, string>, id: string): Promise<readonly Message[]> {
+  return (await runs.store.conversation(id))?.messages ?? []
+}
 
 describe('a worker of the queue', () => {
   const ids = new RunIds('run_')
@@ -41,16 +46,15 @@ describe('a worker of the queue', () => {
       retentionDays: undefined,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
-      upgradeRow: () => {
-        throw new Error('There is no older row.')
-      },
-      describeNext: async () => undefined,
+      host: { check: () => {} },
+      continuation: { shows: [], describeFacts: (facts) => facts, readMessages: async () => [] },
     })
     const { host, runs: begun } = makeManualHost(slots, agents)
+    const readMessages = (tenant: string, { response_id: id }: StoredTurn) => readHistory(runs.of(tenant), id)
     const onFailure = (error: unknown) => lines.push(String(error))
     const worker = new QueuePoller(
       runs.queue,
-      new RunWorker({ runs, host, describeFailure: () => 'failed', onFailure }),
+      new RunWorker({ runs, host, readMessages, describeFailure: () => 'failed', onFailure }),
     )
     cleanups.push(async () => {
       await worker.stop()
@@ -67,7 +71,7 @@ describe('a worker of the queue', () => {
     const messages = [{ role: 'user' as const, content: says }]
     const turn = makeTurn(id, 1_800_000_000, messages, undefined)
     const draft = { id, facts: {}, items: [says], turn, earlier: [], idempotency: undefined }
-    const job = { agent: 'agent', turn: { messages }, shows: ['text'] as const, isRestartSafe: false, ...more }
+    const job = { agent: 'agent', options: {}, shows: ['text'] as const, isRestartSafe: false, ...more }
     await runs.enqueue(draft, job)
     return id
   }

@@ -31,10 +31,7 @@ describe('StepFeed', () => {
       requests.push(ranges.length)
       return read(ranges)
     }
-    const upgradeRow = () => {
-      throw new Error('There is no older row.')
-    }
-    store = new RunStore(records, { upgradeRow })
+    store = new RunStore(records)
     feed = new StepFeed(store)
     leaving = new AbortController()
     setMaxListeners(0, leaving.signal)

@@ -56,7 +56,7 @@ describe('approvals', () => {
     return { request, create, inbox, decide, paid, ended, listen, stream }
   }
 
-  it('go on with the options of the first request, none of which is a default', async () => {
+  it('go on with the options of the first request, but for tool_choice', async () => {
     const { create, inbox, decide, ended } = await makeShop()
     await create('teller', {
       instructions: 'Be brief.',
@@ -72,7 +72,7 @@ describe('approvals', () => {
     const next = await ended(body.continued_by)
     expect([next.temperature, next.instructions]).to.deep.equal([0.2, 'Be brief.'])
     expect(JSON.parse(next.output.at(-1).content[0].text)).to.deep.equal({
-      requestOptions: { temperature: 0.2, maxOutputTokens: 500, reasoningEffort: 'low' },
+      requestOptions: { temperature: 0.2, topP: 1, maxOutputTokens: 500, reasoningEffort: 'low' },
       instructions: 'Be brief.',
       metadata: { a: 'b' },
     })

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import Database from 'libsql'
+import { openStore } from '../../../src/store/open-store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { proveKills } from '../../support/kill-under-load.ts'
 import { type Json, makeResponses, openStream, RESPONSES, RESPONSES_PROJECT, textOf } from '../../support/responses.ts'
@@ -110,6 +111,29 @@ describe('durability of responses', () => {
     expect(holds()).to.equal(true)
     for (const id of ids) expect((await inject('DELETE', `/${id}`)).statusCode).to.equal(200)
     await eventually(() => expect(holds()).to.equal(false))
+  })
+
+  it('a damaged row, or one of a newer version, is missing alone', async () => {
+    const { create, get, inject, project } = await makeResponses()
+    const first = await create('say a')
+    const ids: string[] = []
+    for (let n = 0; n < 3; n++) ids.push((await create('say b', { previous_response_id: first.id })).id)
+    const [newer = '', damaged = '', turn = ''] = ids
+    const records = await openStore({ store: 'sqlite', dir: project.path('responses'), projectDir: project.dir })
+    await records.commit([
+      [`response:${newer}`, '{"version":99}'],
+      [`response:${damaged}`, '{"steps":[]}'],
+      [`turn:${turn}`, '{"version":99}'],
+    ])
+    await records.close()
+    const detailOf = async (id: string) => [(await inject('GET', `/${id}`)).statusCode, (await get(id)).detail]
+    const isNewer = 'was written by a newer version of agent-host.'
+    expect(await detailOf(newer)).to.deep.equal([503, `The stored response '${newer}' ${isNewer}`])
+    expect(await detailOf(damaged)).to.deep.equal([503, `The stored response '${damaged}' is damaged.`])
+    const refused = await inject('POST', '', { model: 'talk', input: 'hi', previous_response_id: turn })
+    expect([refused.statusCode, refused.json().detail]).to.deep.equal([503, `The stored response '${turn}' ${isNewer}`])
+    expect((await get(first.id)).status).to.equal('completed')
+    expect((await create('say c', { previous_response_id: first.id })).status).to.equal('completed')
   })
 
   it('retention: old responses are deleted', async () => {

@@ -8,21 +8,19 @@ type EventType = RunEvent['type']
 const ANSWER: readonly EventType[] = ['text', 'attachment', 'pending']
 const CALLS: readonly EventType[] = ['tool_call', 'tool_result']
 
-/** Events that a client sees as items of the response: own calls and reasoning are shown to those who ask for them. */
-export function shownEvents({ include, reasoning }: CreateRequest): readonly EventType[] {
-  const calls = include?.includes('agent.tool_calls') ? CALLS : []
-  return [...ANSWER, ...calls, ...((reasoning ?? undefined) === undefined ? [] : (['reasoning'] as const))]
-}
-
 /** Events of a response that continues after a decision, for whoever decided. */
 export const SHOWN_AFTER_DECISION: readonly EventType[] = [...ANSWER, ...CALLS]
 
-/** Describes a background response so that any server can carry it out. */
-export function toJob(
-  { model }: CreateRequest,
-  turn: Turn,
-  { approvalTtl, isRestartSafe = false }: AgentInfo,
-  shows: readonly EventType[],
-): Job {
-  return { agent: model, turn, shows, isRestartSafe, ...(approvalTtl === undefined ? {} : { approvalTtl }) }
+/** Describes a response so that any server can carry it out, or continue it. */
+export function toJob(body: CreateRequest, turn: Turn, { approvalTtl, isRestartSafe = false }: AgentInfo): Job {
+  const { runId: _id, messages: _messages, pending: _pending, isTrailLost: _lost, answers, ...options } = turn
+  const shows = shownEvents(body)
+  const isTruncated = body.truncation === 'auto'
+  return { agent: body.model, options, answers, isTruncated, shows, isRestartSafe, approvalTtl }
+}
+
+/** Events that a client sees as items of the response: own calls and reasoning are shown to those who ask for them. */
+function shownEvents({ include, reasoning }: CreateRequest): readonly EventType[] {
+  const calls = include?.includes('agent.tool_calls') ? CALLS : []
+  return [...ANSWER, ...calls, ...((reasoning ?? undefined) === undefined ? [] : (['reasoning'] as const))]
 }

@@ -7,8 +7,7 @@ import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { InboxAdapterOptions } from '../../../adapter.ts'
 import { logFailure } from '../../../replies/error-replies.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
-import { describeNext } from './next-response.ts'
-import { readRowV1 } from './read-v1-row.ts'
+import { describeContinuation } from './continuation.ts'
 import { StoredInbox } from './stored-inbox.ts'
 import { makeTenantParts, type TenantParts } from './tenant-parts.ts'
 
@@ -34,12 +33,13 @@ export async function openParts(
     tenants.set(tenant, parts)
     return parts
   }
-  const runs = await DurableRuns.open<ResponseRecord, InputItem>({
-    ...{ records: await openRecords(), ids, retentionDays, maxQueuedRuns, log, upgradeRow: readRowV1 },
-    describeNext: ({ tenant }, ...waiting) => describeNext({ ...ofTenant(tenant), ids, host }, ...waiting),
+  const continuation = describeContinuation({ partsOf: ofTenant, host, limits: options })
+  const runs: DurableRuns<ResponseRecord, InputItem> = await DurableRuns.open({
+    ...{ records: await openRecords(), ids, retentionDays, maxQueuedRuns, log, host, continuation },
   })
   inboxSlot.inboxOf = (tenant) => new StoredInbox({ runs: runs.of(tenant), ids, host })
   const onFailure = (error: unknown, id = 'the queue') => logFailure(error, { id, log })
-  const worker = new RunWorker({ runs, host, describeFailure, onFailure })
+  const { readMessages } = continuation
+  const worker = new RunWorker({ runs, host, readMessages, describeFailure, onFailure })
   return Object.freeze({ runs, ofTenant, delivery: await openDelivery(runs.queue, worker, options) })
 }

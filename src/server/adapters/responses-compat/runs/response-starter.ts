@@ -17,7 +17,7 @@ import { continueConversation } from '../input/continue.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences, isReference } from '../input/item-references.ts'
-import { shownEvents, toJob } from '../input/to-job.ts'
+import { toJob } from '../input/to-job.ts'
 import { readInput } from '../input/to-messages.ts'
 import { toTurn } from '../input/to-turn.ts'
 import { truncate } from '../input/truncate.ts'
@@ -77,7 +77,7 @@ export class ResponseStarter {
     const { runs, host } = this.#options
     const { draft, turn } = await this.#draft(body, options)
     host.check(body.model, turn)
-    return runs.enqueue(draft, toJob(body, turn, host.resolve(body.model).agent, shownEvents(body)))
+    return runs.enqueue(draft, toJob(body, turn, host.resolve(body.model).agent))
   }
 
   async #start(body: CreateRequest, options: StartOptions): Promise<ResponseRun> {
@@ -85,14 +85,12 @@ export class ResponseStarter {
     const { draft, turn } = await this.#draft(body, options)
     const { store } = draft.facts
     const { unstored } = options
-    const shown = shownEvents(body)
     const run = await runs.start(host, body.model, turn, {
       origin: draft,
       store: store ? runs.store : undefined,
       keepsOutcome: unstored !== undefined,
       persistsSteps: body.stream === true,
-      keeps: ({ type }) => shown.includes(type),
-      agent: { name: body.model, approvalTtl: host.resolve(body.model).agent.approvalTtl },
+      job: toJob(body, turn, host.resolve(body.model).agent),
       describeFailure,
     })
     if (!store) unstored?.add(run, draft)

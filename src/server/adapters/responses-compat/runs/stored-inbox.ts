@@ -1,18 +1,20 @@
-import { approvalId, openApprovals } from '../../../../durable/approvals/approvals.ts'
+import { approvalId } from '../../../../durable/approvals/approvals.ts'
+import { openWaiting } from '../../../../durable/approvals/open-waiting.ts'
 import { makeTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { answerOf, isEnd, nowSeconds, type Step } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
+import type { ModelOptions } from '../../../../protocols/model-options.ts'
 import { NO_USAGE } from '../../../../protocols/usage.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import type { ApprovalInbox, DecidedRun, KeptRun, OpenApproval } from '../../../approval-inbox.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
+import { SHOWN_AFTER_DECISION } from '../input/to-job.ts'
 import { DecisionRequest, toAnswer } from '../routes/decision-request.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
-import { toOptionFields } from './repeat-request.ts'
 
 export interface StoredInboxOptions {
   readonly runs: DurableRuns<ResponseRecord, InputItem>
@@ -30,15 +32,9 @@ export class StoredInbox implements ApprovalInbox {
     this.#options = options
   }
 
-  async keep({
-    agent,
-    messages,
-    user,
-    metadata,
-    requestOptions = {},
-    result,
-  }: KeptRun): Promise<readonly OpenApproval[]> {
+  async keep({ agent, messages, result, ...options }: KeptRun): Promise<readonly OpenApproval[]> {
     const { runs, ids, host } = this.#options
+    const { requestOptions = {}, user, metadata } = options
     const { text, pending, usage, trail } = result
     const id = ids.next()
     const createdAt = nowSeconds()
@@ -57,9 +53,13 @@ export class StoredInbox implements ApprovalInbox {
       ...pending.map((call) => ({ pending: call })),
       { end: 'completed', at: createdAt, usage },
     ]
-    const ttl = host.resolve(agent).agent.approvalTtl
-    const approvals = openApprovals({ runId: id, agent, pending, createdAt, ttl })
-    await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, approvals })
+    const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
+    const waiting = openWaiting(
+      id,
+      { agent, options, shows: SHOWN_AFTER_DECISION, isRestartSafe, approvalTtl },
+      pending,
+    )
+    await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting })
     return pending.map((call, index) => ({ id: approvalId(id, index), call }))
   }
 
@@ -93,6 +93,23 @@ export class StoredInbox implements ApprovalInbox {
       incompleteReason: end.incomplete,
       open: open.map((call, index) => ({ id: approvalId(id, index), call })),
     }
+  }
+}
+
+/** Options for a model as fields of a request, to be shown in the record. `stop` and `seed` have none in this API. */
+function toOptionFields(options: ModelOptions) {
+  const { temperature, topP, maxOutputTokens, presencePenalty, frequencyPenalty, reasoningEffort, responseSchema } =
+    options
+  return {
+    temperature,
+    top_p: topP,
+    max_output_tokens: maxOutputTokens,
+    presence_penalty: presencePenalty,
+    frequency_penalty: frequencyPenalty,
+    ...(reasoningEffort === undefined ? {} : { reasoning: { effort: reasoningEffort } }),
+    ...(responseSchema
+      ? { text: { format: { type: 'json_schema' as const, name: 'answer', schema: responseSchema } } }
+      : {}),
   }
 }
 
