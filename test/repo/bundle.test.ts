@@ -80,7 +80,15 @@ describe('the built code', () => {
     expect(bundled).deep.equal(locked)
     const page = read('docs/what-it-installs.md')
     const named = bundled.filter(({ isNeeded }) => !isNeeded)
-    expect(named.map(({ name }) => name)).deep.equal(['@fastify/swagger', '@oclif/core', 'fastify', 'typebox', 'yaml'])
+    expect(named.map(({ name }) => name)).deep.equal([
+      '@fastify/swagger',
+      '@oclif/core',
+      'fastify',
+      'graphql',
+      'graphql-http',
+      'typebox',
+      'yaml',
+    ])
     for (const { name, version } of named) expect(page).contain(`| \`${name}\` | ${version} |`)
     const { dependencies, devDependencies } = JSON.parse(read('package.json'))
     for (const { name } of named) expect(dependencies).not.have.property(name)
