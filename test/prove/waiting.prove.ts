@@ -1,12 +1,16 @@
-// 10,000 waiting runs cost little, and 20 times `kill -9` while asking, deciding or executing: approved calls ran once, rejected never.
+// 10,000 waiting runs cost little, and 40 times `kill -9` while asking, deciding or executing: approved calls ran once, rejected never.
 import { readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import { askApprovals } from '../support/ask-approvals.ts'
+import { describeWith } from '../support/describe-with.ts'
 import { proveDecisionKills } from '../support/kill-decisions.ts'
 import { type ResponsesProcess, startResponses } from '../support/responses-process.ts'
+import { Counter, proveRefused, REFUSALS } from '../support/resumption-proof.ts'
+import { WAYS } from '../support/resumption-ways.ts'
 import { killRunning } from '../support/run-cli.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
+import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const RUNS = 10_000
@@ -50,9 +54,32 @@ describe('waiting runs', () => {
     expect(figures.pageMs).to.be.below(100)
   }).timeout(500_000)
 
-  it('20 kills: approved calls ran once, rejected calls never', async () => {
-    expect(await proveDecisionKills(20)).to.deep.equal({ approved: 10, rejected: 10 })
-  }).timeout(400_000)
+  it('40 kills: approved calls ran once, rejected calls never', async () => {
+    expect(await proveDecisionKills(40)).to.deep.equal({ approved: 20, rejected: 20 })
+  }).timeout(800_000)
+
+  for (const [name, isThere, startServer] of [
+    ['PostgreSQL', hasPostgres(), startPostgres],
+    ['Redis', hasRedis(), startRedis],
+  ] as const) {
+    describeWith(name, isThere, `decisions on ${name}`, function () {
+      this.timeout(60_000)
+      let store: StoreServer
+
+      before(async () => {
+        store = await startServer()
+      })
+      after(() => store?.remove())
+
+      for (const refusal of REFUSALS) {
+        it(`stay untaken when ${refusal.name}`, async () => {
+          const counter = await Counter.open(store.directUrl)
+          const ways = WAYS.filter((way) => refusal.cannotBe(way, true) === undefined)
+          await proveRefused(counter, refusal, ways).finally(() => counter.close())
+        })
+      }
+    })
+  }
 })
 
 async function fill(dir: string): Promise<void> {

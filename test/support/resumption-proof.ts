@@ -214,7 +214,8 @@ export const REFUSALS: readonly Refusal[] = [
     name: 'the history cannot be read',
     cannotBe: (way, isShared) => (isMcp(way) && !isShared ? IN_MEMORY : undefined),
     async begin({ records }, waiting) {
-      const keys = waiting.flatMap(({ id }) => [`turn:${id}`, `waiting-run:${id}`, `mcp-waiting:${id}`])
+      const calls = await records.list({ prefix: 'mcp-waiting:', limit: 1000 })
+      const keys = [...calls, ...waiting.flatMap(({ id }) => [`turn:${id}`, `waiting-run:${id}`])]
       const texts = await records.get(keys)
       const stored = keys.flatMap((key, index): Change[] => {
         const text = texts[index]

@@ -163,7 +163,7 @@ const chat = (name: string, more: object): Way => ({
   },
 })
 
-export const CHAT_WAYS: readonly Way[] = [chat('chat, JSON', {}), chat('chat, streamed', { stream: true })]
+const CHAT_WAYS: readonly Way[] = [chat('chat, JSON', {}), chat('chat, streamed', { stream: true })]
 
 const SDK_META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -242,9 +242,9 @@ const MCP_HANDSHAKE_WAY: Way = {
 /** What happens between a question and its answer, within one call. */
 export const MCP_ANSWERING: { before?: (() => Promise<void>) | undefined } = {}
 
-export const MCP_WAYS: readonly Way[] = [MCP_WAY, MCP_HANDSHAKE_WAY]
+const MCP_WAYS: readonly Way[] = [MCP_WAY, MCP_HANDSHAKE_WAY]
 
-export const PROJECT_WAY: Way = {
+const PROJECT_WAY: Way = {
   name: 'project.resume',
   async wait({ project }, to) {
     const { runId, pending } = await project().run(AGENT, to)
@@ -261,3 +261,6 @@ export const PROJECT_WAY: Way = {
     }
   },
 }
+
+/** All of them. Claims of workers are part of those that are queued. */
+export const WAYS: readonly Way[] = [...RESPONSES_WAYS, ...CHAT_WAYS, ...MCP_WAYS, PROJECT_WAY]
