@@ -2,9 +2,11 @@ import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { listTenants } from '../store/tenant-records.ts'
-import { type Deciding, expireApprovals } from './approvals/deciding.ts'
+import { ApprovalExpiry } from './approvals/approval-expiry.ts'
+import type { Deciding } from './approvals/deciding.ts'
 import type { ConversationStore } from './conversations/conversation-store.ts'
 import { sweepBytes } from './conversations/sweep-bytes.ts'
+import { forEachConcurrent } from './for-each-concurrent.ts'
 import { expireRequests } from './idempotency.ts'
 import type { RunQueue } from './queue/run-queue.ts'
 import type { DurableRun } from './runs/durable-run.ts'
@@ -47,8 +49,6 @@ const CLEAN_EVERY = 3600
 const DAY_MS = 24 * 60 * 60 * 1000
 /** Rows that are read at once. */
 const PAGE = 100
-/** Runs that are worked on at once. */
-const CONCURRENCY = 20
 
 /** Run that its owner left behind. */
 interface Orphan {
@@ -64,6 +64,7 @@ interface Orphan {
  */
 export class ResponseMaintenance<Facts, Item> {
   readonly #options: ResponseMaintenanceOptions<Facts, Item>
+  readonly #approvals: ApprovalExpiry
   readonly #unended = new Map<string, Orphan>()
   /** Runs that failed with an error of their own: reported once. */
   readonly #reported = new Set<string>()
@@ -76,6 +77,7 @@ export class ResponseMaintenance<Facts, Item> {
 
   constructor(options: ResponseMaintenanceOptions<Facts, Item>) {
     this.#options = options
+    this.#approvals = new ApprovalExpiry(options.records, (tenant) => options.of(tenant).deciding)
   }
 
   /** Ends the runs of servers that have died, and begins to look after the rest. */
@@ -155,7 +157,7 @@ export class ResponseMaintenance<Facts, Item> {
     await this.#attempt(() => this.#endUnended())
     await this.#attempt(() => this.#adoptStoredOutcomes())
     if (ticks % RECOVER_EVERY === 0) await this.#attempt(() => this.recover())
-    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#expireApprovals())
+    if (ticks % EXPIRE_EVERY === 0) await this.#attempt(() => this.#approvals.sweep())
     if (ticks % CLEAN_EVERY === 0) await this.#attempt(() => this.#clean())
   }
 
@@ -169,11 +171,6 @@ export class ResponseMaintenance<Facts, Item> {
   /** Runs of this process, of all tenants. */
   #running(): DurableRun<Facts, Item>[] {
     return [...this.#options.tenants.values()].flatMap(({ running }) => [...running.values()])
-  }
-
-  #expireApprovals(): Promise<void> {
-    const { records, of } = this.#options
-    return expireApprovals(records, (tenant) => of(tenant).deciding)
   }
 
   /** Another server may have cancelled, deleted or claimed a run of this one. */
@@ -259,12 +256,4 @@ export class ResponseMaintenance<Facts, Item> {
   #report(error: unknown): void {
     this.#options.log.error(`Maintenance of the stored responses failed: ${messageOf(error)}`)
   }
-}
-
-async function forEachConcurrent<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const rest = items.values()
-  const lane = async () => {
-    for (const item of rest) await work(item)
-  }
-  await Promise.all(Array.from({ length: CONCURRENCY }, lane))
 }

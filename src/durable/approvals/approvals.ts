@@ -171,6 +171,12 @@ export class Approvals {
   }
 }
 
+/** Approval that was to be decided until now. */
+export interface ExpiredApproval extends TenantItem {
+  /** Of its entry in the index of the whole store. */
+  readonly key: string
+}
+
 /**
  * Lists the approvals of all tenants that were to be decided until now, in the order of their times.
  *
@@ -179,12 +185,12 @@ export class Approvals {
 export async function listExpired(
   records: RecordStore,
   after: string | undefined,
-): Promise<{ expired: TenantItem[]; next?: string }> {
+): Promise<{ expired: ExpiredApproval[]; next?: string }> {
   const prefix = EXPIRING_APPROVALS
   const before = `${prefix}${toSortable(nowSeconds() + 1)}`
   const keys = await records.list({ prefix, before, limit: PAGE, ...(after ? { after } : {}) })
   const next = keys.length < PAGE ? undefined : keys.at(-1)
-  const expired = keys.map((key) => parseIndexKey(key.slice(0, key.lastIndexOf(':') + 1), key))
+  const expired = keys.map((key) => ({ key, ...parseIndexKey(key.slice(0, key.lastIndexOf(':') + 1), key) }))
   return { expired, ...(next === undefined ? {} : { next }) }
 }
 

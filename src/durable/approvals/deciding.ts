@@ -1,13 +1,12 @@
 import { HostError } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 import type { PendingAnswer } from '../../run/state/pending-call.ts'
-import type { RecordStore } from '../../store/record-store.ts'
 import { joinClaims } from '../claim.ts'
 import { RequestRepeated } from '../idempotency.ts'
 import type { Job } from '../queue/job.ts'
 import { answersOf, type Decisions, isDecided, resume, takeDecisions } from '../resumption.ts'
 import type { Draft } from '../runs/run-row.ts'
-import { type Approval, type Approvals, claimOf, listExpired } from './approvals.ts'
+import { type Approval, type Approvals, claimOf } from './approvals.ts'
 import type { NextRun } from './next-run.ts'
 
 export interface DecidingOptions<Facts, Item> {
@@ -31,24 +30,6 @@ export interface Decided {
 
 /** Number of attempts at decisions that others may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
-
-/**
- * Closes the approvals of all tenants that nobody decided in time, and goes on with the runs that wait for nothing else.
- *
- * @param records of the whole store
- * @param decidingOf decides for a tenant
- */
-export async function expireApprovals<Facts, Item>(
-  records: RecordStore,
-  decidingOf: (tenant: string) => Deciding<Facts, Item>,
-): Promise<void> {
-  for (let after: string | undefined; ; ) {
-    const { expired, next } = await listExpired(records, after)
-    for (const { tenant, id } of expired) await decidingOf(tenant).expire(id)
-    if (next === undefined) return
-    after = next
-  }
-}
 
 /** Decides calls of waiting runs. The last decision is committed together with the run that goes on; one that is refused is not taken. */
 export class Deciding<Facts, Item> {
@@ -75,15 +56,14 @@ export class Deciding<Facts, Item> {
     return decided
   }
 
-  /** Closes an approval that nobody decided in time, and goes on with its run if that waits for nothing else. */
+  /**
+   * Closes the approvals that nobody decided in time of the run of this one, and goes on with it if it waits for nothing else.
+   *
+   * @throws HostError as {@link Deciding.decide}
+   */
   async expire(id: string): Promise<void> {
-    try {
-      const { runId } = await this.#options.approvals.get(id)
-      await this.#settle(runId, new Map(), '')
-    } catch (error) {
-      // One that cannot be read, or has no place to go on yet, holds up no other.
-      if (!(error instanceof HostError) || error.code === 'STORE_UNAVAILABLE') throw error
-    }
+    const { runId } = await this.#options.approvals.get(id)
+    await this.#settle(runId, new Map(), '')
   }
 
   async #settle(runId: string, decisions: Decisions, by: string): Promise<Decided> {
