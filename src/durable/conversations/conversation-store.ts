@@ -1,4 +1,6 @@
 import { HostError } from '../../errors.ts'
+import type { Message } from '../../protocols/message.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../../run/attachment-json.ts'
 import type { Change, Entry, RecordStore } from '../../store/record-store.ts'
 import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
@@ -36,6 +38,8 @@ export interface StoredConversation {
 const CONVERSATIONS = 'conversation:'
 /** Items that a client removed from a conversation; the turns stay as they are for others that continue them. */
 const REMOVED = 'removed-item:'
+/** Messages that are left of a turn with removed items, once the run with the items is deleted. */
+const REST = 'rest-of-turn:'
 /** More than any conversation has. */
 const MAX_ITEMS = 1_000_000
 /** Number of attempts at a change that others may prevent by being quicker. */
@@ -89,8 +93,10 @@ export class ConversationStore {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const row = await this.get(id)
       if (!(await this.#replace(row, undefined))) continue
-      const removed = await this.#records.list({ prefix: removedPrefix(id), limit: MAX_ITEMS })
-      await this.#records.commit(removed.map((key): Change => [key, undefined]))
+      for (const prefix of [removedPrefix(id), `${REST}${id}:`]) {
+        const keys = await this.#records.list({ prefix, limit: MAX_ITEMS })
+        await this.#records.commit(keys.map((key): Change => [key, undefined]))
+      }
       if (row.head !== null) await removeForgottenTurns(this.#records, row.head, exists)
       return
     }
@@ -147,6 +153,18 @@ export class ConversationStore {
 
   async removeItem(id: string, itemId: string): Promise<void> {
     await this.#records.commit([[removedPrefix(id) + itemId, '1']], { present: [keyOf(id)] })
+  }
+
+  /** Keeps the messages that are left of a turn, for when its run and items are deleted. */
+  async keepRest(id: string, turnId: string, messages: readonly Message[]): Promise<void> {
+    const text = JSON.stringify(messages.map(toMessageJson))
+    await this.#records.commit([[restKey(id, turnId), text]], { present: [keyOf(id)] })
+  }
+
+  /** Messages that {@link ConversationStore.keepRest} has kept; none without. */
+  async restOf(id: string, turnId: string): Promise<Message[]> {
+    const [text] = await this.#records.get([restKey(id, turnId)])
+    return text === undefined ? [] : (JSON.parse(text) as MessageJson[]).map(fromMessageJson)
   }
 
   /** The conversation that a run is the last turn of. */
@@ -222,6 +240,10 @@ function parseConversation(id: string, text: string): StoredConversation {
 
 function keyOf(id: string): string {
   return CONVERSATIONS + id
+}
+
+function restKey(id: string, turnId: string): string {
+  return `${REST}${id}:${turnId}`
 }
 
 function removedPrefix(id: string): string {

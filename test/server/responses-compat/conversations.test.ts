@@ -100,6 +100,20 @@ describe('conversations', () => {
     expect(page.data[1]).to.deep.include({ type: 'memo', x: 1 })
   })
 
+  it('keep the rest of a turn whose item was removed when its response is deleted', async () => {
+    const { ask, begin, items, create, inject } = await makeConversations()
+    const conversation = await begin()
+    const first = await create('say hello', { conversation })
+    await create('say more', { conversation })
+    const [removed] = (await items(conversation)).data
+    expect((await ask('DELETE', `/${conversation}/items/${removed.id}`)).status).to.equal(200)
+    const history = async () => JSON.parse(textOf(await create('history', { conversation }))).slice(0, 3)
+    const rest = ['assistant: hello ', 'user: say more', 'assistant: more ']
+    expect(await history()).to.deep.equal(rest)
+    expect((await inject('DELETE', `/${first.id}`)).statusCode).to.equal(200)
+    expect(await history()).to.deep.equal(rest)
+  })
+
   it('share a line with previous_response_id: a fork does not change them', async () => {
     const { begin, create, items } = await makeConversations()
     const conversation = await begin()

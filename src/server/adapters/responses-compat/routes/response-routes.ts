@@ -59,7 +59,9 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
   })
   typed.delete('/responses/:id', operations.deleteResponse, async (request) => {
     const { id } = request.params
-    if (!ids.isId(id) || !(await partsOf(request).runs.delete(id))) throw notFound()
+    const { runs, items } = partsOf(request)
+    if (ids.isId(id)) await runs.unreadable.read(() => items.keepRest(id))
+    if (!ids.isId(id) || !(await runs.delete(id))) throw notFound()
     return { id, object: 'response', deleted: true }
   })
   typed.post('/responses/:id/cancel', operations.cancelResponse, async (request) => {

@@ -58,7 +58,7 @@ export class ConversationItems {
     }
     const conversation = await store.conversation(row.head, options)
     const removed = await this.#conversations.removedItems(row.id)
-    return conversation && removed.size > 0 ? this.#leaveOut(conversation, removed) : conversation
+    return conversation && removed.size > 0 ? this.#leaveOut(row.id, conversation, removed) : conversation
   }
 
   /** A page of the items of a conversation, those of a response in progress excepted. */
@@ -120,14 +120,27 @@ export class ConversationItems {
     return { ...makeTurn(id, createdAt, messages, earlier?.last, pending), items }
   }
 
+  /** Keeps what is left of the turn of a response that is to be deleted, if a client has removed items of it from its conversation. */
+  async keepRest(responseId: string): Promise<void> {
+    const { conversation } = (await this.#conversations.turn(responseId)) ?? {}
+    if (conversation === undefined) return
+    const removed = await this.#conversations.removedItems(conversation)
+    if (![...removed].some((itemId) => turnIdOf(itemId) === responseId)) return
+    await this.#conversations.keepRest(
+      conversation,
+      responseId,
+      await this.#readRest(conversation, responseId, removed),
+    )
+  }
+
   /** Reads turns with removed items from the items that are left. */
-  async #leaveOut({ last, turns }: Conversation, removed: ReadonlySet<string>): Promise<Conversation> {
+  async #leaveOut(id: string, { last, turns }: Conversation, removed: ReadonlySet<string>): Promise<Conversation> {
     const touched = new Set([...removed].map(turnIdOf))
     const messages: Message[] = []
     const { store } = this.#options.runs
     for (const turn of turns) {
       const isTouched = touched.has(turn.response_id)
-      messages.push(...(isTouched ? await this.#readRest(turn, removed) : await store.messagesOf(turn)))
+      messages.push(...(isTouched ? await this.#readRest(id, turn.response_id, removed) : await store.messagesOf(turn)))
     }
     const kept = withWholeCalls(
       messages,
@@ -140,9 +153,10 @@ export class ConversationItems {
     return { last: { ...last, pending }, turns, messages: kept }
   }
 
-  async #readRest(turn: StoredTurn, removed: ReadonlySet<string>): Promise<Message[]> {
-    const items = await this.#ofTurn(turn.response_id)
-    const { messages, outputs } = readInput(items.filter(({ id }) => !removed.has(id)))
+  async #readRest(id: string, turnId: string, removed: ReadonlySet<string>): Promise<Message[]> {
+    const items = await this.#ofTurn(turnId)
+    if (items.length === 0) return this.#conversations.restOf(id, turnId)
+    const { messages, outputs } = readInput(items.filter((item) => !removed.has(item.id)))
     return [...outputs.map(toToolMessage), ...messages]
   }
 
