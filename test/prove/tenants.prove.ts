@@ -15,7 +15,7 @@ const KINDS = [
 
 for (const { name, isThere, startServer } of KINDS) {
   describeWith(name, isThere, `tenants on ${name}`, function () {
-    this.timeout(5 * 60_000)
+    this.timeout(10 * 60_000)
     let server: StoreServer | undefined
 
     before(async () => {

@@ -28,7 +28,7 @@ export default defineModule({ name: 'TellAll', provides: [TextMessageHandler],
     await memory.store(text, {}, run)
     await storage.append('log', text)
     const found = [
-      ...(await memory.search(text, 1000, run)), ...(await memory.list(run)), ...(await storage.list({ prefix: '', limit: 1000 })),
+      ...(await memory.search(text, 50, run)), ...(await memory.list(run)), ...(await storage.list({ prefix: '', limit: 1000 })),
       ...(await history.getHistory(run)),
     ]
     const secrets = new Set(JSON.stringify(found).match(/secret-of-[a-z]+/g))
@@ -88,6 +88,9 @@ const SDK_META = {
 }
 const MCP = { accept: 'application/json, text/event-stream' }
 
+/** Ids that each operation is tried with, beside as many that nobody has: 100 requests and more, of all tenants together. */
+const MAX_TRIED = 13
+
 /** One line for each operation of the document: `{api}` stands for both dialects. */
 const LINES: Readonly<Record<string, Line>> = {
   'GET /openapi.json': isShared('/openapi.json'),
@@ -116,7 +119,7 @@ const LINES: Readonly<Record<string, Line>> = {
       create({ model: 'shop', input: [{ type: 'mcp_approval_response', approval_request_id: id, approve: true }] }),
     )
     await isHidden(other.items, (id) => create({ input: [{ type: 'item_reference', id }] }))
-    for (const id of other.items) {
+    for (const id of other.items.slice(-3)) {
       const { json } = await create({
         input: [
           { type: 'item_reference', id },
@@ -149,7 +152,7 @@ const LINES: Readonly<Record<string, Line>> = {
       )
     }
     // The same path is that of the WebSocket.
-    for (const id of [...other.unstored, ...other.responses]) {
+    for (const id of [...other.unstored, ...other.responses].slice(-MAX_TRIED)) {
       const ask = async (previous: string) =>
         JSON.stringify(await own.socket?.ask({ model: 'teller', input: 'hi', previous_response_id: previous }))
       const [given, made] = [await ask(id), await ask(madeUp(id))]
@@ -225,7 +228,7 @@ const LINES: Readonly<Record<string, Line>> = {
       const { resources } = (await askMcp(own.visitor, 'resources/list', {}, isNew)).json.result
       const uris: string[] = resources.map(({ uri }: Json) => uri)
       expect(uris.filter((uri) => uri.includes('/conversations/') && other.resources.includes(uri))).to.deep.equal([])
-      for (const uri of uris) expectOwn(own, (await read(uri)).body)
+      for (const uri of uris.slice(-MAX_TRIED)) expectOwn(own, (await read(uri)).body)
       const kept = `agent-host://teller/conversations/kept/${TALK.conversation_id}?user=ann`
       expectOwn(own, (await read(kept)).body)
     }
@@ -479,7 +482,7 @@ async function isHidden(
     if (isRpc) expect(given.body).to.match(/"(error|isError)"/)
     else if (!mayAnswer) expect(given.status, given.body).to.be.within(400, 404)
   }
-  const rest = ids.values()
+  const rest = ids.slice(-MAX_TRIED).values()
   const lane = async () => {
     for (const id of rest) await check(id)
   }
