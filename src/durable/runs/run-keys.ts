@@ -26,7 +26,11 @@ export function jobKey(id: string): string {
 }
 
 export function itemsKey(id: string, row: number): string {
-  return `items:${id}:${row}`
+  return itemsPrefix(id) + row
+}
+
+export function itemsPrefix(id: string): string {
+  return `items:${id}:`
 }
 
 export function stepsLog(id: string): string {

@@ -26,8 +26,10 @@ import { requestChanges, requestKey, requestKeys } from '../idempotency.ts'
 import { parseRow } from '../parse-row.ts'
 import { type Job, readJob } from '../queue/job.ts'
 import { giveBack, hasFailedUnacted } from '../resumption.ts'
+import { isUnreadable } from '../unreadable-rows.ts'
 import {
   changeTopic,
+  itemsPrefix,
   jobKey,
   outcomeTopic,
   QUEUE_TOPIC,
@@ -89,8 +91,8 @@ export interface RunRange {
 
 /** Number of attempts at a write that others may prevent by being quicker. */
 const MAX_ATTEMPTS = 10
-/** More than any run has. */
-const MAX_BATCHES = 1_000_000
+/** More rows of one kind than any run has. */
+const MAX_ROWS = 1_000_000
 /** More than all servers run at once. */
 const MAX_RUNNING = 1_000_000
 
@@ -265,8 +267,8 @@ export class RunStore<Facts, Item> {
   /** @throws HostError `RECORD_UNREADABLE` */
   async get(id: string): Promise<StoredRun<Facts, Item> | undefined> {
     const [text, queued] = await this.#records.get([rowKey(id), queuedKey(id)])
+    if (text === undefined) return undefined
     const row = this.#parse(id, text)
-    if (!row) return undefined
     const { facts, inputs, items } = row
     if (endOf(row)) return { id, facts, steps: unpackSteps(row), inputs, items, batches: 0, isQueued: false }
     const { steps, batches } = await this.readSteps(id)
@@ -308,8 +310,8 @@ export class RunStore<Facts, Item> {
 
   #lookForEnd(id: string, text: string | undefined): EndLook {
     try {
+      if (text === undefined) return 'gone'
       const row = this.#parse(id, text)
-      if (!row) return 'gone'
       return endOf(row) ? unpackSteps(row) : 'running'
     } catch (error) {
       return error as HostError
@@ -374,19 +376,15 @@ export class RunStore<Facts, Item> {
     return read.slice(from - firstIndex, to - firstIndex)
   }
 
-  /** @returns false if it does not exist */
+  /**
+   * Deletes a run, also one whose row cannot be read.
+   *
+   * @returns false if it does not exist
+   */
   async delete(id: string): Promise<boolean> {
-    const row = await this.#row(id)
-    if (!row) return false
-    const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_BATCHES })
-    const keys = [
-      rowKey(id),
-      ...[runningKey(id), queuedKey(id), jobKey(id)],
-      ...(row.items ? [] : locateItems(id, 0, row.inputs).keys),
-      ...batches,
-      ...(row.idempotency ? requestKeys(row.idempotency) : []),
-      ...(hasApprovals(row) ? await this.#approvals.keysOfRun(id) : []),
-    ]
+    const [text] = await this.#records.get([rowKey(id)])
+    if (text === undefined) return false
+    const keys = await this.#keysOf(id, text)
     const removed = await this.#records.commit(
       keys.map((key): Change => [key, undefined]),
       { present: [rowKey(id)] },
@@ -394,6 +392,23 @@ export class RunStore<Facts, Item> {
     )
     if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
     return removed
+  }
+
+  async #keysOf(id: string, text: string): Promise<string[]> {
+    const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_ROWS })
+    const own = [rowKey(id), runningKey(id), queuedKey(id), jobKey(id), ...batches]
+    try {
+      const row = this.#parse(id, text)
+      const items = row.items ? [] : locateItems(id, 0, row.inputs).keys
+      const request = row.idempotency ? requestKeys(row.idempotency) : []
+      const approvals = hasApprovals(row) ? await this.#approvals.keysOfRun(id) : []
+      return [...own, ...items, ...request, ...approvals]
+    } catch (error) {
+      if (!isUnreadable(error)) throw error
+      // Its request is forgotten when it comes again, or expires.
+      const items = await this.#records.list({ prefix: itemsPrefix(id), limit: MAX_ROWS })
+      return [...own, ...items, ...(await this.#approvals.keysOfRun(id))]
+    }
   }
 
   async has(id: string): Promise<boolean> {
@@ -434,11 +449,10 @@ export class RunStore<Facts, Item> {
 
   async #row(id: string): Promise<RunRow<Facts, Item> | undefined> {
     const [text] = await this.#records.get([rowKey(id)])
-    return this.#parse(id, text)
+    return text === undefined ? undefined : this.#parse(id, text)
   }
 
-  #parse(id: string, text: string | undefined): RunRow<Facts, Item> | undefined {
-    if (text === undefined) return undefined
+  #parse(id: string, text: string): RunRow<Facts, Item> {
     return parseRow<RunRow<Facts, Item>>(id, text, { steps: 'array', inputs: 'number', facts: 'object' })
   }
 }

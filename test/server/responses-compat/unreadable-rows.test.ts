@@ -30,7 +30,7 @@ describe('a row that cannot be read', () => {
       })
       return { status: reply.statusCode, body: reply.json() as Json }
     }
-    const create = async (model: string, input = 'say a', more = {}) =>
+    const create = async (model: string, input: unknown = 'say a', more = {}) =>
       (await request('POST', '/responses', { model, input, ...more })).body as Json
     const ids = async (path: string) => (await request('GET', path)).body.data?.map(({ id }: Json) => id)
     return { request, create, ids, store, warnings }
@@ -64,6 +64,21 @@ describe('a row that cannot be read', () => {
       expect((await request('GET', `/responses/${damaged.id}`)).status).to.equal(503)
     }
     expect(warnings).to.have.length(2)
+    await store.close()
+  })
+
+  it('does not keep its own response from being deleted, with all its records', async () => {
+    const { request, create, store } = await open()
+    const input = Array.from({ length: 60 }, (_, n) => ({ role: 'user', content: `say ${n}` }))
+    for (const row of UNREADABLE) {
+      const runs = [await create('talk', input), await create('shop')]
+      await store.commit(runs.map(({ id }) => [`response:${id}`, row] as const))
+      for (const { id } of runs) {
+        expect((await request('DELETE', `/responses/${id}`)).status).to.equal(200)
+        expect((await request('DELETE', `/responses/${id}`)).status).to.equal(404)
+      }
+      expect(await store.list({ prefix: '', limit: 10 })).to.deep.equal([])
+    }
     await store.close()
   })
 
