@@ -41,10 +41,14 @@ export interface ModuleContext {
    * Loads a TypeScript or JavaScript file of the project, its path relative to the project folder. The agent is loaded
    * again when the file, or a file it imports, changes.
    *
-   * @throws HostError `MODULE_INVALID` that points at the file and line
+   * @throws HostError `MODULE_INVALID` that points at the file and line, or for a file outside the project folder
    */
   importFile(path: string): Promise<Record<string, unknown>>
-  /** Has the agent loaded again when this file of the project changes, appears or goes. */
+  /**
+   * Has the agent loaded again when this file of the project changes, appears or goes.
+   *
+   * @throws HostError `MODULE_INVALID` for a file outside the project folder
+   */
   watchFile(path: string): void
 }
 

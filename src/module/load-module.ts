@@ -5,6 +5,7 @@ import { Compile, type Validator } from 'typebox/compile'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { apiOf, isModule, type Module } from './define-module.ts'
+import { findProjectFile } from './find-project-file.ts'
 import { installation } from './installation.ts'
 import { LoadCache } from './load-cache.ts'
 import { isForNode, type ProjectCode } from './project-code.ts'
@@ -106,7 +107,7 @@ export class ModuleLoader {
   }
 
   #findFile(reference: string, path: string): Found {
-    const file = resolve(this.#projectDir, path)
+    const file = findProjectFile(this.#projectDir, path)
     if (existsSync(file)) return { source: 'project', target: file }
     throw new HostError('MODULE_NOT_FOUND', `The module '${reference}' was not found: there is no file ${path}.`, {
       suggestions: ['The path is relative to the project folder, and has its extension.'],

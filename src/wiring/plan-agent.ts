@@ -1,4 +1,3 @@
-import { resolve } from 'node:path'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { deepFreeze } from '../definition/deep-freeze.ts'
@@ -14,6 +13,7 @@ import { AgentError, type Path, type Problem } from '../definition/problem.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { isModule, type Module, type ModuleContext } from '../module/define-module.ts'
+import { findProjectFile } from '../module/find-project-file.ts'
 import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load-module.ts'
 import type { ProjectCode } from '../module/project-code.ts'
 import type { Log } from '../protocols/log.ts'
@@ -171,13 +171,14 @@ function makeContext(
       return modules.filter(isProvider).map(({ id }) => id)
     },
     async importFile(path: string) {
-      files.add(resolve(dir, path))
-      const loaded = await code.load(path)
+      const file = findProjectFile(dir, path)
+      files.add(file)
+      const loaded = await code.load(file)
       for (const file of loaded.files) files.add(file)
       return loaded.exports
     },
     watchFile(path: string) {
-      files.add(resolve(dir, path))
+      files.add(findProjectFile(dir, path))
     },
   })
 }

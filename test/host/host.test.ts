@@ -1,3 +1,5 @@
+import { symlink } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import {
   AgentHost,
@@ -44,6 +46,9 @@ const MODULES = {
   }, dispose: () => new Promise(() => {}) }) })`,
   'modules/broken.ts': `${HEAD}export default defineModule({ name: 'Broken', provides: [TextMessageHandler], create: () => ({}) })`,
 }
+
+const TOOL = `import { defineTool, Type } from 'agent-host'
+export const add = defineTool({ description: 'Adds.', parameters: Type.Object({}), execute: () => 1 })`
 
 const globals = globalThis as { hostTestLog?: string[] }
 const agent = (id: string, module = 'say', more: object = {}) => ({ id, modules: [{ id: 'main', module, ...more }] })
@@ -180,6 +185,42 @@ describe('AgentHost', () => {
       "module 'main' (say), config: The key 'txt' is not known.",
       "module 'main' (say), config: text must be string.",
     ])
+  })
+
+  it('rejects files outside the project, as modules and as tools, by their path and behind a link', async () => {
+    const { dir } = await makeProject({
+      'say.ts': MODULES['modules/say.ts'],
+      't.ts': TOOL,
+      't.py': 'def add(a: int) -> int:\n    """Adds."""\n    return a\n',
+    })
+    const project = await makeProject({ ...MODULES, 'tools/t.ts': TOOL })
+    await symlink(dir, project.path('linked'))
+    await symlink(project.path('tools'), project.path('inside'))
+    const host = new AgentHost({ projectDir: project.dir })
+    hosts.push(host)
+    const away = relative(project.dir, dir)
+    const withTools = (file: string) => ({
+      id: 'tools',
+      modules: [
+        { id: 'main', module: 'say' },
+        { id: 'tools', module: 'tools/local', config: { files: [file] } },
+      ],
+    })
+    const refused: [string, object][] = [
+      [`${away}/say.ts`, agent('a', `${away}/say.ts`)],
+      [`./${away}/say.ts`, agent('a', `./${away}/say.ts`)],
+      ['./linked/say.ts', agent('a', './linked/say.ts')],
+      ...[`${away}/t.ts`, join(dir, 't.ts'), 'linked/t.ts', `${away}/t.py`, 'linked/t.py', `${away}/gone.py`].map(
+        (file): [string, object] => [file, withTools(file)],
+      ),
+    ]
+    for (const [file, definition] of refused) {
+      const { message, suggestions } = await failure(host.register(definition))
+      expect(message).to.contain(`'${file}' is outside the project folder.`)
+      expect(message + suggestions).to.contain('Import it in a file of the project, and name that file.')
+    }
+    await host.register(agent('own', './modules/say.ts'))
+    await host.register(withTools('inside/t.ts'))
   })
 
   it("reports an agent's error as the cause of AGENT_FAILED", async () => {

@@ -145,9 +145,13 @@ export default { ...module, [Symbol.for('agent-host.module')]: 2 }`,
     ])
     expect((await refusal('tool-loop')).slice(2)).to.deep.equal(["Did you mean 'orchestrator/tool-loop'?"])
     expect((await refusal('nothing-like-it')).slice(2)).to.match(/^Modules of the library: chunker\/token, /)
-    expect((await refusal('../secret')).slice(0, 2)).to.deep.equal([
+    expect((await refusal('./secret.ts')).slice(0, 2)).to.deep.equal([
       'MODULE_NOT_FOUND',
-      "The module '../secret' was not found: there is no file ../secret.",
+      "The module './secret.ts' was not found: there is no file ./secret.ts.",
+    ])
+    expect((await refusal('../secret')).slice(0, 2)).to.deep.equal([
+      'MODULE_INVALID',
+      "'../secret' is outside the project folder.",
     ])
     expect((await refusal('a/../../b')).slice(0, 2)).to.deep.equal([
       'MODULE_NOT_FOUND',
