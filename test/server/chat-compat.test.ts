@@ -209,6 +209,7 @@ describe('ChatCompatApiAdapter', () => {
       { model: 'echo', messages: [{ role: 'system', content: 'x' }] },
       'messages must contain a user message',
     ],
+    ['an empty list', { model: 'echo', messages: [] }, 'messages must contain a user message'],
     ['a model that is no string', { model: 1, messages: [] }, 'model must be string.'],
     ['messages that are no array', { model: 'echo', messages: 'x' }, 'messages must be array.'],
     [

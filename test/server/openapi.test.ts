@@ -3,6 +3,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { agentHost, type ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import fastify from 'fastify'
+import { Value } from 'typebox/value'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { OpenapiDocument } from '../support/openapi-document.ts'
 import { type Json, RESPONSES_PROJECT } from '../support/responses.ts'
@@ -59,6 +60,37 @@ describe('GET /openapi.json', () => {
     expect(keyOf('/mcp')).to.deep.equal([{ mcpKey: [] }])
     expect(paths['/openapi.json'].get.security).to.deep.equal([])
     expect((await readDocument()).paths['/mcp'].post.security).to.deep.equal([])
+  })
+
+  it('requires a body where the server does, and allows none that is always refused', async () => {
+    const { app } = await makeServer(ALL)
+    const { paths, components } = (await app.inject('/openapi.json')).json()
+    const bodyOf = (path: string) => paths[path].post.requestBody
+    const refused: [path: string, body: object][] = [
+      ['/chat/completions', { model: 'echo', messages: [] }],
+      ['/responses', { model: 'echo', input: [] }],
+      ['/responses', { model: 'echo', input: '' }],
+      ['/responses', { model: '', input: 'x' }],
+      ['/responses', { model: 'echo', input: [{}] }],
+      ['/conversations', { items: [{}] }],
+      ['/approvals/{id}', { decision: 'edit' }],
+      ['/approvals/{id}', { decision: 'edit', arguments: null }],
+      ['/approvals/{id}', { decision: 'answer' }],
+    ]
+    for (const prefix of ['/v1', '/compat']) {
+      expect([bodyOf(`${prefix}/conversations`).required, bodyOf(`${prefix}/responses`).required]).to.deep.equal([
+        false,
+        true,
+      ])
+      expect((await app.inject({ method: 'POST', url: `${prefix}/conversations` })).statusCode).to.equal(200)
+      for (const [path, payload] of refused) {
+        const { $ref, ...own } = bodyOf(prefix + path).content['application/json'].schema
+        const schema = $ref === undefined ? own : components.schemas[$ref.split('/').at(-1)]
+        expect(Value.Check(schema, payload), JSON.stringify(payload)).to.equal(false)
+        const { statusCode } = await app.inject({ method: 'POST', url: prefix + path, payload })
+        expect(statusCode, JSON.stringify(payload)).to.equal(400)
+      }
+    }
   })
 
   it('omits routes that are not served', async () => {

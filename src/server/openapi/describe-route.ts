@@ -21,6 +21,8 @@ export interface RouteDescription {
   readonly headers?: TSchema
   /** Left out, the schema that the route checks bodies with. */
   readonly body?: TSchema
+  /** True for a route that also answers a request without a body. */
+  readonly isBodyOptional?: boolean
   /** By status, or range of them (`4XX`). Those of {@link RouteDescription.errors} are added. */
   readonly answers: Readonly<Record<string, AnswerDescription>>
   /** Statuses of errors that this route has beside those of its group. */

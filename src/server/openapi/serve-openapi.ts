@@ -38,6 +38,7 @@ const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)',
  * schemas alone. The first request creates the document.
  */
 export async function serveOpenapi(app: FastifyInstance): Promise<void> {
+  const optionalBodies = new Set<string>()
   await app.register(swagger, {
     decorator: DECORATOR as 'swagger',
     // Constants stay what they are, and paths whole.
@@ -46,7 +47,11 @@ export async function serveOpenapi(app: FastifyInstance): Promise<void> {
     openapi: beginDocument(),
     transform: describe,
   })
-  const read = makeReader(app)
+  app.addHook('onRoute', ({ config }) => {
+    const described = (config as Partial<DescribedRoute> | undefined)?.openapi
+    if (described?.isBodyOptional) optionalBodies.add(operationIdOf(described))
+  })
+  const read = makeReader(app, optionalBodies)
   app.get(PATH, ofServer(DOCUMENT), (_request, reply) => reply.type('application/json; charset=utf-8').send(read()))
 }
 
@@ -86,17 +91,25 @@ const DOCUMENT: RouteDescription = {
   answers: { 200: json('The document.', AnyObject) },
 }
 
-/** The document as text, made once. */
-function makeReader(app: FastifyInstance): () => string {
+/**
+ * The document as text, made once.
+ *
+ * @param optionalBodies operations that need no body; for the generator every body is required
+ */
+function makeReader(app: FastifyInstance, optionalBodies: ReadonlySet<string>): () => string {
   let text: string | undefined
   return () => {
-    text ??= JSON.stringify(app.getDecorator<() => object>(DECORATOR).call(app))
+    text ??= JSON.stringify(app.getDecorator<() => object>(DECORATOR).call(app), (_key, value) =>
+      optionalBodies.has(value?.operationId)
+        ? { ...value, requestBody: { ...value.requestBody, required: false } }
+        : value,
+    )
     return text
   }
 }
 
 function toSchema({ group, ...route }: DescribedRoute['openapi']): FastifySchema {
-  const { operationId, answers, errors = [], wildcard: _, ...rest } = route
+  const { answers, errors = [], wildcard: _, isBodyOptional: __, ...rest } = route
   const { dialect, keyOf, tag } = group
   const isCompat = dialect !== undefined && !dialect.isExtended
   const error = ref(dialect?.isExtended ? 'Error' : 'CompatError')
@@ -106,11 +119,17 @@ function toSchema({ group, ...route }: DescribedRoute['openapi']): FastifySchema
   ])
   return {
     ...rest,
-    operationId: isCompat ? `compat${operationId[0]?.toUpperCase()}${operationId.slice(1)}` : operationId,
+    operationId: operationIdOf({ group, ...route }),
     tags: [isCompat ? `${tag} (compat)` : tag],
     security: keyOf === undefined ? [] : [{ [keyName(keyOf)]: [] }],
     response: toResponses({ ...Object.fromEntries(refusals), ...answers }),
   }
+}
+
+/** Returns the name of an operation, unique among those of both dialects. */
+function operationIdOf({ operationId, group: { dialect } }: DescribedRoute['openapi']): string {
+  if (dialect === undefined || dialect.isExtended) return operationId
+  return `compat${operationId[0]?.toUpperCase()}${operationId.slice(1)}`
 }
 
 function toResponses(answers: RouteDescription['answers']): Record<string, object> {

@@ -28,6 +28,7 @@ import { describeChat } from './describe-chat.ts'
 import { eventToContent } from './event-to-content.ts'
 import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
 import { ChatCompletion, ChatRequest, DescribedModelList, ExtendedChatRequest, ModelList } from './schema.ts'
+import { noUserMessage } from './to-messages.ts'
 import { toTurn } from './to-turn.ts'
 
 /** Agents as models of a chat-completions-compatible API. */
@@ -220,9 +221,11 @@ function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): 
   return { id: `chatcmpl-${id}`, created: Math.floor(Date.now() / 1000), model }
 }
 
-/** `null` counts as absent. */
+/** Problem of a request that lacks what every one has; `null` counts as absent. */
 function findMissing(body: unknown): HostError | undefined {
   const { model, messages } = (body ?? {}) as { model?: unknown; messages?: unknown }
-  if ((model ?? undefined) !== undefined && (messages ?? undefined) !== undefined) return undefined
-  return new HostError('REQUEST_INVALID', 'model and messages are required')
+  if ((model ?? undefined) === undefined || (messages ?? undefined) === undefined) {
+    return new HostError('REQUEST_INVALID', 'model and messages are required')
+  }
+  return typeof model === 'string' && Array.isArray(messages) && messages.length === 0 ? noUserMessage() : undefined
 }

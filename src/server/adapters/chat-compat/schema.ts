@@ -84,7 +84,7 @@ const ResponseFormat = Type.Union([
 /** Body of `POST /compat/chat/completions`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
 export const ChatRequest = Type.Object({
   model: Type.String(),
-  messages: Type.Array(ChatMessage),
+  messages: Type.Array(ChatMessage, { minItems: 1 }),
   stream: optional(Type.Boolean()),
   stream_options: optional(Type.Object({ include_usage: optional(Type.Boolean()) })),
   temperature: optional(Type.Number({ minimum: 0, maximum: 2 })),

@@ -14,11 +14,14 @@ import type { ChatMessage, ChatRequest, ContentPart, ToolCall as WireCall } from
  */
 export function toMessages(messages: ChatRequest['messages'], findCapabilities: () => Capabilities): Message[] {
   const handled = messages.findLastIndex(({ role }) => role === 'user')
-  if (handled === -1) {
-    throw new HostError('REQUEST_INVALID', 'messages must contain a user message', { field: 'messages' })
-  }
+  if (handled === -1) throw noUserMessage()
   if (messages.some(({ role, tool_calls }) => role === 'tool' || tool_calls?.length)) checkCalls(messages)
   return messages.map((message, index) => toMessage(message, index, index === handled, findCapabilities))
+}
+
+/** Problem of a conversation in which no user says anything. */
+export function noUserMessage(): HostError {
+  return new HostError('REQUEST_INVALID', 'messages must contain a user message', { field: 'messages' })
 }
 
 /** Every call has one answer, and every answer its call. */

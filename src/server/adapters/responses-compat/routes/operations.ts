@@ -133,6 +133,7 @@ export function responseOperations(dialect: Dialect, hasKey: boolean) {
       {
         operationId: 'createConversation',
         summary: 'Create a conversation',
+        isBodyOptional: true,
         answers: { 200: CONVERSATION },
         errors: BODY_ERRORS,
       },

@@ -9,13 +9,16 @@ const anything = Type.Record(Type.String(), Type.Unknown())
 const ContentPart = Type.Object({ type: Type.String() })
 
 /** An item of the input as clients send it: a message, or anything else that names its type. */
-const RawInputItem = Type.Object({
-  type: optional(Type.String()),
-  role: optional(
-    Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system'), Type.Literal('developer')]),
-  ),
-  content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
-})
+const RawInputItem = Type.Object(
+  {
+    type: optional(Type.String()),
+    role: optional(
+      Type.Union([Type.Literal('user'), Type.Literal('assistant'), Type.Literal('system'), Type.Literal('developer')]),
+    ),
+    content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
+  },
+  { minProperties: 1 },
+)
 export type RawInputItem = Static<typeof RawInputItem> & Readonly<Record<string, unknown>>
 
 /** The choices that have an effect. */
@@ -41,8 +44,11 @@ const TextFormat = Type.Union([
 
 /** Body of `POST /compat/responses`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
 export const CreateRequest = Type.Object({
-  input: Type.Union([Type.String(), Type.Array(RawInputItem, { maxItems: MAX_INPUT_ITEMS })]),
-  model: Type.String(),
+  input: Type.Union([
+    Type.String({ minLength: 1 }),
+    Type.Array(RawInputItem, { minItems: 1, maxItems: MAX_INPUT_ITEMS }),
+  ]),
+  model: Type.String({ minLength: 1 }),
   stream: optional(Type.Boolean()),
   instructions: optional(Type.String()),
   max_output_tokens: optional(Type.Integer({ minimum: 1 })),
