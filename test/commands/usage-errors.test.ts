@@ -87,7 +87,7 @@ const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [
     ['runs', '--status', 'odd'],
     [
-      "Error: --status must be one of running, completed, waiting, continued, failed, cancelled, interrupted, not 'odd'.",
+      "Error: --status must be one of running, completed, waiting, handed_to_client, continued, failed, cancelled, interrupted, not 'odd'.",
     ],
   ],
   [

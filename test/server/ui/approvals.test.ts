@@ -42,7 +42,7 @@ describe('the inbox of the debug UI', function () {
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('lots')
     await page.keyboard.press('Enter')
-    await see(page, 'amount must be a number, written as JSON.')
+    await see(page, 'amount must be number, written as JSON.')
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('7')
     await page.keyboard.press('Enter')
