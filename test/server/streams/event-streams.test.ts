@@ -71,9 +71,9 @@ describe('an event stream', () => {
     const { stream, streams } = openStream(connection, () => left++)
     stream.send('data: 1\n\n')
     await setImmediate()
-    stream.tick(Date.now() + 29_000)
+    stream.tick(performance.now() + 29_000)
     expect([connection.destroyed, left]).to.deep.equal([false, 0])
-    stream.tick(Date.now() + 31_000)
+    stream.tick(performance.now() + 31_000)
     expect([connection.destroyed, left, streams.size]).to.deep.equal([true, 1, 0])
   })
 
