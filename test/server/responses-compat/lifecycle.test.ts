@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
 import Database from 'libsql'
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { type Json, makeResponses, openStream, RESPONSES, talkState, textOf } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -288,6 +289,35 @@ describe('the life of a response', () => {
         first.headers['x-response-id'],
       ])
     })
+
+    it('waits on another server for the answer, never less: while the store fails it is 503', async () => {
+      const one = await makeResponses()
+      const other = await makeResponses({ projectDir: one.project.dir })
+      const ask = ({ inject }: typeof one) => inject('POST', '', { model: 'talk', input: 'count 440' }, key('k5'))
+      const runs = talkState().runs
+      const first = ask(one)
+      await eventually(() => expect(talkState().runs).to.equal(runs + 1))
+      const { entriesOfEach } = SqliteStore.prototype
+      let failures = 0
+      SqliteStore.prototype.entriesOfEach = async () => {
+        failures++
+        throw new Error('disk I/O error')
+      }
+      try {
+        const refused = await ask(other)
+        expect([refused.statusCode, refused.json().detail]).to.deep.equal([
+          503,
+          'The store of responses cannot be reached',
+        ])
+        expect(failures).to.be.greaterThan(1)
+      } finally {
+        SqliteStore.prototype.entriesOfEach = entriesOfEach
+      }
+      const again = await ask(other)
+      expect([again.statusCode, again.headers['idempotent-replayed']]).to.deep.equal([200, 'true'])
+      expect(again.body).to.equal((await first).body)
+      expect(talkState().runs).to.equal(runs + 1)
+    }).timeout(30_000)
 
     it('runs again if it was deleted, or never stored', async () => {
       const { inject } = await makeResponses()
