@@ -1,36 +1,41 @@
 import { hasEnded } from '../process-identity.ts'
 
-/** Last sign of life of a server. */
+/** Last sign of life of a server, as it stands in the store. */
 export interface Sighting {
+  readonly id: string
   /** As `describeProcess` wrote it. */
   readonly process: string
-  /** By the store's clock. */
-  readonly ageMs: number
+  /** Differs from that of every other heartbeat of this server. */
+  readonly sign: string | number
 }
 
 const INTERVAL_MS = 3000
-/** A server that has given no sign of life for so long is dead. */
+/** A server that gives no new sign of life for so long is dead. */
 const LEASE_MS = 10_000
 
-/** Signs of life of this server, and its judgement of others. */
+/**
+ * Signs of life of this server, and its judgement of others: by whether their signs change, so that no clock that jumps makes one look dead.
+ */
 export class Heartbeat {
-  readonly #beat: () => Promise<void>
+  readonly #beat: () => Promise<readonly Sighting[]>
   readonly #now: () => number
+  /** Last sign of each server, and when it was first seen here. */
+  readonly #signs = new Map<string, { readonly sign: Sighting['sign']; readonly seenMs: number }>()
   #timer: NodeJS.Timeout | undefined
   #steadySince = Number.POSITIVE_INFINITY
 
   /**
-   * @param beat writes the time of the store's clock beside this server's name
-   * @param now a clock in ms that never goes back
+   * @param beat writes a new sign for this server, and returns those of all
+   * @param now a clock in ms that never jumps
    */
-  constructor(beat: () => Promise<void>, now = () => performance.now()) {
+  constructor(beat: () => Promise<readonly Sighting[]>, now = () => performance.now()) {
     this.#beat = beat
     this.#now = now
   }
 
   /** Gives the first sign of life. Fails when the store does. */
   async start(): Promise<void> {
-    await this.#beat()
+    this.#noteAll(await this.#beat())
     this.#steadySince = this.#now()
     this.#timer = setInterval(() => this.beat(), INTERVAL_MS).unref()
   }
@@ -42,7 +47,7 @@ export class Heartbeat {
   /** Gives another sign of life; a failure counts as a gap. */
   async beat(): Promise<void> {
     try {
-      await this.#beat()
+      this.#noteAll(await this.#beat())
       this.#steadySince = Math.min(this.#steadySince, this.#now())
     } catch {
       this.#steadySince = Number.POSITIVE_INFINITY
@@ -52,6 +57,23 @@ export class Heartbeat {
   /** While the store is down nobody can give a sign of life: after that, all have the time of a lease to do so. */
   isAlive(sighting: Sighting | undefined): boolean {
     if (!sighting || hasEnded(sighting.process)) return false
-    return sighting.ageMs < LEASE_MS || this.#now() - this.#steadySince < LEASE_MS
+    const seenMs = Math.max(this.#note(sighting), this.#steadySince)
+    return this.#now() - seenMs < LEASE_MS
+  }
+
+  /** Forgets the servers that are not among these. */
+  #noteAll(sightings: readonly Sighting[]): void {
+    for (const sighting of sightings) this.#note(sighting)
+    const ids = new Set(sightings.map(({ id }) => id))
+    for (const id of this.#signs.keys()) if (!ids.has(id)) this.#signs.delete(id)
+  }
+
+  /** @returns when the sign was first seen */
+  #note({ id, sign }: Sighting): number {
+    const known = this.#signs.get(id)
+    if (known?.sign === sign) return known.seenMs
+    const seenMs = this.#now()
+    this.#signs.set(id, { sign, seenMs })
+    return seenMs
   }
 }

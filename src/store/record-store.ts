@@ -78,7 +78,7 @@ export interface RecordStore {
   watch(topics: readonly string[], onNotice: () => void): () => void
   /**
    * Returns false for a server that has closed the store, whose process has ended on this machine, or that has given no
-   * sign of life for ten seconds by the store's clock.
+   * new sign of life for ten seconds.
    */
   isServerAlive(serverId: string): Promise<boolean>
   /**

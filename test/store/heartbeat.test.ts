@@ -2,19 +2,22 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { expect } from 'chai'
 import { describeProcess, hasEnded } from '../../src/process-identity.ts'
-import { Heartbeat } from '../../src/store/heartbeat.ts'
+import { Heartbeat, type Sighting } from '../../src/store/heartbeat.ts'
 
 const ELSEWHERE = 'another-machine 1 1'
 
 describe('Heartbeat', () => {
   let nowMs = 0
   let isDown = false
+  let others: Sighting[] = []
   const heartbeat = async () => {
     nowMs = 0
     isDown = false
+    others = []
     const made = new Heartbeat(
       async () => {
         if (isDown) throw new Error('down')
+        return others
       },
       () => nowMs,
     )
@@ -22,18 +25,45 @@ describe('Heartbeat', () => {
     made.stop()
     return made
   }
+  const seen = (sign: number, process = ELSEWHERE) => ({ id: 'other', process, sign })
 
-  it('judges a server by its last heartbeat', async () => {
+  it('judges a server by whether its sign changes, whatever time the sign names', async () => {
     const { isAlive } = bound(await heartbeat())
-    nowMs = 10_000
-    expect(isAlive({ process: ELSEWHERE, ageMs: 9999 })).to.equal(true)
-    expect(isAlive({ process: ELSEWHERE, ageMs: 10_000 })).to.equal(false)
+    nowMs = 20_000
+    expect(isAlive(seen(5000))).to.equal(true)
+    nowMs = 29_999
+    expect(isAlive(seen(5000))).to.equal(true)
+    nowMs = 30_000
+    expect(isAlive(seen(5000))).to.equal(false)
+    // The clock of the store went ahead, then back.
+    for (const sign of [3_605_000, 5003]) {
+      expect(isAlive(seen(sign))).to.equal(true)
+      nowMs += 9999
+      expect(isAlive(seen(sign))).to.equal(true)
+      nowMs += 1
+      expect(isAlive(seen(sign))).to.equal(false)
+    }
     expect(isAlive(undefined)).to.equal(false)
+  })
+
+  it('notes the signs of all with its own: the first question about a dead server is answered at once', async () => {
+    const { isAlive, beat } = bound(await heartbeat())
+    others = [seen(1)]
+    nowMs = 3000
+    await beat()
+    nowMs = 13_000
+    expect(isAlive(seen(1))).to.equal(false)
+    others = []
+    await beat()
+    // It is not remembered: this is another that has come since.
+    expect(isAlive(seen(1))).to.equal(true)
   })
 
   it('gives all others a full lease after its start, and after an outage of the store', async () => {
     const { isAlive, beat } = bound(await heartbeat())
-    const old = { process: ELSEWHERE, ageMs: 60_000 }
+    const old = seen(1)
+    others = [old]
+    await beat()
     nowMs = 9999
     expect(isAlive(old)).to.equal(true)
     nowMs = 10_000
@@ -53,9 +83,9 @@ describe('Heartbeat', () => {
 
   it('notices the end of a process on this machine at once', async () => {
     const { isAlive } = bound(await heartbeat())
-    expect(isAlive({ process: describeProcess(), ageMs: 0 })).to.equal(true)
+    expect(isAlive(seen(1, describeProcess()))).to.equal(true)
     const [machine, pid] = describeProcess().split(' ')
-    expect(isAlive({ process: `${machine} ${pid} 1`, ageMs: 0 })).to.equal(false)
+    expect(isAlive(seen(1, `${machine} ${pid} 1`))).to.equal(false)
     const child = spawn(process.execPath, ['--eval', ''])
     await once(child, 'exit')
     expect(hasEnded(`${machine} ${child.pid} `)).to.equal(true)

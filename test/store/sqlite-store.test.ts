@@ -79,6 +79,19 @@ describe('the SQLite store', () => {
     await store.close()
   }).timeout(30_000)
 
+  it('keeps the heartbeat of a server for a day: the clock may have gone ahead', async () => {
+    const store = await open()
+    const db = new Database(join(dir, 'responses.db'))
+    const hour = 60 * 60 * 1000
+    for (const [id, hours] of Object.entries({ recent: 23, old: 25 })) {
+      db.prepare('INSERT INTO servers VALUES (?, ?, ?)').run([id, 'another-machine 1 1', Date.now() - hours * hour])
+    }
+    db.close()
+    await (await open()).close()
+    expect([await store.isServerAlive('recent'), await store.isServerAlive('old')]).to.deep.equal([true, false])
+    await store.close()
+  })
+
   it('works with a file of an earlier or later version', async () => {
     mkdirSync(dir, { recursive: true })
     const file = join(dir, 'responses.db')

@@ -3,7 +3,7 @@ import type { Client, Pool } from 'pg'
 import { HostError } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
-import { Heartbeat } from '../heartbeat.ts'
+import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf } from '../key-bounds.ts'
 import type {
   AscendingRange,
@@ -118,8 +118,7 @@ export class PostgresStore implements RecordStore {
 
   async isServerAlive(serverId: string): Promise<boolean> {
     const { rows } = await this.#pool.query({
-      text: `SELECT process, extract(epoch FROM clock_timestamp() - seen_at)::float * 1000 AS "ageMs"
-        FROM ${this.#names.schema}.servers WHERE id = $1`,
+      text: `${this.#selectSightings} WHERE id = $1`,
       values: [serverId],
     })
     return this.#heartbeat.isAlive(rows[0])
@@ -152,8 +151,13 @@ export class PostgresStore implements RecordStore {
     return rows
   }
 
-  async #beat(): Promise<void> {
-    await Promise.all([
+  get #selectSightings(): string {
+    return `SELECT id, process, seen_at::text AS sign FROM ${this.#names.schema}.servers`
+  }
+
+  async #beat(): Promise<Sighting[]> {
+    const [{ rows }] = await Promise.all([
+      this.#pool.query<Sighting>(this.#selectSightings),
       this.#listener.check(),
       this.#pool.query(
         `INSERT INTO ${this.#names.schema}.servers VALUES ($1, $2, clock_timestamp())
@@ -161,9 +165,10 @@ export class PostgresStore implements RecordStore {
         [this.serverId, describeProcess()],
       ),
       this.#pool.query(
-        `DELETE FROM ${this.#names.schema}.servers WHERE seen_at < clock_timestamp() - interval '1 hour'`,
+        `DELETE FROM ${this.#names.schema}.servers WHERE seen_at < clock_timestamp() - interval '1 day'`,
       ),
     ])
+    return rows
   }
 }
 

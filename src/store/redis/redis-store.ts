@@ -3,7 +3,7 @@ import type { Redis, RedisOptions } from 'ioredis'
 import { HostError } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
-import { Heartbeat } from '../heartbeat.ts'
+import { Heartbeat, type Sighting } from '../heartbeat.ts'
 import { boundsOf, endOf } from '../key-bounds.ts'
 import type {
   AscendingRange,
@@ -15,7 +15,7 @@ import type {
   StoreCapabilities,
 } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
-import { BEAT, COMMIT, ENTRIES, SIGHTING } from './scripts.ts'
+import { BEAT, COMMIT, ENTRIES } from './scripts.ts'
 
 export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
 
@@ -29,14 +29,13 @@ export interface RedisLocation {
 interface ScriptedRedis extends Redis {
   commitRecords(...args: (string | number)[]): Promise<number[]>
   readEntries(...args: (string | number)[]): Promise<string[][]>
-  beatServer(...args: (string | number)[]): Promise<void>
-  sightServer(...args: (string | number)[]): Promise<[number, string] | []>
+  beatServer(...args: (string | number)[]): Promise<string[]>
 }
 
 const COMMAND_TIMEOUT_MS = 4500
 const MAX_RECONNECT_MS = 500
 /** Servers that gave no sign of life for longer are forgotten. */
-const FORGET_AFTER_MS = 60 * 60 * 1000
+const FORGET_AFTER_MS = 24 * 60 * 60 * 1000
 
 /** Records in Redis or Valkey. Commits that come together are one script. */
 export class RedisStore implements RecordStore {
@@ -126,8 +125,8 @@ export class RedisStore implements RecordStore {
   }
 
   async isServerAlive(serverId: string): Promise<boolean> {
-    const [ageMs, process] = await this.#redis.sightServer(this.#keys.servers, serverId)
-    return this.#heartbeat.isAlive(process === undefined || ageMs === undefined ? undefined : { ageMs, process })
+    const seen = await this.#redis.hget(this.#keys.servers, serverId)
+    return this.#heartbeat.isAlive(seen === null ? undefined : toSighting([serverId, seen]))
   }
 
   /** Does nothing: removed data leaves the file of Redis when Redis rewrites it. */
@@ -147,8 +146,9 @@ export class RedisStore implements RecordStore {
     return done.map((one) => one === 1)
   }
 
-  async #beat(): Promise<void> {
-    await this.#redis.beatServer(this.#keys.servers, this.serverId, describeProcess(), FORGET_AFTER_MS)
+  async #beat(): Promise<Sighting[]> {
+    const args = [this.serverId, describeProcess(), FORGET_AFTER_MS]
+    return inPairs(await this.#redis.beatServer(this.#keys.servers, ...args)).map(toSighting)
   }
 
   /** Again after each interruption, in which messages may have been lost. */
@@ -198,7 +198,6 @@ const SCRIPTS: NonNullable<RedisOptions['scripts']> = {
   commitRecords: { lua: COMMIT, numberOfKeys: 2 },
   readEntries: { lua: ENTRIES, numberOfKeys: 2, readOnly: true },
   beatServer: { lua: BEAT, numberOfKeys: 1 },
-  sightServer: { lua: SIGHTING, numberOfKeys: 1, readOnly: true },
 }
 
 /** Adds the lists of a commit, as the script takes them. */
@@ -216,6 +215,12 @@ function addArguments(args: (string | number)[], { changes, guards, notify }: Pe
   args.push(removals.length)
   for (const [key] of removals) args.push(key)
   args.push(notify.length, ...notify)
+}
+
+/** Reads the time of the heartbeat, and the process. */
+function toSighting([id, seen]: Entry): Sighting {
+  const end = seen.indexOf(' ')
+  return { id, sign: seen.slice(0, end), process: seen.slice(end + 1) }
 }
 
 function inPairs(flat: readonly string[]): Entry[] {

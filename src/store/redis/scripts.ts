@@ -74,7 +74,11 @@ end
 return all
 `
 
-/** Writes a sign of life by the clock of Redis, and forgets old ones. KEYS[1]: servers. ARGV: server, process, ms to keep. */
+/**
+ * Writes a sign of life by the clock of Redis, and forgets old ones. KEYS[1]: servers. ARGV: server, process, ms to keep.
+ *
+ * @returns of all servers: id, time and process
+ */
 export const BEAT = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -83,13 +87,5 @@ for _, id in ipairs(redis.call('HKEYS', KEYS[1])) do
   local seen = tonumber(string.match(redis.call('HGET', KEYS[1], id), '^%d+'))
   if seen < now - ARGV[3] then redis.call('HDEL', KEYS[1], id) end
 end
-`
-
-/** Returns the age of the last sign of life in ms, and the process. KEYS[1]: servers. ARGV: server. */
-export const SIGHTING = `
-local seen = redis.call('HGET', KEYS[1], ARGV[1])
-if not seen then return {} end
-local time = redis.call('TIME')
-local at, process = string.match(seen, '^(%d+) (.*)$')
-return { math.floor(time[1] * 1000 + time[2] / 1000 - at), process }
+return redis.call('HGETALL', KEYS[1])
 `

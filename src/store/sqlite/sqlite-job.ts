@@ -25,8 +25,8 @@ export type SqliteJob =
   /** Starts or stops notifications about commits of other processes. */
   | { readonly kind: 'watch'; readonly isOn: boolean }
   | { readonly kind: 'purge' }
-  /** Ids of the servers that have not closed the store. */
-  | { readonly kind: 'servers' }
+  /** Those of all servers that have not closed the store. */
+  | { readonly kind: 'sightings' }
   | { readonly kind: 'quick-check' }
   | { readonly kind: 'backup'; readonly file: string }
   | { readonly kind: 'close'; readonly serverId: string }

@@ -49,7 +49,7 @@ export class SqliteStore implements RecordStore {
   readonly #deadlineMs: number
   readonly #watchers = new Watchers()
   readonly #heartbeat = new Heartbeat(() =>
-    this.#ask({ kind: 'beat', serverId: this.serverId, process: describeProcess() }),
+    this.#ask<Sighting[]>({ kind: 'beat', serverId: this.serverId, process: describeProcess() }),
   )
   #isListening = false
   #unlistening: NodeJS.Timeout | undefined
@@ -181,9 +181,8 @@ export class SqliteStore implements RecordStore {
 
   /** Returns true while another server has the file open. */
   async isShared(): Promise<boolean> {
-    const ids = await this.#ask<string[]>({ kind: 'servers' })
-    const others = ids.filter((id) => id !== this.serverId)
-    return (await Promise.all(others.map((id) => this.isServerAlive(id)))).includes(true)
+    const sightings = await this.#ask<Sighting[]>({ kind: 'sightings' })
+    return sightings.some((sighting) => sighting.id !== this.serverId && this.#heartbeat.isAlive(sighting))
   }
 
   async close(): Promise<void> {

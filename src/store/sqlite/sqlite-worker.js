@@ -21,7 +21,7 @@ const WATCH_INTERVAL_MS = 20
 /** Interval of looks without a sign: a file system need not report what another process writes. */
 const IDLE_INTERVAL_MS = 250
 /** Servers that gave no sign of life for longer are forgotten. */
-const FORGET_AFTER_MS = 60 * 60 * 1000
+const FORGET_AFTER_MS = 24 * 60 * 60 * 1000
 /**
  * One a step; the number of steps done is the `user_version` of the file. They only add, so that a server of an earlier
  * version can go on with the file.
@@ -58,7 +58,8 @@ const statements = {
   ),
   forget: db.prepare(`DELETE FROM servers WHERE seen_ms < ${NOW_MS} - ${FORGET_AFTER_MS}`),
   version: db.prepare('PRAGMA data_version').raw(),
-  sighting: db.prepare(`SELECT process, ${NOW_MS} - seen_ms AS ageMs FROM servers WHERE id = ?`),
+  sighting: db.prepare('SELECT id, process, seen_ms AS sign FROM servers WHERE id = ?'),
+  sightings: db.prepare('SELECT id, process, seen_ms AS sign FROM servers'),
   leave: db.prepare('DELETE FROM servers WHERE id = ?'),
   begin: db.prepare('BEGIN IMMEDIATE'),
   commit: db.prepare('COMMIT'),
@@ -197,8 +198,8 @@ function answer(job) {
       return watch(job.isOn)
     case 'purge':
       return purge()
-    case 'servers':
-      return /** @type {{ id: string }[]} */ (db.prepare('SELECT id FROM servers').all()).map(({ id }) => id)
+    case 'sightings':
+      return statements.sightings.all()
     case 'quick-check':
       return /** @type {{ quick_check: string }[]} */ (db.pragma('quick_check')).map((row) => row.quick_check)
     case 'backup':
@@ -306,6 +307,7 @@ function stopPurging() {
  * A sign of life need not survive the power.
  *
  * @param {{ serverId: string, process: string }} server
+ * @returns {unknown} those of all servers
  */
 function beat({ serverId, process }) {
   db.exec('PRAGMA synchronous = NORMAL')
@@ -317,6 +319,7 @@ function beat({ serverId, process }) {
   } finally {
     db.exec('PRAGMA synchronous = FULL')
   }
+  return statements.sightings.all()
 }
 
 /** @param {boolean} isOn */
