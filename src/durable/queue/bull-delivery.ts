@@ -51,7 +51,8 @@ export class BullDelivery {
   }
 
   start(): void {
-    const { bull, url, concurrency } = this.#options
+    const { bull, url, concurrency, worker } = this.#options
+    worker.start()
     this.#worker = new bull.Worker(NAME, (job: Job, token?: string) => this.#carryOut(job, token), {
       ...connect(url),
       concurrency,
@@ -66,6 +67,7 @@ export class BullDelivery {
   /** Takes no more jobs, and waits for the runs of those that it has. */
   async stop(): Promise<void> {
     clearInterval(this.#sweeping)
+    this.#options.worker.stop()
     // While Redis is down it waits for it: nothing is lost without, since the store has all.
     await settlesWithin(Promise.all([this.#worker?.close(), this.#jobs.close()]), CLOSE_TIMEOUT_MS)
   }

@@ -28,6 +28,7 @@ export class QueuePoller {
   start(): void {
     const wake = () => this.#wake()
     this.#worker.onFree = wake
+    this.#worker.start()
     this.#unwatch = this.#queue.watch(wake)
     this.#timer = setInterval(wake, POLL_MS).unref()
     wake()
@@ -38,6 +39,7 @@ export class QueuePoller {
     this.#isStopped = true
     clearInterval(this.#timer)
     this.#unwatch()
+    this.#worker.stop()
     await this.#working
   }
 

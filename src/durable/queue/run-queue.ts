@@ -1,8 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { indexIdOf, parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
-import { changeTopic, jobKey, QUEUE_TOPIC, QUEUED, queuedKey, rowKey, runningKey, stepsLog } from '../runs/run-keys.ts'
+import {
+  changeTopic,
+  jobKey,
+  QUEUE_TOPIC,
+  QUEUED,
+  queuedKey,
+  rowKey,
+  runningKey,
+  servedAgentKey,
+  stepsLog,
+} from '../runs/run-keys.ts'
 import { describeOwner, parseOwner, parseQueued, type QueuedMark } from '../runs/run-marks.ts'
 import { tenantPart } from '../tenant-part.ts'
 import { type Job, readJob, writeJob } from './job.ts'
@@ -109,6 +120,22 @@ export class RunQueue {
   /** Calls back when runs may wait. */
   watch(onNotice: () => void): () => void {
     return this.#records.watch([QUEUE_TOPIC], onNotice)
+  }
+
+  /**
+   * Shows other servers that this one has agents for which runs wait.
+   *
+   * @param gone agents whose stamps are removed
+   */
+  async stampAgents(agents: readonly string[], gone: readonly string[]): Promise<void> {
+    const stamp = JSON.stringify(randomUUID())
+    const removals = gone.map((agent): Change => [servedAgentKey(agent), undefined])
+    await this.#records.commit([...agents.map((agent): Change => [servedAgentKey(agent), stamp]), ...removals])
+  }
+
+  /** Reads the stamps of agents, each other than the one before. */
+  async readStamps(agents: readonly string[]): Promise<(string | undefined)[]> {
+    return agents.length === 0 ? [] : this.#records.get(agents.map(servedAgentKey))
   }
 
   /**

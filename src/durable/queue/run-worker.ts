@@ -8,10 +8,12 @@ import type { PersistedRun } from '../runs/run-row.ts'
 import { endFailed } from '../runs/steps.ts'
 import type { Job } from './job.ts'
 import type { ClaimedRun, WaitingRun } from './run-queue.ts'
+import type { ServedAgents } from './served-agents.ts'
 
 export interface RunWorkerOptions<Facts, Item> {
   readonly runs: DurableRuns<Facts, Item>
   readonly host: AgentHost
+  readonly served: ServedAgents
   readonly readMessages: Continuation<Facts>['readMessages']
   readonly describeFailure: (error: unknown) => string
   /** Takes the failure of a run, or of the work itself (without a run). */
@@ -28,6 +30,9 @@ interface ReadRun<Facts, Item> {
 export interface Taker {
   /** Called when a run has ended, and its slot is free. */
   onFree: () => void
+  /** Called before the first run is given to it, and after the last. */
+  start(): void
+  stop(): void
   /** Number of runs that could begin now. */
   readonly freeSlots: number
   canRun(waiting: WaitingRun): boolean
@@ -44,8 +49,6 @@ export interface Taker {
 
 /** Time after which a run that could not be read is tried again. */
 const RETRY_UNREADABLE_MS = 60_000
-/** Time after which a run fails whose agent no server has. */
-const UNKNOWN_AGENT_MS = 10 * 60 * 1000
 
 /** Carries out runs of the queue, as many at once as the host has slots for background runs. */
 export class RunWorker<Facts, Item> implements Taker {
@@ -66,10 +69,20 @@ export class RunWorker<Facts, Item> implements Taker {
     this.#options.onFailure(error)
   }
 
-  canRun({ id, agent, sinceMs }: WaitingRun): boolean {
+  start(): void {
+    this.#options.served.start()
+  }
+
+  stop(): void {
+    this.#options.served.stop()
+  }
+
+  canRun({ id, agent }: WaitingRun): boolean {
     const failedMs = this.#unreadable.get(id)
     if (failedMs !== undefined && performance.now() - failedMs < RETRY_UNREADABLE_MS) return false
-    return this.#options.host.has(agent) || Date.now() - sinceMs > UNKNOWN_AGENT_MS
+    const { host, served } = this.#options
+    // One that no server can carry out fails here.
+    return host.has(agent) || served.isAbandoned(id)
   }
 
   async takeUp(waiting: WaitingRun): Promise<DurableRun<Facts, Item> | undefined> {

@@ -25,6 +25,11 @@ export function jobKey(id: string): string {
   return `job:${id}`
 }
 
+/** Key of the stamp of an agent that a server has, of all tenants. */
+export function servedAgentKey(agent: string): string {
+  return `served-agent:${encodeURIComponent(agent)}`
+}
+
 export function itemsKey(id: string, row: number): string {
   return itemsPrefix(id) + row
 }

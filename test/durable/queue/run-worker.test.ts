@@ -8,6 +8,7 @@ import { DurableRuns } from '../../../src/durable/durable-runs.ts'
 import type { Job } from '../../../src/durable/queue/job.ts'
 import { QueuePoller } from '../../../src/durable/queue/queue-poller.ts'
 import { RunWorker } from '../../../src/durable/queue/run-worker.ts'
+import { ServedAgents } from '../../../src/durable/queue/served-agents.ts'
 import { RunIds } from '../../../src/durable/runs/run-ids.ts'
 import { HostError } from '../../../src/errors.ts'
 import type { Message } from '../../../src/protocols/message.ts'
@@ -30,6 +31,8 @@ async function readHistory(runs: DurableRuns<object, string>, id: string): Promi
 describe('a worker of the queue', () => {
   const ids = new RunIds('run_')
   const cleanups: (() => Promise<void>)[] = []
+  /** The clock of the agents that servers have. */
+  let nowMs = 0
 
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0)) await cleanup()
@@ -52,16 +55,21 @@ describe('a worker of the queue', () => {
     const { host, runs: begun } = makeManualHost(slots, agents)
     const readMessages = (tenant: string, { response_id: id }: StoredTurn) => readHistory(runs.of(tenant), id)
     const onFailure = (error: unknown) => lines.push(String(error))
+    const served = new ServedAgents(
+      runs.queue,
+      (agent) => host.has(agent),
+      () => nowMs,
+    )
     const worker = new QueuePoller(
       runs.queue,
-      new RunWorker({ runs, host, readMessages, describeFailure: () => 'failed', onFailure }),
+      new RunWorker({ runs, host, served, readMessages, describeFailure: () => 'failed', onFailure }),
     )
     cleanups.push(async () => {
       await worker.stop()
       for (const run of begun) run.complete()
       await runs.close()
     })
-    return { runs, worker, begun, lines, records }
+    return { runs, worker, served, begun, lines, records }
   }
 
   type Server = Awaited<ReturnType<typeof openServer>>
@@ -255,6 +263,34 @@ describe('a worker of the queue', () => {
     await enqueue(server, 'here')
     server.worker.start()
     await eventually(() => expect(server.begun.map(({ asked }) => asked)).to.deep.equal(['here']))
+  })
+
+  it('leaves a run to the servers that have its agent, however long it waits, and fails it once none has had it for ten minutes', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'agent-host-test-')), 'store.db')
+    const [busy, lacking] = [
+      await openServer(await SqliteStore.open(file), { slots: 0, agents: ['other'] }),
+      await openServer(await SqliteStore.open(file)),
+    ]
+    const id = await enqueue(busy, 'hi', { agent: 'other' })
+    const old = { agent: 'other', attempts: 0, sinceMs: Date.now() - 60 * 60 * 1000 }
+    await busy.records.commit([[`queued:${id}`, JSON.stringify(old)]])
+    for (const { worker } of [busy, lacking]) worker.start()
+    const pass = async (minutes: number) => {
+      nowMs += minutes * 60_000
+      await wait(1100)
+      return (await stepsOf(lacking, id))?.length
+    }
+    for (let look = 0; look < 8; look++) {
+      nowMs += 2 * 60_000
+      await busy.served.look()
+      await lacking.served.look()
+    }
+    expect(await pass(9)).to.equal(0)
+    await lacking.served.look()
+    expect(await pass(1)).to.equal(1)
+    expect((await stepsOf(busy, id))?.at(-1)).to.include({ end: 'failed' })
+    await busy.served.look()
+    expect(await busy.records.list({ prefix: 'served-agent:', limit: 9 })).to.deep.equal([])
   })
 
   it('skips runs of a newer version, and reports them once', async () => {

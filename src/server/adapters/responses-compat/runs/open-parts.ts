@@ -3,6 +3,7 @@ import type { BullDelivery } from '../../../../durable/queue/bull-delivery.ts'
 import { openDelivery } from '../../../../durable/queue/open-delivery.ts'
 import type { QueuePoller } from '../../../../durable/queue/queue-poller.ts'
 import { RunWorker } from '../../../../durable/queue/run-worker.ts'
+import { ServedAgents } from '../../../../durable/queue/served-agents.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { InboxAdapterOptions } from '../../../adapter.ts'
 import { logFailure } from '../../../replies/error-replies.ts'
@@ -40,6 +41,7 @@ export async function openParts(
   inboxSlot.inboxOf = (tenant) => new StoredInbox({ runs: runs.of(tenant), ids, host })
   const onFailure = (error: unknown, id = 'the queue') => logFailure(error, { id, log })
   const { readMessages } = continuation
-  const worker = new RunWorker({ runs, host, readMessages, describeFailure, onFailure })
+  const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
+  const worker = new RunWorker({ runs, host, served, readMessages, describeFailure, onFailure })
   return Object.freeze({ runs, ofTenant, delivery: await openDelivery(runs.queue, worker, options) })
 }
