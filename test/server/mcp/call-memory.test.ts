@@ -46,7 +46,22 @@ for (const [place, open] of Object.entries(KINDS)) {
         expect(await memory.readConversation(other, agentId)).to.equal(undefined)
       }
       await memory.writeConversation(undefined, { ...CONVERSATION, agentId: 'other' })
-      expect(await memory.listConversations(new Set(['guide']))).to.deep.equal([{ id, ...longer }])
+      expect(await memory.listTitles('guide', { limit: 9 })).to.deep.equal([{ id, title: 'see' }])
+      await memory.close()
+    })
+
+    it('lists the conversations of an agent page by page, in the order of their ids', async () => {
+      const memory = await open()
+      const ids: string[] = []
+      for (const agentId of ['guide', 'guide', 'guide-2', 'guide', 'gui']) {
+        const id = await memory.writeConversation(undefined, { ...CONVERSATION, agentId })
+        if (agentId === 'guide') ids.push(id)
+      }
+      ids.sort()
+      const page = await memory.listTitles('guide', { limit: 2 })
+      const rest = await memory.listTitles('guide', { after: ids[1], limit: 2 })
+      expect([...page, ...rest].map(({ id }) => id)).to.deep.equal(ids)
+      expect(page).to.have.length(2)
       await memory.close()
     })
 
@@ -57,7 +72,7 @@ for (const [place, open] of Object.entries(KINDS)) {
       const call = await acme.keepWaiting(CALL)
       for (const other of [memory, globex, memory.of('')]) {
         expect(await other.readConversation(id, 'guide')).to.equal(undefined)
-        expect(await other.listConversations(new Set(['guide']))).to.deep.equal([])
+        expect(await other.listTitles('guide', { limit: 9 })).to.deep.equal([])
         expect(await other.findWaiting(call, 'shop')).to.equal(undefined)
         const answers: unknown[] = []
         const question = { id: randomUUID(), session: 's' }
@@ -91,6 +106,32 @@ for (const [place, open] of Object.entries(KINDS)) {
 }
 
 describe('the memory of calls over MCP, in a store', () => {
+  it('lists conversations without reading them, also where rows are damaged', async () => {
+    const records = await KeyvStore.open(new Map())
+    const memory = stored(records)
+    const ids: string[] = []
+    for (let n = 0; n < 3; n++) ids.push(await memory.writeConversation(undefined, CONVERSATION))
+    ids.sort()
+    await records.commit([
+      [`mcp-conversation:${ids[0]}`, '{"half'],
+      [`mcp-title:guide:${ids[1]}`, '{"half'],
+      [`mcp-title:guide:${ids[2]}`, 'null'],
+    ])
+    const read: string[] = []
+    const { entries } = records
+    records.entries = async (range) => {
+      const found = await entries.call(records, range)
+      read.push(...found.map(([key]) => key.slice(0, key.indexOf(':'))))
+      return found
+    }
+    const titles = ['see', '', '']
+    expect(await memory.listTitles('guide', { limit: 9 })).to.deep.equal(
+      ids.map((id, index) => ({ id, title: titles[index] })),
+    )
+    expect(read).to.deep.equal(['mcp-title', 'mcp-title', 'mcp-title'])
+    await memory.close()
+  })
+
   it('passes an answer to the server that asks, once, from its session alone', async () => {
     const records = await KeyvStore.open(new Map())
     const [asking, other] = [stored(records), stored(records)]
@@ -129,6 +170,7 @@ describe('the memory of calls over MCP, in a store', () => {
     expect(left.map((key) => key.replace(/:.*:/, ':'))).to.have.members([
       `mcp-conversation:${kept}`,
       `mcp-expiry:${kept}`,
+      `mcp-title:${kept}`,
     ])
     await memory.close()
   })

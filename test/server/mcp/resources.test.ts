@@ -1,5 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import type { AgentHost } from 'agent-host'
 import { expect } from 'chai'
+import { AgentResources } from '../../../src/server/adapters/mcp/agent-resources.ts'
+import { LocalCallMemory } from '../../../src/server/adapters/mcp/local-call-memory.ts'
 import { makeMcp } from '../../support/mcp.ts'
 import type { Json } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
@@ -108,6 +111,25 @@ describe('resources over MCP', () => {
     const params = { protocolVersion: '2024-11-05', clientInfo: { name: 'test', version: '1' }, capabilities: {} }
     expect((await ask({ id: 1, method: 'initialize', params })).result.capabilities).to.deep.equal({ tools: {} })
     expect((await ask({ id: 2, method: 'resources/list' })).error).to.include({ code: -32601 })
+  })
+
+  it('are listed page by page, each once, in the order of their addresses', async () => {
+    const memory = new LocalCallMemory()
+    const agents = ['b', 'a', 'a-b', 'private']
+    for (let n = 0; n < 2400; n++) {
+      await memory.writeConversation(undefined, { agentId: agents[n % 4] as string, messages: [] })
+    }
+    const modules = [{ id: 'notes', provides: ['Memory'] }]
+    const host = {
+      list: () => agents.map((id) => ({ id, expose: id === 'private' ? [] : ['memory', 'conversations'] })),
+      describe: () => ({ modules }),
+    } as unknown as AgentHost
+    const resources = new AgentResources({ host, memory, redact: (text) => text })
+    const pages = [await resources.list(undefined, '')]
+    while (pages.at(-1)?.nextCursor !== undefined) pages.push(await resources.list(pages.at(-1)?.nextCursor, ''))
+    const uris = pages.flatMap((page) => page.resources.map(({ uri }) => uri))
+    expect(pages.map((page) => page.resources.length)).to.deep.equal([1000, 803])
+    expect(uris).to.deep.equal([...new Set(uris)].sort())
   })
 
   it('contain no secrets of the environment', async () => {

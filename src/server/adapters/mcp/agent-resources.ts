@@ -5,9 +5,9 @@ import type { Message } from '../../../protocols/message.ts'
 import { Response } from '../../../protocols/response.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
-import type { CallMemory } from './call-memory.ts'
+import type { CallMemory, TitleRange } from './call-memory.ts'
 import { INVALID_PARAMS, JsonRpcError, RESOURCE_NOT_FOUND } from './json-rpc.ts'
-import { cutPage } from './pages.ts'
+import { cutPage, PAGE_SIZE, readCursor } from './pages.ts'
 import { type ResourcePlace, readResourceUri, resourceUri } from './resource-uri.ts'
 
 /** A resource in the list for clients (`Resource` of the MCP schema). */
@@ -41,7 +41,6 @@ export interface AgentResourcesOptions {
 const JSON_TYPE = 'application/json'
 /** The latest entries of a memory that are read at once. */
 const MAX_ENTRIES = 1000
-const MAX_NAME = 60
 
 /**
  * Memories and kept conversations as resources, of the agents whose files say `expose`. Listing runs no code of an agent; reading a
@@ -61,9 +60,16 @@ export class AgentResources {
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
   async list(cursor: unknown, tenant: string): Promise<ListResult> {
-    const memories = this.#exposing('memory').flatMap((info) => this.#memories(info))
-    const all = [...memories, ...(await this.#keptConversations(tenant))]
-    const { items: resources, nextCursor } = cutPage(all, ({ uri }) => uri, cursor)
+    const after = readCursor(cursor)
+    const found = this.#exposing('memory').flatMap((info) => this.#memories(info))
+    // In the order of the addresses. One more than a page has tells that there is another.
+    let left = PAGE_SIZE + 1
+    for (const { id } of this.#exposing('conversations').sort(byAddress)) {
+      const conversations = left > 0 ? await this.#keptConversations(id, tenant, { after, limit: left }) : []
+      found.push(...conversations)
+      left -= conversations.length
+    }
+    const { items: resources, nextCursor } = cutPage(found, ({ uri }) => uri, cursor)
     return nextCursor === undefined ? { resources } : { resources, nextCursor }
   }
 
@@ -134,7 +140,7 @@ export class AgentResources {
     return messages?.length ? messages.map(toView) : undefined
   }
 
-  #exposing(kind: NonNullable<AgentInfo['expose']>[number]): readonly AgentInfo[] {
+  #exposing(kind: NonNullable<AgentInfo['expose']>[number]): AgentInfo[] {
     return this.#options.host.list().filter(({ expose = [] }) => expose.includes(kind))
   }
 
@@ -147,12 +153,16 @@ export class AgentResources {
     }))
   }
 
-  async #keptConversations(tenant: string): Promise<Resource[]> {
-    const exposing = new Set(this.#exposing('conversations').map(({ id }) => id))
-    const kept = exposing.size === 0 ? [] : await this.#options.memory.of(tenant).listConversations(exposing)
-    return kept.map(({ id, agentId, messages }) => ({
-      uri: resourceUri(agentId, 'conversations', id),
-      name: `${agentId}: ${messages[0]?.content.slice(0, MAX_NAME) ?? ''}`,
+  /** @param range `after` is the address of the last resource before */
+  async #keptConversations(agentId: string, tenant: string, { after = '', limit }: TitleRange): Promise<Resource[]> {
+    const addresses = resourceUri(agentId, 'conversations', '')
+    const isWithin = after.startsWith(addresses)
+    if (after > addresses && !isWithin) return []
+    const range = { limit, after: isWithin ? after.slice(addresses.length) : undefined }
+    const titles = await this.#options.memory.of(tenant).listTitles(agentId, range)
+    return titles.map(({ id, title }) => ({
+      uri: addresses + id,
+      name: `${agentId}: ${title}`,
       description: `A conversation with ${agentId}.`,
       mimeType: JSON_TYPE,
     }))
@@ -167,6 +177,10 @@ export class AgentResources {
 
 /** A module that saves a conversation uses it and the answer; a window or a summary only uses the conversation. */
 const KEEPS_CONVERSATIONS = [ConversationHistory.name, Response.name]
+
+function byAddress(one: AgentInfo, other: AgentInfo): number {
+  return resourceUri(one.id, 'conversations', '') < resourceUri(other.id, 'conversations', '') ? -1 : 1
+}
 
 function toView({ role, content }: Message): { role: string; content: string } {
   return { role, content }

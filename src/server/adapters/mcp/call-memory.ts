@@ -22,10 +22,30 @@ export interface KeptConversation {
   readonly messages: readonly Message[]
 }
 
+/** Conversation in a list. */
+export interface ConversationTitle {
+  readonly id: string
+  /** Beginning of its first message. */
+  readonly title: string
+}
+
+/** Part of the conversations with an agent, in the order of their ids. */
+export interface TitleRange {
+  /** Id of the last one before. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
 /** Question to a client, which its session alone answers. */
 export interface OpenQuestion {
   readonly id: string
   readonly session: string
+}
+
+const MAX_TITLE = 60
+
+export function titleOf({ messages }: KeptConversation): string {
+  return messages[0]?.content.slice(0, MAX_TITLE) ?? ''
 }
 
 /** Conversations and waiting calls, which later calls go on with. Nobody can guess their ids. */
@@ -34,8 +54,8 @@ export interface CallMemory {
   of(tenant: string): CallMemory
   /** Returns the messages so far; undefined when there is no such conversation with that agent. */
   readConversation(id: string, agentId: string): Promise<readonly Message[] | undefined>
-  /** Returns conversations with these agents. */
-  listConversations(agentIds: ReadonlySet<string>): Promise<readonly (KeptConversation & { readonly id: string })[]>
+  /** Returns conversations with an agent. Reads none of them. */
+  listTitles(agentId: string, range: TitleRange): Promise<readonly ConversationTitle[]>
   /**
    * Keeps what was said.
    *

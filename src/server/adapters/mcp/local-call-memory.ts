@@ -3,7 +3,15 @@ import type { Taken } from '../../../durable/approvals/taken-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
 import { Recent } from '../../recent.ts'
-import type { CallMemory, FoundCall, KeptConversation, WaitingCall } from './call-memory.ts'
+import {
+  type CallMemory,
+  type ConversationTitle,
+  type FoundCall,
+  type KeptConversation,
+  type TitleRange,
+  titleOf,
+  type WaitingCall,
+} from './call-memory.ts'
 
 const MAX_BYTES = 256 * 1024 * 1024
 const CONVERSATIONS = { maxItems: 10_000, maxBytes: MAX_BYTES }
@@ -29,13 +37,14 @@ export class LocalCallMemory implements CallMemory {
     return found?.agentId === agentId ? found.messages : undefined
   }
 
-  async listConversations(agentIds: ReadonlySet<string>) {
-    const found: (KeptConversation & { readonly id: string })[] = []
+  async listTitles(agentId: string, { after = '', limit }: TitleRange): Promise<ConversationTitle[]> {
+    const found: ConversationTitle[] = []
     for (const [key, conversation] of this.#entries.conversations) {
-      const isMeant = key.startsWith(this.#prefix) && agentIds.has(conversation.agentId)
-      if (isMeant) found.push({ id: key.slice(this.#prefix.length), ...conversation })
+      const id = key.slice(this.#prefix.length)
+      const isMeant = key.startsWith(this.#prefix) && conversation.agentId === agentId && id > after
+      if (isMeant) found.push({ id, title: titleOf(conversation) })
     }
-    return found
+    return found.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, limit)
   }
 
   async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {

@@ -1,7 +1,7 @@
 import { INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 
 /** Clients that know no pages see this many of a list. */
-const PAGE_SIZE = 1000
+export const PAGE_SIZE = 1000
 
 /** Part of a list. */
 export interface Page<T> {
@@ -25,7 +25,12 @@ export function cutPage<T>(items: readonly T[], nameOf: (item: T) => string, cur
   return { items: page, nextCursor }
 }
 
-function readCursor(cursor: unknown): string | undefined {
+/**
+ * Returns the name of the last item before a page; undefined for the first page.
+ *
+ * @throws JsonRpcError `INVALID_PARAMS` for a foreign cursor
+ */
+export function readCursor(cursor: unknown): string | undefined {
   if (cursor === undefined || cursor === null) return undefined
   const name = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString() : ''
   if (name !== '' && Buffer.from(name).toString('base64url') === cursor) return name

@@ -5,7 +5,16 @@ import type { Message } from '../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../run/attachment-json.ts'
 import type { Change, RecordStore } from '../../../store/record-store.ts'
 import { parseIndexKey, tenantRecords } from '../../../store/tenant-records.ts'
-import type { CallMemory, FoundCall, KeptConversation, OpenQuestion, WaitingCall } from './call-memory.ts'
+import {
+  type CallMemory,
+  type ConversationTitle,
+  type FoundCall,
+  type KeptConversation,
+  type OpenQuestion,
+  type TitleRange,
+  titleOf,
+  type WaitingCall,
+} from './call-memory.ts'
 
 interface Expiring {
   readonly version: number
@@ -30,6 +39,8 @@ interface QuestionRow extends Expiring {
 
 const CONVERSATION_SHAPE = { agentId: 'string', messages: 'array' } as const
 const CONVERSATION = 'mcp-conversation:'
+/** Followed by the agent and the id of a conversation: lists read these alone. */
+const TITLE = 'mcp-title:'
 const WAITING = 'mcp-waiting:'
 const QUESTION = 'mcp-question:'
 /** Followed by a time and a key: the records to remove, of all tenants, the next one first. */
@@ -41,8 +52,6 @@ const WAITING_MS = 7 * DAY_MS
 const POLL_MS = 2000
 const CLEAN_EVERY_MS = 60 * 60 * 1000
 const PAGE = 200
-/** As many as a process keeps. */
-const MAX_LISTED = 10_000
 
 export interface StoredCallMemoryOptions {
   /** Called before the first record is read or written. */
@@ -72,29 +81,21 @@ export class StoredCallMemory implements CallMemory {
     return row?.agentId === agentId ? row.messages.map(fromMessageJson) : undefined
   }
 
-  async listConversations(agentIds: ReadonlySet<string>) {
-    const records = await this.#open()
-    const found: (KeptConversation & { readonly id: string })[] = []
-    for (let after: string | undefined; found.length < MAX_LISTED; ) {
-      const range = { prefix: CONVERSATION, limit: PAGE, ...(after === undefined ? {} : { after }) }
-      const page = await records.entries(range)
-      for (const [key, text] of page) {
-        const { agentId, messages } = parseRow<ConversationRow>(key, text, CONVERSATION_SHAPE)
-        const id = key.slice(CONVERSATION.length)
-        if (agentIds.has(agentId)) found.push({ id, agentId, messages: messages.map(fromMessageJson) })
-      }
-      if (page.length < PAGE) break
-      after = page.at(-1)?.[0]
-    }
-    return found
+  async listTitles(agentId: string, { after, limit }: TitleRange): Promise<ConversationTitle[]> {
+    const prefix = titlePrefix(agentId)
+    const range = { prefix, limit, ...(after === undefined ? {} : { after: prefix + after }) }
+    const entries = await (await this.#open()).entries(range)
+    return entries.map(([key, text]) => ({ id: key.slice(prefix.length), title: readTitle(text) }))
   }
 
-  async writeConversation(id: string = randomUUID(), { agentId, messages }: KeptConversation): Promise<string> {
+  async writeConversation(id: string = randomUUID(), conversation: KeptConversation): Promise<string> {
+    const { agentId, messages } = conversation
     const { retentionDays } = this.#options
     const earlier = await this.#read<ConversationRow>(CONVERSATION, id, CONVERSATION_SHAPE)
     const expiresMs = retentionDays === undefined ? null : Date.now() + retentionDays * DAY_MS
     const row: ConversationRow = { version: ROW_VERSION, expiresMs, agentId, messages: messages.map(toMessageJson) }
-    await this.#write(CONVERSATION + id, row, earlier)
+    const title = [titlePrefix(agentId) + id, JSON.stringify(titleOf(conversation))] as const
+    await this.#write(CONVERSATION + id, row, earlier, [title])
     return id
   }
 
@@ -168,9 +169,9 @@ export class StoredCallMemory implements CallMemory {
     return text === undefined ? undefined : [text, parseRow<Row>(id, text, shape)]
   }
 
-  async #write(key: string, row: Expiring, earlier: Expiring | undefined): Promise<void> {
+  async #write(key: string, row: Expiring, earlier: Expiring | undefined, more: readonly Change[] = []): Promise<void> {
     const expiry = row.expiresMs === null ? [] : [[expiryKey(key, row.expiresMs), '1'] as const]
-    await (await this.#open()).commit([[key, JSON.stringify(row)], ...expiryOf(key, earlier), ...expiry])
+    await (await this.#open()).commit([[key, JSON.stringify(row)], ...more, ...expiryOf(key, earlier), ...expiry])
   }
 
   async #open(): Promise<RecordStore> {
@@ -220,6 +221,20 @@ function ofTenant(records: RecordStore, tenant: string): RecordStore {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
+function titlePrefix(agentId: string): string {
+  return `${TITLE}${encodeURIComponent(agentId)}:`
+}
+
+/** A damaged title is empty: the conversation stays in the list. */
+function readTitle(text: string): string {
+  try {
+    const title: unknown = JSON.parse(text)
+    return typeof title === 'string' ? title : ''
+  } catch {
+    return ''
+  }
+}
+
 function expiryKey(key: string, expiresMs: number): string {
   return `${EXPIRY}${String(expiresMs).padStart(15, '0')}:${key}`
 }
@@ -248,7 +263,9 @@ async function removeExpired(records: RecordStore): Promise<void> {
 /** A record that was used since has another note. */
 async function removeNoted(records: RecordStore, note: string, key: string): Promise<void> {
   const [text] = await records.get([key])
-  const isCurrent = text !== undefined && expiryKey(key, parseRow<Expiring>(key, text, {}).expiresMs ?? 0) === note
-  const removed: Change[] = isCurrent ? [[key, undefined]] : []
+  const row = text === undefined ? undefined : parseRow<Expiring & Partial<ConversationRow>>(key, text, {})
+  const isCurrent = text !== undefined && expiryKey(key, row?.expiresMs ?? 0) === note
+  const title = row?.agentId === undefined ? [] : [titlePrefix(row.agentId) + key.slice(CONVERSATION.length)]
+  const removed = isCurrent ? [key, ...title].map((name): Change => [name, undefined]) : []
   await records.commit([...removed, [note, undefined]], isCurrent ? { equal: [[key, text]] } : {})
 }
