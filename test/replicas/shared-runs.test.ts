@@ -157,6 +157,24 @@ describe('SharedRuns', () => {
     expect([events, elsewhere]).to.deep.equal([[], `Server 'web-1' has ended. The events are in its folder ./debug.`])
   })
 
+  it('marks no run of a server interrupted that has started again under its name', async () => {
+    const first = await openServer('web-1', 'first')
+    first.run('run-1', 'hello')
+    await first.stop()
+    const again = await openServer('web-1', 'again')
+    const store = await openRecords()
+    closings.push(() => store.close())
+    await eventually(async () => expect(await store.list({ prefix: 'trace-server:', limit: 9 })).to.have.length(2))
+    const readInterrupted = async () => {
+      const interrupted = new Set<string>()
+      await new RunFeed(store).readOn({ put() {}, interrupt: (server) => interrupted.add(server), skip() {} })
+      return [...interrupted]
+    }
+    expect(await readInterrupted()).to.deep.equal([])
+    await again.stop()
+    expect(await readInterrupted()).to.deep.equal(['web-1'])
+  })
+
   it('says so if a server no longer has the events of a run', async () => {
     const [one, other] = [await openServer('web-1'), await openServer('web-2')]
     one.run('run-1', 'hello')

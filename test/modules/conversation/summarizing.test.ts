@@ -89,6 +89,33 @@ describe('conversation/summarizing', () => {
     expect(await storage.list({ prefix: '', limit: 9 })).to.have.length(1)
   })
 
+  it('keeps the result of a tool with its call', async () => {
+    const { llm, asked } = makeModel()
+    const [question, call] = turn(1) as [Message, Extract<Message, { role: 'assistant' }>]
+    const calling: Message = { ...call, toolCalls: [{ id: 'c1', name: 'look', arguments: {} }] }
+    const result: Message = { role: 'tool', toolCallId: 'c1', content: 'r1'.padEnd(60, '.') }
+    const filter = await makeFilter(makeConversation([question, calling, result, says('q2')]), llm)
+    const shown = ['system So far:\nsummary 1', 'assistant a1', 'tool r1', 'user q2']
+    expect(brief(await filter.getHistory(makeRun()))).to.deep.equal(shown)
+    expect(asked[0]?.messages[1]?.content).to.match(/^user: q1\.+$/)
+  })
+
+  it('asks the model above its limit alone, counting a summary that there is', async () => {
+    const storage = makeStorage()
+    const { llm, asked } = makeModel()
+    const see = async (...messages: Message[]) =>
+      brief(await (await makeFilter(makeConversation(messages), llm, storage)).getHistory(makeRun()))
+    const [question, reply] = turn(1) as [Message, Message]
+    expect(await see(question, reply, says('q2'.padEnd(80, '.')))).to.deep.equal(['user q1', 'assistant a1', 'user q2'])
+    expect(asked).to.have.length(0)
+    const begun = [question, reply, says('q2'.padEnd(81, '.'))]
+    expect(await see(...begun)).to.deep.equal(['system So far:\nsummary 1', 'assistant a1', 'user q2'])
+    const later = [...begun, { role: 'assistant', content: 'a2' } as Message, says('q3')]
+    const shown = ['system So far:\nsummary 1', 'assistant a1', 'user q2', 'assistant a2', 'user q3']
+    expect(await see(...later)).to.deep.equal(shown)
+    expect(asked).to.have.length(1)
+  })
+
   it('does not use the summary of another conversation', async () => {
     const storage = makeStorage()
     const { llm, asked } = makeModel()

@@ -213,6 +213,22 @@ describe('a streamed response', () => {
     expect([record.status, textOf(record)]).to.deep.equal(['completed', 'w0 w1 w2 w3 w4 w5 w6 w7 w8 w9 '])
   })
 
+  it('runs on at full speed once a client has left that did not read', async () => {
+    const { listen, whenEnded } = await makeResponses()
+    const leaving = new AbortController()
+    const body = { model: 'talk', input: 'flood 1500', stream: true, metadata: { on_disconnect: 'continue' } }
+    const reply = await fetch(`${await listen()}${RESPONSES}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: leaving.signal,
+    })
+    const first = Buffer.from((await reply.body?.getReader().read())?.value ?? []).toString()
+    leaving.abort()
+    const record = await whenEnded(/resp_[0-9a-f-]{36}/.exec(first)?.[0] as string)
+    expect([record.status, textOf(record).length]).to.deep.equal(['completed', 1500 * 1024])
+  })
+
   it('gets a keep-alive comment while idle', async () => {
     const { listen } = await makeResponses({ streamingTimeout: 1 })
     const reply = await fetch(`${await listen()}${RESPONSES}`, {
@@ -231,7 +247,7 @@ describe('a streamed response', () => {
     const reply = await fetch(url, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'talk', input: 'flood 40000', stream: true }),
+      body: JSON.stringify({ model: 'talk', input: 'flood 15000', stream: true }),
       signal: leaving.signal,
     })
     const reader = reply.body?.getReader()

@@ -177,6 +177,15 @@ describe('responses over a WebSocket', () => {
     expect((await server.whenEnded(id)).status).to.equal('cancelled')
   })
 
+  it('run on at full speed without their client if the request says so', async () => {
+    const server = await makeResponses()
+    const { send, next, socket } = await openSocket(await server.listen())
+    send({ type: 'response.create', ...talk('flood 1500', { metadata: { on_disconnect: 'continue' } }) })
+    const { id } = (await next()).response
+    socket.terminate()
+    expect((await server.whenEnded(id)).status).to.equal('completed')
+  })
+
   it('end with a last frame and 1001 when the server stops', async () => {
     const server = await makeResponses({ drainTimeout: 1 })
     const url = await server.listen()
