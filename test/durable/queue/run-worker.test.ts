@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { expect } from 'chai'
+import { deferred } from '../../../src/async.ts'
 import { makeTurn, type StoredTurn } from '../../../src/durable/conversations/conversation-tree.ts'
 import { DurableRuns } from '../../../src/durable/durable-runs.ts'
 import type { Job } from '../../../src/durable/queue/job.ts'
@@ -310,6 +311,41 @@ describe('a worker of the queue', () => {
     server.worker.start()
     for (let n = 0; n <= 100; n++) await enqueue(server, 'x')
     await eventually(() => expect(server.begun).to.have.length(101))
+  })
+
+  it('does not count a run as cut off that it claims and ends while maintenance lists those in progress', async () => {
+    const store = await KeyvStore.open(new Map())
+    let server: Server | undefined
+    const [begins, ended] = [deferred(), deferred()]
+    // The run is about to be claimed until the list begins, and has ended when the list is there.
+    const get: RecordStore['get'] = async (keys) => {
+      if (keys.some((key) => key.startsWith('job:'))) await begins.promise
+      return store.get(keys)
+    }
+    const entries: RecordStore['entries'] = async (query) => {
+      if (query.prefix !== 'running:' || !server) return store.entries(query)
+      begins.resolve()
+      await eventually(() => expect(server?.begun).to.have.length(1))
+      const running = await store.entries(query)
+      server.begun[0]?.complete()
+      await eventually(() => expect(server?.runs.running.size).to.equal(0))
+      ended.resolve()
+      return running
+    }
+    const override = { get, entries }
+    const records = new Proxy<RecordStore>(store, {
+      get(target, name) {
+        if (Object.hasOwn(override, name)) return Reflect.get(override, name)
+        const value = Reflect.get(target, name, target)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+    server = await openServer(records)
+    await enqueue(server, 'hi')
+    server.worker.start()
+    await ended.promise
+    await wait(100)
+    expect(server.lines).to.deep.equal([])
   })
 
   it('rejects runs above the limit', async () => {
