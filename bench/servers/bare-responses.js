@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import fastify from 'fastify'
 import Database from 'libsql'
 import { Compile } from 'typebox/compile'
-import { CreateRequest } from '../../build/server/adapters/responses-compat/schema.js'
+import { CreateRequest } from '../../build/server/adapters/responses-compat/routes/schema.js'
 import { SqliteStore } from '../../build/store/sqlite/sqlite-store.js'
 import { report } from './report.js'
 
