@@ -99,7 +99,7 @@ export class RunningRuns {
   #refuseWhenFull(kind: RunKind): void {
     const limit = this.#limits[kind]
     if (this.#occupied[kind] < limit) return
-    throw new HostError('OVERLOADED', `${limit} ${kind} are under way, which is the limit.`)
+    throw new HostError('OVERLOADED', `All slots for ${kind} are taken (limit: ${limit}).`)
   }
 
   #add(handle: RunHandle): RunHandle {

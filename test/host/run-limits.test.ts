@@ -63,11 +63,13 @@ describe('limits of runs', () => {
     void start('wait', true)
     void start('wait', true)
     expect(() => host.start('a', { messages: [{ role: 'user', content: 'x' }], background: true })).to.throw(
-      '2 background runs are under way, which is the limit.',
+      'All slots for background runs are taken (limit: 2).',
     )
     expect(await start('go')).to.equal('ended')
     void start('wait')
-    expect(() => host.start('a', { messages: [{ role: 'user', content: 'x' }] })).to.throw('1 runs are under way')
+    expect(() => host.start('a', { messages: [{ role: 'user', content: 'x' }] })).to.throw(
+      'All slots for runs are taken (limit: 1).',
+    )
     expect(host.runningCount).to.equal(3)
   })
 })

@@ -244,7 +244,7 @@ export class Faulty { adapt(app) {
       expect([second.statusCode, second.headers['retry-after'], second.json()]).to.deep.equal([
         503,
         '1',
-        { detail: '1 runs are under way, which is the limit.' },
+        { detail: 'All slots for runs are taken (limit: 1).' },
       ])
     }
     expect((await first).statusCode).to.equal(200)
