@@ -82,7 +82,7 @@ export class AgentFolder {
   }
 
   /**
-   * Hears of the outcome of loads that were too slow to be waited for.
+   * Calls the listener with the outcome of loads that were too slow to be waited for.
    *
    * @returns a function that ends it
    */
@@ -90,7 +90,7 @@ export class AgentFolder {
     return this.#onLate.add(listener)
   }
 
-  /** The project's files that refused agents were to consist of (absolute paths). */
+  /** The project's files that rejected agents use (absolute paths). */
   filesOfRejected(): string[] {
     return this.#inOrder().flatMap(({ filesOfRejected }) => filesOfRejected)
   }

@@ -339,7 +339,7 @@ export class AgentHost {
   }
 
   /**
-   * Has one module of an agent act alone, as a run of its own that is traced and counted like any other.
+   * Calls one module of an agent, as a run of its own that is traced and counted like any other.
    *
    * @returns the result of `act`; undefined if the call waits for an approval
    * @throws HostError `AGENT_NOT_FOUND`, `REQUEST_INVALID` when the module does not provide the protocol, `AGENT_FAILED`
@@ -370,7 +370,7 @@ export class AgentHost {
   }
 
   /**
-   * Hears of every call between modules and of its end.
+   * Calls `listener` for every call between modules, and for its end.
    *
    * @param prefix of the `event_name`s to receive; '' for all
    * @returns a function that ends it
@@ -380,7 +380,7 @@ export class AgentHost {
   }
 
   /**
-   * Hears that an agent was registered, replaced or taken out of service. A listener that throws is reported.
+   * Calls `listener` when an agent was registered, replaced or taken out of service. A listener that throws is reported.
    *
    * @returns a function that ends it
    */
@@ -389,7 +389,7 @@ export class AgentHost {
   }
 
   /**
-   * Hears of every run that has ended, once. A listener that throws is reported.
+   * Calls `listener` once for every run that has ended. A listener that throws is reported.
    *
    * @returns a function that ends it
    */

@@ -37,7 +37,7 @@ export class LoadHistory {
   }
 
   /**
-   * Hears that a file was loaded, rejected or removed.
+   * Calls the listener when a file was loaded, rejected or removed.
    *
    * @returns a function that ends it
    */

@@ -11,7 +11,7 @@ export interface RunningRunsOptions {
   readonly limits: Readonly<Record<RunKind, number>>
   /** Time after which a run is aborted, in milliseconds. */
   readonly timeoutMs: number
-  /** Hears of every run that has its outcome. */
+  /** Called for every run that has its outcome. */
   readonly onSettled: (describe: () => RunEnd) => void
 }
 

@@ -48,7 +48,7 @@ export interface Storage {
   replace(key: string, expected: unknown, value: unknown, run?: Run): Promise<boolean>
   /**
    * Appends a value to a log, safely with concurrent writers: its key is `<log>/<number>`, with numbers from 0 in 12 digits.
-   * Whoever lists a log on from the last key that it saw misses no value, unless it was removed.
+   * A reader that lists a log on from the last key that it saw misses no value, unless it was removed.
    *
    * @returns the key
    */

@@ -68,7 +68,7 @@ export function answerEvents(store: RecordStore, traces: Traces, onError: (error
       const reply = REPLIES + question.slice(topic.length + 1)
       const text = JSON.stringify(await replyTo(JSON.parse(query) as EventsQuery, traces))
       const changes = [[question, undefined] as const, [reply, text] as const]
-      // Whoever gave up has taken the question away.
+      // A server that gave up has taken its question away.
       await store.commit(changes, { present: [question] }, [reply])
     }
   }

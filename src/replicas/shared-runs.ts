@@ -122,7 +122,7 @@ export class SharedRuns implements RemoteRuns {
     return { store, feed: new RunFeed(store) }
   }
 
-  /** Told for every commit of every server: it waits for more, and does nothing while nobody looks. */
+  /** Called for every commit of every server: it waits for more, and does nothing while no page is open. */
   #onNews(): void {
     if (this.#followers === 0) return
     this.#newsTimer ??= setTimeout(() => {

@@ -4,7 +4,7 @@ import type { AgentRun } from './agent-run.ts'
 import type { RunStatus } from './run-event.ts'
 import type { RunEnd, RunHandle, RunResult } from './turn.ts'
 
-/** Hears of the end of a run. */
+/** Observer of the end of a run. */
 export interface RunObserver {
   /** The result is settled, by the agent or by an abort. */
   onSettled(handle: RunHandle, describe: () => RunEnd): void

@@ -111,7 +111,7 @@ class TraceService {
 
   /**
    * While somebody watches, the index follows at once. Otherwise it waits for a quiet moment, so that its cost is not taken
-   * from the agents. Whoever asks is answered from the files as they are in any case.
+   * from the agents. Questions are answered from the files as they are in any case.
    */
   #indexLater(): void {
     if (!this.#watching && this.#indexing && this.#waitingBytes < MAX_WAITING_BYTES) {

@@ -141,7 +141,7 @@ export class Traces {
   }
 
   /**
-   * Hears of runs that have begun, gone on or ended, some time after they did.
+   * Calls the listener with runs that have begun, gone on or ended, some time after they did.
    *
    * @returns a function that ends it
    */

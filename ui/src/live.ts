@@ -66,7 +66,7 @@ function note(connected: boolean): void {
   for (const watcher of watchers) watcher(connected)
 }
 
-/** Hears of one kind of live event while the component is there. */
+/** Calls `listener` with live events of one kind while the component is mounted. */
 export function useLive<Name extends keyof LiveEvents>(name: Name, listener: (data: LiveEvents[Name]) => void): void {
   const latest = useRef(listener)
   latest.current = listener

@@ -19,7 +19,7 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
     })
   }
   const { TraceReader: Reader } = await import('../../trace/trace-reader.ts')
-  // Whoever writes decides when files are rotated.
+  // The process that writes decides when files are rotated.
   const reader = new Reader(dir, Number.POSITIVE_INFINITY)
   while (reader.step());
   return reader

@@ -30,7 +30,7 @@ export interface NextIdentity {
 
 /** Part that a client protocol has in runs which go on without a request. */
 export interface Continuation<Facts> {
-  /** Types of the events of a run that continues after a decision, for whoever decided. */
+  /** Types of the events of a run that continues after a decision, for the client that decided. */
   readonly shows: readonly RunEvent['type'][]
   /** Facts of the run that continues. */
   readonly describeFacts: (waiting: Facts, next: NextIdentity) => Facts

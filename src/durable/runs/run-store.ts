@@ -76,7 +76,7 @@ export type EndLook = readonly Step[] | 'running' | 'gone' | HostError
 
 /** Run of this server. */
 export interface OwnedRun<Facts, Item> extends PersistedRun<Facts, Item> {
-  /** Its mark in the store. Whoever does not find it there any more owns the run no longer, and writes nothing. */
+  /** Its mark in the store. A server that finds another mark, or none, no longer owns the run and writes nothing. */
   readonly mark: string
 }
 
@@ -510,7 +510,7 @@ interface Marks {
   readonly mark: string | undefined
 }
 
-/** Nobody may have begun the run, or begun it again, since the look. */
+/** Guards against a server that has begun the run, or begun it again, since it was read. */
 function guardsOfState(id: string, { running, queued, mark }: Marks): Guards {
   if (queued !== undefined) return { equal: [[queuedKey(id), queued]] }
   return mark === undefined || running === undefined

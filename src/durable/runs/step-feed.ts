@@ -164,7 +164,7 @@ class FollowedRun {
     this.tell()
   }
 
-  /** Whoever waits fails; others read again. */
+  /** Readers that wait fail; others read again. */
   fail(error: unknown): void {
     const change = this.#change
     this.#change = undefined

@@ -52,7 +52,7 @@ export interface CalledModel {
 /** Receives the events of calls between modules. */
 export type AgentEventListener = (event: AgentEvent) => void
 
-/** Whoever listens to events, and for which names. */
+/** Listeners to events, with the names that they listen for. */
 export class EventListeners {
   readonly #log: Log
   #listeners: readonly { prefix: string; listener: AgentEventListener }[] = []

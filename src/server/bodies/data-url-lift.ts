@@ -47,7 +47,7 @@ export class DataUrlLift extends Transform {
 
   override _transform(chunk: Buffer, _encoding: string, done: TransformCallback): void {
     this.receivedEncodedLength += chunk.length
-    // Whoever reads this refuses the body, and has to hear of it.
+    // The reader refuses the body, and has to see that it is too large.
     if (this.receivedEncodedLength > this.#size.maxBytes) this.push(chunk)
     else this.#read(chunk)
     done()

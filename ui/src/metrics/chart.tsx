@@ -29,7 +29,7 @@ const WHOLE_STEPS = [1, 2, 5]
   .flatMap((step) => [0, 1, 2, 3, 4, 5, 6, 7, 8].map((zeros) => step * 10 ** zeros))
   .sort((a, b) => a - b)
 
-/** Values over time. What it shows is also there as a table, for who cannot see it or has no mouse. */
+/** Values over time. A table shows the same, for readers who cannot see the plot or have no mouse. */
 export function Chart({ title, times, series, isBars = false, isWhole = false, format, onPoint }: ChartProps) {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -77,7 +77,7 @@ export function Chart({ title, times, series, isBars = false, isWhole = false, f
   )
 }
 
-/** Numbers of a chart, for who cannot see it or has no mouse. */
+/** Numbers of a chart, for readers who cannot see the plot or have no mouse. */
 function ChartTable({ title, times, series, format }: Pick<ChartProps, 'title' | 'times' | 'series' | 'format'>) {
   return (
     <table class="hidden">

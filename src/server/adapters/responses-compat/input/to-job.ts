@@ -8,7 +8,7 @@ type EventType = RunEvent['type']
 const ANSWER: readonly EventType[] = ['text', 'attachment', 'pending']
 const CALLS: readonly EventType[] = ['tool_call', 'tool_result']
 
-/** Events of a response that continues after a decision, for whoever decided. */
+/** Events of a response that continues after a decision, for the client that decided. */
 export const SHOWN_AFTER_DECISION: readonly EventType[] = [...ANSWER, ...CALLS]
 
 /** Describes a response so that any server can carry it out, or continue it. */
