@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readdirSync } from 'node:fs'
+import { chownSync, existsSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -54,12 +54,43 @@ export function startPostgres(args: readonly string[] = ['-c', 'fsync=off']): Pr
   )
 }
 
+/**
+ * PgBouncer in front of a server, with its default settings apart from those given. It refuses to run as root, too.
+ *
+ * @param settings lines of its configuration
+ */
+export function startPgBouncer(postgres: StoreServer, settings: readonly string[] = []): Promise<StoreServer> {
+  const as = isRoot() ? postgresUser() : {}
+  return startServer(
+    ({ dir, port }) => {
+      const users = join(dir, 'users.txt')
+      writeFileSync(users, '"agent" ""\n')
+      const config = join(dir, 'pgbouncer.ini')
+      const own = [
+        'listen_addr=127.0.0.1',
+        `listen_port=${port}`,
+        'auth_type=trust',
+        `auth_file=${users}`,
+        'unix_socket_dir=',
+      ]
+      const target = `host=127.0.0.1 port=${new URL(postgres.directUrl).port}`
+      writeFileSync(config, ['[databases]', `* = ${target}`, '[pgbouncer]', ...own, ...settings, ''].join('\n'))
+      return spawn(commandOf('pgbouncer') ?? '', [config], { cwd: dir, ...as })
+    },
+    (port) => `postgres://agent@127.0.0.1:${port}/postgres`,
+  )
+}
+
 export function hasRedis(): boolean {
-  return has('redis-server')
+  return commandOf('redis-server') !== undefined
 }
 
 export function hasPostgres(): boolean {
   return postgresFolder() !== undefined && (!isRoot() || postgresUser() !== undefined)
+}
+
+export function hasPgBouncer(): boolean {
+  return hasPostgres() && commandOf('pgbouncer') !== undefined
 }
 
 async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: number) => string): Promise<StoreServer> {
@@ -98,13 +129,13 @@ async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: nu
   }
 }
 
-/** Both servers log the same words when they are ready. */
+/** The servers of stores log the same words when they are ready. */
 function untilReady(child: ChildProcess): Promise<void> {
   let output = ''
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       output += chunk
-      if (/ready to accept connections/i.test(output)) resolve()
+      if (/ready to accept connections|process up/i.test(output)) resolve()
     }
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)
@@ -177,6 +208,8 @@ function isRoot(): boolean {
   return process.getuid?.() === 0
 }
 
-function has(command: string): boolean {
-  return (process.env.PATH ?? '').split(':').some((dir) => existsSync(join(dir, command)))
+/** Debian has servers in a folder that is in the PATH of root alone. */
+function commandOf(name: string): string | undefined {
+  const dirs = [...(process.env.PATH ?? '').split(':'), '/usr/sbin']
+  return dirs.map((dir) => join(dir, name)).find((file) => existsSync(file))
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Client, Pool } from 'pg'
+import type { Client, Pool, QueryArrayConfig } from 'pg'
 import { HostError } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
@@ -27,12 +27,15 @@ export interface PostgresLocation {
   /** Connection string for the package `pg`. */
   readonly url: string
   readonly schema: string
-  /** Of connections that stay: notifications do not pass a pooler in transaction mode. */
-  readonly listenUrl: string
+  /**
+   * Of the connection that receives notifications. If there is one, `url` may lead to a pooler in transaction mode, which keeps
+   * neither prepared statements nor settings.
+   */
+  readonly listenUrl: string | undefined
 }
 
 /** Below the deadline of a call, so that an unanswered call does not take effect later. */
-const STATEMENT_TIMEOUT_MS = 4000
+const STATEMENT_TIMEOUT = 'statement_timeout = 4000'
 const QUERY_TIMEOUT_MS = 4500
 const MAX_CONNECTIONS = 6
 
@@ -41,6 +44,7 @@ export class PostgresStore implements RecordStore {
   readonly serverId = randomUUID()
   readonly capabilities: StoreCapabilities = { multiWriter: true, watch: true }
   readonly #pool: Pool
+  readonly #hasSessions: boolean
   readonly #names: StoreNames
   readonly #watchers = new Watchers()
   readonly #listener: TopicListener
@@ -53,11 +57,19 @@ export class PostgresStore implements RecordStore {
 
   private constructor(pg: PostgresPackage, { url, schema, listenUrl }: PostgresLocation) {
     this.#names = namesOf(schema)
-    this.#pool = new pg.Pool({ ...settingsOf(url), max: MAX_CONNECTIONS, statement_timeout: STATEMENT_TIMEOUT_MS })
+    this.#hasSessions = listenUrl === undefined
+    this.#pool = new pg.Pool({
+      ...settingsOf(url),
+      max: MAX_CONNECTIONS,
+      // PgBouncer rejects connections that name it at their start.
+      ...(this.#hasSessions && { onConnect: (client) => client.query(`SET ${STATEMENT_TIMEOUT}`) }),
+    })
     // Of connections that nobody uses: the next call opens another.
     this.#pool.on('error', () => {})
+    // Of connections in use: the query under way fails with the same error.
+    this.#pool.on('connect', (client) => client.on('error', () => {}))
     this.#listener = new TopicListener({
-      connect: () => new pg.Client(settingsOf(listenUrl)),
+      connect: () => new pg.Client(settingsOf(listenUrl ?? url)),
       channel: this.#names.channel,
       serverId: this.serverId,
       onTopics: (topics) => this.#watchers.notify(topics),
@@ -135,7 +147,11 @@ export class PostgresStore implements RecordStore {
   }
 
   async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
-    const [[refused] = [[]]] = await this.#call<[number[]]>('commit_1', toArguments(this.serverId, commits))
+    const values = toArguments(this.serverId, commits)
+    const rows = this.#hasSessions
+      ? this.#call<[number[]]>('commit_1', values)
+      : this.#callInTransaction<[number[]]>('commit_1', values)
+    const [[refused] = [[]]] = await rows
     return commits.map((_commit, index) => !refused.includes(index))
   }
 
@@ -145,10 +161,30 @@ export class PostgresStore implements RecordStore {
   }
 
   async #call<Row extends unknown[]>(name: string, values: unknown[]): Promise<Row[]> {
+    const { rows } = await this.#pool.query<Row>(this.#queryOf(name, values))
+    return rows
+  }
+
+  /** Calls in a transaction of its own, with a setting that ends with it: one that is not answered in time is rolled back. */
+  async #callInTransaction<Row extends unknown[]>(name: string, values: unknown[]): Promise<Row[]> {
+    const client = await this.#pool.connect()
+    try {
+      await client.query(`BEGIN; SET LOCAL ${STATEMENT_TIMEOUT}`)
+      const { rows } = await client.query<Row>(this.#queryOf(name, values))
+      await client.query('COMMIT')
+      client.release()
+      return rows
+    } catch (error) {
+      // The connection ends, and the transaction with it.
+      client.release(true)
+      throw error
+    }
+  }
+
+  #queryOf(name: string, values: unknown[]): QueryArrayConfig {
     const places = values.map((_value, index) => `$${index + 1}`).join(', ')
     const text = `SELECT * FROM ${this.#names.schema}.${name}(${places})`
-    const { rows } = await this.#pool.query<Row>({ name, text, values, rowMode: 'array' })
-    return rows
+    return { ...(this.#hasSessions && { name }), text, values, rowMode: 'array' }
   }
 
   get #selectSightings(): string {
@@ -183,13 +219,13 @@ const SCHEMA = /^[a-z_][a-z0-9_]{0,39}$/
 export function readPostgresUrl(text: string): PostgresLocation {
   const url = new URL(text)
   const schema = url.searchParams.get('schema') ?? 'agent_host'
-  const listenUrl = url.searchParams.get('listen')
+  const listenUrl = url.searchParams.get('listen') ?? undefined
   if (!SCHEMA.test(schema)) {
     throw new HostError('OPTION_INVALID', `The schema '${schema}' of --store must match ${SCHEMA.source}.`)
   }
   url.searchParams.delete('schema')
   url.searchParams.delete('listen')
-  return { url: url.href, schema, listenUrl: listenUrl ?? url.href }
+  return { url: url.href, schema, listenUrl }
 }
 
 async function withClient<T>(
