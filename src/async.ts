@@ -5,10 +5,13 @@ export interface Deferred<T> {
   readonly reject: (error: unknown) => void
 }
 
+/** Holds the place of a function until the promise is made. */
+const unset = () => {}
+
 /** Creates a promise together with the functions that settle it (`Promise.withResolvers` of Node 22). */
 export function deferred<T = void>(): Deferred<T> {
-  let resolve: Deferred<T>['resolve'] = () => {}
-  let reject: Deferred<T>['reject'] = () => {}
+  let resolve: Deferred<T>['resolve'] = unset
+  let reject: Deferred<T>['reject'] = unset
   const promise = new Promise<T>((onResolve, onReject) => {
     resolve = onResolve
     reject = onReject

@@ -27,12 +27,12 @@ export class AgentCapabilities implements Capabilities {
   check(run: AgentRun, messages: readonly Message[], isContinued: boolean): void {
     const { toolChoice, responseSchema } = run.requestOptions
     const fault = responseSchema && findSchemaFault(responseSchema)
-    if (fault !== undefined) throw run.state.refuse(`The schema of the answer cannot be used: ${fault}`)
+    if (fault !== undefined) throw run.refuse(`The schema of the answer cannot be used: ${fault}`)
     const double = findDouble(run.clientTools)
-    if (double !== undefined) throw run.state.refuse(`tools: two of them have the name '${double}'.`, 'tools')
+    if (double !== undefined) throw run.refuse(`tools: two of them have the name '${double}'.`, 'tools')
     const isDemanded = toolChoice === 'required' || typeof toolChoice === 'object'
     if (isDemanded && run.clientTools.length > 0 && !this.takesClientTools) {
-      throw run.state.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`, 'tool_choice')
+      throw run.refuse(`tool_choice: agent '${run.agentId}' cannot call the tools of a client.`, 'tool_choice')
     }
     const handled = messages.findLast(({ role }) => role === 'user')
     if (isContinued || handled?.role !== 'user') return
@@ -41,7 +41,7 @@ export class AgentCapabilities implements Capabilities {
       const taken =
         this.attachments.length > 0 ? `it takes text and ${this.attachments.join(', ')}` : 'it takes only text'
       const message = `The last user message has an attachment of the type '${refused.mediaType}', and agent '${run.agentId}' does not take that: ${taken}.`
-      throw run.state.refuse(message)
+      throw run.refuse(message)
     }
   }
 

@@ -4,7 +4,9 @@ import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import { RUN_WAITS } from './state/pending-call.ts'
-import { RunState } from './state/run-state.ts'
+import { RunAbort } from './state/run-abort.ts'
+import { RunAnswer } from './state/run-answer.ts'
+import { RunWaiting } from './state/run-waiting.ts'
 import type { Turn } from './turn.ts'
 
 /** An agent's side of a run that is to be created. */
@@ -14,11 +16,12 @@ export interface RunOwner {
   readonly entryPoint: string
 }
 
-/** Facts of a run, or of a view of one. */
-type RunFacts = Pick<
+/** Properties of a new run, or of the one that a view is of. */
+type RunSpec = Pick<
   AgentRun,
   | 'id'
   | 'agentId'
+  | 'agentVersion'
   | 'entryPoint'
   | 'instructions'
   | 'user'
@@ -26,7 +29,10 @@ type RunFacts = Pick<
   | 'metadata'
   | 'input'
   | 'requestOptions'
-  | 'state'
+  | 'clientTools'
+  | 'abort'
+  | 'answer'
+  | 'waiting'
 > &
   Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
 
@@ -34,11 +40,13 @@ type RunFacts = Pick<
 type ViewChanges = RunOverrides & Partial<Pick<AgentRun, 'isInTool' | 'callId'>>
 
 const NOTHING = Object.freeze({})
+const NONE = Object.freeze([])
 
-/** A run as the host creates it; modules see its {@link Run} side. There may be several views of one run, with one state. */
+/** A run as the host creates it; modules see its {@link Run} side. There may be several views of one run: they share `abort`, `answer` and `waiting`. */
 export class AgentRun implements Run {
   readonly id: string
   readonly agentId: string
+  readonly agentVersion: string
   readonly entryPoint: string
   readonly instructions: string | undefined
   readonly user: string | undefined
@@ -46,29 +54,50 @@ export class AgentRun implements Run {
   readonly metadata: Readonly<Record<string, unknown>>
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly requestOptions: Readonly<ModelOptions>
+  readonly clientTools: readonly ToolDefinition[]
   readonly toolCallId: string | undefined
   /** True within the code of a tool: its own calls are not part of the conversation. */
   readonly isInTool: boolean
   /** The observed call within which this view of the run was handed out; undefined outside any. */
   readonly callId: string | undefined
-  readonly state: RunState
-  /** Signal and methods of this view, in the place of those of the state. */
+  readonly abort: RunAbort
+  readonly answer: RunAnswer
+  readonly waiting: RunWaiting
+  /** Signal and methods of this view, in the place of those of the run. */
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
   static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
-    const { instructions, user, input } = turn
-    const state = new RunState(id, agentVersion, turn)
+    const { instructions, user, input, clientTools = NONE } = turn
+    const abort = new RunAbort()
+    const answer = new RunAnswer(turn.onEvent, abort)
+    const waiting = new RunWaiting(id, turn, answer)
     return new AgentRun(
-      { id, agentId, entryPoint, instructions, user, tenant, metadata, input, requestOptions, state },
+      {
+        id,
+        agentId,
+        agentVersion,
+        entryPoint,
+        instructions,
+        user,
+        tenant,
+        metadata,
+        input,
+        requestOptions,
+        clientTools,
+        abort,
+        answer,
+        waiting,
+      },
       NOTHING,
     )
   }
 
   /** Assigns every property in a fixed order: V8 reads objects of one shape faster. */
-  private constructor(run: RunFacts, changes: ViewChanges) {
+  private constructor(run: RunSpec, changes: ViewChanges) {
     this.id = run.id
     this.agentId = run.agentId
+    this.agentVersion = run.agentVersion
     this.entryPoint = run.entryPoint
     this.instructions = changes.instructions ?? run.instructions
     this.user = changes.user ?? run.user
@@ -76,59 +105,65 @@ export class AgentRun implements Run {
     this.metadata = changes.metadata ?? run.metadata
     this.input = changes.input ?? run.input
     this.requestOptions = changes.requestOptions ?? run.requestOptions
+    this.clientTools = run.clientTools
     this.toolCallId = changes.toolCallId ?? run.toolCallId
     this.isInTool = changes.isInTool ?? run.isInTool ?? false
     this.callId = changes.callId ?? run.callId
-    this.state = run.state
+    this.abort = run.abort
+    this.answer = run.answer
+    this.waiting = run.waiting
     this.own = mergeOwn(run.own ?? NOTHING, changes)
   }
 
   get signal(): AbortSignal {
-    return this.own.signal ?? this.state.signal
+    return this.own.signal ?? this.abort.signal
   }
 
   throwIfStopped(): void {
     this.own.signal?.throwIfAborted()
-    this.state.throwIfAborted()
+    this.abort.throwIfRequested()
     // The code of a tool goes on: the other calls of a step are executed, too.
-    if (this.state.isWaiting && !this.isInTool) throw RUN_WAITS
+    if (this.waiting.hasBegun && !this.isInTool) throw RUN_WAITS
   }
 
-  get clientTools(): readonly ToolDefinition[] {
-    return this.state.clientTools
+  /** Fails the run with an error of its request, even if the handler catches it. */
+  refuse(message: string, field?: string): HostError {
+    const refusal = new HostError('REQUEST_INVALID', message, { field })
+    this.abort.request(refusal)
+    return refusal
   }
 
   addUsage(usage: Partial<Usage>): void {
     if (this.own.addUsage) this.own.addUsage(usage)
-    else this.state.addUsage(usage)
+    else this.answer.addUsage(usage)
   }
 
   markIncomplete(reason: string): void {
     if (this.own.markIncomplete) this.own.markIncomplete(reason)
-    else this.state.markIncomplete(reason)
+    else this.answer.markIncomplete(reason)
   }
 
   reportProgress(message: string): void {
     if (this.own.reportProgress) this.own.reportProgress(message)
-    else this.state.reportProgress(message)
+    else this.answer.reportProgress(message)
   }
 
   async ask({ message, schema }: Question): Promise<unknown> {
-    const { toolCallId: callId, state } = this
+    const { toolCallId: callId, waiting } = this
     if (!this.isInTool || callId === undefined) {
       throw new HostError('REQUEST_INVALID', 'run.ask was called outside of a tool.', {
         suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
       })
     }
-    const answer = state.answers.answerTo(callId)
-    const answers = answer?.kind === 'question' ? answer.answers : []
-    const index = state.answers.nextQuestion(callId)
+    const given = waiting.answers.answerTo(callId)
+    const answers = given?.kind === 'question' ? given.answers : []
+    const index = waiting.answers.nextQuestion(callId)
     if (index < answers.length) return answers[index]
-    const recorded = state.trail.begin('', NOTHING, callId)
+    const recorded = this.answer.trail.begin('', NOTHING, callId)
     recorded.isPending = true
     const { name, arguments: proposed } = recorded.call
     const args = recorded.decision?.arguments ?? proposed
-    throw state.wait({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
+    throw waiting.begin({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
   }
 
   /** @inheritdoc Overrides stay in every view of this run. */

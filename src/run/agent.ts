@@ -106,7 +106,7 @@ export class Agent {
    */
   start(entryPoint: string, rawTurn: Turn, observer: RunObserver): RunHandle {
     const { run, turn } = this.#makeRun(entryPoint, rawTurn)
-    if (this.#hostModules.OutputGuard.length > 0) run.state.holdText()
+    if (this.#hostModules.OutputGuard.length > 0) run.answer.holdText()
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
     return handle
@@ -138,7 +138,7 @@ export class Agent {
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {
       await exchange.open(instancesFor(entry, this.#modules))
-      run.state.throwIfAborted()
+      run.abort.throwIfRequested()
       await act(exchange.handlerOf(entry, protocol, agentId) as T, run)
     })
     return handle
@@ -172,7 +172,7 @@ export class Agent {
 
   /** Settles the handle in any case. */
   async #runTurn(run: AgentRun, turn: Turn, handle: StartedRun, work: Work): Promise<void> {
-    const { state } = run
+    const { abort, answer, clientTools } = run
     const response = new RunResponse(run)
     const conversation = new RunConversation(turn.messages)
     const exchange = new Exchange({
@@ -180,7 +180,7 @@ export class Agent {
       shared: this.#shared,
       response,
       conversation,
-      hasClientTools: state.clientTools.length > 0,
+      hasClientTools: clientTools.length > 0,
       overrides: turn.overrides,
       policies: this.#hostModules.ApprovalPolicy,
       tenantRun: run.tenant === '' ? undefined : run,
@@ -190,19 +190,18 @@ export class Agent {
     try {
       await undefined
       await this.#disposing(exchange, async () => {
-        state.throwIfAborted()
-        await work(exchange, conversation).catch((error) => throwUnlessWaiting(error, state))
+        abort.throwIfRequested()
+        await work(exchange, conversation).catch((error) => throwUnlessWaiting(error, run))
         response.beginClosing()
-        if (state.holdsText) await this.#releaseText(exchange, run)
+        if (answer.holdsText) await this.#releaseText(exchange, run)
       })
-      state.throwIfAborted()
-      state.throwIfRefused()
+      abort.throwIfRequested()
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
       handle.fail(explain(cause))
     } finally {
-      state.closeStreams()
+      abort.closeStreams()
       response.close()
       this.#leave()
       handle.finish()
@@ -221,8 +220,7 @@ export class Agent {
   /** Has the guards inspect the whole text: the modules that may still add to it are disposed before. */
   async #releaseText(exchange: Exchange, run: AgentRun): Promise<void> {
     if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
-    run.state.throwIfAborted()
-    run.state.throwIfRefused()
+    run.abort.throwIfRequested()
     await new GuardRails(this.#hostModules, exchange, run).release()
   }
 
@@ -231,14 +229,13 @@ export class Agent {
   }
 
   async #handle(exchange: Exchange, conversation: RunConversation, run: AgentRun, turn: Turn): Promise<void> {
-    const { state } = run
     const opening = exchange.open(this.#neededModules(run.entryPoint, turn.overrides))
     if (opening) {
       await opening
-      state.throwIfAborted()
+      run.abort.throwIfRequested()
     }
     if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
-    if (state.isWaiting) return
+    if (run.waiting.hasBegun) return
     if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
     const entryPoint = this.#entryPoints.get(run.entryPoint) as EntryPoint
     await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
@@ -259,7 +256,7 @@ export class Agent {
     const { requestOptions: policy } = this.#described.definition.runPolicy
     const [option] = policy === 'refuse' ? Object.keys(requestOptions) : []
     if (option !== undefined) {
-      throw run.state.refuse(`Agent '${run.agentId}' takes no options for its model (here: ${option}).`)
+      throw run.refuse(`Agent '${run.agentId}' takes no options for its model (here: ${option}).`)
     }
     this.capabilities(run.entryPoint).check(run, messages, answers !== undefined)
   }
@@ -307,11 +304,10 @@ export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'tenant'
 
 type Work = (exchange: Exchange, conversation: RunConversation) => Promise<void>
 
-/** The run's state decides if it waits, whatever its handler throws or catches. */
-function throwUnlessWaiting(error: unknown, state: AgentRun['state']): void {
-  state.throwIfAborted()
-  state.throwIfRefused()
-  if (!state.isWaiting) throw error
+/** The run itself decides if it waits, whatever its handler throws or catches. */
+function throwUnlessWaiting(error: unknown, { abort, waiting }: AgentRun): void {
+  abort.throwIfRequested()
+  if (!waiting.hasBegun) throw error
 }
 
 /** The modules that a run of this entry point creates instances of. */
@@ -333,16 +329,16 @@ function explain(cause: unknown): HostError {
 
 const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])
 
-function resultOf({ id, state }: AgentRun, { messages }: Turn): RunResult {
+function resultOf({ id, answer, waiting }: AgentRun, { messages }: Turn): RunResult {
   return {
     runId: id,
-    status: state.isWaiting ? 'waiting' : 'completed',
-    text: state.text,
-    attachments: state.attachments,
-    usage: state.usage,
+    status: waiting.hasBegun ? 'waiting' : 'completed',
+    text: answer.text,
+    attachments: answer.attachments,
+    usage: answer.usage,
     // The run that continues it says how its answer ends.
-    incompleteReason: state.isWaiting ? undefined : state.incompleteReason,
-    pending: state.pendingWithDecisions(),
-    trail: [...messages, ...state.addedMessages()],
+    incompleteReason: waiting.hasBegun ? undefined : answer.incompleteReason,
+    pending: waiting.pendingWithDecisions(),
+    trail: [...messages, ...answer.addedMessages()],
   }
 }

@@ -7,10 +7,10 @@ import { findMisfit } from './check-schema.ts'
  *
  * @throws HostError `OUTPUT_INVALID` with the reason
  */
-export function checkOutput({ requestOptions: { responseSchema }, state, agentId }: AgentRun): void {
+export function checkOutput({ requestOptions: { responseSchema }, answer, waiting, agentId }: AgentRun): void {
   // What was cut off, or waits, is not the answer yet.
-  if (!responseSchema || state.isWaiting || state.incompleteReason !== undefined) return
-  const problem = findOutputProblem(responseSchema, state.text)
+  if (!responseSchema || waiting.hasBegun || answer.incompleteReason !== undefined) return
+  const problem = findOutputProblem(responseSchema, answer.text)
   if (problem === undefined) return
   throw new HostError('OUTPUT_INVALID', `Agent '${agentId}' did not answer as the requested schema says: ${problem}`)
 }

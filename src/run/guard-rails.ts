@@ -42,10 +42,10 @@ export class GuardRails {
 
   /** Has the guards inspect the answer, and sends what they pass. Text from before the run started to wait is dropped. */
   async release(): Promise<void> {
-    const { state } = this.#run
-    if (!state.holdsText) return
-    const text = state.text
-    if (state.isWaiting) state.dropText()
+    const { answer, waiting } = this.#run
+    if (!answer.holdsText) return
+    const { text } = answer
+    if (waiting.hasBegun) answer.dropText()
     else if (text !== '') await this.#inspectOutput(text, this.#ids.OutputGuard)
   }
 
@@ -88,7 +88,7 @@ export class GuardRails {
       if (passed === undefined) return this.#refuse('send_answer', id, text, verdict)
       text = passed
     }
-    await this.#run.state.sendText(text)
+    await this.#run.answer.sendText(text)
   }
 
   /** Sends the answer that a person approved, once the guards behind the one that held it let it pass. */
@@ -104,16 +104,16 @@ export class GuardRails {
     if (verdict.action !== 'ask' && verdict.action !== 'block') return
     const { reason, reply } = verdict
     if (verdict.action === 'block') return this.#reply(reply)
-    const { state } = this.#run
-    state.dropText()
+    const { answer, waiting, agentVersion } = this.#run
+    answer.dropText()
     const call = makeHeldCall(name, text, { by, reason, reply })
-    state.trail.hold(call)
-    state.wait(toHeldPending(call, state.agentVersion))
+    answer.trail.hold(call)
+    waiting.begin(toHeldPending(call, agentVersion))
   }
 
   async #reply(reply: string): Promise<void> {
     this.#run.markIncomplete('content_filter')
-    await this.#run.state.sendText(reply)
+    await this.#run.answer.sendText(reply)
   }
 }
 

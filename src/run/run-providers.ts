@@ -19,14 +19,14 @@ export class RunResponse implements Response {
     this.#checkOpen()
     if (typeof text !== 'string') throw new TypeError(`respondText takes a string, not ${describeKind(text)}.`)
     if (text === '') return
-    return this.#run.state.say(text)
+    return this.#run.answer.say(text)
   }
 
   respondReasoning(text: string): void | Promise<void> {
     this.#checkOpen()
     if (typeof text !== 'string') throw new TypeError(`respondReasoning takes a string, not ${describeKind(text)}.`)
     // It may contain text that a guard holds back.
-    if (text !== '' && !this.#run.state.holdsText) return this.#run.state.emit({ type: 'reasoning', text })
+    if (text !== '' && !this.#run.answer.holdsText) return this.#run.answer.emit({ type: 'reasoning', text })
   }
 
   respondImage(image: Attachment): void | Promise<void> {
@@ -42,7 +42,7 @@ export class RunResponse implements Response {
   }
 
   getResponse(): CollectedResponse {
-    const { text, attachments } = this.#run.state
+    const { text, attachments } = this.#run.answer
     return { text, attachments: [...attachments] }
   }
 
@@ -58,13 +58,13 @@ export class RunResponse implements Response {
 
   #attach(attachment: Attachment): void | Promise<void> {
     this.#checkOpen()
-    return this.#run.state.attach(attachment)
+    return this.#run.answer.attach(attachment)
   }
 
   #checkOpen(): void {
-    const { state } = this.#run
-    state.throwIfAborted()
-    if (state.isWaiting && !this.#isClosing) throw RUN_WAITS
+    const { abort, waiting } = this.#run
+    abort.throwIfRequested()
+    if (waiting.hasBegun && !this.#isClosing) throw RUN_WAITS
     if (this.#closed) {
       throw new HostError('AGENT_FAILED', `Agent '${this.#run.agentId}' responds after its run has ended.`, {
         suggestions: ['Await everything in the message handler before it returns.'],

@@ -43,7 +43,7 @@ export class StartedRun implements RunHandle {
     const error = new HostError('RUN_ABORTED', `The run of agent '${this.#run.agentId}' was aborted.`, {
       cause: reason,
     })
-    this.#run.state.abort(error)
+    this.#run.abort.request(error)
     this.fail(error)
   }
 
@@ -55,8 +55,8 @@ export class StartedRun implements RunHandle {
     if (this.#isSettled) return
     this.#isSettled = true
     const durationMs = performance.now() - this.#startedMs
-    const { state, agentId, tenant, entryPoint } = this.#run
-    state.end(status, reason)
+    const { answer, waiting, agentId, tenant, entryPoint } = this.#run
+    answer.end(status, reason)
     this.#observer.onSettled(this, () => ({
       runId: this.id,
       agentId,
@@ -65,12 +65,12 @@ export class StartedRun implements RunHandle {
       startedAt: (performance.timeOrigin + this.#startedMs) / 1000,
       durationMs,
       status,
-      usage: state.usage,
-      text: state.sentText,
-      attachments: state.attachments,
+      usage: answer.usage,
+      text: answer.sentText,
+      attachments: answer.attachments,
       incompleteReason: reason,
-      pending: status === 'waiting' ? state.pending : [],
-      firstTextMs: state.firstTextAtMs === undefined ? undefined : state.firstTextAtMs - this.#startedMs,
+      pending: status === 'waiting' ? waiting.pending : [],
+      firstTextMs: answer.firstTextAtMs === undefined ? undefined : answer.firstTextAtMs - this.#startedMs,
     }))
   }
 }

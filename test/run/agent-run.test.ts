@@ -33,13 +33,21 @@ describe('throwIfStopped', () => {
   it('throws the reason of an aborted run in every view', () => {
     const run = makeRun()
     expect(stops(run)).equal('goes on')
-    run.state.abort('enough')
+    run.abort.request('enough')
     expect([stops(run), stops(run.within('1')), stops(run.inTool('c1'))]).deep.equal(['enough', 'enough', 'enough'])
+  })
+
+  it('throws the refusal of a request wherever the run goes on, and what it waits for is cut off', () => {
+    const run = makeRun()
+    const { signal } = run
+    const refusal = run.refuse('Rename yours.', 'tools')
+    expect([stops(run), stops(run.inTool('c1')), signal.reason]).deep.equal([refusal, refusal, refusal])
+    expect([refusal.code, refusal.message, refusal.field]).deep.equal(['REQUEST_INVALID', 'Rename yours.', 'tools'])
   })
 
   it('ends a waiting run, but not its tools: all calls of a step are executed', () => {
     const run = makeRun()
-    const waits = run.state.wait({ callId: 'c1', kind: 'client_tool', name: 'weather', arguments: {} })
+    const waits = run.waiting.begin({ callId: 'c1', kind: 'client_tool', name: 'weather', arguments: {} })
     expect(stops(run)).equal(waits)
     expect(stops(run.within('1'))).equal(waits)
     expect(stops(run.inTool('c2'))).equal('goes on')

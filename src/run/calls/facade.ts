@@ -105,7 +105,7 @@ class ObservedStream implements StreamTap {
 
   constructor(call: ObservedCall) {
     this.#call = call
-    this.#forget = call.run?.state.trackStream(() => this.end())
+    this.#forget = call.run?.abort.trackStream(() => this.end())
   }
 
   part(value: unknown): void {
@@ -217,8 +217,8 @@ class ObservedCall {
       tenant: this.run?.tenant ?? '',
       parent_call_id: this.#parentCallId,
       entry_point: this.run?.entryPoint ?? null,
-      agent_version: this.run?.state.agentVersion ?? null,
-      continues: this.run?.state.continues ?? null,
+      agent_version: this.run?.agentVersion ?? null,
+      continues: this.run?.waiting.continues ?? null,
       duration_ms: null,
       ...outcome,
     })

@@ -13,10 +13,10 @@ export function recordLLM(llm: LLM): LLM {
     generate(asked, run) {
       const request = withClientOptions(asked, run)
       if (!(run instanceof AgentRun)) return llm.generate(request, run)
-      const { state } = run
-      if (state.isWaiting) throw RUN_WAITS
+      const { trail } = run.answer
+      if (run.waiting.hasBegun) throw RUN_WAITS
       const answer: unknown = llm.generate(request, run)
-      const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(state.trail))
+      const tap = (stream: AsyncIterable<unknown>) => tapStream(stream, new AnswerTap(trail))
       // A module may be written in JavaScript: the promise of a stream is one of the shapes that facades know.
       const isLate = !isGenerator(answer) && isPromise(answer) && !isAsyncIterable(answer)
       return (isLate ? answer.then((stream) => tap(stream as never)) : tap(answer as never)) as AsyncIterable<LLMPart>

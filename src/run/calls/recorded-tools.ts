@@ -51,41 +51,41 @@ export const CLIENT_TOOL_PROVIDER: ToolProvider = Object.freeze({
   },
 })
 
-function waitForClient(name: string, args: Arguments, { state, toolCallId }: AgentRun): RunWaits {
-  const recorded = state.trail.begin(name, args, toolCallId)
+function waitForClient(name: string, args: Arguments, { answer, waiting, toolCallId }: AgentRun): RunWaits {
+  const recorded = answer.trail.begin(name, args, toolCallId)
   recorded.isPending = true
-  return state.wait({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
+  return waiting.begin({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
 }
 
-function refuseCollision(tools: readonly ToolDefinition[], { state, agentId }: AgentRun): void {
-  if (state.clientTools.length === 0) return
+function refuseCollision(tools: readonly ToolDefinition[], run: AgentRun): void {
+  if (run.clientTools.length === 0) return
   const own = new Set(tools.map(({ name }) => name))
-  const double = state.clientTools.find(({ name }) => own.has(name))
+  const double = run.clientTools.find(({ name }) => own.has(name))
   if (double)
-    throw state.refuse(`tools: agent '${agentId}' has a tool '${double.name}' of its own. Rename yours.`, 'tools')
+    throw run.refuse(`tools: agent '${run.agentId}' has a tool '${double.name}' of its own. Rename yours.`, 'tools')
 }
 
 /** Executes a call of the conversation. */
 async function execute(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
-  const { state } = run
-  state.throwIfAborted()
-  const recorded = state.trail.begin(name, args, run.toolCallId)
-  if (state.isTrailLost && hasClientCall(recorded, run)) throw RUN_WAITS
+  const { abort, answer, waiting } = run
+  abort.throwIfRequested()
+  const recorded = answer.trail.begin(name, args, run.toolCallId)
+  if (waiting.isTrailLost && hasClientCall(recorded, run)) throw RUN_WAITS
   // The other calls of the waiting step still run; later steps do not.
-  if (state.isWaiting && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
+  if (waiting.hasBegun && !recorded.answer.calls.some(({ isPending }) => isPending)) throw RUN_WAITS
   const { id } = recorded.call
-  await state.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
+  await answer.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
     const call = { name, args, isNested: false }
     const result = await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
     recorded.result = result
-    await state.emit({ type: 'tool_result', callId: id, result })
+    await answer.emit({ type: 'tool_result', callId: id, result })
     return result
   } catch (error) {
-    state.throwIfAborted()
+    abort.throwIfRequested()
     if (recorded.isPending || recorded.result) throw error
     recorded.result = { text: messageOf(error), isError: true }
-    await state.emit({ type: 'tool_result', callId: id, result: recorded.result })
+    await answer.emit({ type: 'tool_result', callId: id, result: recorded.result })
     throw error
   }
 }
@@ -94,7 +94,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
 async function untilWaiting(
   work: Promise<ToolResult>,
   recorded: RecordedCall,
-  { state }: AgentRun,
+  { waiting }: AgentRun,
 ): Promise<ToolResult> {
   const { id } = recorded.call
   const settled = await work.then(
@@ -103,15 +103,15 @@ async function untilWaiting(
       throw error
     },
   )
-  if (!state.isWaitingFor(id)) return settled()
-  await state.answers.settle(id)
+  if (!waiting.isFor(id)) return settled()
+  await waiting.answers.settle(id)
   recorded.isPending = true
   throw RUN_WAITS
 }
 
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
 function executeNested(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
-  run.state.throwIfAborted()
+  run.abort.throwIfRequested()
   return executeApproved(tools, { name, args, isNested: true }, run)
 }
 
@@ -121,14 +121,14 @@ async function executeApproved(tools: Tools, call: Call, run: AgentRun): Promise
   const rule = await findRule(tools, name, args, run)
   if (rule === 'never') return provider.executeTool(name, args, run)
   if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
-  const { state } = run
+  const { answer, waiting } = run
   const callId = run.toolCallId as string
-  const digest = digestOf(name, args, state.agentVersion)
-  const decision = state.answers.take(callId, digest, isNested)
-  if (!decision) throw state.wait(await toPending(provider, { callId, name, args, digest }, run))
-  state.trail.find(callId)?.noteDecision(name, decision.answer, isNested)
+  const digest = digestOf(name, args, run.agentVersion)
+  const decision = waiting.answers.take(callId, digest, isNested)
+  if (!decision) throw waiting.begin(await toPending(provider, { callId, name, args, digest }, run))
+  answer.trail.find(callId)?.noteDecision(name, decision.answer, isNested)
   const execute = () => executeDecided(provider, call, decision.answer, run)
-  return isNested ? state.answers.carryOut(callId, decision, execute) : execute()
+  return isNested ? waiting.answers.carryOut(callId, decision, execute) : execute()
 }
 
 async function toPending(

@@ -17,10 +17,10 @@ export interface WaitsFor {
  * Result of a call that ended with this error: what its own tool call waits for, otherwise what the run waits for. Undefined for any
  * other error.
  */
-export function waitingResultOf(error: unknown, { state, toolCallId }: AgentRun): WaitingResult | undefined {
+export function waitingResultOf(error: unknown, { waiting, toolCallId }: AgentRun): WaitingResult | undefined {
   if (!isRunWaits(error)) return undefined
-  const own = state.pending.filter(({ callId }) => callId === toolCallId)
-  return { waits_for: (own.length > 0 ? own : state.pending).map(toWaitsFor) }
+  const own = waiting.pending.filter(({ callId }) => callId === toolCallId)
+  return { waits_for: (own.length > 0 ? own : waiting.pending).map(toWaitsFor) }
 }
 
 export function toWaitsFor({ kind, name, callId }: PendingCall): WaitsFor {

@@ -27,13 +27,13 @@ export async function settleAnswers(
   const open = openCallsOf(turn.messages)
   checkAnswers(turn, open, run)
   for (const call of open) {
-    const recorded = run.state.trail.resume(call)
+    const recorded = run.answer.trail.resume(call)
     const pending = turn.pending?.find(({ callId }) => callId === call.id)
-    const answer = run.state.answers.answerTo(call.id)
+    const answer = run.waiting.answers.answerTo(call.id)
     if (call.held) settleHeld(recorded, answer, run)
     else if (!answer && pending) {
       recorded.isPending = true
-      run.state.wait(pending)
+      run.waiting.begin(pending)
     } else if (answer?.kind === 'client_tool') recorded.result = answer.result
     else await execute(call, exchange, modules, run)
     const message = recorded.toMessage()
@@ -56,26 +56,26 @@ const NAMES = Object.freeze({
   question: 'an answer',
 })
 
-function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], { state }: AgentRun): void {
+function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], run: AgentRun): void {
   for (const answer of answers) {
     if (!open.some(({ id }) => id === answer.callId)) {
-      throw state.refuse(`No call '${answer.callId}' waits for an answer.`)
+      throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
     }
     const asked = pending.find(({ callId }) => callId === answer.callId)
     const problem = asked && findAnswerProblem(asked, answer)
-    if (problem !== undefined) throw state.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
+    if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }
 }
 
 /** Takes a decision about a text that a guard holds; one about an earlier version of the agent does not count. */
-function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, { state }: AgentRun): void {
-  const pending = toHeldPending(recorded.call, state.agentVersion)
+function settleHeld(recorded: RecordedCall, answer: PendingAnswer | undefined, run: AgentRun): void {
+  const pending = toHeldPending(recorded.call, run.agentVersion)
   const isDecided = answer?.kind === 'approval' && (answer.digest ?? pending.digest) === pending.digest
   recorded.isPending = !isDecided
   if (isDecided) {
     recorded.noteDecision(recorded.call.name, answer, false)
     recorded.result = { text: toHeldResult(answer) }
-  } else state.wait(pending)
+  } else run.waiting.begin(pending)
 }
 
 /** Through the same facade as any call: the decision is found there, and bound to the exact call. */
@@ -86,7 +86,7 @@ async function execute(
   run: AgentRun,
 ): Promise<void> {
   const provider = await findProvider(name, exchange, modules, run)
-  const recorded = run.state.trail.find(id)
+  const recorded = run.answer.trail.find(id)
   if (!provider) {
     if (recorded) recorded.result = { text: `There is no tool '${name}' any more.`, isError: true }
     return
@@ -94,8 +94,7 @@ async function execute(
   try {
     await provider.executeTool(name, args, run.with({ toolCallId: id }))
   } catch (error) {
-    run.state.throwIfAborted()
-    run.state.throwIfRefused()
+    run.abort.throwIfRequested()
     if (error instanceof RunWaits || !recorded) return
     // A failure is recorded as the result, for the model to see.
     recorded.result ??= { text: messageOf(error), isError: true }
@@ -120,8 +119,7 @@ async function findProvider(
     try {
       if ((await provider.listTools(run)).some((tool) => tool.name === name)) return provider
     } catch (error) {
-      run.state.throwIfAborted()
-      run.state.throwIfRefused()
+      run.abort.throwIfRequested()
       failures.push(error)
     }
   }

@@ -52,13 +52,15 @@ export class Trail {
   /** Calls of earlier runs that this one answers: their assistant message stands in the conversation already. */
   readonly #resumed: ModelAnswer = { text: '', reasoning: [], calls: [] }
   readonly #answers: ModelAnswer[] = []
-  readonly #takeSaid: () => string
+  readonly #readText: () => string
+  /** Length of the text that stands in messages already. */
+  #saidUpTo = 0
   /** Answers without calls. */
   readonly #finished: ModelAnswer[] = []
 
-  /** @param takeSaid returns the text since its last call */
-  constructor(takeSaid: () => string) {
-    this.#takeSaid = takeSaid
+  /** @param readText returns the whole text of the run so far */
+  constructor(readText: () => string) {
+    this.#readText = readText
   }
 
   /** Notes that a model proposed a call. A call seen twice, through a wrapping model, counts once. */
@@ -89,8 +91,9 @@ export class Trail {
     this.#answers.push(answer)
   }
 
-  /** Removes the text beside calls: another text is sent. */
+  /** Removes all text so far: another text is sent. */
   dropTexts(): void {
+    this.#saidUpTo = 0
     for (const answer of this.#answers) answer.text = ''
   }
 
@@ -137,6 +140,14 @@ export class Trail {
     const said = this.#takeSaid()
     if (answer.text === '') answer.text = said
     this.#answers.push(answer)
+  }
+
+  /** The text since the last call of this. */
+  #takeSaid(): string {
+    const text = this.#readText()
+    const said = text.slice(this.#saidUpTo)
+    this.#saidUpTo = text.length
+    return said
   }
 
   #lastMessage(content: string, attachments: readonly Attachment[]): Message[] {

@@ -1,0 +1,138 @@
+import type { Attachment, Message } from '../../protocols/message.ts'
+import type { Usage } from '../../protocols/run.ts'
+import { addUsage, NO_USAGE } from '../../protocols/usage.ts'
+import type { RunEvent, RunEventSink, RunStatus } from '../run-event.ts'
+import type { RunAbort } from './run-abort.ts'
+import { Trail, toLastMessage } from './trail.ts'
+
+const NONE = Object.freeze([])
+
+/** The answer of a run: its events in order, and what they add up to. */
+export class RunAnswer {
+  readonly #sink: RunEventSink | undefined
+  readonly #abort: RunAbort
+  #isEnded = false
+  #usage: Usage | undefined
+  #incompleteReason: string | undefined
+  #text = ''
+  #firstTextAtMs: number | undefined
+  #attachments: Attachment[] | undefined
+  #holdsText = false
+  #trail: Trail | undefined
+
+  constructor(sink: RunEventSink | undefined, abort: RunAbort) {
+    this.#sink = sink
+    this.#abort = abort
+  }
+
+  /** Emits an event. The promise asks to wait before the next. */
+  emit(event: RunEvent): void | Promise<void> {
+    if (!this.#isEnded) return this.#sink?.(event)
+  }
+
+  /** Emits an event that nothing waits for. A sink that fails aborts the run. */
+  notify(event: RunEvent): void {
+    try {
+      const taken = this.emit(event)
+      if (taken) taken.catch((error: unknown) => this.#abort.request(error))
+    } catch (error) {
+      this.#abort.request(error)
+    }
+  }
+
+  /** Ends the events of the run; later ones are dropped. */
+  end(status: RunStatus, reason: string | undefined): void {
+    this.notify({ type: 'end', status, reason })
+    this.#isEnded = true
+  }
+
+  reportProgress(message: string): void {
+    if (!this.#abort.isRequested) this.notify({ type: 'progress', message })
+  }
+
+  get usage(): Readonly<Usage> {
+    return this.#usage ?? NO_USAGE
+  }
+
+  addUsage(added: Partial<Usage>): void {
+    this.#usage ??= { ...NO_USAGE }
+    addUsage(this.#usage, added)
+    this.notify({ type: 'usage', usage: added })
+  }
+
+  get incompleteReason(): string | undefined {
+    return this.#incompleteReason
+  }
+
+  markIncomplete(reason: string): void {
+    this.#incompleteReason ??= reason
+  }
+
+  /** Whole text so far. */
+  get text(): string {
+    return this.#text
+  }
+
+  get attachments(): readonly Attachment[] {
+    return this.#attachments ?? NONE
+  }
+
+  say(text: string): void | Promise<void> {
+    this.#text += text
+    if (!this.#holdsText) return this.#send(text)
+  }
+
+  /** Text that went out; text that is held is not part of it. */
+  get sentText(): string {
+    return this.#holdsText ? '' : this.#text
+  }
+
+  /** Time of the first text that went out, by `performance.now()`; undefined while there is none. */
+  get firstTextAtMs(): number | undefined {
+    return this.#firstTextAtMs
+  }
+
+  /** Holds the text back until {@link sendText}; reasoning is not shown at all. */
+  holdText(): void {
+    this.#holdsText = true
+  }
+
+  get holdsText(): boolean {
+    return this.#holdsText
+  }
+
+  /** Sends this as the text of the whole answer, instead of the held text. */
+  sendText(text: string): void | Promise<void> {
+    if (text !== this.#text) this.dropText()
+    this.#text = text
+    this.#holdsText = false
+    if (text !== '') return this.#send(text)
+  }
+
+  /** Drops the held text, also in the trail. */
+  dropText(): void {
+    this.#text = ''
+    this.#trail?.dropTexts()
+  }
+
+  attach(attachment: Attachment): void | Promise<void> {
+    this.#attachments ??= []
+    this.#attachments.push(attachment)
+    return this.emit({ type: 'attachment', attachment })
+  }
+
+  get trail(): Trail {
+    this.#trail ??= new Trail(() => this.#text)
+    return this.#trail
+  }
+
+  /** Returns the messages that the run has added to its conversation. For use after the end of the run only. */
+  addedMessages(): Message[] {
+    return this.#trail ? this.#trail.messages(this.attachments) : toLastMessage(this.#text, this.attachments)
+  }
+
+  #send(text: string): void | Promise<void> {
+    this.#firstTextAtMs ??= performance.now()
+    return this.emit({ type: 'text', text })
+  }
+}

@@ -1,0 +1,70 @@
+import type { Turn } from '../turn.ts'
+import { type PendingCall, RUN_WAITS, type RunWaits } from './pending-call.ts'
+import type { RunAnswer } from './run-answer.ts'
+import { RunAnswers } from './run-answers.ts'
+
+const NONE = Object.freeze([])
+
+/** Calls that a run waits for, and the answers that it got to those of the run before. */
+export class RunWaiting {
+  readonly #runId: string
+  readonly #turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>
+  readonly #answer: RunAnswer
+  #pending: PendingCall[] | undefined
+  #answers: RunAnswers | undefined
+
+  constructor(runId: string, turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>, answer: RunAnswer) {
+    this.#runId = runId
+    this.#turn = turn
+    this.#answer = answer
+  }
+
+  /** See `Turn.isTrailLost`. */
+  get isTrailLost(): boolean {
+    return this.#turn.isTrailLost === true
+  }
+
+  get hasBegun(): boolean {
+    return this.#pending !== undefined
+  }
+
+  get pending(): readonly PendingCall[] {
+    return this.#pending ?? NONE
+  }
+
+  /** Returns the calls that the run waits for, with earlier decisions on their nested calls. Only for use after the end of the run. */
+  pendingWithDecisions(): readonly PendingCall[] {
+    if (!this.#turn.answers && !this.#turn.pending) return this.pending
+    return this.pending.map((pending) => {
+      const decided = this.answers.keptFor(pending.callId)
+      return decided.length > 0 ? { ...pending, decided } : pending
+    })
+  }
+
+  /** Ends the run waiting for an answer to this call. Returns the error that ends its handler. */
+  begin(call: PendingCall): RunWaits {
+    this.#pending ??= []
+    // One question at a time: the tool of the call runs again after the answer, and then asks the next.
+    if (!this.isFor(call.callId)) {
+      const pending = { ...call, runId: this.#runId }
+      this.#pending.push(pending)
+      this.#answer.notify({ type: 'pending', pending })
+    }
+    return RUN_WAITS
+  }
+
+  isFor(callId: string): boolean {
+    return this.pending.some((pending) => pending.callId === callId)
+  }
+
+  /** Id of the waiting run that this one continues; null for any other. */
+  get continues(): string | null {
+    return this.#turn.pending?.[0]?.runId ?? null
+  }
+
+  /** Answers given to the run, and their use. */
+  get answers(): RunAnswers {
+    this.#answers ??= new RunAnswers(this.#turn.answers ?? NONE, this.#turn.pending ?? NONE)
+    return this.#answers
+  }
+}
