@@ -57,7 +57,7 @@ function toClientTools(given: ChatRequest['tools']): ToolDefinition[] {
 const NO_PARAMETERS = Object.freeze({ type: 'object', properties: Object.freeze({}) })
 
 function toChoice(choice: ChatRequest['tool_choice']): ClientChoice {
-  if (!Value.Check(ToolChoice, choice)) return 'auto'
+  if ((choice ?? 'auto') === 'auto' || !Value.Check(ToolChoice, choice)) return 'auto'
   if (typeof choice === 'string') return choice
   if (choice.type === 'function') return { tool: choice.function.name }
   const { mode, tools } = choice.allowed_tools

@@ -69,7 +69,7 @@ export class McpApiAdapter implements Adapter {
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {
     const { body, headers } = request
     if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
-    if ([body].flat().some(isAnswer)) requireMayDecide(request)
+    if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
     const peer = describePeer(request)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
