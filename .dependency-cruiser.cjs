@@ -20,6 +20,7 @@ const floors = [
   'data-url',
   'base64',
   'process-identity',
+  'is-object',
   'errors',
 ]
 // Floors that stand beside others: they may not know these, though they come further down.

@@ -80,3 +80,9 @@ export function withoutStack<T>(work: () => T): T {
     Error.stackTraceLimit = stackTraceLimit
   }
 }
+
+/** Code of an error of the system or a driver, such as `ENOENT`; undefined for anything else. */
+export function systemCodeOf(error: unknown): string | undefined {
+  const hasCode = typeof error === 'object' && error !== null && 'code' in error
+  return hasCode && typeof error.code === 'string' ? error.code : undefined
+}

@@ -97,7 +97,13 @@ export type { ModuleCall } from './run/agent.ts'
 export type { AttachmentJson } from './run/attachment-json.ts'
 export type { AgentEvent, AgentEventListener, CalledModel } from './run/calls/call-event.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
-export type { CallDecision, DecidedCall, NestedResult, PendingAnswer, PendingCall } from './run/state/pending-call.ts'
+export type {
+  CallDecision,
+  EarlierDecision,
+  NestedResult,
+  PendingAnswer,
+  PendingCall,
+} from './run/state/pending-call.ts'
 export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
 export type { ServerOptions } from './server/options.ts'

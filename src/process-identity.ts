@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { systemCodeOf } from './errors.ts'
 
 /**
  * Returns a text that names this process among all that run at the same time, also in containers: machine, process id, and
@@ -46,6 +47,6 @@ function exists(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+    return systemCodeOf(error) !== 'ESRCH'
   }
 }

@@ -206,7 +206,9 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
   ]
   if (found.length > 0) {
     const shown = found.slice(0, MAX_PROBLEMS)
-    const explained = shown.map(({ path, message, suggestions }) => problemAt(path, explain(message), suggestions))
+    const explained = shown.map(({ path, message, suggestions }) =>
+      problemAt(path, withoutPatterns(message), suggestions),
+    )
     const omitted = found.length - shown.length
     if (omitted > 0) explained.push(withFile({ message: `Further problems: ${omitted}.`, suggestions: [] }))
     throw new AgentError('AGENT_INVALID', explained)
@@ -234,7 +236,7 @@ function fromObject(value: unknown): RawSource {
 }
 
 /** Patterns say nothing to a reader. */
-function explain(message: string): string {
+function withoutPatterns(message: string): string {
   return message
     .replace(
       `must match pattern "${AGENT_ID}"`,

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import { isObject } from '../is-object.ts'
 import type { Path } from './problem.ts'
 import {
   describeSchemaError,
@@ -114,8 +115,4 @@ function isLarge(value: unknown): boolean {
 function withoutParts({ items: _items, ...node }: SchemaNode): SchemaNode {
   const isClosed = node.additionalProperties !== undefined || node.patternProperties !== undefined
   return isClosed || !node.properties ? node : { ...node, properties: {} }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

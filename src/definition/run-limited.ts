@@ -1,4 +1,5 @@
 import { createContext, Script } from 'node:vm'
+import { systemCodeOf } from '../errors.ts'
 
 const sandbox: { work?: (() => unknown) | undefined } = {}
 const call = new Script('work()')
@@ -38,5 +39,5 @@ function runOnce<T>(work: () => T, limitMs: number): T {
 
 /** Reports whether {@link runLimited} stopped the function. */
 export function isTimeLimit(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  return systemCodeOf(error) === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
 }

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 
 /** The agent files below a folder (absolute paths), without hidden ones and those of installed packages. */
 export async function listAgentFiles(dir: string): Promise<string[]> {
@@ -9,7 +9,7 @@ export async function listAgentFiles(dir: string): Promise<string[]> {
     const paths = entries.filter((entry) => !entry.isDirectory()).map((entry) => join(entry.parentPath, entry.name))
     return paths.filter((path) => isAgentFile(relative(dir, path))).sort()
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException
+    const code = systemCodeOf(cause)
     const missing = code === 'ENOENT'
     const message = missing
       ? 'is not there'

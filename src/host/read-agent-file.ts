@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type DefinitionSource, readDefinition } from '../definition/definition.ts'
 import { AgentError, type Problem } from '../definition/problem.ts'
-import { messageOf } from '../errors.ts'
+import { messageOf, systemCodeOf } from '../errors.ts'
 import { readRegularFile } from './read-regular-file.ts'
 
 /** Text of an agent file. */
@@ -29,7 +29,7 @@ export async function readAgentText(path: string): Promise<AgentText | undefined
   try {
     bytes = await readRegularFile(path)
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
+    const code = systemCodeOf(error)
     if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return undefined
     return withHash('', `The file cannot be read: ${messageOf(error)}`)
   }

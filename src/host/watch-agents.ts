@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
-import { messageOf } from '../errors.ts'
+import { messageOf, systemCodeOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentFolder } from './agent-folder.ts'
 import type { AgentHost } from './host.ts'
@@ -271,7 +271,7 @@ class AgentWatcher implements Watching {
   }
 
   #explain(error: unknown): void {
-    const { code } = error as NodeJS.ErrnoException
+    const code = systemCodeOf(error)
     const advice =
       code === 'ENOSPC'
         ? ' Raise the limit: sysctl fs.inotify.max_user_watches. Until then edits may go unnoticed.'

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
+import { systemCodeOf } from '../errors.ts'
 import { listLibrary, MODULE_EXTENSIONS } from '../module/load-module.ts'
 import { BASES } from './eject-items.ts'
 import { findItems } from './find-items.ts'
@@ -125,7 +126,7 @@ async function readText(file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'latin1')
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    if (['ENOENT', 'ENOTDIR'].includes(systemCodeOf(error) ?? '')) return undefined
     throw error
   }
 }

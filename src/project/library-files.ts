@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { posix } from 'node:path'
-import { HostError } from '../errors.ts'
+import { HostError, systemCodeOf } from '../errors.ts'
 import { installation } from '../module/installation.ts'
 
 /**
@@ -34,7 +34,7 @@ export async function readLibraryFile(path: string): Promise<string | undefined>
   try {
     return await readFile(new URL(path, installation.sources), 'latin1')
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (systemCodeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }

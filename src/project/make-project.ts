@@ -2,7 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import fsExtra from 'fs-extra'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../errors.ts'
 import { type ProjectChoices, planProject } from './plan-project.ts'
 import { writeFiles } from './write-files.ts'
 
@@ -48,7 +48,7 @@ export async function refuseUsedFolder(folder: string): Promise<void> {
   try {
     names = await readdir(folder)
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return
+    if (systemCodeOf(cause) === 'ENOENT') return
     throw new HostError('PROJECT_INVALID', `Cannot use ${folder}: ${messageOf(cause)}`, { cause })
   }
   if (names.every((name) => TOLERATED.includes(name))) return

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import fsExtra from 'fs-extra'
+import { systemCodeOf } from '../errors.ts'
 import { findLink } from './find-link.ts'
 
 /** A file that a command wants to be in a project. */
@@ -69,7 +70,7 @@ async function createWhole(target: string, content: string | Buffer, mode: numbe
     await fsExtra.link(temporary, target)
     return 'created'
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return 'skipped'
+    if (systemCodeOf(error) === 'EEXIST') return 'skipped'
     throw error
   } finally {
     await fsExtra.remove(temporary)

@@ -8,9 +8,16 @@ export const NO_USAGE: Readonly<Usage> = Object.freeze({
   reasoningTokens: 0,
 })
 
+const COUNTS = [
+  'inputTokens',
+  'outputTokens',
+  'cachedInputTokens',
+  'reasoningTokens',
+] as const satisfies (keyof Usage)[]
+
 /** Adds tokens to a sum, in place. Counts that are no positive number, as some servers send them, are left out. */
 export function addUsage(sum: Usage, added: Partial<Usage>): void {
-  for (const name of Object.keys(NO_USAGE) as (keyof Usage)[]) {
+  for (const name of COUNTS) {
     const count = added[name] ?? 0
     if (Number.isFinite(count) && count > 0) sum[name] += Math.round(count)
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { AgentBlueprint } from '../wiring/plan-agent.ts'
-import { ENTRY, type EntryPoint } from '../wiring/wiring.ts'
+import { ENTRY, entryPointOf } from '../wiring/wiring.ts'
 import { capabilitiesOf } from './agent-capabilities.ts'
 import type { AgentInfo } from './turn.ts'
 
@@ -9,7 +9,7 @@ export function informOf({ source, modules, loaded, entryPoints }: AgentBlueprin
   const { definition, file } = source
   const { approvalTtl, isRestartSafe } = definition.runPolicy
   const byId = new Map(modules.map((module) => [module.id, module]))
-  const { attachments, takesClientTools } = capabilitiesOf(entryPoints.get(ENTRY) as EntryPoint, modules)
+  const { attachments, takesClientTools } = capabilitiesOf(entryPointOf(entryPoints, ENTRY), modules)
   return Object.freeze({
     id: definition.id,
     description: definition.description,

@@ -5,9 +5,9 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../wiring/describe-agent.ts'
 import { findHostModules, type HostModules, withDependencies } from '../wiring/host-modules.ts'
-import { type AgentBlueprint, explainFailure } from '../wiring/plan-agent.ts'
+import { type AgentBlueprint, toProblem } from '../wiring/plan-agent.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
-import type { EntryPoint, WiredModule } from '../wiring/wiring.ts'
+import { type EntryPoint, entryPointOf, type WiredModule } from '../wiring/wiring.ts'
 import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import { informOf } from './agent-info.ts'
 import { AgentRun } from './agent-run.ts'
@@ -82,7 +82,7 @@ export class Agent {
         await shared.close((message) => log.warn(`${definition.id}: ${message}`))
         const index = definition.modules.findIndex(({ id }) => id === module.id)
         const subject = `module '${module.id}' (${module.reference}) failed to load`
-        const problem = explainFailure(problemAt, ['modules', index], subject, cause)
+        const problem = toProblem(problemAt, ['modules', index], subject, cause)
         throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, cause })
       }
     }
@@ -139,7 +139,7 @@ export class Agent {
     void this.#runTurn(run, turn, handle, async (exchange) => {
       await exchange.open(instancesFor(entry, this.#modules))
       run.abort.throwIfRequested()
-      await act(exchange.handlerOf(entry, protocol, agentId) as T, run)
+      await act(exchange.provideToAgent(moduleId, protocol, agentId), run)
     })
     return handle
   }
@@ -199,7 +199,7 @@ export class Agent {
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
-      handle.fail(explain(cause))
+      handle.fail(toHostError(cause))
     } finally {
       abort.closeStreams()
       response.close()
@@ -237,7 +237,7 @@ export class Agent {
     if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
     if (run.waiting.hasBegun) return
     if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
-    const entryPoint = this.#entryPoints.get(run.entryPoint) as EntryPoint
+    const entryPoint = entryPointOf(this.#entryPoints, run.entryPoint)
     await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
   }
 
@@ -265,7 +265,7 @@ export class Agent {
   capabilities(entryPoint: string): AgentCapabilities {
     let known = this.#capabilitiesByEntry.get(entryPoint)
     if (!known) {
-      known = capabilitiesOf(this.#entryPoints.get(entryPoint) as EntryPoint, this.#modules)
+      known = capabilitiesOf(entryPointOf(this.#entryPoints, entryPoint), this.#modules)
       this.#capabilitiesByEntry.set(entryPoint, known)
     }
     return known
@@ -280,7 +280,7 @@ export class Agent {
         suggestions: [`Its modules: ${known.join(', ')}.`],
       })
     }
-    const entry = this.#entryPoints.get(entryPoint) as EntryPoint
+    const entry = entryPointOf(this.#entryPoints, entryPoint)
     return instancesFor(this.#withHostModules(entry), this.#modules, new Set(Object.keys(overrides)))
   }
 
@@ -322,7 +322,7 @@ function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventL
 }
 
 /** Faults that are not the agent's keep their code. */
-function explain(cause: unknown): HostError {
+function toHostError(cause: unknown): HostError {
   const isOurs = cause instanceof HostError && OURS.has(cause.code)
   return isOurs ? cause : new HostError('AGENT_FAILED', messageOf(cause), { cause })
 }

@@ -10,7 +10,11 @@ export interface AttachmentJson {
 }
 
 /** Message whose attachments are JSON. */
-export type MessageJson = Omit<Message, 'attachments'> & { readonly attachments?: readonly AttachmentJson[] }
+export type MessageJson = WithAttachmentJson<Message>
+
+type WithAttachmentJson<M> = M extends { readonly attachments?: readonly Attachment[] }
+  ? Omit<M, 'attachments'> & { readonly attachments?: readonly AttachmentJson[] }
+  : M
 
 export function toAttachmentJson({ mediaType, name, data }: Attachment): AttachmentJson {
   const named = { mediaType, ...(name === undefined ? {} : { name }) }
@@ -23,11 +27,13 @@ export function fromAttachmentJson({ base64, url, ...named }: AttachmentJson): A
 }
 
 export function toMessageJson(message: Message): MessageJson {
-  const attachments = 'attachments' in message ? message.attachments : undefined
-  return attachments ? { ...message, attachments: attachments.map(toAttachmentJson) } : (message as MessageJson)
+  if (message.role === 'system') return message
+  const { attachments, ...rest } = message
+  return attachments ? { ...rest, attachments: attachments.map(toAttachmentJson) } : rest
 }
 
 export function fromMessageJson(json: MessageJson): Message {
-  const { attachments } = json
-  return (attachments ? { ...json, attachments: attachments.map(fromAttachmentJson) } : json) as Message
+  if (json.role === 'system') return json
+  const { attachments, ...rest } = json
+  return attachments ? { ...rest, attachments: attachments.map(fromAttachmentJson) } : rest
 }

@@ -77,12 +77,11 @@ export class Exchange {
    * @returns a promise only for modules that are created asynchronously: every run would pay for a promise
    */
   open(modules: readonly WiredModule[], from = 0): Promise<void> | undefined {
-    for (let index = from; index < modules.length; index++) {
-      const wired = modules[index] as WiredModule
+    for (let index = from, wired = modules[index]; wired; wired = modules[++index]) {
       if (this.#instances.has(wired.id)) continue
       try {
         const created: unknown = wired.module.create(this.#dependenciesOf(wired), wired.config, wired.context)
-        if (isPromise(created)) return this.#openRest(created, modules, index)
+        if (isPromise(created)) return this.#openRest(wired, created, modules, index + 1)
         this.#accept(wired, created)
       } catch (error) {
         throw this.#noteFailure(wired, error)
@@ -121,16 +120,19 @@ export class Exchange {
    * Disposes the instances of this exchange in reverse order of creation. A failure is reported and keeps no other from being disposed,
    * nor does one that is not over after the limit.
    */
-  async close(report: (message: string) => void, { kept = NONE, limitMs }: CloseOptions = {}): Promise<void> {
+  async close(
+    report: (message: string) => void,
+    { kept = NONE, limitMs = Number.POSITIVE_INFINITY }: CloseOptions = {},
+  ): Promise<void> {
     const all = this.#disposables ?? []
     this.#disposables = all.filter(({ id }) => kept.has(id))
-    const dueMs = limitMs === undefined ? undefined : performance.now() + limitMs
+    const dueMs = performance.now() + limitMs
     for (const { id, instance } of all.filter((disposable) => !kept.has(disposable.id)).reverse()) {
       const disposing = dispose(id, instance, report)
       if (!disposing) continue
-      if (dueMs === undefined) await disposing
+      if (dueMs === Number.POSITIVE_INFINITY) await disposing
       else if (!(await settlesWithin(disposing, Math.max(dueMs - performance.now(), 0)))) {
-        report(`Module '${id}' is not disposed after ${(limitMs as number) / 1000} s: its run no longer waits for it.`)
+        report(`Module '${id}' is not disposed after ${limitMs / 1000} s: its run no longer waits for it.`)
       }
     }
   }
@@ -140,14 +142,18 @@ export class Exchange {
     return this.#instances.get(id)
   }
 
-  async #openRest(making: PromiseLike<unknown>, modules: readonly WiredModule[], index: number): Promise<void> {
-    const wired = modules[index] as WiredModule
+  async #openRest(
+    wired: WiredModule,
+    making: PromiseLike<unknown>,
+    modules: readonly WiredModule[],
+    next: number,
+  ): Promise<void> {
     try {
       this.#accept(wired, await making)
     } catch (error) {
       throw this.#noteFailure(wired, error)
     }
-    await this.open(modules, index + 1)
+    await this.open(modules, next)
   }
 
   #noteFailure({ id }: WiredModule, error: unknown): unknown {

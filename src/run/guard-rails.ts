@@ -8,6 +8,11 @@ import { type HeldDecision, type HeldName, makeHeldCall, partHeldTexts, toHeldPe
 
 type GuardIds = Pick<HostModules, 'InputGuard' | 'OutputGuard'>
 
+interface CheckedText {
+  readonly text: string
+  readonly verdict: Verdict
+}
+
 /** Takes the place of an earlier message that a guard does not let pass. */
 const WITHHELD = '[withheld]'
 
@@ -58,24 +63,30 @@ export class GuardRails {
     let texts = said
     for (const id of this.#ids.InputGuard) {
       const verdicts = await this.#checkInput(id, texts)
-      const decided = texts.map((_, index) =>
-        decisions.find(({ name, by, userIndex }) => name === 'accept_message' && by === id && userIndex === index),
-      )
-      const passed = texts.map((text, index) => passedText(text, verdicts[index] as Verdict, decided[index]))
-      const last = texts.length - 1
-      if (last >= 0 && passed[last] === undefined && !wasAccepted) {
-        await this.#refuse('accept_message', id, texts[last] as string, verdicts[last] as Verdict, decided[last])
+      const checked = verdicts.map(({ text, verdict }, index) => {
+        const decided = decisions.find(
+          ({ name, by, userIndex }) => name === 'accept_message' && by === id && userIndex === index,
+        )
+        return { text, verdict, decided, passed: passedText(text, verdict, decided) }
+      })
+      const last = checked.at(-1)
+      if (last && last.passed === undefined && !wasAccepted) {
+        await this.#refuse('accept_message', id, last.text, last.verdict, last.decided)
         return undefined
       }
-      texts = passed.map((text, index) => text ?? (index === last ? (texts[last] as string) : WITHHELD))
+      texts = checked.map((each) => each.passed ?? (each === last ? each.text : WITHHELD))
     }
     return texts
   }
 
-  async #checkInput(id: string, texts: readonly string[]): Promise<readonly Verdict[]> {
+  async #checkInput(id: string, texts: readonly string[]): Promise<readonly CheckedText[]> {
     const guard = this.#exchange.provideToAgent(id, InputGuard, this.#run.agentId)
     const verdicts = await guard.checkInput(texts, this.#run)
-    if (verdicts.length === texts.length) return verdicts
+    const checked = texts.flatMap((text, index) => {
+      const verdict = verdicts[index]
+      return verdict ? [{ text, verdict }] : []
+    })
+    if (checked.length === texts.length && verdicts.length === texts.length) return checked
     throw new Error(`The guard '${id}' returned ${verdicts.length} verdicts for ${texts.length} texts.`)
   }
 

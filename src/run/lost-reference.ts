@@ -1,3 +1,5 @@
+import { isObject } from '../is-object.ts'
+
 type Schema = Readonly<Record<string, unknown>>
 
 /** Keywords whose values are data, not schemas. */
@@ -12,7 +14,7 @@ export function findLostReference(schema: Schema): string | undefined {
   let lost: string | undefined
   for (const part of parts) {
     if (typeof part !== 'object' || part === null) continue
-    const { $id, $ref } = part as Schema
+    const { $id, $ref } = isObject(part) ? part : {}
     if (typeof $id === 'string') return undefined
     if (typeof $ref === 'string' && isLost(schema, $ref)) lost ??= $ref
     for (const [key, inner] of Object.entries(part)) if (!DATA.has(key)) parts.push(inner)

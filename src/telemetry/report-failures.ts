@@ -1,4 +1,5 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace-node'
+import { systemCodeOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 
 type Result = Parameters<Parameters<SpanExporter['export']>[1]>[0]
@@ -29,5 +30,5 @@ export function reportFailures(exporter: SpanExporter, endpoint: string, log: Lo
 
 /** A name with several addresses fails with an error without message. */
 function reasonOf(error: Result['error']): string {
-  return error?.message || String((error as { code?: unknown } | undefined)?.code ?? 'no reason was given')
+  return error?.message || (systemCodeOf(error) ?? 'no reason was given')
 }

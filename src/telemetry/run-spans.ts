@@ -3,15 +3,15 @@ import { Response } from '../protocols/response.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
 import type { Redact } from '../trace/redact.ts'
+import { type ParsedException, parseException } from './parse-exception.ts'
 import {
-  describeCall,
-  describeEnd,
-  describeResult,
-  describeRun,
   type Operation,
   type SpanDescription,
-} from './describe-call.ts'
-import { describeException, type ExceptionDescription } from './describe-exception.ts'
+  toCallSpan,
+  toEndAttributes,
+  toResultAttributes,
+  toRunSpan,
+} from './to-span.ts'
 import type { TraceIds } from './trace-ids.ts'
 
 /** Factory of spans. */
@@ -37,7 +37,7 @@ interface OpenRun {
   /** Calls under way, by id. */
   readonly calls: Map<string, OpenCall>
   /** Latest failure of a call of the agent itself. */
-  failure: ExceptionDescription | undefined
+  failure: ParsedException | undefined
 }
 
 const MAX_OPEN_SPANS = 100_000
@@ -74,7 +74,7 @@ export class RunSpans {
     const run = this.#runs.get(runId)
     if (!run) return
     const timeMs = startedAt * 1000 + durationMs
-    run.span?.setAttributes(describeEnd(end))
+    run.span?.setAttributes(toEndAttributes(end))
     const failure = failureOf(status, run.failure)
     this.#closeCalls(run, timeMs, status === 'cancelled' ? 'cancelled' : 'unfinished', 'the run has ended')
     if (failure && run.span) this.#markFailed(run.span, failure.type, failure.message)
@@ -91,7 +91,7 @@ export class RunSpans {
     if (!run) return
     const { api } = this.#maker
     const parent = run.calls.get(event.parent_call_id ?? '')?.context ?? run.context
-    const { name, operation, attributes } = describeCall(event)
+    const { name, operation, attributes } = toCallSpan(event)
     const kind = operation === 'chat' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL
     const { span, context } = this.#start(event, { name, attributes }, kind, parent)
     run.calls.set(event.call_id, { span, context, operation })
@@ -105,7 +105,7 @@ export class RunSpans {
     const root =
       run_id === null
         ? { span: undefined, context: ROOT_CONTEXT }
-        : this.#start(event, describeRun(event), SpanKind.INTERNAL, ROOT_CONTEXT)
+        : this.#start(event, toRunSpan(event), SpanKind.INTERNAL, ROOT_CONTEXT)
     const run: OpenRun = { ...root, calls: new Map(), failure: undefined }
     this.#runs.set(keyOf(event), run)
     return run
@@ -132,13 +132,13 @@ export class RunSpans {
   }
 
   #succeed({ span, operation }: OpenCall, event: AgentEvent): void {
-    const attributes = describeResult(operation, event)
+    const attributes = toResultAttributes(operation, event)
     span.setAttributes(attributes)
     if (attributes['error.type'] !== undefined) span.setStatus({ code: this.#maker.api.SpanStatusCode.ERROR })
   }
 
   #fail(run: OpenRun, { span }: OpenCall, { time, parent_call_id }: AgentEvent, exception: string): void {
-    const failure = describeException(exception, this.#maker.redact)
+    const failure = parseException(exception, this.#maker.redact)
     const { type, message, stack } = failure
     const attributes: Attributes = {
       'exception.type': type,
@@ -194,10 +194,10 @@ export class RunSpans {
   }
 }
 
-type Failure = Pick<ExceptionDescription, 'type'> & Partial<ExceptionDescription>
+type Failure = Pick<ParsedException, 'type'> & Partial<ParsedException>
 
 /** Failure of a run; undefined when it ended well or waits. */
-function failureOf(status: RunEnd['status'], thrown: ExceptionDescription | undefined): Failure | undefined {
+function failureOf(status: RunEnd['status'], thrown: ParsedException | undefined): Failure | undefined {
   if (status === 'cancelled') return { type: 'cancelled', message: 'the run has ended' }
   return status === 'failed' ? (thrown ?? { type: '_OTHER' }) : undefined
 }

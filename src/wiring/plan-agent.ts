@@ -111,14 +111,14 @@ async function loadModules(
       loaded.set(id, result.value)
       for (const file of result.value.files) files.add(file)
     } else {
-      problems.push(explainFailure(problemAt, ['modules', index, 'module'], `module '${id}'`, result.reason))
+      problems.push(toProblem(problemAt, ['modules', index, 'module'], `module '${id}'`, result.reason))
     }
   })
   return loaded
 }
 
 /** A problem in the agent's file that reports an error from elsewhere. */
-export function explainFailure(problemAt: ProblemAt, path: Path, subject: string, failure: unknown): Problem {
+export function toProblem(problemAt: ProblemAt, path: Path, subject: string, failure: unknown): Problem {
   const suggestions = failure instanceof HostError ? failure.suggestions : []
   return problemAt(path, `${subject}: ${messageOf(failure)}`, suggestions)
 }

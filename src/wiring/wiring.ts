@@ -49,6 +49,13 @@ export interface EntryPoint {
   readonly handlers: Readonly<Record<string, string>>
 }
 
+/** @throws Error for a name that is not among them */
+export function entryPointOf(entryPoints: WiringPlan['entryPoints'], name: string): EntryPoint {
+  const entryPoint = entryPoints.get(name)
+  if (!entryPoint) throw new Error(`The plan has no entry point '${name}'.`)
+  return entryPoint
+}
+
 /** Wiring of an agent's modules. */
 export interface WiringPlan {
   /** Every module, each after those that it depends on. */

@@ -7,7 +7,7 @@ import {
 } from '@opentelemetry/sdk-trace-node'
 import { expect } from 'chai'
 import type { AgentEvent } from '../../src/run/calls/call-event.ts'
-import { describeException } from '../../src/telemetry/describe-exception.ts'
+import { parseException } from '../../src/telemetry/parse-exception.ts'
 import { reportFailures } from '../../src/telemetry/report-failures.ts'
 import { RunSpans } from '../../src/telemetry/run-spans.ts'
 import { TraceIds } from '../../src/telemetry/trace-ids.ts'
@@ -199,13 +199,13 @@ describe('exceptions in spans', () => {
   ]
   for (const [exception, type, message] of DESCRIBED) {
     it(`${JSON.stringify(exception.replaceAll(STACK, ''))} is of the type ${type}`, () => {
-      expect(describeException(exception, (text) => text)).to.deep.equal({ type, message, stack: exception })
+      expect(parseException(exception, (text) => text)).to.deep.equal({ type, message, stack: exception })
     })
   }
 
   it('are truncated after redaction', () => {
     const exception = `Error: ${'x'.repeat(995)}secret`
-    const { message } = describeException(exception, (text) => text.replace('secret', '[redacted]'))
+    const { message } = parseException(exception, (text) => text.replace('secret', '[redacted]'))
     expect(message).to.equal(`${'x'.repeat(995)}[reda`)
   })
 })

@@ -1,4 +1,4 @@
-import { type HostError, messageOf } from '../../errors.ts'
+import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
 
 /**
@@ -98,6 +98,6 @@ export function describeException(thrown: unknown): string {
   const own = thrown.stack?.includes(thrown.message)
     ? thrown.stack
     : `${thrown.name}: ${thrown.message}\n${thrown.stack}`
-  const { cause } = thrown as HostError
+  const { cause } = thrown
   return cause === undefined ? own : `${own}\nCaused by: ${describeException(cause)}`
 }

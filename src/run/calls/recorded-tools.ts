@@ -5,7 +5,7 @@ import type { Run } from '../../protocols/run.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../../protocols/tool-provider.ts'
 import { AgentRun } from '../agent-run.ts'
-import { type CallDecision, digestOf, type PendingCall, RUN_WAITS, type RunWaits } from '../state/pending-call.ts'
+import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from '../state/pending-call.ts'
 import type { RecordedCall } from '../state/trail.ts'
 
 type Arguments = Readonly<Record<string, unknown>>
@@ -21,7 +21,10 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
     executeTool(name, args, run) {
       if (!(run instanceof AgentRun)) return provider.executeTool(name, args, run)
       const tools: Tools = { provider, moduleId, findPolicy }
-      return run.isInTool ? executeNested(tools, name, args, run) : execute(tools, name, args, run)
+      const { isInTool, toolCallId } = run
+      return isInTool && toolCallId !== undefined
+        ? executeNested(tools, { id: toolCallId, name, args, isNested: true }, run)
+        : execute(tools, name, args, run)
     },
   }
 }
@@ -30,6 +33,8 @@ export function recordToolProvider(provider: ToolProvider, moduleId: string, fin
 type FindPolicy = (id: string, agentId: string) => ApprovalPolicy
 
 interface Call {
+  /** Of the call in the conversation: for a nested one, that of its tool. */
+  readonly id: string
   readonly name: string
   readonly args: Arguments
   /** True for a call that the code of a tool makes. */
@@ -47,11 +52,13 @@ export const CLIENT_TOOL_PROVIDER: ToolProvider = Object.freeze({
   listTools: (run: Run) => run.clientTools,
   // V8 never compiles a function that always throws, so this one does nothing else.
   executeTool(name: string, args: Arguments, run: Run): never {
-    throw waitForClient(name, args, run as AgentRun)
+    throw waitForClient(name, args, run)
   },
 })
 
-function waitForClient(name: string, args: Arguments, { answer, waiting, toolCallId }: AgentRun): RunWaits {
+function waitForClient(name: string, args: Arguments, run: Run): Error {
+  if (!(run instanceof AgentRun)) return new TypeError(`The client's tool '${name}' was called without the run.`)
+  const { answer, waiting, toolCallId } = run
   const recorded = answer.trail.begin(name, args, toolCallId)
   recorded.isPending = true
   return waiting.begin({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
@@ -76,7 +83,7 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   const { id } = recorded.call
   await answer.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
-    const call = { name, args, isNested: false }
+    const call = { id, name, args, isNested: false }
     const result = await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
     recorded.result = result
     await answer.emit({ type: 'tool_result', callId: id, result })
@@ -110,19 +117,18 @@ async function untilWaiting(
 }
 
 /** A call that the code of a tool makes is part of that tool's call; it may need an approval of its own. */
-function executeNested(tools: Tools, name: string, args: Arguments, run: AgentRun): Promise<ToolResult> {
+function executeNested(tools: Tools, call: Call, run: AgentRun): Promise<ToolResult> {
   run.abort.throwIfRequested()
-  return executeApproved(tools, { name, args, isNested: true }, run)
+  return executeApproved(tools, call, run)
 }
 
 async function executeApproved(tools: Tools, call: Call, run: AgentRun): Promise<ToolResult> {
   const { provider } = tools
-  const { name, args, isNested } = call
+  const { id: callId, name, args, isNested } = call
   const rule = await findRule(tools, name, args, run)
   if (rule === 'never') return provider.executeTool(name, args, run)
   if (rule !== 'always') return refused(`The call of '${name}' is denied; it was not executed.`, rule.deny)
   const { answer, waiting } = run
-  const callId = run.toolCallId as string
   const digest = digestOf(name, args, run.agentVersion)
   const decision = waiting.answers.take(callId, digest, isNested)
   if (!decision) throw waiting.begin(await toPending(provider, { callId, name, args, digest }, run))

@@ -1,3 +1,4 @@
+import { isObject } from '../../is-object.ts'
 import type { AgentRun } from '../agent-run.ts'
 import { type PendingCall, RunWaits } from '../state/pending-call.ts'
 
@@ -34,5 +35,5 @@ function isRunWaits(error: unknown): boolean {
 
 /** Tells the result of a call that ended because its run waits. */
 export function isWaitingResult(result: unknown): result is WaitingResult {
-  return Array.isArray((result as Partial<WaitingResult> | null | undefined)?.waits_for)
+  return isObject(result) && Array.isArray(result.waits_for)
 }

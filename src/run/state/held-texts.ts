@@ -74,10 +74,11 @@ function readDecision(
   content: string,
 ): HeldDecision | undefined {
   const { decision, text: edited } = readObject(content)
-  const text = { approve: proposed, edit: edited, reject: undefined }[decision as string]
-  const isReadable = decision === 'reject' || typeof text === 'string'
-  if (!held || !isReadable) return undefined
-  return { name, by: held.by, userIndex, text: text as string | undefined, reply: held.reply }
+  if (!held) return undefined
+  const decided = { name, by: held.by, userIndex, reply: held.reply }
+  if (decision === 'reject') return { ...decided, text: undefined }
+  const text = decision === 'approve' ? proposed : decision === 'edit' ? edited : undefined
+  return typeof text === 'string' ? { ...decided, text } : undefined
 }
 
 function readObject(json: string): { decision?: unknown; text?: unknown } {

@@ -22,7 +22,7 @@ export interface PendingCall {
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
   /** Earlier decisions about this call, and about calls made by its tool. */
-  readonly decided?: readonly DecidedCall[]
+  readonly decided?: readonly EarlierDecision[]
 }
 
 /** Decision of a person about a call. */
@@ -41,7 +41,7 @@ export interface CallDecision {
 }
 
 /** Decision that was carried out, or is about to be. */
-export interface DecidedCall extends CallDecision {
+export interface EarlierDecision extends CallDecision {
   /** Result of a call that the code of a tool made. When the tool runs again it gets this, and the call is not executed again. */
   readonly result?: NestedResult
 }

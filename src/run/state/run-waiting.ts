@@ -1,7 +1,7 @@
 import type { Turn } from '../turn.ts'
+import { GivenAnswers } from './given-answers.ts'
 import { type PendingCall, RUN_WAITS, type RunWaits } from './pending-call.ts'
 import type { RunAnswer } from './run-answer.ts'
-import { RunAnswers } from './run-answers.ts'
 
 const NONE = Object.freeze([])
 
@@ -11,7 +11,7 @@ export class RunWaiting {
   readonly #turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>
   readonly #answer: RunAnswer
   #pending: PendingCall[] | undefined
-  #answers: RunAnswers | undefined
+  #answers: GivenAnswers | undefined
 
   constructor(runId: string, turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>, answer: RunAnswer) {
     this.#runId = runId
@@ -63,8 +63,8 @@ export class RunWaiting {
   }
 
   /** Answers given to the run, and their use. */
-  get answers(): RunAnswers {
-    this.#answers ??= new RunAnswers(this.#turn.answers ?? NONE, this.#turn.pending ?? NONE)
+  get answers(): GivenAnswers {
+    this.#answers ??= new GivenAnswers(this.#turn.answers ?? NONE, this.#turn.pending ?? NONE)
     return this.#answers
   }
 }

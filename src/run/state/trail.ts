@@ -64,10 +64,11 @@ export class Trail {
   }
 
   /** Notes that a model proposed a call. A call seen twice, through a wrapping model, counts once. */
-  propose(call: ToolCall, answer: ModelAnswer): void {
+  propose(call: ToolCall, answer: ModelAnswer): RecordedCall {
     const recorded = new RecordedCall(call, answer)
     answer.calls.push(recorded)
     this.#proposed.set(call.id, recorded)
+    return recorded
   }
 
   /** Notes an answer without calls: its reasoning belongs to the text that the agent says next. */
@@ -86,8 +87,7 @@ export class Trail {
   /** Adds a call that a guard holds for a person. */
   hold(call: ToolCall): void {
     const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
-    this.propose(call, answer)
-    for (const recorded of answer.calls) recorded.isPending = true
+    this.propose(call, answer).isPending = true
     this.#answers.push(answer)
   }
 
@@ -130,8 +130,7 @@ export class Trail {
 
   #invent(name: string, args: ToolCall['arguments'], callId = `call_${randomUUID()}`): RecordedCall {
     const answer: ModelAnswer = { text: '', reasoning: [], calls: [] }
-    this.propose({ id: callId, name, arguments: args }, answer)
-    return this.#proposed.get(callId) as RecordedCall
+    return this.propose({ id: callId, name, arguments: args }, answer)
   }
 
   /** Text before a call belongs to the message of the call. */

@@ -4,7 +4,7 @@ import { Compile } from 'typebox/compile'
 import { formatProblem, type Path, type Problem } from '../../definition/problem.ts'
 import { findValueProblems, type ValueProblem } from '../../definition/schema-problems.ts'
 import { readYaml, type YamlSource } from '../../definition/yaml-source.ts'
-import { HostError, messageOf } from '../../errors.ts'
+import { HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { readRegularFile } from '../../host/read-regular-file.ts'
 import type { Key } from './door.ts'
 import { KEY_SCOPES, makePrincipal } from './principal.ts'
@@ -54,7 +54,7 @@ async function readText(path: string, file: string): Promise<string> {
   try {
     return String(await readRegularFile(path))
   } catch (cause) {
-    const isMissing = (cause as NodeJS.ErrnoException).code === 'ENOENT'
+    const isMissing = systemCodeOf(cause) === 'ENOENT'
     const message = isMissing ? `There is no file of keys ${file}.` : `${file} cannot be read: ${messageOf(cause)}.`
     throw new HostError('OPTION_INVALID', message, { suggestions: ['Name the file of keys with --keys.'], cause })
   }

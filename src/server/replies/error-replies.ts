@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, HostError, messageOf } from '../../errors.ts'
+import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
 import { describeException } from '../../run/calls/call-event.ts'
 import { foldStack } from '../../run/calls/fold-stack.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
@@ -60,7 +60,7 @@ export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFai
 
 /** Its path is in the log, and not for clients. */
 function isRemoved(cause: unknown): boolean {
-  return cause instanceof Error && (cause as NodeJS.ErrnoException).code === STORE_REMOVED
+  return systemCodeOf(cause) === STORE_REMOVED
 }
 
 function isTimeout(cause: unknown): cause is HostError {

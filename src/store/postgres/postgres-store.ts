@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Client, Pool, QueryArrayConfig } from 'pg'
-import { HostError } from '../../errors.ts'
+import { HostError, systemCodeOf } from '../../errors.ts'
 import { describeProcess } from '../../process-identity.ts'
 import { GroupCommit, type PendingCommit } from '../group-commit.ts'
 import { Heartbeat, type Sighting } from '../heartbeat.ts'
@@ -254,7 +254,7 @@ function settingsOf(connectionString: string) {
 
 /** Errors of the statement itself have left nothing behind; after others nobody knows. */
 function isOfStatement(error: unknown): boolean {
-  const { code } = error as { code?: unknown }
+  const code = systemCodeOf(error)
   // https://www.postgresql.org/docs/current/errcodes-appendix.html: connections (08), operators (57), the system (53, 58).
-  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code)
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) && !/^(08|53|57|58)/.test(code)
 }

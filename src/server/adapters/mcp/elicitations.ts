@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { deferred, raceAbort } from '../../../async.ts'
+import { isObject } from '../../../is-object.ts'
 import type { CallMemory } from './call-memory.ts'
 import type { ElicitationResponse } from './elicitation.ts'
-import { isObject } from './json-rpc.ts'
 
 /** Client that is asked. */
 interface Client {

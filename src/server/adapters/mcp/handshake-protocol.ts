@@ -1,3 +1,4 @@
+import { isObject } from '../../../is-object.ts'
 import type { ListResult, ReadResult } from './agent-resources.ts'
 import type { AgentTools, Call, CallOptions, ToolResult } from './agent-tools.ts'
 import type { CallMemory } from './call-memory.ts'
@@ -10,7 +11,6 @@ import {
   INVALID_REQUEST,
   idOf,
   isNotification,
-  isObject,
   isSameId,
   JsonRpcError,
   METHOD_NOT_FOUND,

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
+import { isObject } from '../../../is-object.ts'
 import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
 import { deciderOf, mayDecide, requireMayDecide } from '../../guards/decisions.ts'
@@ -17,7 +18,6 @@ import {
   failure,
   INTERNAL_ERROR,
   INVALID_REQUEST,
-  isObject,
   JsonRpcError,
   NOTHING,
   PARSE_ERROR,

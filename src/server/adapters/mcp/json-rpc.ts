@@ -1,3 +1,4 @@
+import { isObject } from '../../../is-object.ts'
 /** An id of a request; it comes back in the answer as it was sent, with its type. A number beyond 2^53 is a bigint. */
 export type RequestId = string | number | bigint
 
@@ -92,10 +93,6 @@ export function withExactId(message: unknown, text: string): unknown {
 /** Compares an id with one that stands where only plain JSON numbers are read. */
 export function isSameId(id: RequestId, other: unknown): boolean {
   return id === other || (typeof id === 'bigint' && Number(id) === other)
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isId(value: unknown): value is RequestId {

@@ -1,7 +1,8 @@
 import type { JsonObjectSchema, ToolAnnotations } from '../../../definition/definition.ts'
+import { isObject } from '../../../is-object.ts'
 import { makeMisfitFinder } from '../../../run/check-schema.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
-import { INVALID_PARAMS, isObject, JsonRpcError } from './json-rpc.ts'
+import { INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 import { cutPage } from './pages.ts'
 
 /** A tool as clients see it (`Tool` of the MCP schema). */

@@ -1,7 +1,7 @@
 import type { Redact } from '../trace/redact.ts'
 
 /** An exception as OpenTelemetry names its parts. */
-export interface ExceptionDescription {
+export interface ParsedException {
   readonly type: string
   readonly message: string
   readonly stack: string
@@ -13,7 +13,7 @@ const MAX_MESSAGE_CHARS = 1000
 const MAX_STACK_CHARS = 8000
 
 /** @param exception message and stack, as in events */
-export function describeException(exception: string, redact: Redact): ExceptionDescription {
+export function parseException(exception: string, redact: Redact): ParsedException {
   // Before anything is cut: half a secret would not be found.
   const stack = redact(exception)
   const head = stack.split(/\n\s+at |\nCaused by: /, 1)[0] ?? ''

@@ -3,7 +3,7 @@ import type { ToolResult } from '../../protocols/tool-provider.ts'
 import { fromAttachmentJson, toAttachmentJson } from '../attachment-json.ts'
 import {
   type CallDecision,
-  type DecidedCall,
+  type EarlierDecision,
   type NestedResult,
   type PendingAnswer,
   type PendingCall,
@@ -11,7 +11,7 @@ import {
 } from './pending-call.ts'
 
 /** Decision on one call, and the outcome of a nested call. */
-export interface Decision {
+export interface GivenDecision {
   readonly answer: CallDecision
   readonly isEarlier: boolean
   isTaken: boolean
@@ -23,9 +23,9 @@ export interface Decision {
  * conversation, and a decision belongs to the one whose digest it has. A tool that runs again finds the decisions and the results of
  * its earlier calls: none of them needs a second decision, or is executed twice.
  */
-export class RunAnswers {
+export class GivenAnswers {
   readonly #answers: readonly PendingAnswer[]
-  readonly #decisions = new Map<string, Decision[]>()
+  readonly #decisions = new Map<string, GivenDecision[]>()
   readonly #underWay = new Map<string, Promise<unknown>[]>()
   readonly #asked = new Map<string, number>()
 
@@ -60,7 +60,7 @@ export class RunAnswers {
    *
    * @param isNested true for a call that the code of a tool makes: a decision without a digest is not about it
    */
-  take(callId: string, digest: string, isNested: boolean): Decision | undefined {
+  take(callId: string, digest: string, isNested: boolean): GivenDecision | undefined {
     const found = this.#decisions.get(callId)?.find(({ isTaken, answer }) => {
       return !isTaken && (answer.digest === digest || (answer.digest === undefined && !isNested))
     })
@@ -69,7 +69,7 @@ export class RunAnswers {
   }
 
   /** Executes a call that the code of a tool makes, unless it was executed when the tool ran before. */
-  carryOut(callId: string, decision: Decision, execute: () => Promise<ToolResult>): Promise<ToolResult> {
+  carryOut(callId: string, decision: GivenDecision, execute: () => Promise<ToolResult>): Promise<ToolResult> {
     const { result } = decision
     if (result) return this.#repeat(callId, result)
     const askedBefore = this.#asked.get(callId) ?? 0
@@ -92,12 +92,12 @@ export class RunAnswers {
   }
 
   /** Decisions under a call that hold when its tool runs again. */
-  keptFor(callId: string): DecidedCall[] {
+  keptFor(callId: string): EarlierDecision[] {
     const kept = (this.#decisions.get(callId) ?? []).filter(({ isEarlier, isTaken }) => isEarlier || isTaken)
     return kept.map(({ answer, result }) => (result ? { ...answer, result } : answer))
   }
 
-  #add(callId: string, decision: Decision): void {
+  #add(callId: string, decision: GivenDecision): void {
     this.#decisions.set(callId, [...(this.#decisions.get(callId) ?? []), decision])
   }
 

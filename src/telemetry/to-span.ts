@@ -22,7 +22,7 @@ export interface CallDescription extends SpanDescription {
 const MAX_NAME_CHARS = 64
 
 /** A run, by its first event. https://github.com/open-telemetry/semantic-conventions-genai, and `agent_host.*` for everything else. */
-export function describeRun({ agent_id, run_id, entry_point }: AgentEvent): SpanDescription {
+export function toRunSpan({ agent_id, run_id, entry_point }: AgentEvent): SpanDescription {
   return {
     name: `invoke_agent ${agent_id}`,
     attributes: defined({
@@ -35,7 +35,7 @@ export function describeRun({ agent_id, run_id, entry_point }: AgentEvent): Span
 }
 
 /** Returns the attributes of a run that has ended. */
-export function describeEnd(end: RunEnd): Attributes {
+export function toEndAttributes(end: RunEnd): Attributes {
   return defined({
     'agent_host.status': endingOf(end),
     'agent_host.incomplete': end.incompleteReason,
@@ -44,7 +44,7 @@ export function describeEnd(end: RunEnd): Attributes {
 }
 
 /** A call of a module by the agent, or by another module. */
-export function describeCall(event: AgentEvent): CallDescription {
+export function toCallSpan(event: AgentEvent): CallDescription {
   const { agent_id, module_id, method_name, run_id, entry_point } = event
   const operation = operationOf(event)
   const { name, attributes } = operation
@@ -66,11 +66,11 @@ export function describeCall(event: AgentEvent): CallDescription {
 }
 
 /** Returns the attributes of a call that has ended well, or because its run waits. */
-export function describeResult(operation: Operation | undefined, { result, model }: AgentEvent): Attributes {
+export function toResultAttributes(operation: Operation | undefined, { result, model }: AgentEvent): Attributes {
   if (isWaitingResult(result)) {
     return { 'agent_host.status': endingOf({ status: 'waiting', pending: result.waits_for }) }
   }
-  if (operation === 'chat' && Array.isArray(result)) return describeAnswer(result as readonly LLMPart[], model)
+  if (operation === 'chat' && Array.isArray(result)) return toAnswerAttributes(result as readonly LLMPart[], model)
   if (operation === 'execute_tool' && (result as { isError?: unknown } | null)?.isError === true) {
     return { 'error.type': 'tool_error' }
   }
@@ -83,23 +83,23 @@ function operationOf({ protocol, method_name, model }: AgentEvent): Operation | 
 }
 
 const OPERATIONS: Readonly<Record<Operation, (event: AgentEvent) => SpanDescription>> = {
-  chat: describeChat,
-  execute_tool: describeTool,
+  chat: toChatSpan,
+  execute_tool: toToolSpan,
 }
 
-function describeChat({ arguments: given, model }: AgentEvent): SpanDescription {
+function toChatSpan({ arguments: given, model }: AgentEvent): SpanDescription {
   const request = given?.args[0] as Partial<LLMRequest> | undefined
   return {
     name: model?.name ? `chat ${model.name}` : 'chat',
     attributes: {
       'gen_ai.provider.name': model?.provider ?? undefined,
       'gen_ai.request.model': model?.name ?? undefined,
-      ...describeRequest(request),
+      ...toRequestAttributes(request),
     },
   }
 }
 
-function describeTool({ arguments: given, tool_call_id }: AgentEvent): SpanDescription {
+function toToolSpan({ arguments: given, tool_call_id }: AgentEvent): SpanDescription {
   const tool = String(given?.args[0]).slice(0, MAX_NAME_CHARS)
   return {
     name: `execute_tool ${tool}`,
@@ -111,7 +111,7 @@ function describeTool({ arguments: given, tool_call_id }: AgentEvent): SpanDescr
   }
 }
 
-function describeRequest(request: Partial<LLMRequest> = {}): Attributes {
+function toRequestAttributes(request: Partial<LLMRequest> = {}): Attributes {
   return {
     'gen_ai.request.stream': true,
     'gen_ai.request.temperature': request.temperature,
@@ -124,7 +124,7 @@ function describeRequest(request: Partial<LLMRequest> = {}): Attributes {
   }
 }
 
-function describeAnswer(parts: readonly LLMPart[], model: AgentEvent['model']): Attributes {
+function toAnswerAttributes(parts: readonly LLMPart[], model: AgentEvent['model']): Attributes {
   const usages = parts.flatMap((part) => (part?.type === 'usage' ? [part] : []))
   const finishes = parts.flatMap((part) => (part?.type === 'finish' ? [part] : []))
   const sum = (name: keyof Usage) => usages.reduce((total, { usage }) => total + (usage?.[name] ?? 0), 0)
