@@ -4,6 +4,7 @@ import type { ProjectOptions } from '../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
+import { isRedisUrl } from '../store/redis/redis-location.ts'
 import { key, list, number, type OptionSpec, readBoolean, readBytes, readToken, text } from './option-spec.ts'
 
 /** The options of a server, complete and checked. Frozen. */
@@ -350,7 +351,7 @@ function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Reco
 function readStore(raw: unknown): string {
   const text = String(raw)
   if (/^sqlite$|^keyv-sqlite:./.test(text)) return text
-  if (/^(postgres|postgresql|redis|rediss):\/\//.test(text) && URL.canParse(text)) return text
+  if ((/^postgres(ql)?:\/\//.test(text) && URL.canParse(text)) || isRedisUrl(text)) return text
   throw new Error(`must be sqlite, postgres://..., redis://... or keyv-sqlite:<path>, not '${withoutAddress(text)}'`)
 }
 

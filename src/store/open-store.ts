@@ -6,7 +6,8 @@ import { CheckedStore, inTime } from './checked-store.ts'
 import { importPeer } from './import-peer.ts'
 import { type PostgresPackage, PostgresStore, readPostgresUrl } from './postgres/postgres-store.ts'
 import type { RecordStore } from './record-store.ts'
-import { type RedisPackage, RedisStore, readRedisUrl } from './redis/redis-store.ts'
+import { describeRedisUrl, readRedisUrl } from './redis/redis-location.ts'
+import { type RedisPackage, RedisStore } from './redis/redis-store.ts'
 import { SqliteStore } from './sqlite/sqlite-store.ts'
 
 export interface StoreLocation {
@@ -135,7 +136,7 @@ const STORE_KINDS: Readonly<Record<'sqlite' | 'keyv-sqlite' | 'postgres' | 'redi
     suggestion: SERVER_SUGGESTION,
   },
   redis: {
-    describe: ({ store }) => withoutSecrets(store),
+    describe: ({ store }) => describeRedisUrl(store),
     open: async ({ store, projectDir, warn = () => {} }) => {
       const location = readRedisUrl(store)
       return RedisStore.open(await importPeer<RedisPackage>('ioredis', projectDir, '--store redis'), location, warn)

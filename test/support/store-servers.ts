@@ -37,6 +37,25 @@ export function startRedis(args: readonly string[] = ['--appendonly', 'yes']): P
   )
 }
 
+/** Sentinel, as the only one, watching a server of Redis by the name `agents`. */
+export function startSentinel(watched: StoreServer): Promise<StoreServer> {
+  return startServer(
+    ({ dir, port }) => {
+      const config = join(dir, 'sentinel.conf')
+      const settings = [
+        `monitor agents 127.0.0.1 ${new URL(watched.directUrl).port} 1`,
+        'down-after-milliseconds agents 500',
+      ]
+      writeFileSync(
+        config,
+        ['bind 127.0.0.1', `port ${port}`, ...settings.map((one) => `sentinel ${one}`), ''].join('\n'),
+      )
+      return spawn('redis-server', [config, '--sentinel'], { cwd: dir })
+    },
+    (port) => `redis+sentinel://127.0.0.1:${port}/0?master=agents`,
+  )
+}
+
 /** PostgreSQL refuses to run as root: it runs as the user `postgres` then. What it stores need not survive the machine. */
 export function startPostgres(args: readonly string[] = ['-c', 'fsync=off']): Promise<StoreServer> {
   const bin = postgresFolder() ?? ''
@@ -129,13 +148,13 @@ async function startServer(run: (start: Start) => ChildProcess, urlOf: (port: nu
   }
 }
 
-/** The servers of stores log the same words when they are ready. */
+/** PostgreSQL and Redis log the same words when they are ready. */
 function untilReady(child: ChildProcess): Promise<void> {
   let output = ''
   return new Promise((resolve, reject) => {
     const hear = (chunk: Buffer) => {
       output += chunk
-      if (/ready to accept connections|process up/i.test(output)) resolve()
+      if (/ready to accept connections|process up|sentinel id is/i.test(output)) resolve()
     }
     child.stdout?.on('data', hear)
     child.stderr?.on('data', hear)

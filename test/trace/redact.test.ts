@@ -34,7 +34,12 @@ describe('makeRedact', () => {
   })
 
   it('redacts the password of a URL in any variable, even on its own', () => {
-    const redact = makeRedact({ DATABASE_URL: 'postgres://ada:hunter%2F2222@db/app', SITE: 'https://example.org' })
+    const redact = makeRedact({
+      DATABASE_URL: 'postgres://ada:hunter%2F2222@db/app',
+      STORE: 'redis+sentinel://ada:tulips-4711@one:26379,two:26379/0?master=agents',
+      SITE: 'https://example.org',
+    })
+    expect(redact('wrong password tulips-4711')).to.equal('wrong password [redacted]')
     expect(redact('wrong password hunter/2222 or hunter%2F2222 at https://example.org')).to.equal(
       'wrong password [redacted] or [redacted] at https://example.org',
     )

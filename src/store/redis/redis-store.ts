@@ -15,15 +15,10 @@ import type {
   StoreCapabilities,
 } from '../record-store.ts'
 import { Watchers } from '../watchers.ts'
+import type { RedisLocation } from './redis-location.ts'
 import { BEAT, COMMIT, ENTRIES } from './scripts.ts'
 
 export type RedisPackage = Pick<typeof import('ioredis'), 'Redis'>
-
-export interface RedisLocation {
-  readonly url: string
-  /** Prefix of the keys, in braces: they are in one slot of a cluster. */
-  readonly prefix: string
-}
 
 /** The client with the scripts of this store as commands. */
 interface ScriptedRedis extends Redis {
@@ -46,20 +41,19 @@ export class RedisStore implements RecordStore {
   readonly #keys: { readonly records: readonly [string, string]; readonly servers: string; readonly channel: string }
   readonly #watchers = new Watchers()
   readonly #heartbeat = new Heartbeat(() => this.#beat())
+  #isOpen = false
   #connectionError: Error | undefined
   readonly #commits = new GroupCommit({ run: (commits) => this.#commitGroup(commits) })
 
-  private constructor({ Redis }: RedisPackage, { url, prefix }: RedisLocation) {
+  private constructor({ Redis }: RedisPackage, { url, sentinel, prefix }: RedisLocation) {
     const name = (key: string) => `{${prefix}}:${key}`
     this.#keys = { records: [name('records'), name('keys')], servers: name('servers'), channel: name('topics') }
-    this.#redis = new Redis(url, { ...SETTINGS, scripts: SCRIPTS }) as ScriptedRedis
-    this.#subscriber = new Redis(url, SETTINGS)
-    // Callers get the failures; it reconnects by itself.
-    for (const client of [this.#redis, this.#subscriber]) {
-      client.on('error', (error: Error) => {
-        this.#connectionError = error
-      })
-    }
+    // The first connection fails at once.
+    const sentinelRetryStrategy = (times: number) => (this.#isOpen ? reconnectMs(times) : null)
+    const settings = sentinel ? { ...SETTINGS, ...SENTINEL_SETTINGS, ...sentinel, sentinelRetryStrategy } : SETTINGS
+    this.#redis = new Redis(url, { ...settings, scripts: SCRIPTS }) as ScriptedRedis
+    this.#subscriber = new Redis(url, settings)
+    for (const client of [this.#redis, this.#subscriber]) this.#noteFailures(client)
     this.#subscriber.on('message', (_channel, payload: string) => this.#onMessage(payload))
     this.#subscriber.on('ready', () => this.#subscribe())
   }
@@ -76,6 +70,7 @@ export class RedisStore implements RecordStore {
     const store = new RedisStore(redis, location)
     try {
       await Promise.all([store.#redis.connect(), store.#subscriber.connect()])
+      store.#isOpen = true
       checkServer(await store.#redis.info(), warn)
       await Promise.all([store.#subscriber.subscribe(store.#keys.channel), store.#heartbeat.start()])
       return store
@@ -139,6 +134,20 @@ export class RedisStore implements RecordStore {
     this.#disconnect()
   }
 
+  /** Callers get the failures; the client reconnects by itself. */
+  #noteFailures(client: Redis): void {
+    client.on('connect', () => {
+      this.#connectionError = undefined
+    })
+    client.on('error', (error: Error) => {
+      this.#connectionError ??= error
+    })
+    // More precise than the error that follows it.
+    client.on('sentinelError', (error: Error) => {
+      this.#connectionError = error
+    })
+  }
+
   async #commitGroup(commits: readonly PendingCommit[]): Promise<boolean[]> {
     const args: (string | number)[] = []
     for (const commit of commits) addArguments(args, commit)
@@ -148,6 +157,8 @@ export class RedisStore implements RecordStore {
 
   async #beat(): Promise<Sighting[]> {
     const args = [this.serverId, describeProcess(), FORGET_AFTER_MS]
+    // An unanswered one ends the connection, as an unanswered command does.
+    this.#subscriber.ping().catch(() => {})
     return inPairs(await this.#redis.beatServer(this.#keys.servers, ...args)).map(toSighting)
   }
 
@@ -170,17 +181,6 @@ export class RedisStore implements RecordStore {
   }
 }
 
-/** `prefix` (default: `agent-host`) is an option of the URL. */
-export function readRedisUrl(text: string): RedisLocation {
-  const url = new URL(text)
-  const prefix = url.searchParams.get('prefix') ?? 'agent-host'
-  if (!/^[\w.:-]{1,64}$/.test(prefix)) {
-    throw new HostError('OPTION_INVALID', `The prefix '${prefix}' of --store has 1 to 64 letters, digits, or .:_-`)
-  }
-  url.searchParams.delete('prefix')
-  return { url: url.href, prefix }
-}
-
 const SETTINGS: RedisOptions = {
   lazyConnect: true,
   enableAutoPipelining: true,
@@ -191,13 +191,25 @@ const SETTINGS: RedisOptions = {
   autoResubscribe: false,
   connectTimeout: COMMAND_TIMEOUT_MS,
   commandTimeout: COMMAND_TIMEOUT_MS,
-  retryStrategy: (times) => Math.min(times * 50, MAX_RECONNECT_MS),
+  // A server that Sentinel has replaced may be unable to close its connections.
+  socketTimeout: COMMAND_TIMEOUT_MS,
+  retryStrategy: reconnectMs,
+}
+
+const SENTINEL_SETTINGS: RedisOptions = {
+  sentinelCommandTimeout: COMMAND_TIMEOUT_MS,
+  // A server that has become a replica.
+  reconnectOnError: ({ message }) => message.startsWith('READONLY'),
 }
 
 const SCRIPTS: NonNullable<RedisOptions['scripts']> = {
   commitRecords: { lua: COMMIT, numberOfKeys: 2 },
   readEntries: { lua: ENTRIES, numberOfKeys: 2, readOnly: true },
   beatServer: { lua: BEAT, numberOfKeys: 1 },
+}
+
+function reconnectMs(times: number): number {
+  return Math.min(times * 50, MAX_RECONNECT_MS)
 }
 
 /** Adds the lists of a commit, as the script takes them. */
