@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Value } from 'typebox/value'
+import { findValueProblems } from './schema-problems.ts'
 
 /** A JSON schema that is ready to check values. */
 export interface CompiledSchema<Schema extends TSchema = TSchema> {
@@ -8,7 +9,7 @@ export interface CompiledSchema<Schema extends TSchema = TSchema> {
   /** Returns true for a value that matches. */
   matches(value: unknown): boolean
   /**
-   * Returns what does not match, each problem once: `address.city must be string`.
+   * Returns what does not match, a sentence for each problem: `address.zip must be a number.`
    *
    * @param subject name of the value as a whole
    */
@@ -24,10 +25,8 @@ export function compileSchema<Schema extends TSchema>(schema: Schema): CompiledS
     schema,
     matches: (value) => validator.Check(value),
     problems(value, subject) {
-      const lines = validator.Errors(value).map(({ instancePath, message }) => {
-        return `${instancePath.slice(1).replaceAll('/', '.') || subject} ${message}`
-      })
-      return [...new Set(lines)]
+      const found = findValueProblems(schema, validator, value, { unknownKeys: 'ignore', subject })
+      return [...new Set(found.map(({ message }) => message))]
     },
     fill: (value) => Value.Default(schema, value),
   }

@@ -28,6 +28,12 @@ export interface SchemaNode {
   readonly secret?: boolean | 'arguments'
 }
 
+interface FindOptions {
+  readonly unknownKeys?: 'refuse' | 'ignore'
+  /** Name of the value as a whole; default: It. */
+  readonly subject?: string
+}
+
 /**
  * Everything that is wrong with `value`; empty when it fits. Unlike JSON Schema, an object with `properties` allows no
  * others unless it says `additionalProperties` or `patternProperties`: a misspelt key is an error, not a value lost.
@@ -36,7 +42,7 @@ export function findValueProblems(
   schema: TSchema,
   validator: Validator,
   value: unknown,
-  { unknownKeys: treatment = 'refuse' }: { unknownKeys?: 'refuse' | 'ignore' } = {},
+  { unknownKeys: treatment = 'refuse', subject }: FindOptions = {},
 ): ValueProblem[] {
   const unknownKeys = treatment === 'refuse' ? findUnknownKeys(schema as SchemaNode, value, []) : []
   if (unknownKeys.length === 0 && validator.Check(value)) return []
@@ -45,7 +51,7 @@ export function findValueProblems(
   const others = misfits
     // What each alternative of a union lacks is noise beside the list of the alternatives.
     .filter(({ keyword, instancePath }) => keyword === 'anyOf' || !alternatives.some((p) => isWithin(instancePath, p)))
-    .flatMap((misfit) => describeSchemaError(schema as SchemaNode, misfit))
+    .flatMap((misfit) => describeSchemaError(schema as SchemaNode, misfit, [], subject))
   return [...unknownKeys, ...others]
 }
 
@@ -105,6 +111,7 @@ export function describeSchemaError(
   schema: SchemaNode,
   { keyword, instancePath, params, message }: Misfit,
   base: Path = [],
+  subject?: string,
 ): ValueProblem[] {
   const inner = parsePointer(instancePath)
   const path = [...base, ...inner]
@@ -119,11 +126,11 @@ export function describeSchemaError(
   }
   const nodes = VALUES.has(keyword) || BOUNDS.has(keyword) ? schemasAt(schema, inner) : []
   const isSaidHere = VALUES.has(keyword) || nodes.some(isNumber)
-  return [problemAt(path, isSaidHere ? `must be ${describeSchemas(nodes)}` : message)]
+  return [problemAt(path, isSaidHere ? `must be ${describeSchemas(nodes)}` : message, subject)]
 }
 
-export function problemAt(path: Path, message: string): ValueProblem {
-  return { path, message: `${path.length > 0 ? formatPath(path) : 'It'} ${message}.`, suggestions: [] }
+export function problemAt(path: Path, message: string, subject = 'It'): ValueProblem {
+  return { path, message: `${path.length > 0 ? formatPath(path) : subject} ${message}.`, suggestions: [] }
 }
 
 export function describeSchemas(nodes: readonly SchemaNode[]): string {

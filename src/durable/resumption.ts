@@ -10,7 +10,7 @@ type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : n
 /** Answers of a person, by the ids of the approvals. */
 export type Decisions = ReadonlyMap<string, DistributiveOmit<PendingAnswer, 'callId'>>
 
-/** Part of the row of a run that says which decisions it took, so that they can be given back. */
+/** Decisions that a run took, as its row keeps them: they can be given back. */
 export interface Resumes {
   /** The run that waited. */
   readonly runId: string
@@ -19,7 +19,7 @@ export interface Resumes {
 }
 
 /**
- * Takes decisions about the calls of one run; what nobody decided in time counts as expired. Nothing is written.
+ * Takes decisions about the calls of one run; approvals whose time is over count as expired. Writes nothing.
  *
  * @param approvals all of the run
  * @returns all of them afterwards, in the same order
@@ -58,7 +58,7 @@ function statusOf(answer: PendingAnswer): ApprovalStatus {
   return answer.decision === 'approve' ? 'approved' : answer.decision === 'edit' ? 'edited' : 'rejected'
 }
 
-/** Tells whether a run can go on: nothing of it is open, and somebody has decided. */
+/** Tells whether a run can continue: none of its approvals is open, and at least one has a decision. */
 export function isDecided(approvals: readonly Approval[]): boolean {
   return approvals.every(({ status }) => status !== 'pending') && approvals.some(({ decision }) => decision !== null)
 }
@@ -75,7 +75,7 @@ export function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
 }
 
 /**
- * Claim by which one run goes on with decisions, to be committed together with its row: however often it is tried, one run does.
+ * Claim by which one run continues with these decisions. Commit it together with the row of that run: of several attempts one succeeds.
  *
  * @param before approvals of the run that waits, as they were read
  * @param after the same, decided
@@ -88,14 +88,14 @@ export function resume(
 ): { readonly claim: Claim; readonly resumes: Resumes } {
   const continued = after.map((approval): Approval => ({ ...approval, continuedBy: nextId }))
   const closed = before.filter(({ status }, index) => status === 'pending' && after[index]?.status !== 'expired')
-  // Where a time limit had the run go on, the decisions before it are those to give back.
+  // Where a run continues because the last open approval expired, the decisions made before are those to give back.
   const taken = closed.length > 0 ? closed : after.filter(({ decision }) => decision !== null)
   const resumes = { runId: before[0]?.runId ?? '', approvals: taken.map(({ id }) => id) }
   return { claim: claimOf(before, continued), resumes }
 }
 
 /**
- * Inverse of {@link resume}: what the run took is open again. Decisions that were made before stay.
+ * Inverse of {@link resume}: reopens the approvals that the run took. Decisions made before it stay.
  *
  * @param approvals of the run that waited, as they are now
  * @param nextId id of the run that gives them back
@@ -109,13 +109,13 @@ export function giveBack(approvals: readonly Approval[], taken: Resumes, nextId:
   return claimOf(approvals, after)
 }
 
-/** Tells whether a run has failed before a call of it may have begun: then the decisions that it took are given back. */
+/** Tells whether a run failed before a call of it may have begun: its decisions are then given back. */
 export function hasFailedUnacted(steps: readonly Step[]): boolean {
   const last = steps.at(-1)
   return isEnd(last) && last.end === 'failed' && !hasActed(steps)
 }
 
-/** Tells whether a call may have begun: then the decision about it is spent. */
+/** Tells whether a call may have begun: the decision about it is then spent. */
 export function hasActed(steps: readonly Step[]): boolean {
   return steps.some((step) => typeof step === 'object' && ('call' in step || 'acted' in step))
 }

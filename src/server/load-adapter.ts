@@ -5,6 +5,7 @@ import { Value } from 'typebox/value'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError } from '../errors.ts'
+import { findProjectFile } from '../module/find-project-file.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { checkPackageApi, packageNameOf } from '../module/project-packages.ts'
 import type { AdapterClass, DebugAdapterOptions } from './adapter.ts'
@@ -91,7 +92,7 @@ type FoundAdapter = Omit<LoadedAdapter, 'config'>
  * the export `SlackAdapter` of the project's `adapters/slack.ts`; `./path.ts#Name` names file and export, `@acme/slack#SlackAdapter`
  * an npm package of the project.
  *
- * @throws HostError `ADAPTER_NOT_FOUND`; `MODULE_INVALID` when a file of the project cannot be loaded
+ * @throws HostError `ADAPTER_NOT_FOUND`; `MODULE_INVALID` for a file outside the project, and for one that cannot be loaded
  */
 async function loadAdapter(path: string, options: ServerOptions): Promise<FoundAdapter> {
   const name = adapterName(path)
@@ -137,7 +138,7 @@ async function importAdapter(path: string, projectDir: string): Promise<Imported
 function locateInProject(path: string, projectDir: string): { file: string; exportName: string } {
   if (path.startsWith('./')) {
     const [file = '', exportName = 'default'] = path.split('#')
-    if (existsSync(join(projectDir, file))) return { file, exportName }
+    if (existsSync(findProjectFile(projectDir, file))) return { file, exportName }
     throw notFound(path, [`There is no file ${file} in the project.`])
   }
   const segments = path.split('.')

@@ -326,6 +326,10 @@ export class Faulty { adapt(app) {
       'An adapter is a class with a method adapt(app).',
       "Did you mean 'More'?",
     ])
+    expect(await failure(['./../more.js#More'])).to.deep.equal([
+      "'./../more.js' is outside the project folder.",
+      'Import it in a file of the project, and name that file.',
+    ])
   })
 
   it('loads adapters from packages, with options of their own', async () => {

@@ -58,7 +58,7 @@ export class ExpectedAnswer {
   #misfitsOf(value: unknown): string | undefined {
     this.#compiled ??= compileSchema(this.schema)
     if (this.#compiled.matches(value)) return undefined
-    return `${this.#compiled.problems(value, 'the answer').slice(0, 5).join('; ')}.`
+    return this.#compiled.problems(value, 'the answer').slice(0, 5).join(' ')
   }
 }
 

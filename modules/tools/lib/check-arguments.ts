@@ -9,5 +9,5 @@ import { coerce } from './coerce.ts'
 export function checkArguments(tool: string, parameters: CompiledSchema, args: unknown): Record<string, unknown> {
   const filled = parameters.fill(coerce(parameters.schema, structuredClone(args)))
   if (parameters.matches(filled)) return filled as Record<string, unknown>
-  throw new Error(`Wrong arguments for '${tool}': ${parameters.problems(filled, 'arguments').join('; ')}.`)
+  throw new Error(`Wrong arguments for '${tool}': ${parameters.problems(filled, 'arguments').join(' ')}`)
 }

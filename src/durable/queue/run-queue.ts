@@ -73,7 +73,7 @@ export class RunQueue {
     // Some of those that were counted may run by now.
     if (this.#size >= this.#maxSize) await this.#recount()
     if (this.#size++ < this.#maxSize) return
-    throw new HostError('OVERLOADED', `${this.#maxSize} background runs wait already, which is the limit.`)
+    throw new HostError('OVERLOADED', `The queue of background runs is full (limit: ${this.#maxSize}).`)
   }
 
   #recount(): Promise<void> {

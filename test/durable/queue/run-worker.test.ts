@@ -352,7 +352,7 @@ describe('a worker of the queue', () => {
     const server = await openServer(new Map())
     for (let n = 0; n < 100; n++) await enqueue(server, 'x')
     const failure = await enqueue(server, 'x').catch((error: HostError) => error)
-    expect(failure).to.include({ code: 'OVERLOADED', message: '100 background runs wait already, which is the limit.' })
+    expect(failure).to.include({ code: 'OVERLOADED', message: 'The queue of background runs is full (limit: 100).' })
   })
 
   it('loses no run, wherever a store without transactions is interrupted', async () => {

@@ -103,7 +103,7 @@ for (const isObserved of [false, true]) {
           requestOptions,
         })
         expect(once.outcome).to.have.property('text', '{"n":1}')
-        expect(once.asked[1]?.messages.at(-1)?.content).to.match(/^That does not fit: n must be number\. Answer with/)
+        expect(once.asked[1]?.messages.at(-1)?.content).to.match(/^That does not fit: n must be a number\. Answer with/)
         const twice = await ask(module, [write('{"n":"1"}'), write('{}'), write('{"n":1}')], {
           ...facts,
           requestOptions,

@@ -1,0 +1,25 @@
+import { compileSchema, Type } from 'agent-host'
+import { expect } from 'chai'
+
+describe('compileSchema', () => {
+  const { problems } = compileSchema(
+    Type.Object({
+      n: Type.Number({ minimum: 0 }),
+      place: Type.Object({ zip: Type.Integer() }),
+      size: Type.Union([Type.Literal('s'), Type.Literal('l')]),
+    }),
+  )
+
+  it('reports each problem once, in the words of a request that does not fit', () => {
+    expect(problems({ n: 'x', place: { zip: 1.5 }, size: 'm', more: true }, 'the answer')).deep.equal([
+      'n must be a number of at least 0.',
+      'place.zip must be a whole number.',
+      "size must be one of 's' and 'l'.",
+    ])
+    expect(problems({ n: 1, size: 's' }, 'the answer')).deep.equal(['place is missing.'])
+  })
+
+  it('names the value as a whole as the caller does', () => {
+    expect(problems('hi', 'the answer')).deep.equal(['the answer must be object.'])
+  })
+})
