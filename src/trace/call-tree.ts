@@ -1,6 +1,9 @@
 import type { CallKind, ModelUsage } from './describe-event.ts'
 import type { TracedEvent } from './traced-event.ts'
 
+/** Tokens of a model's answer; readers that know prices and models say more. */
+export type CallUsage = ModelUsage & { readonly cost?: number | null; readonly context_window?: number | null }
+
 /** Event that a call tree is built from, with or without its payload. */
 export type TraceStep = Pick<
   TracedEvent,
@@ -17,12 +20,14 @@ export type TraceStep = Pick<
   readonly kind: CallKind
   /** Of a call: see `labelOf`. */
   readonly label?: string | null
+  /** Of an exception: see `errorOf`. */
+  readonly error?: string | null
   /** Of an exception: the run was stopped; nothing is wrong with the call. */
   readonly is_aborted?: boolean
   /** Of a result: the call ended because its run waits. */
   readonly is_waiting?: boolean
   /** Of a model's result. */
-  readonly usage?: ModelUsage | null
+  readonly usage?: CallUsage | null
 }
 
 /** One call of one module by another, from its events. */
@@ -43,11 +48,13 @@ export interface Call {
   readonly parent: Call | undefined
   readonly children: Call[]
   status: 'running' | 'done' | 'waiting' | 'failed' | 'cancelled'
+  /** Messages of its exception and of the causes; undefined where none was thrown, or the reader is not told. */
+  error: string | undefined
   /** Unix seconds; undefined while it runs, as are the two below. */
   endedAt: number | undefined
   durationMs: number | undefined
   endIndex: number | undefined
-  usage: ModelUsage | undefined
+  usage: CallUsage | undefined
 }
 
 /** Method of a call with the tool's name: `executeTool lookupOrder(42)`. */
@@ -98,6 +105,7 @@ export class CallTree {
       parent,
       children: [],
       status: 'running',
+      error: undefined,
       endedAt: undefined,
       durationMs: undefined,
       endIndex: undefined,
@@ -116,6 +124,7 @@ export class CallTree {
     const call = this.#byId.get(step.call_id)
     if (!call) return
     call.status = statusOf(step)
+    call.error = step.error ?? undefined
     call.usage = step.usage ?? undefined
     call.endedAt = step.time
     call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000

@@ -27,6 +27,7 @@ const KINDS: Readonly<Record<string, CallKind>> = {
 }
 const MAX_LABEL = 48
 const MAX_ARGUMENT = 24
+const MAX_ERROR = 1000
 
 /** Classifies a call by its protocol. */
 export function kindOf({ agent_id, caller_id, parent_call_id, protocol }: TracedEvent): CallKind {
@@ -45,6 +46,13 @@ export function labelOf({ method_name, arguments: given }: TracedEvent): string 
 /** Tells a call that was broken off, since its run was stopped, from one that failed. */
 export function isAborted(exception: string | null): boolean {
   return /^(Caused by: )?HostError: The run of agent '.*' was aborted\./m.test(exception ?? '')
+}
+
+/** Messages of an exception and of its causes, one a line, without their stacks; null without an exception. */
+export function errorOf(exception: string | null): string | null {
+  if (exception === null) return null
+  const parts = exception.split('\nCaused by: ').map((part) => part.split('\n', 1)[0] ?? '')
+  return parts.join('\n').slice(0, MAX_ERROR)
 }
 
 /** Tokens of a model's answer; null where it counts none. */

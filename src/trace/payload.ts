@@ -12,6 +12,10 @@ const ITEMS_AT_END = 100
 const MAX_DEPTH = 20
 /** Maximum size of one payload, in characters. */
 const MAX_CHARS = 200_000
+/** Pictures of one payload that are kept whole. Bytes, all together. */
+const MAX_PICTURE_BYTES = 128 * 1024
+/** Media types that the page of the debug UI shows. */
+const PICTURE = /^image\/(?:png|jpeg|gif|webp)$/
 /** Maximum length of a secret. Text is searched this far beyond a cut, since half a secret would not be recognised. */
 const MAX_SECRET = 4096
 
@@ -28,6 +32,7 @@ class Copy {
   readonly #redact: Redact
   readonly #above = new Set<object>()
   #room = MAX_CHARS
+  #pictureRoom = MAX_PICTURE_BYTES
 
   constructor(redact: Redact) {
     this.#redact = redact
@@ -87,15 +92,25 @@ class Copy {
     const { toJSON } = value as { toJSON?: unknown }
     if (typeof toJSON === 'function') return this.of(toJSON.call(value), secret)
     const copy: Record<string, unknown> = {}
+    const picture = this.#picture(value)
     for (const name of Object.keys(value)) {
       if (this.#room <= 0) {
         copy['…'] = '[cut]'
         break
       }
       this.#room -= name.length
-      copy[name] = this.#field(value, name, secret)
+      copy[name] = name === 'data' && picture !== undefined ? picture : this.#field(value, name, secret)
     }
     return copy
+  }
+
+  /** Data URL of an attachment that is a small picture: it is seen, where its bytes are only counted. */
+  #picture(value: { readonly mediaType?: unknown; readonly data?: unknown }): string | undefined {
+    const { mediaType, data } = value
+    if (!(data instanceof Uint8Array) || typeof mediaType !== 'string' || !PICTURE.test(mediaType)) return undefined
+    if (data.byteLength > this.#pictureRoom) return undefined
+    this.#pictureRoom -= data.byteLength
+    return `data:${mediaType};base64,${Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString('base64')}`
   }
 
   #field(value: object, name: string, secret: boolean): unknown {

@@ -5,12 +5,14 @@ import { messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { ModelUsage } from './describe-event.ts'
 
-/** Price of a model, in US dollars per million tokens. */
+/** Price of a model, in US dollars per million tokens, and the size of its context. */
 export interface ModelPrice {
   readonly input: number
   readonly output: number
   /** Of input tokens that the vendor had cached; unknown when left out. */
   readonly cached_input?: number
+  /** Tokens that the model takes at once; unknown when left out. */
+  readonly context?: number
 }
 
 type PriceTable = Readonly<Record<string, ModelPrice>>
@@ -46,9 +48,21 @@ export class Prices {
     return costs.includes(null) ? null : costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0)
   }
 
-  #price({ model, input_tokens, output_tokens, cached_input_tokens }: ModelUsage): number | null {
+  /** Returns the tokens that a model takes at once; null when that is unknown. */
+  contextOf(model: string | null): number | null {
+    this.#refresh()
+    return this.#find(model)?.context ?? null
+  }
+
+  #find(model: string | null): ModelPrice | undefined {
     const name = model ?? ''
-    const price = ownValue(this.#own, name) ?? ownValue(this.#packaged, name)
+    const packaged = ownValue(this.#packaged, name)
+    const own = ownValue(this.#own, name)
+    return own ? { ...(packaged?.context === undefined ? {} : { context: packaged.context }), ...own } : packaged
+  }
+
+  #price({ model, input_tokens, output_tokens, cached_input_tokens }: ModelUsage): number | null {
+    const price = this.#find(model)
     if (!price || (cached_input_tokens > 0 && price.cached_input === undefined)) return null
     const fresh = input_tokens - cached_input_tokens
     const cached = cached_input_tokens * (price.cached_input ?? 0)
@@ -75,12 +89,13 @@ function readPrices(text: string): PriceTable {
   return table as PriceTable
 }
 
-const SHAPE = 'a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens.'
+const SHAPE =
+  'a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens; context: 128000 says how many tokens the model takes.'
 
 function isPrice(value: unknown): boolean {
-  const { input, output, cached_input: cached = 0, ...rest } = (value ?? {}) as Record<string, unknown>
+  const { input, output, cached_input: cached = 0, context = 0, ...rest } = (value ?? {}) as Record<string, unknown>
   const isAmount = (amount: unknown) => typeof amount === 'number' && amount >= 0 && Number.isFinite(amount)
-  return [input, output, cached].every(isAmount) && Object.keys(rest).length === 0
+  return [input, output, cached, context].every(isAmount) && Object.keys(rest).length === 0
 }
 
 function ownValue(table: PriceTable, name: string): ModelPrice | undefined {

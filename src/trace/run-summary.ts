@@ -91,6 +91,8 @@ export class RunBuilder {
   readonly #steps: Set<string>
   /** Calls that contain a counted model call: wrappers that pass its answer on are not counted again. */
   readonly #counted = new Set<string>()
+  /** Messages of failed calls, by the call around them: one that fails for the same reason is no further error. */
+  readonly #failures = new Map<string, string[]>()
 
   private constructor(summary: RunSummary, { modules, tools, steps, places }: Omit<RunRecord, 'summary'>) {
     this.summary = summary
@@ -201,8 +203,17 @@ export class RunBuilder {
   }
 
   #fail(event: TracedEvent, exception: string): void {
-    this.summary.errors++
-    this.summary.error = shorten(exception.split('\n', 1)[0] ?? '')
+    const message = exception.split('\n', 1)[0] ?? ''
+    const within = this.#failures.get(event.call_id) ?? []
+    this.#failures.delete(event.call_id)
+    if (!within.some((each) => exception.includes(each))) this.summary.errors++
+    const { parent_call_id: around } = event
+    if (around !== null) {
+      const siblings = this.#failures.get(around)
+      if (siblings) siblings.push(message)
+      else this.#failures.set(around, [message])
+    }
+    this.summary.error = shorten(message)
     if (!isOfRun(event)) this.#module(event.module_id).stats.errors++
   }
 

@@ -1,6 +1,6 @@
 import { isWaitingResult } from '../run/calls/waits-for.ts'
 import type { TraceStep } from './call-tree.ts'
-import { isAborted, kindOf, labelOf, usageOf } from './describe-event.ts'
+import { errorOf, isAborted, kindOf, labelOf, usageOf } from './describe-event.ts'
 import type { TracedEvent } from './traced-event.ts'
 
 /** An event as a call tree takes it. */
@@ -9,6 +9,7 @@ export function viewStep(event: TracedEvent): TraceStep {
     ...event,
     kind: kindOf(event),
     label: labelOf(event),
+    error: errorOf(event.exception),
     is_aborted: isAborted(event.exception),
     is_waiting: isWaitingResult(event.result),
     usage: usageOf(event.result),

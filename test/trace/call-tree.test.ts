@@ -3,6 +3,7 @@ import { type Call, CallTree } from '../../src/trace/call-tree.ts'
 import { toMermaid } from '../../src/trace/mermaid.ts'
 import { viewStep } from '../../src/trace/view-step.ts'
 import { layoutSequence, type SequenceRow } from '../../ui/src/run/sequence-layout.ts'
+import { findDecisive, findPlumbing } from '../../ui/src/run/trace-rows.ts'
 import { eventOf } from '../support/events.ts'
 
 type Step = readonly [
@@ -79,11 +80,70 @@ describe('toMermaid', () => {
   })
 })
 
+describe('the calls that a page shows of a run', () => {
+  const treeWith = (steps: readonly Parameters<typeof eventOf>[0][]) => {
+    const tree = new CallTree()
+    for (const step of steps) tree.add(viewStep(eventOf(step)))
+    return tree
+  }
+  const root = { call_id: 'a', module_id: 'main', caller_id: 'agent:a', parent_call_id: null }
+  const inner = (call_id: string, more: Omit<Parameters<typeof eventOf>[0], 'call_id'>) => ({
+    call_id,
+    module_id: 'm',
+    caller_id: 'main',
+    parent_call_id: 'a',
+    ...more,
+  })
+
+  it('leave out what only carries things about, unless it failed or has work within it', () => {
+    const tree = treeWith([
+      { ...root, event_type: 'call' },
+      inner('list', { event_type: 'call', method_name: 'listTools' }),
+      inner('text', {
+        event_type: 'call',
+        method_name: 'respondText',
+        protocol: 'Response',
+        module_id: '__response__',
+      }),
+      inner('lost', { event_type: 'call', method_name: 'listTools' }),
+      inner('lost', { event_type: 'exception', method_name: 'listTools', exception: 'Error: no' }),
+      inner('history', { event_type: 'call', method_name: 'getHistory' }),
+      inner('summary', { event_type: 'call', method_name: 'generate', protocol: 'LLM', parent_call_id: 'history' }),
+    ])
+    expect([...findPlumbing(tree)].map(({ id }) => id).sort()).deep.equal(['list', 'text'])
+  })
+
+  it('decide for a failed run with its reason, not with a failure that was caught', () => {
+    const tree = treeWith([
+      { ...root, event_type: 'call' },
+      inner('model', { event_type: 'call', protocol: 'LLM' }),
+      inner('model', { event_type: 'exception', protocol: 'LLM', exception: 'Error: away' }),
+      inner('tool', { event_type: 'call' }),
+      inner('tool', { event_type: 'exception', exception: 'Error: closed' }),
+      { ...root, event_type: 'exception', exception: 'HostError: it failed\nCaused by: Error: away\n    at b' },
+    ])
+    expect(findDecisive('failed', tree)?.id).equal('model')
+    expect(findDecisive('completed', tree)?.id).equal('model')
+  })
+
+  it('decide for a waiting run with the call that waits', () => {
+    const result = { waits_for: [{ kind: 'approval', name: 'pay', call_id: 'c' }] }
+    const tree = treeWith([
+      { ...root, event_type: 'call' },
+      inner('tool', { event_type: 'call' }),
+      inner('tool', { event_type: 'result', result }),
+      { ...root, event_type: 'result', result },
+    ])
+    expect(findDecisive('waiting', tree)?.id).equal('tool')
+  })
+})
+
 describe('layoutSequence', () => {
   const NONE: ReadonlySet<string> = new Set()
+  const ALL = { plumbing: new Set<Call>(), unfolded: NONE, selected: '' }
   const nameRow = (row: SequenceRow) => (row.kind === 'fold' ? `${row.fold.count} more` : `${row.kind} ${row.call.id}`)
   const rowsOf = (tree: CallTree, unfolded = NONE, selected = '') =>
-    layoutSequence(tree, unfolded, selected).rows.map(nameRow)
+    layoutSequence(tree, { ...ALL, unfolded, selected }).rows.map(nameRow)
   /** `count` calls of a module one after the other, the given one failing. */
   const repeated = (count: number, failing = -1): Step[] => [
     ['call', 'a', 'main'],
@@ -94,7 +154,7 @@ describe('layoutSequence', () => {
   ]
 
   it('draws overlapping calls of a module side by side', () => {
-    const { rows, bars, columns } = layoutSequence(treeOf(PARALLEL), NONE, '')
+    const { rows, bars, columns } = layoutSequence(treeOf(PARALLEL), ALL)
     expect(rows.map(nameRow)).deep.equal(['call a', 'call b', 'call c', 'return b', 'return c'])
     expect(bars.map(({ call, column, lane }) => [call.id, column, lane])).deep.equal([
       ['a', 1, 0],
@@ -152,7 +212,7 @@ describe('layoutSequence', () => {
     }
     const tree = treeOf(steps)
     const startedMs = performance.now()
-    layoutSequence(tree, NONE, '')
+    layoutSequence(tree, ALL)
     expect(performance.now() - startedMs).lessThan(1000)
   })
 })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isAborted, kindOf, labelOf, usageOf } from '../../src/trace/describe-event.ts'
+import { errorOf, isAborted, kindOf, labelOf, usageOf } from '../../src/trace/describe-event.ts'
 import { eventOf } from '../support/events.ts'
 
 const call = (method_name: string, ...args: unknown[]) =>
@@ -35,6 +35,13 @@ describe('the description of an event', () => {
     )
     expect(isAborted("Error: it says HostError: The run of agent 'a' was aborted.")).equal(false)
     expect(isAborted(null)).equal(false)
+  })
+
+  it('names an error with its causes', () => {
+    expect(errorOf('Error: one\n    at a (b.ts:1:2)\nCaused by: TypeError: two\n    at c')).equal(
+      'Error: one\nTypeError: two',
+    )
+    expect(errorOf(null)).equal(null)
   })
 
   it('shows the tokens of a model if they are counted', () => {

@@ -43,6 +43,20 @@ describe('writePayload', () => {
     })
   })
 
+  it('keeps small pictures as they are seen, and counts the bytes of large ones and of other files', () => {
+    const attachmentOf = (mediaType: string, size: number) => ({ mediaType, data: new Uint8Array(size), name: 'a' })
+    const small = copyOf(attachmentOf('image/png', 3))
+    expect(small).deep.equal({ mediaType: 'image/png', data: 'data:image/png;base64,AAAA', name: 'a' })
+    expect(copyOf(attachmentOf('image/svg+xml', 3))).deep.equal({
+      mediaType: 'image/svg+xml',
+      data: '[3 bytes]',
+      name: 'a',
+    })
+    const two = copyOf([attachmentOf('image/png', 100_000), attachmentOf('image/png', 100_000), { text: 'stays' }])
+    const [first, second, text] = two as { data: string }[]
+    expect([first?.data.length, second?.data, text]).deep.equal([133_358, '[100000 bytes]', { text: 'stays' }])
+  })
+
   it('redacts values of fields with secret names', () => {
     const value = { api_key: 'abc', credentials: { user: 'ada', list: ['x', 3] }, max_tokens: 5, note: 'stays' }
     expect(copyOf(value)).deep.equal({

@@ -40,9 +40,14 @@ describe('prices', () => {
     await utimes(`${project.dir}/prices.yml`, 1, 1)
     expect(prices.costOf([usage('own')])).equal(3)
     expect(warnings).deep.equal([
-      "prices.yml: 'own': a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens. The prices of before stay.",
+      "prices.yml: 'own': a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens; context: 128000 says how many tokens the model takes. The prices of before stay.",
     ])
-    await project.write('prices.yml', 'own: { input: 2, output: 4 }')
+    await project.write('prices.yml', 'own: { input: 2, output: 4, context: 32000 }\ngpt-4.1: { input: 0, output: 0 }')
     expect(prices.costOf([usage('own')])).equal(4)
+    expect([prices.contextOf('own'), prices.contextOf('gpt-4.1'), prices.contextOf('other')]).deep.equal([
+      32_000,
+      1_047_576,
+      null,
+    ])
   })
 })

@@ -425,6 +425,24 @@ describe('Traces', () => {
     expect([own.total.count, Math.round(own.total.p95_ms ?? 0)]).deep.equal([2, 490])
   })
 
+  it('counts a failure once, through however many calls it passes', async () => {
+    const traces = await openTraces(await makeProject())
+    const call = { call_id: 'a', module_id: 'main', caller_id: 'agent:echo', parent_call_id: null, run_id: 'run-1' }
+    const model = { ...call, call_id: 'b', module_id: 'llm', caller_id: 'main', parent_call_id: 'a' }
+    const tool = { ...model, call_id: 'c', module_id: 'tool' }
+    for (const event of [
+      { ...call, event_type: 'call' },
+      { ...tool, event_type: 'call' },
+      { ...tool, event_type: 'exception', exception: 'Error: closed' },
+      { ...model, event_type: 'call' },
+      { ...model, event_type: 'exception', exception: 'Error: away' },
+      { ...call, event_type: 'exception', exception: 'HostError: it failed\nCaused by: Error: away' },
+    ] as const) {
+      traces.record(eventOf(event))
+    }
+    expect((await traces.query('run', 'run-1'))?.errors).equal(2)
+  })
+
   it('aggregates tools by name: ended calls, errors, and the models within them', async () => {
     const traces = await openTraces(await makeProject())
     const [begin, , , end] = echoRun('run-1', 'a') as [AgentEvent, AgentEvent, AgentEvent, AgentEvent]

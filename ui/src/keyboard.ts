@@ -23,6 +23,15 @@ export function useShortcuts(shortcuts: Shortcuts): void {
   }, [])
 }
 
+/** Puts the focus into a list when its screen opens, so that its keys work at once; never away from where the user is. */
+export function useFocus(element: HTMLElement | null): void {
+  useEffect(() => {
+    const { activeElement } = document
+    if (element && (!activeElement || activeElement === document.body || activeElement.id === 'main'))
+      element.focus({ preventScroll: true })
+  }, [element])
+}
+
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]')
 }

@@ -29,7 +29,7 @@ interface Priced {
 }
 export type RunSummary = Omit<Run, 'events' | 'models' | 'results'> & Priced
 export type Numbers = Omit<MetricsRow, 'models'> & Priced
-export type EventSummary = TraceStep & { readonly usage?: ModelUsage | null }
+export type EventSummary = TraceStep
 
 export interface Problem {
   readonly file: string | null
@@ -70,4 +70,4 @@ export const RUN_FIELDS = `run_id agent_id entry_point server agent_version stat
 export const PROBLEM_FIELDS = 'file line column message suggestions'
 export const NUMBER_FIELDS = `count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const EVENT_FIELDS = `event_type module_id module_class method_name time call_id caller_id parent_call_id duration_ms
-  kind label is_aborted is_waiting usage { ${USAGE_FIELDS} }`
+  kind label error is_aborted is_waiting usage { ${USAGE_FIELDS} context_window }`

@@ -34,7 +34,7 @@ describe('the inbox of the debug UI', function () {
     expect(await findBarriers(page)).to.deep.equal([])
     await page.keyboard.press('a')
     await see(page, 'approved')
-    await see(page, 'It goes on once everything')
+    await see(page, 'Continues when every decision is made.')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('e')
     await page.getByLabel('amount').waitFor()
@@ -46,7 +46,7 @@ describe('the inbox of the debug UI', function () {
     await page.keyboard.press('ControlOrMeta+a')
     await page.keyboard.type('7')
     await page.keyboard.press('Enter')
-    const next = page.getByRole('link', { name: 'See how it went on' })
+    const next = page.getByRole('link', { name: 'View the run' })
     await next.waitFor()
     await page.keyboard.press('Tab')
     await page.keyboard.press('Enter')
@@ -55,7 +55,7 @@ describe('the inbox of the debug UI', function () {
     await page.getByRole('link', { name: 'Continues a run that waited' }).click()
     await page.getByRole('link', { name: 'Continued by another run' }).waitFor()
     expect(page.url()).to.contain(waiting)
-    await page.locator('.screen-head').getByText('continued', { exact: true }).waitFor()
+    await page.locator('.run-head').getByText('continued', { exact: true }).waitFor()
   })
 
   it('rejects with a reason, answers questions, and shows decisions of another page', async () => {
@@ -99,12 +99,17 @@ describe('the inbox of the debug UI', function () {
     expect(statuses.sort()).to.deep.equal([200, 409])
   })
 
-  it('is linked from the page of a waiting run', async () => {
+  it('stands in the head of the page of a waiting run, which then links to the one that continues', async () => {
     const waiting = (await askAgent('clerk')).replace('resp_', '')
     const page = await ui.open(`#/runs/${waiting}`)
-    await see(page, 'Waits for a person')
-    await page.getByRole('link', { name: 'Which size?' }).click()
-    await see(page, 'size of clerk asks')
+    const pending = page.getByRole('list', { name: 'Waits for a person' })
+    await pending.getByRole('heading', { name: 'Which size?' }).waitFor()
+    // The call that waits is selected.
+    await page.locator('.trace-row[data-selected="true"]').getByText('size(0)').waitFor()
+    await pending.getByRole('textbox', { name: 'answer' }).fill('42')
+    await pending.getByRole('button', { name: 'Answer' }).click()
+    await page.getByRole('link', { name: 'Continued by another run' }).click()
+    await see(page, 'Results: size 42')
   })
 
   it('counts and shows no errors for a waiting run', async () => {

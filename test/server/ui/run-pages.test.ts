@@ -127,7 +127,7 @@ describe('runs in the debug UI', function () {
     const other = await ui.open(run)
     await other.getByText('running').first().waitFor()
     const elapsedMs = async () => {
-      const text = await other.locator('.run-facts-line b').first().innerText()
+      const text = await other.locator('.run-clock').innerText()
       return Number.parseFloat(text) * (text.endsWith('ms') ? 1 : 1000)
     }
     const before = await elapsedMs()
@@ -147,7 +147,7 @@ describe('runs in the debug UI', function () {
   it('draws only the visible part of a run of 5,000 calls, and scrolls to its end', async () => {
     const run = await ui.complete('finder', '5000 calls')
     const page = await ui.open(`#/runs/${run}`)
-    await page.getByText('5,003 calls').first().waitFor({ timeout: 20_000 })
+    await page.getByLabel('All 5,004 calls').check({ timeout: 20_000 })
     for (const [view, frame] of [
       ['Sequence', '.sequence'],
       ['Trace', '.trace-rows'],
@@ -171,7 +171,7 @@ export default defineModule({ name: 'Repeats', provides: [TextMessageHandler], u
     )
     await ui.project.write('agents/repeats.yml', 'id: repeats\nmodules: [{ id: main, module: repeats }]')
     await eventually(() => expect(ui.server.host.get('repeats')?.id).equal('repeats'))
-    const page = await ui.open(`#/runs/${await ui.complete('repeats', 'go')}?view=sequence`)
+    const page = await ui.open(`#/runs/${await ui.complete('repeats', 'go')}?view=sequence&all=1`)
     const fold = page.getByRole('button', { name: /29 more × response\.respondText/ })
     await fold.waitFor()
     expect(await page.locator('[data-call]').count()).equal(2)

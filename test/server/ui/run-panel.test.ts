@@ -13,16 +13,30 @@ modules:
   - { id: near, module: place, config: { name: near } }
   - { id: loop, module: orchestrator/tool-loop, config: { system_prompt: Be kind. } }`
 
+const DOT = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const PAINTER = `id: painter
+modules:
+  - id: llm
+    module: llm/mock
+    config: { replies: [{ tool_calls: [{ name: draw, arguments: { what: a dot } }] }, Look.] }
+  - { id: brush, module: brush }
+  - { id: loop, module: orchestrator/tool-loop }`
+const BRUSH = `import { defineModule, ToolProvider } from 'agent-host'
+const data = Uint8Array.from(atob('${DOT}'), (char) => char.charCodeAt(0))
+export default defineModule({ name: 'Brush', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'draw', description: 'Draws', parameters: { type: 'object' } }],
+  executeTool: () => ({ text: 'Drawn.', attachments: [{ mediaType: 'image/png', data }] }) }) })`
+
 describe('the page of a run', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
 
   it('shows the prompt of a model call: roles, tools, parameters, reasoning, tokens, cost, and a command for its vendor', async () => {
     await ui.project.write('agents/seer.yml', SEER)
-    await ui.server.agents.scan()
+    await eventually(() => expect(ui.server.host.get('seer')?.id).equal('seer'))
     const run = await ui.complete('seer', 'Where is my pen?')
     const page = await ui.open(`#/runs/${run}`, { permissions: CLIPBOARD })
-    await page.getByRole('treeitem', { name: /^gpt-4.1/ }).click()
+    // The last call of a model is selected by itself.
     const panel = page.getByRole('complementary', { name: 'Selected call' })
     await panel.getByText('1,000,000 → 7 tokens').waitFor()
     await panel.getByText('$2.00').waitFor()
@@ -30,11 +44,16 @@ describe('the page of a run', function () {
     await prompt.getByText('Where is my pen?').waitFor()
     await prompt.getByText('There it is.').waitFor()
     // What is long or seldom read is folded, and shows how it begins.
-    await prompt.locator('summary', { hasText: 'system' }).getByText('Be kind.').waitFor()
-    const reasoning = prompt.locator('details', { hasText: 'reasoning' })
+    await prompt.locator('summary', { hasText: 'System' }).getByText('Be kind.').waitFor()
+    const reasoning = prompt.locator('details', { hasText: 'Reasoning' })
     expect(await reasoning.getAttribute('open')).equal(null)
-    await panel.getByRole('tab', { name: 'Tools (1)' }).click()
-    await panel.getByText('look_near').waitFor()
+    await prompt.locator('summary', { hasText: 'Tools offered' }).getByText('look_near').waitFor()
+    await panel.getByRole('tab', { name: 'Answer' }).click()
+    await panel.getByText('There it is.').waitFor()
+    expect(await panel.getByText('Where is my pen?').count()).equal(0)
+    await panel.getByRole('tab', { name: 'Context' }).click()
+    await panel.getByText('1,000,000 of 1,047,576 tokens · 95 % full').waitFor()
+    expect(await panel.getByRole('rowheader').allInnerTexts()).deep.equal(['System', 'User', 'Tools offered'])
     await panel.getByRole('tab', { name: 'Parameters' }).click()
     await panel.getByRole('button', { name: 'Copy as curl' }).click()
     await eventually(async () => expect(await readClipboard(page)).match(/^curl [\s\S]*Where is my pen/))
@@ -44,13 +63,47 @@ describe('the page of a run', function () {
     expect(await message.inputValue()).equal('Where is my pen?')
   })
 
+  it('shows the conversation: earlier turns, tools with arguments, result and time, and pictures in and out', async () => {
+    await ui.project.write('modules/brush.ts', BRUSH)
+    await ui.project.write('agents/painter.yml', PAINTER)
+    await eventually(() => expect(ui.server.host.get('painter')?.id).equal('painter'))
+    const image_url = `data:image/png;base64,${DOT}`
+    const content = [
+      { type: 'input_text', text: 'Like this' },
+      { type: 'input_image', image_url },
+    ]
+    const payload = {
+      model: 'painter',
+      input: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: 'Good day' },
+        { role: 'user', content },
+      ],
+    }
+    const { id } = (await ui.server.app.inject({ method: 'POST', url: '/compat/responses', payload })).json()
+    const page = await ui.open(`#/runs/${id.replace('resp_', '')}?view=conversation`)
+    const said = page.getByRole('log', { name: 'What the user saw' })
+    await said.getByText('draw(a dot)').waitFor()
+    expect(await said.getByRole('article').allInnerTexts()).deep.equal([
+      'User\n\nHello',
+      'Agent\n\nGood day',
+      'User\n\nLike this',
+      'Agent\n\nLook.',
+    ])
+    // The picture of the user, and that of the tool.
+    expect(await said.locator('img').evaluateAll((all) => all.map(({ src }) => src))).deep.equal([image_url, image_url])
+    await said.getByText('draw(a dot)').click()
+    await said.getByText('Drawn.').waitFor()
+    await said.getByRole('button', { name: 'Show in the trace' }).click()
+    await page.getByRole('complementary', { name: 'Selected call' }).getByText('draw(a dot)').waitFor()
+  })
+
   it('filters the tree, folds repetitions and branches, and navigates by keyboard', async () => {
     const run = await ui.complete('finder', '30 calls')
-    const page = await ui.open(`#/runs/${run}`)
+    const page = await ui.open(`#/runs/${run}?all=1&call=none`)
     const rows = page.getByRole('treeitem')
-    const tree = page.getByRole('tree')
     await rows.first().waitFor()
-    await tree.focus()
+    // The tree has the focus.
     await page.keyboard.press('ArrowDown')
     await eventually(async () => expect(await rows.first().getAttribute('aria-selected')).equal('true'))
     await page.keyboard.press('ArrowLeft')
@@ -87,7 +140,7 @@ describe('the page of a run', function () {
     const page = await ui.open('#/runs')
     await page.getByRole('list', { name: 'Runs' }).getByRole('link').first().click()
     await page.getByRole('button', { name: 'Stop' }).click()
-    await page.locator('.screen-head').getByText('cancelled').waitFor()
+    await page.locator('.run-head').getByText('cancelled').waitFor()
     await answered
   })
 })

@@ -5,6 +5,7 @@ import { Notice } from '../components/notice.tsx'
 import { formatAgo, formatTime } from '../format.ts'
 import { runIdOf } from '../responses/responses-client.ts'
 import { href } from '../router.ts'
+import type { ApprovalContext } from './approval-context.ts'
 import { AnswerForm, EditForm, RejectForm } from './decision-forms.tsx'
 
 export type OpenForm = 'edit' | 'reject'
@@ -12,6 +13,10 @@ export type OpenForm = 'edit' | 'reject'
 interface ApprovalRowProps {
   readonly approval: Approval
   readonly isCurrent: boolean
+  /** True on the page of the run that waits, which shows the rest. */
+  readonly isOfShownRun?: boolean
+  /** Its circumstances; undefined where that is seen beside it, or not known. */
+  readonly context?: ApprovalContext | undefined
   readonly form: OpenForm | undefined
   readonly problem: string
   readonly onCurrent: () => void
@@ -22,15 +27,20 @@ interface ApprovalRowProps {
 
 /** One approval: agent, call and age, with its buttons or the decision. */
 export function ApprovalRow(props: ApprovalRowProps) {
-  const { approval, isCurrent, problem, onCurrent } = props
+  const { approval, isCurrent, isOfShownRun = false, context, problem, onCurrent } = props
   const { id, kind, agent, name, message, response_id, created_at, expires_at } = approval
+  const title = kind === 'question' ? message : `May ${agent} call ${name}?`
   return (
     <li class="panel approval" data-id={id} aria-current={isCurrent ? 'true' : undefined} onFocusCapture={onCurrent}>
       <div class="approval-head">
         <h2>
-          <a class="approval-name" href={href(['runs', runIdOf(response_id)])}>
-            {kind === 'question' ? message : `May ${agent} call ${name}?`}
-          </a>
+          {isOfShownRun ? (
+            title
+          ) : (
+            <a class="approval-name" href={href(['runs', runIdOf(response_id)])}>
+              {title}
+            </a>
+          )}
         </h2>
         <span class="muted">
           {kind === 'question' && `${name} of ${agent} asks · `}
@@ -38,11 +48,42 @@ export function ApprovalRow(props: ApprovalRowProps) {
           {expires_at !== null && ` · until ${formatTime(expires_at)}`}
         </span>
       </div>
-      {kind === 'approval' && message && <p class="muted">{message}</p>}
-      <Arguments values={approval.edited_arguments ?? approval.arguments} />
+      <div class="approval-body">
+        {context && <Context context={context} />}
+        <div>
+          {kind === 'approval' && message && <p class="muted">{message}</p>}
+          <Arguments values={approval.edited_arguments ?? approval.arguments} />
+        </div>
+      </div>
       {approval.status === 'pending' ? <Choice {...props} /> : <Outcome approval={approval} />}
       {problem && <Notice kind="bad" title={problem} />}
     </li>
+  )
+}
+
+/** The question of the user, what the agent said before the call, and what the tool does. */
+function Context({ context: { question, said, description } }: { context: ApprovalContext }) {
+  return (
+    <dl class="approval-context">
+      {question && (
+        <>
+          <dt>Asked by the user</dt>
+          <dd class="quote">{question}</dd>
+        </>
+      )}
+      {said && (
+        <>
+          <dt>The agent</dt>
+          <dd>{said}</dd>
+        </>
+      )}
+      {description && (
+        <>
+          <dt>The tool</dt>
+          <dd>{description}</dd>
+        </>
+      )}
+    </dl>
   )
 }
 
@@ -95,19 +136,28 @@ function Choices({ approval, form, onForm, onDecide }: ApprovalRowProps) {
   )
 }
 
+/** Kinds of badges by the status; the others were closed without a decision. */
+const BADGES: Readonly<Partial<Record<Approval['status'], string>>> = {
+  approved: 'good',
+  edited: 'good',
+  answered: 'good',
+  rejected: 'bad',
+}
+
 function Outcome({ approval: { status, decided_at, decided_by, reason, continued_by } }: { approval: Approval }) {
+  const kind = BADGES[status]
   return (
     <p class="approval-outcome" role="status">
-      <span class={`badge ${status === 'rejected' ? 'bad' : 'good'}`}>{status}</span>
+      <span class={`badge ${kind ?? ''}`}>{status}</span>
       <span class="muted">
         {decided_at !== null && formatTime(decided_at)}
         {decided_by && ` by ${decided_by}`}
       </span>
       {reason && <span>{reason}</span>}
       {continued_by ? (
-        <a href={href(['runs', runIdOf(continued_by)])}>See how it went on</a>
+        <a href={href(['runs', runIdOf(continued_by)])}>View the run</a>
       ) : (
-        <span class="muted">It goes on once everything that it waits for is decided.</span>
+        <span class="muted">{kind ? 'Continues when every decision is made.' : 'Closed without a decision.'}</span>
       )}
     </p>
   )

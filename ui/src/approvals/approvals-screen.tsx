@@ -4,6 +4,7 @@ import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import type { ScreenProps } from '../screen.ts'
+import { useApprovalContexts } from './approval-context.ts'
 import { ApprovalRow, type OpenForm } from './approval-row.tsx'
 import { decide, useInbox } from './inbox.ts'
 
@@ -14,6 +15,7 @@ export function ApprovalsScreen({ route }: ScreenProps) {
   const [problem, setProblem] = useState<{ id: string; text: string }>()
   const list = useRef<HTMLUListElement>(null)
   const rows = [...open.filter(({ id }) => !decided.has(id)), ...decided.values()].sort(byAge)
+  const contexts = useApprovalContexts(rows)
   const { current, form, setCurrent, setForm } = useRowKeys(rows, list, route.query.id, (id) =>
     send(id, { decision: 'approve' }),
   )
@@ -43,6 +45,7 @@ export function ApprovalsScreen({ route }: ScreenProps) {
             key={approval.id}
             approval={approval}
             isCurrent={approval.id === current}
+            context={contexts.get(approval.id)}
             form={form?.id === approval.id ? form.kind : undefined}
             problem={problem?.id === approval.id ? problem.text : ''}
             onCurrent={() => setCurrent(approval.id)}

@@ -4,6 +4,8 @@ export interface ModelMessage {
   readonly content: string
   readonly toolCalls: readonly ModelToolCall[]
   readonly attachments: unknown
+  /** Of a tool's message: the call that it answers; empty otherwise. */
+  readonly toolCallId: string
 }
 
 export interface ModelToolCall {
@@ -13,12 +15,13 @@ export interface ModelToolCall {
 }
 
 export function readMessage(message: unknown): ModelMessage {
-  const { role, content, toolCalls, attachments } = fieldsOf(message)
+  const { role, content, toolCalls, attachments, toolCallId } = fieldsOf(message)
   return {
     role: String(role ?? ''),
     content: typeof content === 'string' ? content : JSON.stringify(content ?? ''),
     toolCalls: Array.isArray(toolCalls) ? toolCalls.map(readToolCall) : [],
     attachments,
+    toolCallId: String(toolCallId ?? ''),
   }
 }
 

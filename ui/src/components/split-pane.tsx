@@ -18,7 +18,7 @@ interface SplitPaneProps {
 /** A view with a panel beside it, whose width can be changed by mouse and by arrows. */
 export function SplitPane({ name, children, side }: SplitPaneProps) {
   const frame = useRef<HTMLDivElement>(null)
-  const [width, setWidth] = useKept(`${name}.width`, 440)
+  const [width, setWidth] = useKept(`${name}.width`, Math.round(Math.min(620, window.innerWidth * 0.4)))
   const resize = (wanted: number) => {
     const room = (frame.current?.clientWidth ?? 1200) - MIN_REST
     setWidth(Math.round(Math.max(MIN_WIDTH, Math.min(wanted, room))))

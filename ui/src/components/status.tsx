@@ -21,11 +21,10 @@ interface StatusProps {
 export function Status({ status, incomplete }: StatusProps) {
   return (
     <span class="run-status">
-      <span class={`status ${incomplete === null ? status : 'incomplete'}`}>
+      <span class={`status ${incomplete === null ? status : 'incomplete'}`} title={incomplete ?? undefined}>
         <span class="dot" aria-hidden="true" />
-        {STATUS_TEXTS[status]}
+        <span class="status-text">{incomplete === null ? STATUS_TEXTS[status] : `incomplete: ${incomplete}`}</span>
       </span>
-      {incomplete !== null && <span class="incomplete-reason">incomplete: {incomplete}</span>}
     </span>
   )
 }

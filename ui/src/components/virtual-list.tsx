@@ -9,14 +9,17 @@ const OVERSCAN = 12
  *
  * @param element from a state, `ref={setElement}`: a list may appear long after its parent, and a ref does not rerender
  */
-export function useViewport(element: HTMLElement | null): { top: number; height: number } {
-  const [viewport, setViewport] = useState({ top: 0, height: 600 })
+export function useViewport(element: HTMLElement | null): { top: number; height: number; width: number } {
+  const [viewport, setViewport] = useState({ top: 0, height: 600, width: 0 })
   useEffect(() => {
     if (!element) return
     let frame = 0
     const measure = () => {
       cancelAnimationFrame(frame)
-      frame = requestAnimationFrame(() => setViewport({ top: element.scrollTop, height: element.clientHeight }))
+      frame = requestAnimationFrame(() => {
+        const { scrollTop: top, clientHeight: height, clientWidth: width } = element
+        setViewport({ top, height, width })
+      })
     }
     measure()
     element.addEventListener('scroll', measure, { passive: true })

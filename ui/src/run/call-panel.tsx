@@ -4,7 +4,7 @@ import type { CallKind } from '../../../src/trace/describe-event.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
-import { formatDuration, participantName } from '../format.ts'
+import { formatCost, formatCount, formatDuration, formatTokens, participantName } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { describeWaiting, type RunSummary } from '../types.ts'
 import { type CallPayload, useCallPayload } from './call-payload.ts'
@@ -12,6 +12,7 @@ import { ExceptionView } from './exception-view.tsx'
 import { AnyCall } from './kinds/any-call.tsx'
 import { MemoryCall } from './kinds/memory-call.tsx'
 import { ModelCall } from './kinds/model-call.tsx'
+import { readExchange } from './kinds/model-exchange.ts'
 import { ToolCall } from './kinds/tool-call.tsx'
 import { nameCall } from './trace-rows.ts'
 
@@ -38,16 +39,15 @@ interface CallPanelProps {
 export function CallPanel({ run, call, onClose }: CallPanelProps) {
   const { payload, error } = useCallPayload(run.run_id, call)
   useShortcuts({ Escape: onClose })
-  // A call that waits has no result of its kind.
-  const Kind = (call.status !== 'waiting' && KINDS[call.kind]) || AnyCall
+  const Kind = KINDS[call.kind] ?? AnyCall
   return (
-    <aside class="panel side" aria-label="Selected call">
+    <aside class="panel side call-panel" aria-label="Selected call" tabIndex={0}>
       <div class={`panel-head kind-${call.kind}`}>
         <Icon name={`kind-${call.kind}` as IconName} />
         <h2>{nameCall(call).name}</h2>
         <IconButton icon="close" label="Close" shortcut="Esc" onClick={onClose} />
       </div>
-      <Facts run={run} call={call} reference={payload?.reference} />
+      <Facts run={run} call={call} payload={payload ?? undefined} />
       {error && <Notice kind="bad" title={error} />}
       {payload?.foldedException != null && (
         <ExceptionView
@@ -63,18 +63,45 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
   )
 }
 
-function Facts({ run, call, reference }: { run: RunSummary; call: Call; reference: string | undefined }) {
+interface FactsProps {
+  readonly run: RunSummary
+  readonly call: Call
+  readonly payload: CallPayload | undefined
+}
+
+function Facts({ run, call, payload }: FactsProps) {
   const { status, durationMs, startedAt, callerId, moduleId, method } = call
   return (
-    <p class="facts muted">
-      <span class={status === 'failed' ? 'bad-text' : ''}>{stateOf(run, status)}</span>
-      <span>{formatDuration(durationMs)}</span>
-      <span>after {formatDuration((startedAt - run.started_at) * 1000)}</span>
+    <p class="facts dotted muted">
       <span>
         {participantName(callerId)} → {participantName(moduleId)}.{method}
       </span>
-      {reference && <code>{reference}</code>}
+      {status !== 'done' && <span class={status === 'failed' ? 'bad-text' : ''}>{stateOf(run, status)}</span>}
+      <span>{formatDuration(durationMs)}</span>
+      {call.kind === 'model' && <ModelFacts usage={call.usage} payload={payload} isDone={status === 'done'} />}
+      <span>after {formatDuration((startedAt - run.started_at) * 1000)}</span>
+      {payload && <code>{payload.reference}</code>}
     </p>
+  )
+}
+
+interface ModelFactsProps {
+  readonly usage: Call['usage']
+  readonly payload: CallPayload | undefined
+  readonly isDone: boolean
+}
+
+function ModelFacts({ usage, payload, isDone }: ModelFactsProps) {
+  const finish = payload && readExchange(payload.args[0], payload.result)?.finish
+  return (
+    <>
+      {usage && <span>{formatTokens(usage)} tokens</span>}
+      {usage && usage.cached_input_tokens > 0 && <span>{formatCount(usage.cached_input_tokens)} cached</span>}
+      {usage && usage.reasoning_tokens > 0 && <span>{formatCount(usage.reasoning_tokens)} reasoning</span>}
+      {!usage && isDone && <span>no tokens counted</span>}
+      {usage?.cost != null && <span>{formatCost(usage.cost)}</span>}
+      {finish && <span>finish: {finish}</span>}
+    </>
   )
 }
 

@@ -1,68 +1,50 @@
-import { useEffect, useState } from 'preact/hooks'
-import type { RunOutcome } from '../../../src/trace/end-event.ts'
-import { ask } from '../api.ts'
+import type { CallTree } from '../../../src/trace/call-tree.ts'
+import { Icon } from '../components/icon.tsx'
+import { JsonTree } from '../components/json-tree.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
-import type { RunSummary } from '../types.ts'
+import { parseJson } from '../components/parse-json.ts'
+import { Pictures } from '../components/pictures.tsx'
+import { formatDuration } from '../format.ts'
+import { go, href } from '../router.ts'
+import { describeWaiting, type RunSummary } from '../types.ts'
+import { type ConversationTurn, type TextTurn, type ToolTurn, useConversation } from './conversation-query.ts'
 
-const QUERY = `query($id: String!, $entry: String!) { run(run_id: $id) {
-  asked: events(first: 1, call_id: $entry, event_type: "call") { events { arguments } }
-  history: events(first: 1, method_name: "getHistory", event_type: "result") { events { result } }
-  ended: events(first: 1, event_type: "end") { events { result } }
-} }`
-
-interface Said {
-  readonly arguments: { readonly args: readonly unknown[] } | null
-  readonly result: unknown
-}
-
-interface Answer {
-  readonly run: {
-    readonly asked: { readonly events: readonly Said[] }
-    readonly history: { readonly events: readonly Said[] }
-    readonly ended: { readonly events: readonly { readonly result: RunOutcome | null }[] }
-  } | null
-}
-
-interface Line {
-  readonly role: string
-  readonly text: string
-}
+const MAX_LABEL = 60
 
 interface ConversationProps {
   readonly run: RunSummary
-  /** The call of the entry module. */
-  readonly entryCall: string
+  readonly tree: CallTree
   /** Grows while the run is in progress. */
   readonly size: number
 }
 
-/** Conversation as the user saw it: the earlier messages, the question, and the answer. */
-export function ConversationView({ run, entryCall, size }: ConversationProps) {
-  const [lines, setLines] = useState<readonly Line[]>()
-  const [error, setError] = useState('')
-  useEffect(() => {
-    const leave = new AbortController()
-    ask<Answer>(QUERY, { id: run.run_id, entry: entryCall }, leave.signal).then(
-      ({ run: found }) => setLines(found ? linesOf(found) : []),
-      (failure: Error) => leave.signal.aborted || setError(failure.message),
-    )
-    return () => leave.abort()
-  }, [run.run_id, entryCall, size])
+/** Conversation as the user saw it: earlier turns, the question, the tools that were called, and the answer. */
+export function ConversationView({ run, tree, size }: ConversationProps) {
+  const { conversation, error } = useConversation(run.run_id, tree.roots[0]?.id ?? '', size)
   if (error) return <Notice kind="bad" title={error} />
-  if (!lines) return null
+  if (!conversation) return null
+  const { turns, earlier, files, isCut } = conversation
   return (
     <div class="conversation" role="log" aria-label="What the user saw" tabIndex={0}>
-      {lines.length === 0 && <Empty title="Nothing was said">The agent was called without a text.</Empty>}
-      {lines.map(({ role, text }, index) => (
-        <article
-          key={index}
-          class={`message ${role === 'assistant' ? 'assistant' : role === 'user' ? 'user' : 'other'}`}
-        >
-          <h2>{role === 'assistant' ? 'Agent' : role === 'user' ? 'User' : role}</h2>
-          <div class="message-text">{role === 'assistant' ? <Markdown text={text} /> : <p class="pre">{text}</p>}</div>
-        </article>
+      {turns.length === 0 && <Empty title="Nothing was said">The agent was called without a text.</Empty>}
+      {turns.slice(0, earlier).map((turn, index) => (
+        <Turn key={index} turn={turn} run={run} />
       ))}
+      {earlier > 0 && <p class="turn-line">This run</p>}
+      {turns.slice(earlier).map((turn, index) => (
+        <Turn key={index} turn={turn} run={run} />
+      ))}
+      {isCut && <p class="muted">The first 200 tools are shown; the trace has the others.</p>}
+      {files.length > 0 && (
+        <ul class="pictures" aria-label="Files that were sent">
+          {files.map((name, index) => (
+            <li key={index}>
+              <span class="badge">{name}</span>
+            </li>
+          ))}
+        </ul>
+      )}
       {run.status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
       {run.status === 'failed' && (
         <Notice kind="bad" title="The run failed">
@@ -75,27 +57,69 @@ export function ConversationView({ run, entryCall, size }: ConversationProps) {
   )
 }
 
-function linesOf({ asked, history, ended }: NonNullable<Answer['run']>): Line[] {
-  const question = asked.events[0]?.arguments?.args[0]
-  const before = history.events[0]?.result
-  const earlier = Array.isArray(before) ? before.flatMap(messageOf) : []
-  const isLastAsked = earlier.at(-1)?.role === 'user' && earlier.at(-1)?.text === question
-  const answer = textOf(ended.events[0]?.result)
-  return [
-    ...earlier,
-    ...(typeof question === 'string' && !isLastAsked ? [{ role: 'user', text: question }] : []),
-    ...(answer === '' ? [] : [{ role: 'assistant', text: answer }]),
-  ]
+function Turn({ turn, run }: { turn: ConversationTurn; run: RunSummary }) {
+  return turn.kind === 'tool' ? <ToolView turn={turn} run={run} /> : <TextView turn={turn} />
 }
 
-function messageOf(message: unknown): Line[] {
-  const { role, content } = (message ?? {}) as Record<string, unknown>
-  return typeof role === 'string' && typeof content === 'string' ? [{ role, text: content }] : []
+function TextView({ turn: { role, text, attachments } }: { turn: TextTurn }) {
+  const isAgent = role === 'assistant'
+  return (
+    <article class={`message ${isAgent ? 'assistant' : role === 'user' ? 'user' : 'other'}`}>
+      <h2>{isAgent ? 'Agent' : role === 'user' ? 'User' : role}</h2>
+      <div class="message-text">
+        {text !== '' && (isAgent ? <Markdown text={text} /> : <p class="pre">{text}</p>)}
+        <Pictures attachments={attachments} />
+      </div>
+    </article>
+  )
 }
 
-/** Text that was sent, then the names of attachments. */
-function textOf(outcome: RunOutcome | null | undefined): string {
-  if (!outcome) return ''
-  const attachments = outcome.attachments.map(({ name, media_type }) => `\n[${name ?? media_type}]\n`)
-  return outcome.text + attachments.join('')
+/** A tool with its arguments, result and time; pictures that it gave are seen at once. */
+function ToolView({ turn, run }: { turn: ToolTurn; run: RunSummary }) {
+  const { callId, name, args, state, content, attachments, durationMs } = turn
+  const isFailed = state === 'failed'
+  return (
+    <div class="message tool-turn">
+      <details class={`tool-call kind-tool ${isFailed ? 'failed' : ''}`} open={isFailed}>
+        <summary>
+          <Icon name="kind-tool" />
+          <code>{labelOf(name, args)}</code>
+          <span class={isFailed ? 'bad-text' : 'muted'}>{describeState(turn, run)}</span>
+        </summary>
+        <h3>Arguments</h3>
+        <JsonTree value={args} label="arguments" />
+        {content !== undefined && (
+          <>
+            <h3>{isFailed ? 'Failure' : 'Result'}</h3>
+            {isFailed ? (
+              <p class="bad-text">{String(content)}</p>
+            ) : (
+              <JsonTree value={parseJson(content)} label="result" />
+            )}
+          </>
+        )}
+        {callId !== '' && (
+          <button type="button" class="link" onClick={() => go(href(['runs', run.run_id], { call: callId }))}>
+            Show in the trace
+          </button>
+        )}
+      </details>
+      <Pictures attachments={attachments} />
+      {durationMs === null && state === 'running' && <span class="typing" role="status" aria-label="The tool works" />}
+    </div>
+  )
+}
+
+function labelOf(name: string, args: unknown): string {
+  const values = typeof args === 'object' && args !== null ? Object.values(args) : [args]
+  const listed = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ')
+  const label = `${name}(${listed})`
+  return label.length > MAX_LABEL ? `${label.slice(0, MAX_LABEL - 1)}…` : label
+}
+
+function describeState({ state, durationMs, callId }: ToolTurn, run: RunSummary): string {
+  if (state === 'waiting') return callId === '' ? 'no result' : describeWaiting(run.status)
+  if (state === 'running' || state === 'stopped') return state
+  const time = durationMs === null ? '' : formatDuration(durationMs)
+  return state === 'failed' ? `failed${time && `, ${time}`}` : time
 }

@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import { CopyButton } from '../components/copy-button.tsx'
 
 /** An absolute path with its line in a stack, as V8 writes it. */
@@ -12,16 +13,22 @@ interface ExceptionViewProps {
   readonly isBad: boolean
 }
 
-/** Message and stack; places in the project's own code open in the editor. */
+/** Message and stack, with the frames of packages on request; places in the project's own code open in the editor. */
 export function ExceptionView({ text, whole, title, isBad }: ExceptionViewProps) {
+  const [isWhole, setWhole] = useState(false)
   return (
     <section>
       <div class="panel-head">
         <h3>{title}</h3>
+        {text !== whole && (
+          <button type="button" class="link" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+            {isWhole ? 'Project frames' : 'All frames'}
+          </button>
+        )}
         <CopyButton isQuiet text={whole} label="Copy exception" />
       </div>
       <pre class={`code exception ${isBad ? 'bad-text' : 'muted'}`} tabIndex={0}>
-        {text.split('\n').map((line, index) => (
+        {(isWhole ? whole : text).split('\n').map((line, index) => (
           <StackLine key={index} line={line} />
         ))}
       </pre>

@@ -1,76 +1,62 @@
 import { useEffect, useState } from 'preact/hooks'
-import { useInbox } from '../approvals/inbox.ts'
+import type { CallTree } from '../../../src/trace/call-tree.ts'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
+import { Markdown } from '../components/markdown.tsx'
 import { Notice } from '../components/notice.tsx'
 import { Status } from '../components/status.tsx'
-import { excerpt, formatCost, formatDuration, formatTime, formatTokens, plural, shortVersion } from '../format.ts'
+import { formatCost, formatDuration, formatTime, formatTokens, plural, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
-import { runIdOf } from '../responses/responses-client.ts'
 import { go, href } from '../router.ts'
-import type { ModelUsage, RunSummary, ServerFacts } from '../types.ts'
+import type { RunSummary, ServerFacts } from '../types.ts'
 import { writeIssueReport } from './issue-report.ts'
 import { exportRun } from './run-export.ts'
 import type { LoadedRun } from './run-query.ts'
 import { StopButton } from './stop-button.tsx'
+import { WaitingFor } from './waiting-for.tsx'
 
 /** Top of a run's page: question, answer, duration, tokens and cost. */
 export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerFacts | undefined }) {
   const { run, tree, elsewhere } = loaded
   const isHere = run.server === '' || run.server === server?.name
+  const entry = run.entry_point === '__entry__' ? '' : run.entry_point
   return (
     <>
       <div class="screen-head">
         <h1 class="run-title">
+          <a class="muted" href={href(['runs'])}>
+            Runs
+          </a>
+          <span class="muted" aria-hidden="true">
+            {' / '}
+          </span>
           <a href={href(['agents', run.agent_id])}>{run.agent_id}</a>
-          {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+          {entry && <span class="muted">/{entry}</span>}
         </h1>
-        <Status status={run.status} incomplete={run.incomplete} />
         <div class="head-links">
           <Neighbours loaded={loaded} />
           {run.status === 'running' && isHere && <StopButton runId={run.run_id} />}
-          <CopyButton text={() => writeIssueReport(run, tree, server?.version ?? '')} label="Copy report" />
-          <button type="button" class="button" onClick={() => void exportRun(run)}>
-            <Icon name="download" />
-            <span>Export</span>
-          </button>
+          <a class="button" href={href(['play', run.agent_id], { entry, draft: run.input })}>
+            <Icon name="play" />
+            <span>Try again</span>
+          </a>
+          <CopyButton isQuiet text={() => writeIssueReport(run, tree, server?.version ?? '')} label="Copy report" />
+          <IconButton icon="download" label="Export" onClick={() => void exportRun(run)} />
         </div>
       </div>
-      <Exchange run={run} />
-      <Facts run={run} hasServer={server?.shares_runs === true} />
+      <div class="run-head">
+        <Exchange run={run} />
+        <div class="run-facts">
+          <Outcome run={run} tree={tree} />
+          <Facts run={run} tree={tree} hasServer={server?.shares_runs === true} />
+        </div>
+      </div>
       {elsewhere && <Notice kind="warn" title="The calls of this run are not here" children={elsewhere} />}
-      {run.status === 'waiting' && <WaitingFor runId={run.run_id} />}
-      <Links run={run} />
+      <WaitingFor run={run} tree={tree} />
       {run.error && run.status === 'failed' && <Notice kind="bad" title={run.error} />}
       {run.status === 'interrupted' && <Notice kind="warn" title="The server went away before the run had ended." />}
     </>
-  )
-}
-
-/** The other runs of a conversation that waited in between. */
-function Links({ run: { continues, continued_by: next } }: { run: RunSummary }) {
-  if (continues === null && next === null) return null
-  return (
-    <p class="muted">
-      {continues !== null && <a href={href(['runs', continues])}>Continues a run that waited</a>}
-      {continues !== null && next !== null && ' · '}
-      {next !== null && <a href={href(['runs', next])}>Continued by another run</a>}
-    </p>
-  )
-}
-
-function WaitingFor({ runId }: { runId: string }) {
-  const waiting = useInbox().open.filter(({ response_id }) => runIdOf(response_id) === runId)
-  if (waiting.length === 0) return null
-  return (
-    <Notice kind="warn" title="Waits for a person">
-      {waiting.map(({ id, kind, name, message }) => (
-        <div key={id}>
-          <a href={href(['approvals'], { id })}>{kind === 'question' ? message : `May it call ${name}?`}</a>
-        </div>
-      ))}
-    </Notice>
   )
 }
 
@@ -92,45 +78,81 @@ function Neighbours({ loaded: { neighbours } }: { loaded: LoadedRun }) {
   )
 }
 
+/** The question, and how the answer begins. */
 function Exchange({ run: { input, output, status } }: { run: RunSummary }) {
   return (
     <div class="run-exchange">
       <p class="run-question">{input || <span class="muted">Called without a text.</span>}</p>
-      {output !== '' && <p class="run-answer">{excerpt(output)}</p>}
+      {output !== '' && (
+        <div class="run-answer">
+          <Markdown text={output} />
+        </div>
+      )}
       {output === '' && status === 'running' && <span class="typing" role="status" aria-label="The agent answers" />}
     </div>
   )
 }
 
-function Facts({ run, hasServer }: { run: RunSummary; hasServer: boolean }) {
+/** Status, time, tokens and cost. */
+function Outcome({ run, tree }: { run: RunSummary; tree: CallTree }) {
   const tokens = formatTokens(run)
+  const failures = run.status === 'failed' ? 0 : run.errors
   return (
-    <div class="facts run-facts-line">
+    <p class="facts dotted">
+      <Status status={run.status} incomplete={run.incomplete} />
       <Clock run={run} />
-      {run.first_text_ms !== null && <span class="muted">first text {formatDuration(run.first_text_ms)}</span>}
-      <span class="muted">{plural(run.calls, 'call')}</span>
-      {run.errors > 0 && <span class="bad-text">{plural(run.errors, 'error')}</span>}
       {tokens && <span>{tokens} tokens</span>}
       {run.cost !== null && <span>{formatCost(run.cost)}</span>}
-      <time class="muted" dateTime={new Date(run.started_at * 1000).toISOString()}>
-        {formatTime(run.started_at)}
-      </time>
+      {failures > 0 && <span class="warn-text">{plural(failures, failedNoun(tree))} failed</span>}
+    </p>
+  )
+}
+
+/** Names what failed on the way: a tool, where all that failed are tools. */
+function failedNoun({ calls }: CallTree): string {
+  const failed = calls.filter(({ status }) => status === 'failed')
+  return failed.every(({ kind }) => kind === 'tool') ? 'tool' : 'call'
+}
+
+function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasServer: boolean }) {
+  const tools = tree.calls.filter(({ kind, method }) => kind === 'tool' && method === 'executeTool').length
+  return (
+    <p class="facts dotted muted">
+      {modelCounts(tree).map(([model, count]) => (
+        <span key={model}>
+          {model}
+          {count > 1 && ` ×${count}`}
+        </span>
+      ))}
+      {tools > 0 && <span>{plural(tools, 'tool call')}</span>}
+      {run.first_text_ms !== null && <span>first text {formatDuration(run.first_text_ms)}</span>}
+      <time dateTime={new Date(run.started_at * 1000).toISOString()}>{formatTime(run.started_at)}</time>
       {hasServer && <a href={href(['runs'], { server: run.server })}>{run.server}</a>}
-      <span class="muted run-id">
-        <code>{run.run_id}</code>
+      {run.agent_version && (
+        <a href={href(['runs'], { agent: run.agent_id, version: run.agent_version })}>
+          version {shortVersion(run.agent_version)}
+        </a>
+      )}
+      <span class="run-id">
+        run {shortId(run.run_id)}
         <CopyButton isQuiet text={run.run_id} label="Copy run id" />
       </span>
-      {run.agent_version && (
-        <span class="muted">
-          version{' '}
-          <a href={href(['runs'], { agent: run.agent_id, version: run.agent_version })}>
-            <code>{shortVersion(run.agent_version)}</code>
-          </a>
-        </span>
-      )}
-      {run.models.length > 0 && <Models models={run.models} />}
-    </div>
+    </p>
   )
+}
+
+/** Models of a run with the number of their calls, in the order of first use. */
+function modelCounts({ calls }: CallTree): [string, number][] {
+  const counts = new Map<string, number>()
+  for (const { usage } of calls) {
+    if (usage?.model) counts.set(usage.model, (counts.get(usage.model) ?? 0) + 1)
+  }
+  return [...counts]
+}
+
+/** Beginning of an id, as the command line takes it: ids of stored runs begin with their time in milliseconds. */
+function shortId(id: string): string {
+  return id.slice(0, 13)
 }
 
 /** Duration; ticks while the run is in progress. */
@@ -142,19 +164,9 @@ function Clock({ run: { status, started_at, duration_ms } }: { run: RunSummary }
     const timer = setInterval(() => setNow(Date.now()), 100)
     return () => clearInterval(timer)
   }, [isRunning])
-  return <b class="figure-text">{formatDuration(isRunning ? Math.max(0, now - started_at * 1000) : duration_ms)}</b>
-}
-
-function Models({ models }: { models: readonly ModelUsage[] }) {
   return (
-    <span class="run-models">
-      {models.map((usage) => (
-        <span class="badge" key={usage.model}>
-          {usage.model ?? 'unnamed model'}
-          {models.length > 1 && ` · ${formatTokens(usage)}`}
-          {models.length > 1 && usage.cost !== null && ` · ${formatCost(usage.cost)}`}
-        </span>
-      ))}
+    <span class="figure-text run-clock">
+      {formatDuration(isRunning ? Math.max(0, now - started_at * 1000) : duration_ms)}
     </span>
   )
 }

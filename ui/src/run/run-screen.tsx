@@ -1,11 +1,12 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { Choice } from '../components/choice.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Empty, Notice } from '../components/notice.tsx'
 import { SplitPane } from '../components/split-pane.tsx'
 import { Tabs } from '../components/tabs.tsx'
-import { plural } from '../format.ts'
+import { formatCount } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
+import { useMedia } from '../media.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import { EVENT_TYPES, type ServerFacts } from '../types.ts'
@@ -15,7 +16,7 @@ import { EventsView } from './events-view.tsx'
 import { RunHead } from './run-head.tsx'
 import { type LoadedRun, useRun } from './run-query.ts'
 import { Sequence } from './sequence.tsx'
-import { findFailure } from './trace-rows.ts'
+import { findDecisive, findPlumbing } from './trace-rows.ts'
 import { TraceView } from './trace-view.tsx'
 
 type View = 'trace' | 'sequence' | 'conversation' | 'events'
@@ -25,8 +26,11 @@ const VIEWS = [
   { name: 'conversation', title: 'Conversation' },
   { name: 'events', title: 'Events' },
 ] as const
-/** In the address where a call would stand: none, although one failed. */
+/** In the address where a call would stand: none, although one is decisive. */
 const NO_CALL = 'none'
+const NO_PLUMBING: ReturnType<typeof findPlumbing> = new Set()
+/** Windows in which the panel of a call is a sheet over the page: nobody has asked for it yet. */
+const NARROW = '(max-width: 1000px)'
 
 /** One run: its answer, and the calls behind it. */
 export function RunScreen({ route, server }: ScreenProps) {
@@ -50,40 +54,57 @@ interface RunProps {
 }
 
 function Run({ loaded, query, server }: RunProps) {
-  const { run, tree } = loaded
+  const { run, tree, size } = loaded
   const [filter, setFilter] = useState('')
   const [isOnlyErrors, setOnlyErrors] = useState(false)
+  const isNarrow = useMedia(NARROW)
   const view = VIEWS.find(({ name }) => name === query.view)?.name ?? 'trace'
-  const failure = run.status === 'failed' ? findFailure(tree)?.id : undefined
-  const selected = query.call === NO_CALL ? '' : (query.call ?? failure ?? '')
+  const plumbing = useMemo(() => findPlumbing(tree), [tree, size])
+  const decisive = useMemo(() => findDecisive(run.status, tree)?.id, [tree, size, run.status])
+  const selected = query.call === NO_CALL ? '' : (query.call ?? decisive ?? '')
   const show = (changed: Record<string, string>) =>
     go(href(['runs', run.run_id], { ...query, ...changed }), { replace: true })
-  const select = (call: string) => show({ call: call === selected ? NO_CALL : call })
-  const call = tree.get(selected)
+  const select = (call: string) => show({ call: call === selected && query.call !== undefined ? NO_CALL : call })
+  const call = query.call === undefined && isNarrow ? undefined : tree.get(selected)
+  const isWhole = query.all === '1'
   return (
     <div class="screen fill">
       <RunHead loaded={loaded} server={server} />
       <div class="run-bar">
         <Tabs label="Views of the run" tabs={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
-        {view === 'trace' && (
-          <TraceFilter filter={filter} isOnlyErrors={isOnlyErrors} onFilter={setFilter} onOnlyErrors={setOnlyErrors} />
-        )}
-        {view === 'events' && (
-          <search class="trace-filter">
+        <search class="trace-filter">
+          {view === 'trace' && <CallFilter filter={filter} onFilter={setFilter} />}
+          {view === 'events' && (
             <Choice name="Event" value={query.type} options={EVENT_TYPES} onChange={(type) => show({ type })} />
-          </search>
-        )}
+          )}
+          {(view === 'trace' || view === 'sequence') && plumbing.size > 0 && (
+            <Check
+              title={`All ${formatCount(tree.calls.length)} calls`}
+              isChecked={isWhole}
+              onChange={(isChecked) => show({ all: isChecked ? '1' : '' })}
+            />
+          )}
+          {view === 'trace' && <Check title="Only errors" isChecked={isOnlyErrors} onChange={setOnlyErrors} />}
+        </search>
       </div>
-      <SplitPane name="run" side={call && <CallPanel run={run} call={call} onClose={() => show({ call: NO_CALL })} />}>
-        <section class="panel run-view" aria-label={`${plural(run.calls, 'call')} of the run`}>
+      <SplitPane
+        name="run"
+        side={
+          view !== 'conversation' && call && <CallPanel run={run} call={call} onClose={() => show({ call: NO_CALL })} />
+        }
+      >
+        <section class="panel run-view" aria-label="Calls of the run">
           <ViewOf
             view={view}
             loaded={loaded}
+            plumbing={isWhole ? NO_PLUMBING : plumbing}
             selected={selected}
+            isChosen={query.call !== undefined}
             filter={filter}
             isOnlyErrors={isOnlyErrors}
             eventType={query.type}
             onSelect={select}
+            onWhole={() => show({ all: '1' })}
           />
         </section>
       </SplitPane>
@@ -94,66 +115,62 @@ function Run({ loaded, query, server }: RunProps) {
 interface ViewOfProps {
   readonly view: View
   readonly loaded: LoadedRun
+  /** Calls that are left out. */
+  readonly plumbing: ReturnType<typeof findPlumbing>
   readonly selected: string
+  /** False for a call that is selected by itself. */
+  readonly isChosen: boolean
   readonly filter: string
   readonly isOnlyErrors: boolean
   /** Type of the events that are shown; all when it is left out. */
   readonly eventType: string | undefined
   readonly onSelect: (callId: string) => void
+  /** Shows the calls that are left out. */
+  readonly onWhole: () => void
 }
 
-function ViewOf({ view, loaded, selected, filter, isOnlyErrors, eventType, onSelect }: ViewOfProps) {
+function ViewOf({ view, loaded, eventType, filter, isOnlyErrors, onWhole, ...shared }: ViewOfProps) {
   const { run, tree, size } = loaded
   switch (view) {
     case 'sequence':
-      return <Sequence run={run} tree={tree} size={size} selected={selected} onSelect={onSelect} />
+      return <Sequence run={run} tree={tree} size={size} {...shared} />
     case 'conversation':
-      return <ConversationView run={run} entryCall={tree.roots[0]?.id ?? ''} size={size} />
+      return <ConversationView run={run} tree={tree} size={size} />
     case 'events':
-      return <EventsView tree={tree} size={size} type={eventType} selected={selected} onSelect={onSelect} />
+      return <EventsView tree={tree} size={size} type={eventType} {...shared} />
     default:
-      return (
-        <TraceView
-          loaded={loaded}
-          selected={selected}
-          filter={filter}
-          isOnlyErrors={isOnlyErrors}
-          onSelect={onSelect}
-        />
-      )
+      return <TraceView loaded={loaded} filter={filter} isOnlyErrors={isOnlyErrors} onWhole={onWhole} {...shared} />
   }
 }
 
-interface TraceFilterProps {
-  readonly filter: string
-  readonly isOnlyErrors: boolean
-  readonly onFilter: (filter: string) => void
-  readonly onOnlyErrors: (isOnlyErrors: boolean) => void
-}
-
-function TraceFilter({ filter, isOnlyErrors, onFilter, onOnlyErrors }: TraceFilterProps) {
+function CallFilter({ filter, onFilter }: { filter: string; onFilter: (filter: string) => void }) {
   useShortcuts({ '/': () => document.getElementById('trace-filter')?.focus() })
   return (
-    <search class="trace-filter">
-      <label class="search">
-        <Icon name="search" />
-        <input
-          id="trace-filter"
-          type="search"
-          placeholder="Filter calls ( / )"
-          aria-label="Filter calls"
-          value={filter}
-          onInput={({ currentTarget }) => onFilter(currentTarget.value)}
-        />
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={isOnlyErrors}
-          onChange={({ currentTarget }) => onOnlyErrors(currentTarget.checked)}
-        />
-        <span>Only errors</span>
-      </label>
-    </search>
+    <label class="search">
+      <Icon name="search" />
+      <input
+        id="trace-filter"
+        type="search"
+        placeholder="Filter calls ( / )"
+        aria-label="Filter calls"
+        value={filter}
+        onInput={({ currentTarget }) => onFilter(currentTarget.value)}
+      />
+    </label>
+  )
+}
+
+interface CheckProps {
+  readonly title: string
+  readonly isChecked: boolean
+  readonly onChange: (isChecked: boolean) => void
+}
+
+function Check({ title, isChecked, onChange }: CheckProps) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isChecked} onChange={({ currentTarget }) => onChange(currentTarget.checked)} />
+      <span>{title}</span>
+    </label>
   )
 }

@@ -30,6 +30,8 @@ export interface SequenceBar {
 
 export interface SequenceLayout {
   readonly columns: readonly { readonly id: string; readonly x: number }[]
+  /** Room for labels at the left of each column, without the bars of its neighbour. */
+  readonly gaps: readonly { readonly left: number; readonly right: number }[]
   readonly rows: readonly SequenceRow[]
   readonly bars: readonly SequenceBar[]
   /** By call id. */
@@ -38,16 +40,22 @@ export interface SequenceLayout {
   readonly height: number
 }
 
-/**
- * Places the calls of a run: participants from left to right in the order of first use, events from top to bottom.
- *
- * @param unfolded ids of the folds that are to be shown in full
- */
-export function layoutSequence(tree: CallTree, unfolded: ReadonlySet<string>, selected: string): SequenceLayout {
+/** Choices that decide what is drawn. */
+export interface SequenceChoices {
+  /** Calls that are left out. */
+  readonly plumbing: ReadonlySet<Call>
+  /** Ids of the folds that are to be shown in full. */
+  readonly unfolded: ReadonlySet<string>
+  readonly selected: string
+}
+
+/** Places the calls of a run: participants from left to right in the order of first use, events from top to bottom. */
+export function layoutSequence(tree: CallTree, { plumbing, unfolded, selected }: SequenceChoices): SequenceLayout {
   const folds = findFolds(tree, unfolded, selected)
-  const columns = placeColumns(tree)
+  const calls = tree.calls.filter((call) => !plumbing.has(call))
+  const columns = placeColumns(tree, calls)
   const columnOf = new Map(columns.map(({ id }, index) => [id, index]))
-  const steps = stepsOf(tree, folds.hidden)
+  const steps = stepsOf(calls, folds.hidden)
   const rows: SequenceRow[] = []
   const bars = new Map<string, { -readonly [Name in keyof SequenceBar]: SequenceBar[Name] }>()
   const open: SequenceBar[][] = columns.map(() => [])
@@ -86,7 +94,13 @@ export function layoutSequence(tree: CallTree, unfolded: ReadonlySet<string>, se
   const height = y + 30
   const placed = [...bars.values()].map((bar) => ({ ...bar, bottom: Math.min(bar.bottom, height) }))
   const lanes = new Map(placed.map(({ call, lane }) => [call.id, lane]))
-  return { columns, rows, bars: placed, lanes, width: (columns.at(-1)?.x ?? 0) + MIN_COLUMN, height }
+  const widest = columns.map(() => 0)
+  for (const { column, lane } of placed) widest[column] = Math.max(widest[column] ?? 0, lane)
+  const gaps = columns.map(({ x }, index) => {
+    const before = columns[index - 1]
+    return { left: before ? before.x + (widest[index - 1] ?? 0) * LANE + LANE / 2 : 0, right: x - LANE / 2 }
+  })
+  return { columns, gaps, rows, bars: placed, lanes, width: (columns.at(-1)?.x ?? 0) + MIN_COLUMN, height }
 }
 
 /** The middle of a bar's outer edge, as seen from another column. */
@@ -94,18 +108,20 @@ export function barEdge(x: number, lane: number, isFromRight: boolean): number {
   return x + lane * LANE + (isFromRight ? LANE / 2 : -LANE / 2)
 }
 
-function placeColumns(tree: CallTree): { id: string; x: number }[] {
+function placeColumns(tree: CallTree, calls: readonly Call[]): { id: string; x: number }[] {
   const needed = new Map<string, number>()
-  for (const call of tree.calls) {
+  for (const call of calls) {
     const width = Math.min(nameMethod(call).length * 7 + 46, 300)
     for (const id of [call.callerId, call.moduleId]) needed.set(id, Math.max(needed.get(id) ?? MIN_COLUMN, width))
   }
   let x = 0
-  return tree.participants.map((id, index) => {
-    const width = Math.max(needed.get(id) ?? MIN_COLUMN, id.length * 7.5 + 28)
-    x += index === 0 ? width / 2 + 8 : width
-    return { id, x }
-  })
+  return tree.participants
+    .filter((id) => needed.has(id))
+    .map((id, index) => {
+      const width = Math.max(needed.get(id) ?? MIN_COLUMN, id.length * 7.5 + 28)
+      x += index === 0 ? width / 2 + 8 : width
+      return { id, x }
+    })
 }
 
 interface Step {
@@ -115,9 +131,9 @@ interface Step {
 }
 
 /** Beginnings and ends, in the order in which they happened. */
-function stepsOf(tree: CallTree, hidden: ReadonlySet<Call>): Step[] {
+function stepsOf(calls: readonly Call[], hidden: ReadonlySet<Call>): Step[] {
   const steps: Step[] = []
-  for (const call of tree.calls) {
+  for (const call of calls) {
     steps.push({ call, isEnd: false, index: call.index })
     if (call.endIndex !== undefined && !hidden.has(call)) steps.push({ call, isEnd: true, index: call.endIndex })
   }

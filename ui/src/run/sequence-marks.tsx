@@ -42,10 +42,12 @@ export function Arrow({ row, layout, isSelected, onSelect }: ArrowProps) {
   const callerLane = call.parent ? (layout.lanes.get(call.parent.id) ?? 0) : 0
   const callerX = barEdge(layout.columns[from]?.x ?? 0, callerLane, isRight)
   const isSelf = from === to
+  // At the left of the column furthest to the right: no bar stands there.
+  const { left, right } = layout.gaps[Math.max(from, to)] ?? { left: callerX, right: calleeX }
+  const middle = (left + right) / 2
   if (kind === 'return') {
     const isFailed = call.status === 'failed'
     const path = isSelf ? `M${calleeX + LANE} ${y - 4}h22v4h-22` : `M${calleeX} ${y}H${callerX}`
-    const middle = (calleeX + callerX) / 2
     return (
       <g class={`return ${call.status}`} data-selected={isSelected}>
         <path d={path} marker-end={isFailed ? 'url(#failed-end)' : 'url(#return-end)'} />
@@ -58,7 +60,7 @@ export function Arrow({ row, layout, isSelected, onSelect }: ArrowProps) {
     )
   }
   const path = isSelf ? `M${calleeX + LANE} ${y - 12}h24v12h-22` : `M${callerX} ${y}H${calleeX}`
-  const labelX = isSelf ? calleeX + LANE + 30 : (callerX + calleeX) / 2
+  const labelX = isSelf ? calleeX + LANE + 30 : middle
   const select = () => onSelect(call.id)
   return (
     <g
@@ -82,7 +84,7 @@ export function Arrow({ row, layout, isSelected, onSelect }: ArrowProps) {
       />
       <path d={path} marker-end="url(#call-end)" />
       <text x={labelX} y={y - 5} text-anchor={isSelf ? 'start' : 'middle'}>
-        {shorten(nameMethod(call), isSelf ? 200 : Math.abs(calleeX - callerX))}
+        {shorten(nameMethod(call), isSelf ? 200 : right - left)}
       </text>
     </g>
   )

@@ -31,11 +31,12 @@ export function writeSequenceSvg(layout: SequenceLayout): string {
   ].join('\n')
 }
 
-function writeRow(row: SequenceRow, { columns, lanes }: SequenceLayout): string {
+function writeRow(row: SequenceRow, { columns, gaps, lanes }: SequenceLayout): string {
   const y = row.y + HEAD_HEIGHT
   const [from, to] = [columns[row.from]?.x ?? 0, columns[row.to]?.x ?? 0]
   if (row.kind === 'fold') return text(`↻ ${row.fold.count} more`, from, y + 4, INK.muted, 'start')
   const { call } = row
+  const { left, right } = gaps[Math.max(row.from, row.to)] ?? { left: from, right: to }
   const edge = barEdge(to, lanes.get(call.id) ?? 0, to < from)
   const ink = call.status === 'failed' ? INK.bad : row.kind === 'call' ? INK.text : INK.muted
   const dashes = row.kind === 'return' ? ' stroke-dasharray="4 3"' : ''
@@ -44,7 +45,7 @@ function writeRow(row: SequenceRow, { columns, lanes }: SequenceLayout): string 
   const label = row.kind === 'call' ? nameMethod(call) : formatDuration(call.durationMs)
   return [
     `<path d="M${start} ${y}H${end}m${tip}-3.5l${-tip} 3.5l${tip} 3.5" fill="none" stroke="${ink}"${dashes}/>`,
-    text(label, (from + edge) / 2, y - 5, ink, 'middle'),
+    text(label, (left + right) / 2, y - 5, ink, 'middle'),
   ].join('')
 }
 

@@ -8,6 +8,13 @@ import type { SequenceLayout } from './sequence-layout.ts'
 import { writeSequenceSvg } from './sequence-svg.ts'
 
 const ZOOMS = [0.5, 0.67, 0.8, 1, 1.25, 1.5]
+/** Smaller letters are not read. */
+const MIN_FITTING = 0.67
+
+/** Largest zoom that shows all lanes in a frame, as far as they can be read. @param room width of the frame for each pixel of the diagram */
+export function fittingZoom(room: number): number {
+  return ZOOMS.findLast((zoom) => zoom >= MIN_FITTING && zoom <= Math.min(room, 1)) ?? (room > 0 ? MIN_FITTING : 1)
+}
 
 interface SequenceToolsProps {
   readonly run: RunSummary

@@ -1,30 +1,40 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import type { CallTree } from '../../../src/trace/call-tree.ts'
+import type { Call, CallTree } from '../../../src/trace/call-tree.ts'
 import { useViewport } from '../components/virtual-list.tsx'
 import { participantName } from '../format.ts'
+import { useFocus } from '../keyboard.ts'
 import { useKept } from '../storage.ts'
 import type { RunSummary } from '../types.ts'
 import { HEAD_HEIGHT, layoutSequence, type SequenceLayout } from './sequence-layout.ts'
 import { Arrow, ArrowHeads, Bar, FoldRow } from './sequence-marks.tsx'
-import { SequenceTools } from './sequence-tools.tsx'
+import { fittingZoom, SequenceTools } from './sequence-tools.tsx'
 
 interface SequenceProps {
   readonly run: RunSummary
   readonly tree: CallTree
   /** Grows with the tree, which is one object for the whole run. */
   readonly size: number
+  /** Calls that are left out. */
+  readonly plumbing: ReadonlySet<Call>
   readonly selected: string
+  /** False for a call that was selected by itself: it is not scrolled to, for the diagram is read from its beginning. */
+  readonly isChosen: boolean
   readonly onSelect: (callId: string) => void
 }
 
 /** The calls of a run as a sequence diagram. Draws only the visible part. */
-export function Sequence({ run, tree, size, selected, onSelect }: SequenceProps) {
+export function Sequence({ run, tree, size, plumbing, selected, isChosen, onSelect }: SequenceProps) {
   const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set())
-  const [zoom, setZoom] = useKept('sequence.zoom', 1)
-  const layout = useMemo(() => layoutSequence(tree, unfolded, selected), [tree, size, unfolded, selected])
+  const [chosenZoom, setZoom] = useKept('sequence.zoom', 0)
+  const layout = useMemo(
+    () => layoutSequence(tree, { plumbing, unfolded, selected }),
+    [tree, size, plumbing, unfolded, selected],
+  )
   const [scrolled, setScrolled] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(scrolled)
-  useShowSelected(scrolled, layout, selected, zoom)
+  const zoom = chosenZoom || fittingZoom(viewport.width / layout.width)
+  useShowSelected(scrolled, layout, isChosen ? selected : '', zoom)
+  useFocus(scrolled)
   return (
     <>
       <SequenceTools run={run} tree={tree} layout={layout} zoom={zoom} onZoom={setZoom} />

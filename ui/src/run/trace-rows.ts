@@ -1,5 +1,6 @@
 import { type Call, type CallTree, nameMethod } from '../../../src/trace/call-tree.ts'
 import { participantName } from '../format.ts'
+import { hasWaited, type RunStatus } from '../types.ts'
 import { type Fold, findFolds } from './folds.ts'
 
 /** Row of the trace: a call, or repetitions that are folded. */
@@ -16,6 +17,8 @@ export interface Span {
 
 /** Choices that decide which rows there are. */
 export interface TraceChoices {
+  /** Calls that are left out, unless a filter finds them. */
+  readonly plumbing: ReadonlySet<Call>
   readonly collapsed: ReadonlySet<string>
   readonly unfolded: ReadonlySet<string>
   readonly selected: string
@@ -31,6 +34,7 @@ export function listRows(tree: CallTree, choices: TraceChoices): TraceRow[] {
   const rest = [...tree.roots].reverse()
   for (let call = rest.pop(); call; call = rest.pop()) {
     if (wanted && !wanted.has(call)) continue
+    if (!wanted && choices.plumbing.has(call)) continue
     const fold = folds?.byFirst.get(call.id)
     if (fold) rows.push({ kind: 'fold', fold, depth: call.depth })
     if (folds?.hidden.has(call)) continue
@@ -50,11 +54,44 @@ export function nameCall(call: Call): { readonly name: string; readonly detail: 
   return { name: `${participantName(moduleId)}.${method}`, detail: '' }
 }
 
-/** Returns the innermost call that made the run fail, without failures that an orchestrator passed to the model. */
+/** Methods that carry things about, where others do the work. */
+const PLUMBING = new Set(['create', 'listTools', 'getHistory'])
+
+/**
+ * Finds the calls that only carry things about: lists of tools, the history, pieces of text, records. Those that failed, wait, or
+ * have work within them are no plumbing.
+ */
+export function findPlumbing(tree: CallTree): ReadonlySet<Call> {
+  const plumbing = new Set<Call>()
+  // A call stands before the calls within it.
+  for (let index = tree.calls.length - 1; index >= 0; index--) {
+    const call = tree.calls[index] as Call
+    const { kind, method, moduleId, status } = call
+    const isCarrying = kind === 'response' || PLUMBING.has(method) || moduleId.startsWith('__')
+    if (!isCarrying || status === 'failed' || status === 'waiting') continue
+    if (call.children.every((child) => plumbing.has(child))) plumbing.add(call)
+  }
+  return plumbing
+}
+
+/** Returns the call that says most about a run: the one that failed, the one that waits, or the last of a model. */
+export function findDecisive(status: RunStatus, tree: CallTree): Call | undefined {
+  if (status === 'failed') return findFailure(tree)
+  const waiting = hasWaited(status) || status === 'handed_to_client'
+  const held = waiting ? tree.calls.findLast((call) => call.status === 'waiting') : undefined
+  return held ?? tree.calls.findLast(({ kind }) => kind === 'model') ?? tree.roots[0]
+}
+
+/** Returns the innermost call that made the run fail, without failures that were caught on the way. */
 export function findFailure(tree: CallTree): Call | undefined {
   let failure = tree.roots.findLast(({ status }) => status === 'failed')
-  for (let inner = failure; inner; inner = inner.children.findLast(({ status }) => status === 'failed')) failure = inner
+  for (let inner = failure; inner; inner = inner.children.findLast((child) => isReason(child, inner))) failure = inner
   return failure
+}
+
+/** Tells whether a call failed, and the one around it for the same reason. */
+function isReason({ status, error = '' }: Call, around: Call | undefined): boolean {
+  return status === 'failed' && (around?.error ?? '').includes(error.split('\n', 1)[0] ?? '')
 }
 
 /** Calls that the filter finds and those above them; undefined when nothing is filtered. */

@@ -1,6 +1,8 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { Call } from '../../../src/trace/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
-import { formatDuration } from '../format.ts'
+import { formatDuration, plural } from '../format.ts'
+import { useFocus } from '../keyboard.ts'
 import type { LoadedRun } from './run-query.ts'
 import { FoldRow, TraceRowView } from './trace-row.tsx'
 import { listRows, type Span, type TraceRow } from './trace-rows.ts'
@@ -11,24 +13,29 @@ const NONE: ReadonlySet<string> = new Set()
 
 interface TraceViewProps {
   readonly loaded: LoadedRun
+  /** Calls that are left out. */
+  readonly plumbing: ReadonlySet<Call>
   readonly selected: string
   readonly filter: string
   readonly isOnlyErrors: boolean
   readonly onSelect: (callId: string) => void
+  /** Shows the calls that are left out. */
+  readonly onWhole: () => void
 }
 
 /** Calls of a run as a tree and as bars over time, in the same rows. */
-export function TraceView({ loaded, selected, filter, isOnlyErrors, onSelect }: TraceViewProps) {
+export function TraceView({ loaded, plumbing, selected, filter, isOnlyErrors, onSelect, onWhole }: TraceViewProps) {
   const { tree, size } = loaded
   const [collapsed, toggle] = useToggles()
   const [unfolded, unfold] = useToggles()
   const rows = useMemo(
-    () => listRows(tree, { collapsed, unfolded, selected, filter, isOnlyErrors }),
-    [tree, size, collapsed, unfolded, selected, filter, isOnlyErrors],
+    () => listRows(tree, { plumbing, collapsed, unfolded, selected, filter, isOnlyErrors }),
+    [tree, size, plumbing, collapsed, unfolded, selected, filter, isOnlyErrors],
   )
   const [place, setPlace] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(place)
   useShowSelected(place, rows, selected)
+  useFocus(place)
   const span = useMemo(() => spanOf(loaded), [loaded])
   const move = (event: KeyboardEvent) => moveSelection(event, { rows, selected, onSelect, toggle })
   return (
@@ -53,6 +60,11 @@ export function TraceView({ loaded, selected, filter, isOnlyErrors, onSelect }: 
             )
           }}
         </Rows>
+        {plumbing.size > 0 && filter.trim() === '' && !isOnlyErrors && (
+          <button type="button" class="trace-more" onClick={onWhole}>
+            ⋯ {plural(plumbing.size, 'more call')}: history, lists of tools, pieces of text
+          </button>
+        )}
       </div>
     </div>
   )

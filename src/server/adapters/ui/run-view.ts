@@ -1,7 +1,15 @@
 import { GraphQLError } from 'graphql'
 import { foldStack } from '../../../run/calls/fold-stack.ts'
 import { isWaitingResult } from '../../../run/calls/waits-for.ts'
-import { type CallKind, isAborted, kindOf, labelOf, type ModelUsage, usageOf } from '../../../trace/describe-event.ts'
+import {
+  type CallKind,
+  errorOf,
+  isAborted,
+  kindOf,
+  labelOf,
+  type ModelUsage,
+  usageOf,
+} from '../../../trace/describe-event.ts'
 import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
@@ -26,9 +34,15 @@ export interface RunSources {
   readonly prices: Prices
 }
 
-/** Tokens of models, each with its cost. */
-export function priceModels(models: readonly ModelUsage[], prices: Prices): (ModelUsage & { cost: number | null })[] {
-  return models.map((usage) => ({ ...usage, cost: prices.costOf([usage]) }))
+/** Tokens of a model with their cost, and the size of its context; null where the price table does not say. */
+export type PricedUsage = ModelUsage & { readonly cost: number | null; readonly context_window: number | null }
+
+export function priceModels(models: readonly ModelUsage[], prices: Prices): PricedUsage[] {
+  return models.map((usage) => ({
+    ...usage,
+    cost: prices.costOf([usage]),
+    context_window: prices.contextOf(usage.model),
+  }))
 }
 
 /** A run in GraphQL. */
@@ -101,6 +115,10 @@ class EventView {
     return contentFor(viewer, labelOf(this.#event))
   }
 
+  error(_: unknown, viewer: Viewer): string | null {
+    return contentFor(viewer, errorOf(this.#event.exception))
+  }
+
   is_aborted(): boolean {
     return isAborted(this.#event.exception)
   }
@@ -111,7 +129,7 @@ class EventView {
 
   usage(): object | null {
     const usage = usageOf(this.#event.result)
-    return usage && { ...usage, cost: this.#prices.costOf([usage]) }
+    return usage && (priceModels([usage], this.#prices)[0] ?? null)
   }
 
   arguments(_: unknown, viewer: Viewer): unknown {

@@ -4,15 +4,22 @@ import { Bubble, FoldedBubble } from '../../components/bubble.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Tabs } from '../../components/tabs.tsx'
-import { formatCost, formatCount } from '../../format.ts'
 import { href } from '../../router.ts'
-import type { ModelUsage, RunSummary } from '../../types.ts'
+import type { RunSummary } from '../../types.ts'
 import type { CallPayload } from '../call-payload.ts'
 import { AnyCall } from './any-call.tsx'
+import { ContextView } from './context-view.tsx'
 import { type ModelExchange, readExchange } from './model-exchange.ts'
 import { vendorCurl } from './vendor-curl.ts'
 
-type View = 'exchange' | 'tools' | 'parameters' | 'raw'
+type View = 'prompt' | 'answer' | 'parameters' | 'context' | 'raw'
+const VIEWS = [
+  { name: 'prompt', title: 'Prompt' },
+  { name: 'answer', title: 'Answer' },
+  { name: 'parameters', title: 'Parameters' },
+  { name: 'context', title: 'Context' },
+  { name: 'raw', title: 'Raw' },
+] as const
 
 interface ModelCallProps {
   readonly run: RunSummary
@@ -20,77 +27,78 @@ interface ModelCallProps {
   readonly payload: CallPayload
 }
 
-/** A model call: its conversation, tools, parameters and tokens. */
+/** A model call: its conversation, answer, parameters, and how it fills the model's context. */
 export function ModelCall({ run, call, payload }: ModelCallProps) {
-  const [view, setView] = useState<View>('exchange')
+  const [view, setView] = useState<View>('prompt')
   const exchange = readExchange(payload.args[0], payload.result)
   if (!exchange) return <AnyCall payload={payload} />
-  const usage = call.usage as ModelUsage | undefined
-  const tabs = [
-    { name: 'exchange', title: 'Prompt and answer' },
-    { name: 'tools', title: `Tools (${exchange.tools.length})` },
-    { name: 'parameters', title: 'Parameters' },
-    { name: 'raw', title: 'Raw' },
-  ] as const
+  const { usage } = call
   return (
     <>
-      {call.status === 'done' && <UsageLine usage={usage} finish={exchange.finish} />}
       <p class="actions">
         <CopyButton text={() => vendorCurl(exchange, payload.reference, usage?.model ?? null)} label="Copy as curl" />
         <a class="button" href={playgroundLink(run, exchange)}>
           Open in playground
         </a>
       </p>
-      <Tabs label="Views of the model call" tabs={tabs} selected={view} onSelect={setView} />
-      {view === 'exchange' && <Exchange exchange={exchange} />}
-      {view === 'tools' && <ToolSchemas tools={exchange.tools} />}
-      {view === 'parameters' && <JsonTree value={exchange.parameters} label="parameters" />}
+      <Tabs label="Views of the model call" tabs={VIEWS} selected={view} onSelect={setView} />
+      {view === 'prompt' && <Prompt exchange={exchange} />}
+      {view === 'answer' && <Answer exchange={exchange} />}
+      {view === 'parameters' && <Parameters parameters={exchange.parameters} />}
+      {view === 'context' && <ContextView exchange={exchange} usage={usage} />}
       {view === 'raw' && <AnyCall payload={payload} />}
     </>
   )
 }
 
-function UsageLine({ usage, finish }: { usage: ModelUsage | undefined; finish: string | undefined }) {
-  return (
-    <p class="facts">
-      {usage ? (
-        <>
-          <span>
-            {formatCount(usage.input_tokens)} → {formatCount(usage.output_tokens)} tokens
-          </span>
-          {usage.cached_input_tokens > 0 && <span>{formatCount(usage.cached_input_tokens)} cached</span>}
-          {usage.reasoning_tokens > 0 && <span>{formatCount(usage.reasoning_tokens)} reasoning</span>}
-          {usage.cost !== null && <span>{formatCost(usage.cost)}</span>}
-        </>
-      ) : (
-        <span class="muted">This model counts no tokens.</span>
-      )}
-      {finish && <span class="muted">finish: {finish}</span>}
-    </p>
-  )
-}
-
-/** Messages to a model and its answer, as bubbles. */
-function Exchange({ exchange: { messages, answer, reasoning } }: { exchange: ModelExchange }) {
+/** Everything that the model was sent, and below it what it answered. */
+function Prompt({ exchange }: { exchange: ModelExchange }) {
+  const { messages, tools } = exchange
+  const names = new Map(messages.flatMap(({ toolCalls }) => toolCalls.map(({ id, name }) => [id, name] as const)))
   return (
     <div class="exchange">
       {messages.map((message, index) => (
-        <Bubble key={index} message={message} />
+        <Bubble key={index} message={message} toolName={names.get(message.toolCallId)} />
       ))}
+      {tools.length > 0 && <ToolSchemas tools={tools} />}
+      <Said exchange={exchange} />
+    </div>
+  )
+}
+
+function Answer({ exchange }: { exchange: ModelExchange }) {
+  return (
+    <div class="exchange">
+      <Said exchange={exchange} />
+    </div>
+  )
+}
+
+function Said({ exchange: { answer, reasoning } }: { exchange: ModelExchange }) {
+  const isEmpty = answer.content === '' && answer.toolCalls.length === 0
+  return (
+    <>
       {reasoning !== '' && (
         <FoldedBubble name="reasoning" text={reasoning}>
           <p class="pre">{reasoning}</p>
         </FoldedBubble>
       )}
-      {(answer.content !== '' || answer.toolCalls.length > 0) && <Bubble message={answer} isAnswer />}
-    </div>
+      {isEmpty ? <p class="muted">No answer.</p> : <Bubble message={answer} isAnswer />}
+    </>
   )
 }
 
+function Parameters({ parameters }: Pick<ModelExchange, 'parameters'>) {
+  if (Object.keys(parameters).length === 0) return <p class="muted">The defaults of the model.</p>
+  return <JsonTree value={parameters} label="parameters" />
+}
+
 function ToolSchemas({ tools }: Pick<ModelExchange, 'tools'>) {
-  if (tools.length === 0) return <p class="muted">The model was offered no tools.</p>
   return (
-    <div>
+    <details class="bubble offered">
+      <summary>
+        <span>Tools offered</span> <span class="muted">{tools.map(({ name }) => name).join(', ')}</span>
+      </summary>
       {tools.map(({ name, description, parameters }) => (
         <details class="tool" key={name}>
           <summary>
@@ -99,7 +107,7 @@ function ToolSchemas({ tools }: Pick<ModelExchange, 'tools'>) {
           <JsonTree value={parameters} label={`parameters of ${name}`} />
         </details>
       ))}
-    </div>
+    </details>
   )
 }
 

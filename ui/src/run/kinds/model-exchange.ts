@@ -31,6 +31,7 @@ export function readExchange(request: unknown, result: unknown): ModelExchange |
       content: textOf('text'),
       toolCalls: parts.flatMap(({ type, call }) => (type === 'tool_call' ? [readToolCall(call)] : [])),
       attachments: undefined,
+      toolCallId: '',
     },
     reasoning: textOf('reasoning'),
     finish: parts.flatMap(({ type, reason }) => (type === 'finish' ? [String(reason)] : []))[0],

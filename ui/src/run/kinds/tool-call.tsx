@@ -1,5 +1,7 @@
+import type { Call } from '../../../../src/trace/call-tree.ts'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Notice } from '../../components/notice.tsx'
+import { parseJson } from '../../components/parse-json.ts'
 import { Pictures } from '../../components/pictures.tsx'
 import type { CallPayload } from '../call-payload.ts'
 import { AnyCall } from './any-call.tsx'
@@ -12,7 +14,7 @@ interface ToolResult {
 }
 
 /** Arguments and result of a tool: text as text, pictures as pictures, values as trees. */
-export function ToolCall({ payload }: { payload: CallPayload }) {
+export function ToolCall({ call, payload }: { call: Pick<Call, 'status'>; payload: CallPayload }) {
   const [name, args] = payload.args
   if (typeof name !== 'string') return <AnyCall payload={payload} />
   const result = payload.result as ToolResult | undefined
@@ -20,7 +22,7 @@ export function ToolCall({ payload }: { payload: CallPayload }) {
     <>
       <h3>Arguments</h3>
       <JsonTree value={args ?? {}} label="arguments" />
-      {result && <Result result={result} />}
+      {result && call.status !== 'waiting' && <Result result={result} />}
     </>
   )
 }
@@ -38,14 +40,4 @@ function Result({ result: { text, data, attachments, isError } }: { result: Tool
       <Pictures attachments={attachments} />
     </>
   )
-}
-
-/** Tools often answer JSON as a text. */
-function parseJson(text: unknown): unknown {
-  if (typeof text !== 'string' || !/^\s*[{[]/.test(text)) return text
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
 }
