@@ -139,11 +139,12 @@ export async function buildServer(options: Partial<ServerOptions>): Promise<Agen
  * @throws HostError `OPTION_INVALID`, `PROJECT_INVALID`
  */
 export async function openProject(options: Partial<ProjectOptions> = {}): Promise<OpenedProject> {
-  const [assembly, { resolveServerOptions }] = await Promise.all([
+  const [assembly, { resolveServerOptions }, parts] = await Promise.all([
     import('./assembly/open-project.ts'),
     import('./server/options.ts'),
+    import('./server/load-translation.ts'),
   ])
-  return assembly.openProject(resolveServerOptions(options))
+  return assembly.openProject(resolveServerOptions(options), parts)
 }
 
 /** Options of {@link agentHost}: those of a server, and Fastify's `prefix`. */

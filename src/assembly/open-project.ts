@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import type { Problem } from '../definition/problem.ts'
 import { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
+import { RunService } from '../durable/run-service.ts'
+import type { Translation } from '../durable/translation.ts'
 import { AgentFolder } from '../host/agent-folder.ts'
 import { AgentHost, type ResumeOptions, type RunOptions } from '../host/host.ts'
 import type { FileChange } from '../host/load-history.ts'
@@ -20,6 +22,7 @@ import { SharedStore } from '../store/shared-store.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
 import { makeRedact, type Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
+import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
 import { type LogLevel, openLog } from './project-log.ts'
 import { logSteps } from './step-log.ts'
 
@@ -43,6 +46,20 @@ export interface ProjectOptions {
   readonly maxConcurrentRuns: number
   /** Runs that nobody waits for, beside those. */
   readonly maxBackgroundRuns: number
+  /** Background runs that may wait for a slot. */
+  readonly maxQueuedRuns: number
+  /** BullMQ that distributes queued runs, `redis://...`; undefined: workers poll the store. */
+  readonly queue?: string | undefined
+  /** Leaves background runs to other processes that share the store. */
+  readonly noWorker: boolean
+  /** Days after which stored runs are removed; undefined keeps them. */
+  readonly retentionDays?: number | undefined
+  /** Messages of one conversation. */
+  readonly maxHistoryItems: number
+  /** Of one conversation, in MiB. */
+  readonly maxHistoryMb: number
+  /** Turns of one conversation. */
+  readonly maxHistoryTurns: number
   /** Seconds; 0 for no limit. */
   readonly runTimeout: number
   /** Seconds that running work gets to end when the project is closed. */
@@ -51,6 +68,8 @@ export interface ProjectOptions {
 
 /** Parts that the caller of {@link openProject} has already. */
 export interface ProjectParts {
+  /** Loads the part of the responses adapter that its stored runs need: a project knows no adapter. */
+  readonly loadTranslation: () => Promise<Translation>
   /** Default: lines on standard output. */
   readonly log?: Log | undefined
   /** Default: takes out the secrets of `process.env`. */
@@ -106,9 +125,9 @@ const TRACE_FOLDER = 'debug'
  * @throws HostError `PROJECT_INVALID` without an agent folder, `STORE_UNAVAILABLE` when traces cannot be kept,
  *   `OPTION_INVALID` for telemetry that cannot be started. An invalid agent file is logged, and one of its `problems`.
  */
-export async function openProject(options: ProjectOptions, parts: ProjectParts = {}): Promise<AssembledProject> {
+export async function openProject(options: ProjectOptions, parts: ProjectParts): Promise<AssembledProject> {
   const { redact = makeRedact(process.env) } = parts
-  const { log = await openLog(options, redact), logsSteps = true } = parts
+  const { log = await openLog(options, redact), logsSteps = true, loadTranslation } = parts
   const { projectDir, agentDir, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
@@ -124,12 +143,22 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log)
     if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log, records))
+    const runs = new RunService({
+      limits: options,
+      host,
+      log,
+      openRecords: () => shared.open(),
+      loadTranslation,
+      describeFailure: makeDescribeFailure(options.debug, redact),
+      onFailure: (error, id) => logRunFailure(error, id, log),
+    })
+    cleanup.add(() => runs.close())
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
     const waiting = new WaitingRuns({ host, log, openRecords: () => records.open() })
     return new AssembledProject(
-      { host, agents, traces, redact, log, openRecords: () => shared.open() },
+      { host, agents, traces, redact, log, runs, openRecords: () => shared.open() },
       options,
       cleanup,
       waiting,
@@ -138,6 +167,11 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts =
     await cleanup.run()
     throw error
   }
+}
+
+/** Logs the failure of a run in the background, or of the queue. */
+function logRunFailure(error: unknown, id: string | undefined, log: Log & { readonly level?: string }): void {
+  log[levelOfFailure(error)](`${id === undefined ? 'The queue' : `Run '${id}'`}: ${describeFault(error, log)}`)
 }
 
 async function openTraces(
@@ -173,6 +207,8 @@ export class AssembledProject implements OpenedProject {
   readonly traces: Traces | undefined
   readonly redact: Redact
   readonly log: Log
+  /** Runs that outlive their request: opened at their first use. */
+  readonly runs: RunService
   /** Opens the store of the project for one more part of it, which closes it. */
   readonly openRecords: () => Promise<RecordStore>
   readonly #drainTimeoutMs: number
@@ -181,7 +217,7 @@ export class AssembledProject implements OpenedProject {
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
-    parts: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log' | 'openRecords'>,
+    parts: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log' | 'runs' | 'openRecords'>,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
     waiting: WaitingRuns,
@@ -191,6 +227,7 @@ export class AssembledProject implements OpenedProject {
     this.traces = parts.traces
     this.redact = parts.redact
     this.log = parts.log
+    this.runs = parts.runs
     this.openRecords = parts.openRecords
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup

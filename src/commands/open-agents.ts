@@ -1,6 +1,7 @@
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
+import { loadTranslation } from '../server/load-translation.ts'
 import { resolveServerOptions } from '../server/options.ts'
 
 /** The agents of this project, loaded into this process. */
@@ -32,6 +33,6 @@ export async function openAgents(
 ): Promise<OpenAgents> {
   const { openProject } = await import('../assembly/open-project.ts')
   const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS })
-  const project = await openProject({ ...options, debug: isTraced }, { log, logsSteps: false })
+  const project = await openProject({ ...options, debug: isTraced }, { log, logsSteps: false, loadTranslation })
   return { host: project.host, folder: project.agents, close: () => project.close() }
 }

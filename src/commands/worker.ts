@@ -22,7 +22,7 @@ const OPTIONS = [
 ] as const
 
 /** Only probes need its port. */
-const DEFAULTS = { port: 0, adapters: ['ResponsesCompatApiAdapter'], workerOnly: true }
+const DEFAULTS = { port: 0, workerOnly: true }
 
 export default class Worker extends BaseCommand {
   static override description =

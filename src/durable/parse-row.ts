@@ -4,6 +4,8 @@ import { HostError } from '../errors.ts'
 export const ROW_VERSION = 2
 /** Version of a row that refers to bytes in rows of their own: earlier versions of agent-host must not take it for a whole one. */
 export const BYTES_VERSION = 3
+/** Version of the row of a run that names its adapter: earlier versions would take it for a response. */
+export const ADAPTER_VERSION = 4
 
 /** Fields without which a row is damaged. */
 export type RowShape<Row> = { readonly [Name in keyof Row]?: 'string' | 'number' | 'object' | 'array' }
@@ -19,7 +21,7 @@ export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): R
   const row = parseObject(id, text)
   const { version } = row
   if (typeof version !== 'number') throw damagedRow(id)
-  if (version <= BYTES_VERSION) {
+  if (version <= ADAPTER_VERSION) {
     if (!fits(row, shape)) throw damagedRow(id)
     return { ...(row as Row), version }
   }

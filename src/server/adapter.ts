@@ -1,12 +1,13 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
 import type { TObject } from 'typebox'
+import type { AdapterRuns } from '../durable/adapter-runs.ts'
+import type { RunService } from '../durable/run-service.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
-import type { InboxSlot } from './approval-inbox.ts'
 import type { ServerOptions } from './options.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 
@@ -27,19 +28,23 @@ export interface AdapterOptions {
   readonly requiresKey: boolean
   /** Returns the tenant that a request belongs to, for the runs that it starts: `host.run(name, text, { tenant })`. */
   readonly tenantOf: (request: FastifyRequest) => string
+  /** Runs that outlive their request: opened at their first use. */
+  readonly runs: AdapterRuns
   /** Options of this adapter alone, checked against its `config` schema where it has one. */
   readonly config: Readonly<Record<string, unknown>>
 }
 
-/** Options of the adapters whose runs wait in one inbox. */
-export interface InboxAdapterOptions extends AdapterOptions {
+/** Options of the built-in adapters that keep records of their own beside durable runs. */
+export interface StoreAdapterOptions extends AdapterOptions {
   /** Opens the store of the project; the adapter closes it. */
   readonly openRecords: () => Promise<RecordStore>
-  readonly inboxSlot: InboxSlot
+  readonly durableRuns: RunService
+  /** True where the routes of the inbox are served: the place of links to what waits. */
+  readonly servesInbox: boolean
 }
 
 /** Options of the debug UI, which looks behind the scenes. */
-export interface DebugAdapterOptions extends InboxAdapterOptions {
+export interface DebugAdapterOptions extends StoreAdapterOptions {
   /** The files that the agents come from. */
   readonly agents: AgentFolder
   /** The adapters that are served, and whether they require a key. */

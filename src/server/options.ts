@@ -25,8 +25,6 @@ export interface ServerOptions extends ProjectOptions {
   readonly uiToken?: string | undefined
   /** Absolute path of the file of keys. */
   readonly keys?: string | undefined
-  /** Days after which stored responses are removed; undefined keeps them. */
-  readonly retentionDays?: number | undefined
   /** Seconds. */
   readonly streamingTimeout: number
   /** Bytes. */
@@ -36,12 +34,6 @@ export interface ServerOptions extends ProjectOptions {
   readonly corsOrigins: readonly string[]
   /** Origins whose pages decide, and see content, as the server's own do. */
   readonly trustedOrigins: readonly string[]
-  /** Messages of one conversation. */
-  readonly maxHistoryItems: number
-  /** Of one conversation, in MiB. */
-  readonly maxHistoryMb: number
-  /** Turns of one conversation. */
-  readonly maxHistoryTurns: number
   /** 0 for no limit, as for the next. */
   readonly maxConnections: number
   readonly maxConnectionsPerAddress: number
@@ -54,12 +46,6 @@ export interface ServerOptions extends ProjectOptions {
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
-  /** BullMQ that distributes queued responses, `redis://...`; undefined: workers poll the store. */
-  readonly queue?: string | undefined
-  /** Number of background responses that may wait for a slot. */
-  readonly maxQueuedRuns: number
-  /** Leaves background responses to other processes that share the store. */
-  readonly noWorker: boolean
   /** Leaves out the dialect of the vendors, under `/v1`. */
   readonly noV1: boolean
 }

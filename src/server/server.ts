@@ -8,9 +8,12 @@ import fastify, {
   type FastifyServerOptions,
 } from 'fastify'
 import type { TSchema } from 'typebox'
+import { type DescribeFailure, makeDescribeFailure } from '../assembly/failures.ts'
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
 import { NO_LINE, openLog, type ServerLog } from '../assembly/project-log.ts'
 import type { Problem } from '../definition/problem.ts'
+import { AdapterRuns } from '../durable/adapter-runs.ts'
+import type { RunService } from '../durable/run-service.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
@@ -35,12 +38,14 @@ import { Origins } from './guards/origins.ts'
 import { principalOf } from './guards/principal.ts'
 import { limitWrongKeys } from './guards/wrong-keys.ts'
 import { BUILT_IN_ADAPTERS, type LoadedAdapter, loadAdapters } from './load-adapter.ts'
+import { loadTranslation } from './load-translation.ts'
 import { serveApiDocs } from './openapi/serve-api-docs.ts'
 import { serveOpenapi } from './openapi/serve-openapi.ts'
 import { KEY_VARIABLES, resolveServerOptions, type ServerOptions } from './options.ts'
 import { answerProbes } from './probes.ts'
+import { queueGauges } from './queue-gauges.ts'
 import { dialectOf } from './replies/dialect.ts'
-import { type DescribeFailure, makeDescribeFailure, makeErrorHandler, rawErrorReply } from './replies/error-replies.ts'
+import { makeErrorHandler, rawErrorReply } from './replies/error-replies.ts'
 import { logRequests } from './request-log.ts'
 import { EventStreams } from './streams/event-streams.ts'
 
@@ -76,6 +81,8 @@ export interface BuiltServer extends AgentServer {
 }
 
 const DEBUG_UI = 'UiApiAdapter'
+/** Adapter whose routes list and decide what waits. */
+const INBOX = 'ResponsesCompatApiAdapter'
 /** Time that a request has to arrive. Fastify turns Node's own limits off. */
 const REQUEST_TIMEOUT_MS = 30_000
 const HEADERS_TIMEOUT_MS = 10_000
@@ -102,7 +109,7 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   const fileKeys = await readFileKeys(options)
   const redact = redactOf(options)
   const log = await openLog(options, redact)
-  const project = await openProject(options, { redact, log })
+  const project = await openProject(options, { redact, log, loadTranslation })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
   nameRequests(app)
@@ -130,7 +137,7 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
   const adapters = await loadAdapters(pathsOf(options), options)
   const fileKeys = await readFileKeys(options)
   const redact = redactOf(options)
-  const project = await openProject(options, { redact, log: app.log })
+  const project = await openProject(options, { redact, log: app.log, loadTranslation })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   try {
     setRules(app, describeFailure, options)
@@ -168,14 +175,16 @@ async function assemble(
   project: AssembledProject,
   { adapters: loaded, fileKeys, describeFailure }: ServerParts,
 ): Promise<void> {
-  const { host, agents, traces, redact, openRecords } = project
+  const { host, agents, traces, redact, runs: durableRuns, openRecords } = project
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
+  const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
+  const parts = () => [...adapters, ...worker]
   let isDraining = false
   app.addHook('preClose', async () => {
     isDraining = true
   })
-  answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(adapters)))
+  answerProbes(app, async () => (isDraining ? 'The server shuts down.' : findUnready(parts())))
   drainOnClose(app, project, streams)
   const { allowedHosts } = options
   app.addHook('onRequest', checkHost(isLoopback(options.host) || allowedHosts.length > 0 ? allowedHosts : undefined))
@@ -184,7 +193,7 @@ async function assemble(
   const onWrongKey = limitWrongKeys(app, options.authRateLimit)
   await serveOpenapi(app)
   if (options.development) serveApiDocs(app)
-  const gauges = () => adapters.flatMap(({ adapter }) => adapter.gauges ?? [])
+  const gauges = () => parts().flatMap(({ part }) => part.gauges ?? [])
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
   const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
@@ -197,13 +206,22 @@ async function assemble(
     streams,
     describeFailure,
     onWrongKey,
-    inboxSlot: {},
+    durableRuns,
+    servesInbox: loaded.some(({ name }) => name === INBOX),
     tenantOf: (request: Parameters<typeof principalOf>[0]) => principalOf(request).tenant,
     served,
   }
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
-  warnOfOpenAdapters(adapters, options, app.log)
+  if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
   doors.explain(app.log)
+}
+
+/** Carries out the runs of other servers from the start on. */
+function openWorker(app: FastifyInstance, runs: RunService): ServedPart {
+  const opening = runs.open()
+  opening.catch(() => {})
+  app.addHook('onReady', async () => void (await opening))
+  return { name: 'worker', part: { gauges: queueGauges(runs), checkReady: () => runs.checkReady() } }
 }
 
 async function serveMetrics(
@@ -350,16 +368,20 @@ function answerUnknownRoutes(app: FastifyInstance, options: ServerOptions): void
   })
 }
 
-interface NamedAdapter {
+/** Part of the server that has metrics, and may not be ready. */
+interface ServedPart {
   readonly name: string
-  readonly adapter: Adapter
+  readonly part: Pick<Adapter, 'gauges' | 'checkReady'>
+}
+
+interface NamedAdapter extends ServedPart {
   readonly isOpen: boolean
 }
 
 interface AdapterParts {
   readonly loaded: readonly LoadedAdapter[]
   readonly doors: Doors
-  readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config'>
+  readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config' | 'runs'>
 }
 
 async function addAdapters(
@@ -371,7 +393,8 @@ async function addAdapters(
   for (const found of loaded) {
     const { name, Adapter, config } = found
     const requiresKey = doors.isClosed(found)
-    const adapter = new Adapter({ ...shared, options, log: app.log, requiresKey, config })
+    const runs = new AdapterRuns(shared.durableRuns, shared.host, name)
+    const adapter = new Adapter({ ...shared, runs, options, log: app.log, requiresKey, config })
     const checksItself = adapter.isOpen === false
     // Its page sends several requests a second, which would bury the work of agents.
     const logLevel = name === DEBUG_UI ? 'warn' : undefined
@@ -380,16 +403,16 @@ async function addAdapters(
       await adapter.adapt(scope)
     }
     await app.register(add, logLevel ? { logLevel } : {})
-    adapters.push({ name, adapter, isOpen: !checksItself && !requiresKey })
+    adapters.push({ name, part: adapter, isOpen: !checksItself && !requiresKey })
   }
   return adapters
 }
 
-/** Returns why an adapter cannot serve at this moment; undefined when all can. */
-async function findUnready(adapters: readonly NamedAdapter[]): Promise<string | undefined> {
-  for (const { name, adapter } of adapters) {
+/** Returns why a part cannot serve at this moment; undefined when all can. */
+async function findUnready(parts: readonly ServedPart[]): Promise<string | undefined> {
+  for (const { name, part } of parts) {
     try {
-      await adapter.checkReady?.()
+      await part.checkReady?.()
     } catch (error) {
       return `${name}: ${error instanceof HostError ? error.code : messageOf(error)}`
     }

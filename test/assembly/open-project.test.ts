@@ -4,6 +4,7 @@ import { agentHost, buildServer, HostError, type ServerOptions } from 'agent-hos
 import { expect } from 'chai'
 import fastify from 'fastify'
 import { openProject } from '../../src/assembly/open-project.ts'
+import { loadTranslation } from '../../src/server/load-translation.ts'
 import { resolveServerOptions } from '../../src/server/options.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -38,7 +39,7 @@ describe('openProject', () => {
   const note = (line: string): void => void lines.push(line)
   const log = { debug: note, info: note, warn: note, error: note }
   const open = (options: Partial<ServerOptions>) =>
-    openProject(resolveServerOptions({ logLevel: 'silent', drainTimeout: 0, ...options }), { log })
+    openProject(resolveServerOptions({ logLevel: 'silent', drainTimeout: 0, ...options }), { log, loadTranslation })
 
   beforeEach(() => {
     lines.length = 0

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
 import OpenAI from 'openai'
@@ -43,7 +44,8 @@ describe('approvals in chat', () => {
     }
     const inbox = async () => JSON.parse((await request('/compat/approvals?order=asc')).text).data as Json[]
     const paid = () => readFile(project.path('paid.txt'), 'utf8').catch(() => '')
-    return { chat, stream, inbox, paid, listen }
+    const hasStore = () => existsSync(project.path('responses'))
+    return { chat, stream, inbox, paid, listen, request, hasStore, dir: project.dir }
   }
 
   /** The conversation of a client that answers calls which stand for approvals. */
@@ -171,6 +173,53 @@ describe('approvals in chat', () => {
     expect(await paid()).to.equal('refund 5\nsize 42\n')
     const later = [...answered(waiting, approve, approve).messages, { role: 'user', content: 'more' }]
     expect((await chat({ ...both, messages: later })).body.choices[0].finish_reason).to.equal('tool_calls')
+  })
+
+  it('need no other adapter, and no store until a run waits', async () => {
+    const { chat, request, paid, hasStore } = await makeShop({ adapters: ['ChatCompatApiAdapter'] })
+    await chat({ model: 'echo' })
+    expect(hasStore()).to.equal(false)
+    const { body } = await chat({})
+    expect(body.choices[0].message.content).to.match(/pay {"amount":40}\. Decide with: agent-host approvals\n$/)
+    const waiting = await chat(asTool)
+    expect((await chat(answered(waiting, approve))).body.choices[0].message.content).to.equal('Results: pay 40')
+    expect([hasStore(), await paid()]).to.deep.equal([true, 'pay 40\n'])
+    expect((await request('/compat/approvals')).status).to.equal(404)
+  })
+
+  it('of responses that another server keeps are decided as well', async () => {
+    const both = await makeShop()
+    const { text } = await both.request('/compat/responses', { model: 'shop', input: 'please', user: 'ann' })
+    const { id, output } = JSON.parse(text)
+    const alone = await makeShop({ adapters: ['ChatCompatApiAdapter'], projectDir: both.dir })
+    const decision = { role: 'tool', tool_call_id: output[0].id, content: approve }
+    const { body } = await alone.chat({ messages: [PLEASE, decision] })
+    expect(body.choices[0].message.content).to.equal('Results: pay 40')
+    const [{ continued_by: nextId }] = JSON.parse((await both.request('/compat/approvals?status=all')).text).data
+    const next = JSON.parse((await both.request(`/compat/responses/${nextId}`)).text)
+    expect(next).to.include({
+      id: nextId,
+      previous_response_id: id,
+      background: true,
+      user: 'ann',
+      status: 'completed',
+    })
+  })
+
+  it('are shown as responses with the options of the request, and can be continued', async () => {
+    const { chat, request, inbox } = await makeShop()
+    await chat({ temperature: 0.2, user: 'ann', metadata: { order: '7' } })
+    const [{ response_id: id }] = await inbox()
+    const read = async (path: string) => JSON.parse((await request(`/compat/responses${path}`)).text)
+    const { output, ...record } = await read(`/${id}`)
+    const shown = { id, model: 'shop', temperature: 0.2, user: 'ann', status: 'completed', previous_response_id: null }
+    expect(record).to.deep.include({ ...shown, metadata: { order: '7' }, tool_choice: 'auto' })
+    expect(output.map(({ type }: Json) => type)).to.deep.equal(['mcp_approval_request'])
+    const items = (await read(`/${id}/input_items`)).data
+    expect(items.map(({ role, content }: Json) => [role, content[0].text])).to.deep.equal([['user', 'please']])
+    const answer = { type: 'mcp_approval_response', approval_request_id: output[0].id, approve: true }
+    const reply = await request('/compat/responses', { model: 'shop', previous_response_id: id, input: [answer] })
+    expect(JSON.parse(reply.text).output[0].content[0].text).to.equal('Results: pay 40')
   })
 
   it('need the scope approve with named keys', async () => {

@@ -134,8 +134,7 @@ describe('tools of a chat client', () => {
       index: 0,
       message: {
         role: 'assistant',
-        content:
-          '\n\nWaiting for approval of pay {"city":"x"}. Nobody can decide it here: the server needs the responses adapter for that.\n',
+        content: '\n\nWaiting for approval of pay {"city":"x"}. Decide with: agent-host approvals\n',
       },
       finish_reason: 'stop',
     })

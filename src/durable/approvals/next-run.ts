@@ -33,7 +33,7 @@ export interface Continuation<Facts> {
   /** Types of the events of a run that continues after a decision, for the client that decided. */
   readonly shows: readonly RunEvent['type'][]
   /** Facts of the run that continues. */
-  readonly describeFacts: (waiting: Facts, next: NextIdentity) => Facts
+  readonly describeFacts: (waiting: Facts, next: NextIdentity) => Facts | Promise<Facts>
   /**
    * Reads the conversation up to a turn as its agent sees it, the turn included.
    *
@@ -75,7 +75,8 @@ export async function describeNext<Facts, Item>(
   const turn = conversation === undefined ? made : { ...made, conversation }
   const messages = await continuation.readMessages(tenant, turn, job)
   host.check(job.agent, toTurn(tenant, turn, job, messages))
-  const facts = continuation.describeFacts(waiting.row.facts, { id, createdAt, previousId: runId, conversation })
+  const next = { id, createdAt, previousId: runId, conversation }
+  const facts = await continuation.describeFacts(waiting.row.facts, next)
   const claim = named && conversations.claim(named, id)
   // A run that was deleted meanwhile takes its approvals with it: then nothing goes on.
   return { draft: { id, facts, items: [], turn, earlier: [], idempotency: undefined, claim }, job }

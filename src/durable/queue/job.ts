@@ -17,12 +17,21 @@ export interface Job {
   /** Leaves out the oldest turns that the limits have no room for. */
   readonly isTruncated?: boolean
   /** Types of the events that become steps. */
-  readonly shows: readonly RunEvent['type'][]
+  readonly shows: readonly EventType[]
   /** Allows it to begin again even after it has said or done something. */
   readonly isRestartSafe: boolean
   /** Seconds after which its approvals expire; absent: never. */
   readonly approvalTtl?: number | undefined
 }
+
+type EventType = RunEvent['type']
+
+/** Types of the events that an answer consists of. */
+export const ANSWER_EVENTS: readonly EventType[] = ['text', 'attachment', 'pending']
+/** Types of the events of the agent's own calls. */
+export const CALL_EVENTS: readonly EventType[] = ['tool_call', 'tool_result']
+/** Types of the events of a run that goes on after a decision, for the client that decided. */
+export const SHOWN_AFTER_DECISION: readonly EventType[] = [...ANSWER_EVENTS, ...CALL_EVENTS]
 
 type AnswerJson =
   | Exclude<PendingAnswer, { kind: 'client_tool' }>

@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto'
 
+/** Prefix of the ids of stored runs: the first API that had them calls them responses. */
+export const RUN_PREFIX = 'resp_'
+
 /**
  * Ids that grow with time: a prefix and a UUID of version 7 (RFC 9562, section 5.7), whose 12 bits after the version count
  * within a millisecond, and whose last 20 bits are zero: ids of its parts have their number there.

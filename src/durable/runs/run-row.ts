@@ -12,8 +12,9 @@ import {
 import { liftItems } from '../conversations/item-bytes.ts'
 import type { NewBytes } from '../conversations/turn-bytes.ts'
 import type { IdempotentRequest } from '../idempotency.ts'
-import { BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
+import { ADAPTER_VERSION, BYTES_VERSION, ROW_VERSION } from '../parse-row.ts'
 import type { Resumes } from '../resumption.ts'
+import { isAdapterFacts } from './run-facts.ts'
 import { itemsKey, rowKey } from './run-keys.ts'
 import { answerOf, type EndStep, isEnd, type PackedSteps, packSteps, type Step } from './steps.ts'
 
@@ -83,7 +84,7 @@ export function describeRow<Facts, Item>(
   hasJob: boolean,
 ): RowDescription<Facts, Item> {
   const { items, bytes } = liftItems(id, given, newBytesOf(turn))
-  const version = items === given ? ROW_VERSION : BYTES_VERSION
+  const version = isAdapterFacts(facts) ? ADAPTER_VERSION : items === given ? ROW_VERSION : BYTES_VERSION
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }
   const more = { ...request, ...(hasJob ? { hasJob } : {}), ...(resumes ? { resumes } : {}) }
   const row = { version, id, facts, inputs: items.length, ...more }

@@ -1,10 +1,14 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { type ErrorCode, HostError, messageOf, systemCodeOf } from '../../errors.ts'
-import { describeException } from '../../run/calls/call-event.ts'
-import { foldStack } from '../../run/calls/fold-stack.ts'
+import {
+  type DescribeFailure,
+  describeFault,
+  describeRefusal,
+  isTimeout,
+  levelOfFailure,
+} from '../../assembly/failures.ts'
+import { type ErrorCode, HostError, systemCodeOf } from '../../errors.ts'
 import { STORE_REMOVED } from '../../store/record-store.ts'
-import type { Redact } from '../../trace/redact.ts'
 import { noteFailure } from '../request-log.ts'
 import { COMPAT, type Dialect } from './dialect.ts'
 
@@ -41,30 +45,9 @@ const REPLIES: Partial<Record<ErrorCode, (error: HostError, describeFailure: Des
     SHUTTING_DOWN: () => ({ headers: { ...RETRY_LATER, connection: 'close' } }),
   }
 
-/** Returns the message for clients when an agent fails. */
-export type DescribeFailure = (error: unknown) => string
-
-/** `Agent execution failed`; only debug mode adds the agent's error, which may hold what no client should see. */
-export function makeDescribeFailure(debug: boolean, redact: Redact): DescribeFailure {
-  return (error) => {
-    if (error instanceof HostError) {
-      if (error.code === 'RUN_ABORTED') {
-        return isTimeout(error.cause) ? error.cause.message : 'The run was aborted.'
-      }
-      // Faults of the request, not secrets of the agent.
-      if (error.code === 'OUTPUT_INVALID' || error.code === 'REQUEST_INVALID') return error.message
-    }
-    return debug ? `Agent execution failed: ${redact(messageOf(error))}` : 'Agent execution failed'
-  }
-}
-
 /** Its path is in the log, and not for clients. */
 function isRemoved(cause: unknown): boolean {
   return systemCodeOf(cause) === STORE_REMOVED
-}
-
-function isTimeout(cause: unknown): cause is HostError {
-  return cause instanceof HostError && cause.code === 'RUN_TIMEOUT'
 }
 
 /** Answers every error in the format of a dialect, and logs errors of the server and of agents. */
@@ -106,21 +89,7 @@ export const DETAILS: Readonly<Record<number, string>> = {
 
 /** Logs a failure of what has no line of its own in the log: a stream that has begun, a run in the background. */
 export function logFailure(error: unknown, { id: reqId, log }: Pick<FastifyRequest, 'id' | 'log'>): void {
-  const level = error instanceof HostError && error.code !== 'AGENT_FAILED' ? 'warn' : 'error'
-  log[level]({ reqId }, describeFault(error, log))
-}
-
-/** Message of a failure for the log. Faults of agent-host keep their whole stack, those of agents at the level `debug`. */
-function describeFault(error: unknown, log: Pick<FastifyRequest['log'], 'level'>): string {
-  if (!(error instanceof HostError)) return describeException(error)
-  if (error.code !== 'AGENT_FAILED') return describeRefusal(error)
-  const exception = describeException(error.cause ?? error)
-  const isDetailed = log.level === 'debug' || log.level === 'trace'
-  return `The agent failed: ${isDetailed ? exception : foldStack(exception, { projectDir: process.cwd() })}`
-}
-
-function describeRefusal(error: Error): string {
-  return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')
+  log[levelOfFailure(error)]({ reqId }, describeFault(error, log))
 }
 
 /** Answers errors that Node reports before there is a request: a malformed, oversized or endless head. */

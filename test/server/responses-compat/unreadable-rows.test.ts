@@ -17,9 +17,8 @@ describe('a row that cannot be read', () => {
     const files = { ...SHOP_MODULES, 'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }') }
     const { app, project } = await makeResponses({ responsesApiKey: KEY }, files)
     const warnings: string[] = []
-    app.log.warn = ((message: unknown) => {
-      if (typeof message === 'string') warnings.push(message)
-    }) as typeof app.log.warn
+    // The log of the project is the one that Fastify's derives from.
+    Object.assign(Object.getPrototypeOf(app.log), { warn: (message: string) => void warnings.push(message) })
     const store = await openStore({ store: 'sqlite', dir: project.path('responses'), projectDir: project.dir })
     const request = async (method: 'GET' | 'POST' | 'DELETE', path: string, payload?: object) => {
       const reply = await app.inject({

@@ -1,6 +1,9 @@
+import type { OpenApproval } from '../../../durable/adapter-runs.ts'
+import type { Decisions } from '../../../durable/resumption.ts'
 import { HostError } from '../../../errors.ts'
 import type { PendingCall } from '../../../run/state/pending-call.ts'
-import type { OpenApproval } from '../../approval-inbox.ts'
+import { DecisionRequest, toAnswer } from '../../bodies/decision-request.ts'
+import { makeValidator } from '../../bodies/validator.ts'
 import type { ChatRequest } from './schema.ts'
 
 type Messages = ChatRequest['messages']
@@ -9,7 +12,9 @@ type Messages = ChatRequest['messages']
 const APPROVAL_TOOL = 'request_approval'
 const APPROVAL_ID = /^mcpr_/
 
-const NO_DECISIONS: ReadonlyMap<string, unknown> = new Map()
+const NO_DECISIONS: Decisions = new Map()
+
+const validate = makeValidator(DecisionRequest)
 
 /** Tells whether the client takes approvals as calls of a tool of its own. */
 export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
@@ -20,13 +25,13 @@ export function takesApprovalCalls({ metadata }: ChatRequest): boolean {
  * Reads the decisions at the end of a conversation, by the ids of the approvals: results of the calls that stand for them. Nothing
  * else decides, whatever its text.
  *
- * @throws HostError `REQUEST_INVALID` for a result that is not JSON, and for a second decision
+ * @throws HostError `REQUEST_INVALID` for a result that is no decision in JSON, and for a second one
  */
-export function readDecisions(messages: Messages): ReadonlyMap<string, unknown> {
+export function readDecisions(messages: Messages): Decisions {
   if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(isDecision)
-  const read = new Map<string, unknown>()
+  const read = new Map<string, ReturnType<typeof toAnswer>>()
   for (const { tool_call_id: id, content } of decisions as (Messages[number] & { tool_call_id: string })[]) {
     if (read.has(id))
       throw new HostError('REQUEST_INVALID', `messages: '${id}' is decided twice`, { field: 'messages' })
@@ -66,14 +71,14 @@ export function toApprovalCall({ id, call: { kind, name, arguments: args, messag
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
 }
 
-/** Returns the text that announces an approval, and where to decide it. */
-export function describeApproval({ id, call }: OpenApproval, baseUrl: string): string {
-  return `${describeCall(call)} Decide at ${baseUrl}/approvals/${id} or with: agent-host approvals\n`
-}
-
-/** Returns the text that announces a call that cannot be decided here. */
-export function describeUndecidable(call: PendingCall): string {
-  return `${describeCall(call)} Nobody can decide it here: the server needs the responses adapter for that.\n`
+/**
+ * Returns the text that announces an approval, and where to decide it.
+ *
+ * @param baseUrl of the inbox; undefined where its routes are not served
+ */
+export function describeApproval({ id, call }: OpenApproval, baseUrl: string | undefined): string {
+  const place = baseUrl === undefined ? '' : `at ${baseUrl}/approvals/${id} or `
+  return `${describeCall(call)} Decide ${place}with: agent-host approvals\n`
 }
 
 function describeCall({ kind, name, arguments: args, message = '' }: PendingCall): string {
@@ -81,7 +86,14 @@ function describeCall({ kind, name, arguments: args, message = '' }: PendingCall
   return `\n\nWaiting for approval of ${name} ${JSON.stringify(args)}.`
 }
 
-function parseDecision(id: string, content: Messages[number]['content']): unknown {
+function parseDecision(id: string, content: Messages[number]['content']): ReturnType<typeof toAnswer> {
+  const decision = parseResult(id, content)
+  const { error } = validate(decision)
+  if (error) throw new HostError('REQUEST_INVALID', `The decision about '${id}': ${error.message}`)
+  return toAnswer(decision as DecisionRequest)
+}
+
+function parseResult(id: string, content: Messages[number]['content']): unknown {
   const text = typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('')
   try {
     return JSON.parse(text)

@@ -1,12 +1,14 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { deferred, settlesWithin } from '../../../async.ts'
+import type { OpenApproval, TenantRuns } from '../../../durable/adapter-runs.ts'
+import type { Decisions } from '../../../durable/resumption.ts'
 import { HostError } from '../../../errors.ts'
+import { NO_USAGE } from '../../../protocols/usage.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
-import type { Adapter, AdapterOptions, InboxAdapterOptions } from '../../adapter.ts'
-import type { ApprovalInbox, OpenApproval } from '../../approval-inbox.ts'
+import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../../adapter.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
 import { deciderOf } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
@@ -15,13 +17,7 @@ import { type Dialect, dialectOf } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
 import { startTurn, streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
-import {
-  describeApproval,
-  describeUndecidable,
-  readDecisions,
-  takesApprovalCalls,
-  toApprovalCall,
-} from './approvals.ts'
+import { describeApproval, readDecisions, takesApprovalCalls, toApprovalCall } from './approvals.ts'
 import { ChunkWriter } from './chunk-writer.ts'
 import { type Answer, type Completion, type Ending, isClientCall, toCompletion } from './completion.ts'
 import { describeChat } from './describe-chat.ts'
@@ -38,15 +34,17 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #options: AdapterOptions['options']
   readonly #streams: AdapterOptions['streams']
   readonly #describeFailure: AdapterOptions['describeFailure']
-  readonly #inboxSlot: InboxAdapterOptions['inboxSlot']
+  readonly #runs: AdapterOptions['runs']
+  readonly #servesInbox: boolean
 
-  constructor({ host, options, streams, describeFailure, inboxSlot, requiresKey }: InboxAdapterOptions) {
+  constructor({ host, options, streams, describeFailure, runs, servesInbox, requiresKey }: StoreAdapterOptions) {
     this.#requiresKey = requiresKey
     this.#host = host
     this.#options = options
     this.#streams = streams
     this.#describeFailure = describeFailure
-    this.#inboxSlot = inboxSlot
+    this.#runs = runs
+    this.#servesInbox = servesInbox
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
@@ -105,29 +103,29 @@ export class ChatCompatApiAdapter implements Adapter {
   async #showOpen(body: ChatRequest, turn: Turn, result: RunResult, request: FastifyRequest): Promise<Shown> {
     const asked = result.pending.filter((call) => !isClientCall(call))
     if (asked.length === 0) return { text: '', pending: result.pending }
-    const inbox = this.#inboxOf(request)
-    if (!inbox) return { text: asked.map(describeUndecidable).join(''), pending: [] }
     const { messages, user, metadata, requestOptions } = turn
-    const open = await inbox.keep({ agent: body.model, messages, user, metadata, requestOptions, result })
-    return show(open, body, request)
+    const kept = { agent: body.model, messages, user, metadata, requestOptions, result }
+    return this.#show(await this.#runsOf(request).keep(kept), body, request)
   }
 
   /** Continues a stored run. The client's version of its history is ignored. */
   async #decide(
-    decisions: ReadonlyMap<string, unknown>,
+    decisions: Decisions,
     body: ChatRequest,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<ChatCompletion> {
     const { by, requireMayDecide } = deciderOf(request)
     requireMayDecide()
-    const inbox = this.#inboxOf(request)
-    if (!inbox) throw new HostError('REQUEST_INVALID', 'messages: nothing waits for a decision here')
+    const runs = this.#runsOf(request)
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
     const work = async (): Promise<Decided> => {
-      const { open, ...result } = await inbox.decide(decisions, by, leaving.signal)
-      const shown = show(open, body, request)
+      const decided = await runs.decide(decisions, by)
+      const { continuedBy } = decided
+      const ended = continuedBy === null ? undefined : await runs.outcome(continuedBy, leaving.signal)
+      const { open, ...result } = ended ?? { ...NOTHING_SAID, open: decided.open }
+      const shown = this.#show(open, body, request)
       return { ...result, text: result.text + shown.text, pending: shown.pending }
     }
     const completion = nameCompletion({ id: request.id }, body)
@@ -182,8 +180,14 @@ export class ChatCompatApiAdapter implements Adapter {
     }) as never
   }
 
-  #inboxOf(request: FastifyRequest): ApprovalInbox | undefined {
-    return this.#inboxSlot.inboxOf?.(principalOf(request).tenant)
+  #show(open: readonly OpenApproval[], body: ChatRequest, request: FastifyRequest): Shown {
+    if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
+    const baseUrl = this.#servesInbox ? baseUrlOf(request, '/chat/completions') : undefined
+    return { text: open.map((approval) => describeApproval(approval, baseUrl)).join(''), pending: [] }
+  }
+
+  #runsOf(request: FastifyRequest): TenantRuns {
+    return this.#runs.of(principalOf(request).tenant)
   }
 
   #toTurn(body: ChatRequest, request: FastifyRequest, onEvent: RunEventSink): Turn {
@@ -192,6 +196,9 @@ export class ChatCompatApiAdapter implements Adapter {
     return toTurn(body, { dialect: dialectOf(request.url, this.#options), tenant, findCapabilities, onEvent })
   }
 }
+
+/** Answer to a decision while something else is open. */
+const NOTHING_SAID = { text: '', usage: NO_USAGE, incompleteReason: undefined }
 
 /** Part of an answer that describes pending calls. */
 interface Shown {
@@ -204,12 +211,6 @@ function endingOf({ usage, incompleteReason }: RunResult, pending: Ending['pendi
 }
 
 type Decided = Ending & { readonly text: string }
-
-function show(open: readonly OpenApproval[], body: ChatRequest, request: FastifyRequest): Shown {
-  if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
-  const baseUrl = baseUrlOf(request, '/chat/completions')
-  return { text: open.map((approval) => describeApproval(approval, baseUrl)).join(''), pending: [] }
-}
 
 function sendEnd(stream: EventStream, chunks: ChunkWriter, { text, pending }: Shown): void {
   const all = [...(text === '' ? [] : [chunks.text(text)]), ...pending.map((call) => chunks.call(call))]

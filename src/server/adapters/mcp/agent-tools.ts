@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { JsonObjectSchema } from '../../../definition/definition.ts'
+import type { AdapterRuns } from '../../../durable/adapter-runs.ts'
 import { startTaken } from '../../../durable/approvals/taken-row.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../durable/conversations/history-budget.ts'
 import { HostError, messageOf } from '../../../errors.ts'
@@ -10,7 +11,6 @@ import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { AgentInfo, RunResult, Turn } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { ENTRY } from '../../../wiring/wiring.ts'
-import type { InboxSlot } from '../../approval-inbox.ts'
 import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
 import { logFailure } from '../../replies/error-replies.ts'
 import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
@@ -73,8 +73,10 @@ interface ToolRequest {
 type GivenTurn = Pick<Turn, 'messages' | 'pending' | 'answers'>
 
 export interface AgentToolsOptions {
-  /** Place for runs whose clients cannot be asked. */
-  readonly inboxSlot: InboxSlot
+  /** Takes the runs whose clients cannot be asked. */
+  readonly runs: AdapterRuns
+  /** True where links to what waits lead somewhere. */
+  readonly servesInbox: boolean
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
   /** Of one conversation. */
@@ -240,14 +242,14 @@ export class AgentTools {
     result: RunResult,
     { baseUrl, tenant }: CallOptions,
   ): Promise<ToolResult> {
-    const inbox = this.#options.inboxSlot.inboxOf?.(tenant)
+    const { runs, servesInbox } = this.#options
     const calls = result.pending.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`).join(', ')
-    const open = inbox && baseUrl !== undefined ? await inbox.keep({ agent, messages, result }) : []
+    const open = await runs.of(tenant).keep({ agent, messages, result })
     const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')
     const how =
-      links === ''
-        ? 'Use a client that supports elicitation, or the responses API.'
-        : `Decide at ${links}, or with: agent-host approvals. The agent then continues in the response that \`continued_by\` names.`
+      servesInbox && baseUrl !== undefined
+        ? `Decide at ${links}, or with: agent-host approvals. The agent then continues in the response that \`continued_by\` names.`
+        : 'Decide with: agent-host approvals. The agent then continues in the background.'
     const text = `The agent needs a person to decide about ${calls}, and this client cannot ask one. ${how}`
     return { content: [{ type: 'text', text }], isError: true }
   }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
 import { isObject } from '../../../is-object.ts'
-import type { Adapter, InboxAdapterOptions } from '../../adapter.ts'
+import type { Adapter, StoreAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
 import { deciderOf, mayDecide, requireMayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
@@ -30,17 +30,18 @@ import { isForSdk, readVersion } from './versions.ts'
 
 /** Agents as tools for any client of the Model Context Protocol. */
 export class McpApiAdapter implements Adapter {
-  readonly #options: InboxAdapterOptions
+  readonly #options: StoreAdapterOptions
   readonly #tools: AgentTools
   readonly #plain: HandshakeProtocol
   /** Loaded by the first client that needs it. */
   #sdk: Promise<SdkProtocol> | undefined
 
-  constructor(options: InboxAdapterOptions) {
-    const { host, describeFailure, log, redact, inboxSlot, openRecords } = options
+  constructor(options: StoreAdapterOptions) {
+    const { host, describeFailure, log, redact, runs, servesInbox, openRecords } = options
     this.#options = options
     const memory = openCallMemory(options.options, openRecords)
-    this.#tools = new AgentTools({ host, describeFailure, log, redact, limits: options.options, memory, inboxSlot })
+    const parts = { host, describeFailure, log, redact, limits: options.options, memory, runs, servesInbox }
+    this.#tools = new AgentTools(parts)
     this.#plain = new HandshakeProtocol(this.#tools, memory)
   }
 

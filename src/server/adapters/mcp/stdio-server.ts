@@ -1,9 +1,11 @@
 import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
+import { makeDescribeFailure } from '../../../assembly/failures.ts'
 import { type OpenedProject, openProject } from '../../../assembly/open-project.ts'
 import { openLog, type ServerLog } from '../../../assembly/project-log.ts'
+import { AdapterRuns } from '../../../durable/adapter-runs.ts'
 import { makeRedact } from '../../../trace/redact.ts'
+import { loadTranslation } from '../../load-translation.ts'
 import type { ServerOptions } from '../../options.ts'
-import { makeDescribeFailure } from '../../replies/error-replies.ts'
 import { AgentTools } from './agent-tools.ts'
 import { openCallMemory } from './open-call-memory.ts'
 import { makeSdkServer } from './sdk-protocol.ts'
@@ -24,11 +26,13 @@ export interface StdioServer {
 export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const redact = makeRedact(process.env)
   const log = await openLog(options, redact, 2)
-  const project = await openProject(options, { redact, log })
+  const project = await openProject(options, { redact, log, loadTranslation })
   await project.watch()
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const memory = openCallMemory(options, project.openRecords)
-  const parts = { host: project.host, describeFailure, log, redact, limits: options, memory, inboxSlot: {} }
+  const { host } = project
+  const runs = new AdapterRuns(project.runs, host, 'McpApiAdapter')
+  const parts = { host, describeFailure, log, redact, limits: options, memory, runs, servesInbox: false }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools)
   const ended = new Promise<void>((resolve) => {

@@ -1,12 +1,11 @@
-import { RunIds } from '../../../durable/runs/run-ids.ts'
+import { RUN_PREFIX, RunIds } from '../../../durable/runs/run-ids.ts'
 
 /** Places of the input count from 1 upwards, those of the output from here downwards. */
 const LAST_POSITION = 0xfffff
 /** More items than this cannot be told apart from those of the output. */
 export const MAX_INPUT_ITEMS = 1_000_000
 
-export const RESPONSE_PREFIX = 'resp_'
-const IDS = new RunIds(RESPONSE_PREFIX)
+const IDS = new RunIds(RUN_PREFIX)
 
 /** Id of an input item: the UUID of the response with the item's place, so that an item is found by its id alone. */
 export function inputItemId(responseId: string, index: number): string {
@@ -31,7 +30,7 @@ export function outputItemId(type: keyof typeof ITEM_PREFIXES, responseId: strin
 /** Place of an item: its response, and its index (from 0) in the input or output. Undefined for an id of another kind. */
 export function findItem(itemId: string): { responseId: string; list: 'input' | 'output'; index: number } | undefined {
   const [, uuid = '', position = ''] = /^(?:msg|fc|mcp|rs|ig)_([0-9a-f-]{31})([0-9a-f]{5})$/.exec(itemId) ?? []
-  const responseId = `${RESPONSE_PREFIX}${uuid}00000`
+  const responseId = `${RUN_PREFIX}${uuid}00000`
   const place = Number.parseInt(position, 16)
   if (!IDS.isId(responseId) || place === 0) return undefined
   if (place <= MAX_INPUT_ITEMS) return { responseId, list: 'input', index: place - 1 }
@@ -41,7 +40,7 @@ export function findItem(itemId: string): { responseId: string; list: 'input' | 
 /** Id of the turn that an item belongs to; undefined for an id of another kind. */
 export function turnIdOf(itemId: string): string | undefined {
   const [, uuid] = /^mcpr_([0-9a-f-]{36})-\d+$/.exec(itemId) ?? []
-  return uuid === undefined ? findItem(itemId)?.responseId : RESPONSE_PREFIX + uuid
+  return uuid === undefined ? findItem(itemId)?.responseId : RUN_PREFIX + uuid
 }
 
 function placed(prefix: string, responseId: string, position: number): string {

@@ -1,12 +1,12 @@
 import type { StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
 import type { Conversation, LoadOptions } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { isEnd } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
-import type { CreateRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { CreateRequest } from '../routes/schema.ts'
 import type { ConversationItems } from '../runs/conversation-items.ts'
+import type { ResponseRuns } from '../runs/response-runs.ts'
 import type { UnstoredResponses } from '../runs/unstored-responses.ts'
 import { conversationIdOf } from './convert.ts'
 
@@ -34,11 +34,11 @@ type Request = Pick<CreateRequest, 'conversation' | 'previous_response_id' | 'tr
 
 /** Reads the response or conversation that a request continues. */
 export class EarlierTurns {
-  readonly #runs: DurableRuns<ResponseRecord, InputItem>
+  readonly #runs: ResponseRuns
   readonly #ids: RunIds
   readonly #items: ConversationItems
 
-  constructor(runs: DurableRuns<ResponseRecord, InputItem>, ids: RunIds, items: ConversationItems) {
+  constructor(runs: ResponseRuns, ids: RunIds, items: ConversationItems) {
     this.#runs = runs
     this.#ids = ids
     this.#items = items

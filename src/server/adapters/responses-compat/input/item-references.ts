@@ -1,8 +1,8 @@
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { HostError } from '../../../../errors.ts'
 import { findItem } from '../ids.ts'
-import type { InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { InputItem } from '../routes/schema.ts'
+import type { ResponseRuns } from '../runs/response-runs.ts'
 import { readItems, type TurnItems } from './read-items.ts'
 
 /** Maximum number of responses that the references of one request lead to: each is read whole. */
@@ -17,13 +17,13 @@ export function isReference(item: InputItem): item is InputItem & { readonly ref
 
 /** The stored items that one request refers to: each response is read once, however often it is named. */
 export class ItemReferences {
-  readonly #runs: DurableRuns<ResponseRecord, InputItem>
+  readonly #runs: ResponseRuns
   readonly #budget: HistoryBudget
   readonly #responses = new Map<string, Promise<TurnItems | undefined>>()
   /** Of items that were named before, in characters of JSON. */
   readonly #lengths = new Map<string, number>()
 
-  constructor(runs: DurableRuns<ResponseRecord, InputItem>, budget: HistoryBudget) {
+  constructor(runs: ResponseRuns, budget: HistoryBudget) {
     this.#runs = runs
     this.#budget = budget
   }

@@ -1,7 +1,7 @@
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { isEnd } from '../../../../durable/runs/steps.ts'
 import { recordAfter } from '../output/output.ts'
-import type { InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { InputItem } from '../routes/schema.ts'
+import { findResponse, type ResponseRuns } from '../runs/response-runs.ts'
 
 /** Items of one turn, as they are stored. */
 export interface TurnItems {
@@ -12,18 +12,15 @@ export interface TurnItems {
 }
 
 /** Reads the items of a response, or those added to a conversation under this id; undefined if there are none. */
-export async function readItems(
-  { store, conversations }: DurableRuns<ResponseRecord, InputItem>,
-  turnId: string,
-): Promise<TurnItems | undefined> {
-  const stored = await store.get(turnId)
+export async function readItems(runs: ResponseRuns, turnId: string): Promise<TurnItems | undefined> {
+  const stored = await findResponse(runs, turnId)
   if (!stored) {
-    const items = (await conversations.turn(turnId))?.items
+    const items = (await runs.conversations.turn(turnId))?.items
     return items && { input: items as readonly InputItem[], output: [], isRunning: false }
   }
   const { output, created_at } = recordAfter(stored.facts, stored.steps)
   return {
-    input: await store.items(stored, 0, stored.inputs),
+    input: await runs.store.items(stored, 0, stored.inputs),
     output: output.map((item) => ({ ...item, created_at })),
     isRunning: !isEnd(stored.steps.at(-1)),
   }

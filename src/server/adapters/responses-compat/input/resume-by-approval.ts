@@ -1,5 +1,5 @@
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
-import { RESPONSE_PREFIX } from '../ids.ts'
+import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 
 /**
@@ -15,7 +15,7 @@ export function resumeByApproval(body: CreateRequest): CreateRequest {
   const approval = answers.find(isAnswer)
   if (!approval) return { ...body, input: input.filter((item) => !isAnswer(item)) }
   const { approval_request_id: id } = approval as { approval_request_id?: unknown }
-  return { ...body, input: answers, previous_response_id: runIdOf(String(id), RESPONSE_PREFIX) }
+  return { ...body, input: answers, previous_response_id: runIdOf(String(id), RUN_PREFIX) }
 }
 
 function isAnswer({ type }: RawInputItem): boolean {

@@ -1,15 +1,6 @@
-import type { Job } from '../../../../durable/queue/job.ts'
-import type { RunEvent } from '../../../../run/run-event.ts'
+import { ANSWER_EVENTS, CALL_EVENTS, type Job } from '../../../../durable/queue/job.ts'
 import type { AgentInfo, Turn } from '../../../../run/turn.ts'
 import type { CreateRequest } from '../routes/schema.ts'
-
-type EventType = RunEvent['type']
-
-const ANSWER: readonly EventType[] = ['text', 'attachment', 'pending']
-const CALLS: readonly EventType[] = ['tool_call', 'tool_result']
-
-/** Events of a response that continues after a decision, for the client that decided. */
-export const SHOWN_AFTER_DECISION: readonly EventType[] = [...ANSWER, ...CALLS]
 
 /** Describes a response so that any server can carry it out, or continue it. */
 export function toJob(body: CreateRequest, turn: Turn, { approvalTtl, isRestartSafe = false }: AgentInfo): Job {
@@ -20,7 +11,7 @@ export function toJob(body: CreateRequest, turn: Turn, { approvalTtl, isRestartS
 }
 
 /** Events that a client sees as items of the response: own calls and reasoning are shown to those who ask for them. */
-function shownEvents({ include, reasoning }: CreateRequest): readonly EventType[] {
-  const calls = include?.includes('agent.tool_calls') ? CALLS : []
-  return [...ANSWER, ...calls, ...((reasoning ?? undefined) === undefined ? [] : (['reasoning'] as const))]
+function shownEvents({ include, reasoning }: CreateRequest): Job['shows'] {
+  const calls = include?.includes('agent.tool_calls') ? CALL_EVENTS : []
+  return [...ANSWER_EVENTS, ...calls, ...((reasoning ?? undefined) === undefined ? [] : (['reasoning'] as const))]
 }

@@ -1,10 +1,10 @@
+import { withoutUnseen } from '../../../../durable/conversations/without-unseen.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 import { readOptions } from './request-options.ts'
-import { withoutUnseen } from './to-messages.ts'
 
 export interface TurnRequest {
   readonly runId: string

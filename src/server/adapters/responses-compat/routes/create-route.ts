@@ -9,9 +9,10 @@ import { logFailure } from '../../../replies/error-replies.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
 import { recordAfter } from '../output/output.ts'
 import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
+import type { StoredResponse } from '../runs/response-runs.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import { readIdempotencyKey } from './read-idempotency-key.ts'
-import type { ResponseReplies, Stored } from './response-replies.ts'
+import type { ResponseReplies } from './response-replies.ts'
 import type { CreateRequest } from './schema.ts'
 
 /** `POST /responses` of one dialect: starts a response, or answers a repeated request as the first one. */
@@ -111,7 +112,11 @@ export class CreateRoute {
   }
 
   /** Waits for the end of a run whose client gets all of it at once. */
-  async #whenAnswered(first: Stored, { stream }: CreateRequest, reply: FastifyReply): Promise<Stored | undefined> {
+  async #whenAnswered(
+    first: StoredResponse,
+    { stream }: CreateRequest,
+    reply: FastifyReply,
+  ): Promise<StoredResponse | undefined> {
     if (stream || first.facts.background) return first
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))

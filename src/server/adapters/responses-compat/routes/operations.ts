@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
+import { DecisionRequest } from '../../../bodies/decision-request.ts'
 import { withScope } from '../../../guards/door.ts'
 import {
   BODY_ERRORS,
@@ -13,7 +14,6 @@ import {
 } from '../../../openapi/describe-route.ts'
 import { nullable } from '../../../openapi/schemas.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
-import { DecisionRequest } from './decision-request.ts'
 import { describeEvents } from './event-schemas.ts'
 import { ItemsQuery, PageQuery } from './page-query.ts'
 import {

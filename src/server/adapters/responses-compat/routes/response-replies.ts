@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { StepLog } from '../../../../durable/runs/read-run.ts'
-import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { replyFor } from '../../../replies/error-replies.ts'
@@ -8,12 +7,10 @@ import { streamAnswer, whenClientLeaves } from '../../../streams/serve-turn.ts'
 import { EventWriter, eventStreamOf } from '../output/event-writer.ts'
 import { recordAfter } from '../output/output.ts'
 import { sendSteps } from '../output/send-steps.ts'
+import type { StoredResponse } from '../runs/response-runs.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import type { ExtendedRecord } from './extended-record.ts'
-import type { InputItem, ResponseRecord } from './schema.ts'
-
-/** Response as it was read. */
-export type Stored = StoredRun<ResponseRecord, InputItem>
+import type { ResponseRecord } from './schema.ts'
 
 /** Replies of one dialect that show a response: its record, or its events. */
 export class ResponseReplies {
@@ -28,7 +25,7 @@ export class ResponseReplies {
   }
 
   /** The record as it is now; `queued` is a status of one dialect alone. */
-  toRecord({ facts, steps, isQueued }: Stored): ExtendedRecord {
+  toRecord({ facts, steps, isQueued }: StoredResponse): ExtendedRecord {
     const record = recordAfter(facts, steps)
     return isQueued && this.#dialect.isExtended ? { ...record, status: 'queued' } : record
   }
@@ -38,7 +35,7 @@ export class ResponseReplies {
    *
    * @param after number of the last event that the client has
    */
-  join(stored: Stored, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  join(stored: StoredResponse, after: number, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
     return this.send(this.#partsOf(request).runs.read(stored, leaving.signal), after, request, reply)

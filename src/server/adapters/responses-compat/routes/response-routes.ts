@@ -10,12 +10,13 @@ import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../../streams/upgrad
 import { findMissing } from '../input/find-missing.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { recordAfter } from '../output/output.ts'
+import { findResponse, type StoredResponse, toResponse } from '../runs/response-runs.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import type { UnstoredMemory } from '../runs/unstored-responses.ts'
 import { CreateRoute } from './create-route.ts'
 import type { Operations } from './operations.ts'
 import { listInputItems, listResponseIds, toPage } from './pages.ts'
-import { ResponseReplies, type Stored } from './response-replies.ts'
+import { ResponseReplies } from './response-replies.ts'
 import { ResponseSocket } from './response-socket.ts'
 
 export interface ResponseRoutesOptions {
@@ -67,9 +68,11 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
   typed.post('/responses/:id/cancel', operations.cancelResponse, async (request) => {
     const { id, facts } = await find(request, options)
     if (!facts.background) throw new HostError('REQUEST_INVALID', 'Only background responses can be cancelled')
-    const cancelled = await partsOf(request).runs.cancel(id)
+    const { runs } = partsOf(request)
+    const cancelled = await runs.cancel(id)
     if (!cancelled) throw notFound()
-    return recordAfter(cancelled.facts, cancelled.steps)
+    const response = await toResponse(runs, cancelled)
+    return recordAfter(response.facts, response.steps)
   })
   typed.get('/responses/:id/input_items', operations.listInputItems, async (request) =>
     listInputItems(partsOf(request).runs.store, await find(request, options), request.query),
@@ -85,9 +88,9 @@ function addListRoute(scope: FastifyInstance, options: ResponseRoutesOptions, re
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   typed.get('/responses', operations.listResponses, async (request, reply) => {
     if (isUpgrade(request) && dialect.isExtended) return openSocket(request, reply, options)
-    const { store, unreadable } = partsOf(request).runs
-    const { ids: listed, hasMore } = await listResponseIds(store, ids, request.query)
-    const found = await Promise.all(listed.map((id) => unreadable.read(() => store.get(id))))
+    const { runs } = partsOf(request)
+    const { ids: listed, hasMore } = await listResponseIds(runs.store, ids, request.query)
+    const found = await Promise.all(listed.map((id) => runs.unreadable.read(() => findResponse(runs, id))))
     return toPage(
       found.flatMap((stored) => (stored ? [replies.toRecord(stored)] : [])),
       hasMore,
@@ -120,9 +123,9 @@ async function openSocket(
 async function find(
   request: FastifyRequest<{ Params: { id: string } }>,
   { ids, partsOf }: ResponseRoutesOptions,
-): Promise<Stored> {
+): Promise<StoredResponse> {
   const { id } = request.params
-  const stored = ids.isId(id) ? await partsOf(request).runs.store.get(id) : undefined
+  const stored = ids.isId(id) ? await findResponse(partsOf(request).runs, id) : undefined
   if (!stored) throw notFound()
   return stored
 }

@@ -6,20 +6,19 @@ import {
   type StoredTurn,
 } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../../durable/conversations/history-budget.ts'
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
-import type { Message } from '../../../../protocols/message.ts'
 import { turnIdOf } from '../ids.ts'
 import { addToConversation } from '../input/continue.ts'
 import { toInputItems } from '../input/convert.ts'
 import { readItems } from '../input/read-items.ts'
-import { readInput, toToolMessage } from '../input/to-messages.ts'
-import { withWholeCalls } from '../input/whole-calls.ts'
+import { itemsOfTurn, leaveOut, readRest } from '../input/removed-items.ts'
+import { readInput } from '../input/to-messages.ts'
 import type { PageQuery } from '../routes/page-query.ts'
 import { toPage, unknownCursor } from '../routes/pages.ts'
-import type { InputItem, Page, RawInputItem, ResponseRecord } from '../routes/schema.ts'
+import type { InputItem, Page, RawInputItem } from '../routes/schema.ts'
+import type { ResponseRuns } from './response-runs.ts'
 
 /** Maximum length of a page of items in JSON; one item may be longer. */
 const MAX_PAGE_LENGTH = 10 * 1024 * 1024
@@ -27,7 +26,7 @@ const MAX_PAGE_LENGTH = 10 * 1024 * 1024
 const MAX_ATTEMPTS = 10
 
 export interface ConversationItemsOptions {
-  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly runs: ResponseRuns
   readonly ids: RunIds
   readonly limits: HistoryLimits
 }
@@ -58,7 +57,7 @@ export class ConversationItems {
     }
     const conversation = await store.conversation(row.head, options)
     const removed = await this.#conversations.removedItems(row.id)
-    return conversation && removed.size > 0 ? this.#leaveOut(row.id, conversation, removed) : conversation
+    return conversation && removed.size > 0 ? leaveOut(this.#options.runs, row.id, conversation, removed) : conversation
   }
 
   /** A page of the items of a conversation, those of a response in progress excepted. */
@@ -71,7 +70,7 @@ export class ConversationItems {
     const found: InputItem[] = []
     let index = from
     for (let length = 0; index < turnIds.length && found.length <= limit && length <= MAX_PAGE_LENGTH; index++) {
-      const items = inOrder(await this.#ofTurn(turnIds[index] as string))
+      const items = inOrder(await itemsOfTurn(this.#options.runs, turnIds[index] as string))
       const rest = index === from && after !== undefined ? itemsAfter(items, after) : items
       const shown = rest.filter(({ id }) => !removed.has(id))
       found.push(...shown)
@@ -85,7 +84,7 @@ export class ConversationItems {
   async get(row: StoredConversation, itemId: string): Promise<InputItem> {
     const turnId = turnIdOf(itemId)
     const isHere = turnId !== undefined && (await this.#conversations.turnIds(row)).includes(turnId)
-    const item = isHere ? (await this.#ofTurn(turnId)).find(({ id }) => id === itemId) : undefined
+    const item = isHere ? (await itemsOfTurn(this.#options.runs, turnId)).find(({ id }) => id === itemId) : undefined
     if (!item || (await this.#conversations.removedItems(row.id)).has(itemId)) {
       throw new HostError('CONVERSATION_NOT_FOUND', 'Item not found')
     }
@@ -129,40 +128,8 @@ export class ConversationItems {
     await this.#conversations.keepRest(
       conversation,
       responseId,
-      await this.#readRest(conversation, responseId, removed),
+      await readRest(this.#options.runs, conversation, responseId, removed),
     )
-  }
-
-  /** Reads turns with removed items from the items that are left. */
-  async #leaveOut(id: string, { last, turns }: Conversation, removed: ReadonlySet<string>): Promise<Conversation> {
-    const touched = new Set([...removed].map(turnIdOf))
-    const messages: Message[] = []
-    const { store } = this.#options.runs
-    for (const turn of turns) {
-      const isTouched = touched.has(turn.response_id)
-      messages.push(...(isTouched ? await this.#readRest(id, turn.response_id, removed) : await store.messagesOf(turn)))
-    }
-    const kept = withWholeCalls(
-      messages,
-      (last.pending ?? []).map(({ callId }) => callId),
-    )
-    const calls = new Set(
-      kept.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
-    )
-    const pending = (last.pending ?? []).filter(({ callId }) => calls.has(callId))
-    return { last: { ...last, pending }, turns, messages: kept }
-  }
-
-  async #readRest(id: string, turnId: string, removed: ReadonlySet<string>): Promise<Message[]> {
-    const items = await this.#ofTurn(turnId)
-    if (items.length === 0) return this.#conversations.restOf(id, turnId)
-    const { messages, outputs } = readInput(items.filter((item) => !removed.has(item.id)))
-    return [...outputs.map(toToolMessage), ...messages]
-  }
-
-  async #ofTurn(turnId: string): Promise<readonly InputItem[]> {
-    const items = await readItems(this.#options.runs, turnId)
-    return items && !items.isRunning ? [...items.input, ...items.output] : []
   }
 }
 

@@ -1,7 +1,8 @@
+import { joinDecisions } from '../../../../durable/approvals/join-decisions.ts'
 import { joinClaims } from '../../../../durable/claim.ts'
 import { makeTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
+import { truncate } from '../../../../durable/conversations/truncate.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
@@ -20,15 +21,14 @@ import { ItemReferences, isReference } from '../input/item-references.ts'
 import { toJob } from '../input/to-job.ts'
 import { readInput } from '../input/to-messages.ts'
 import { toTurn } from '../input/to-turn.ts'
-import { truncate } from '../input/truncate.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
-import { joinDecisions } from './join-decisions.ts'
 import type { ResponseRun } from './response-run.ts'
+import type { ResponseRuns } from './response-runs.ts'
 import type { UnstoredResponses } from './unstored-responses.ts'
 
 export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
   readonly limits: AdapterOptions['options']
-  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly runs: ResponseRuns
   readonly earlier: EarlierTurns
   readonly ids: RunIds
 }
@@ -124,7 +124,7 @@ export class ResponseStarter {
     const decided = conversation && !isUnstored ? conversation.last : undefined
     const joined =
       decided &&
-      (await joinDecisions(runs.approvals, decided, { answers: given, model: body.model, id, by: decider.by }))
+      (await joinDecisions(runs.approvals, decided, { answers: given, agent: body.model, id, by: decider.by }))
     const { answers = given, claim, resumes } = joined ?? {}
     const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
     const draft: Draft<ResponseRecord, InputItem> = {

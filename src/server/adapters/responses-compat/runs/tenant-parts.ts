@@ -1,15 +1,14 @@
-import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import { EarlierTurns } from '../input/earlier-turns.ts'
-import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 import { Compactor } from './compactor.ts'
 import { ConversationItems } from './conversation-items.ts'
+import type { ResponseRuns } from './response-runs.ts'
 import { ResponseStarter } from './response-starter.ts'
 
 /** Parts that answer the requests of one tenant. */
 export interface TenantParts {
-  readonly runs: DurableRuns<ResponseRecord, InputItem>
+  readonly runs: ResponseRuns
   readonly items: ConversationItems
   readonly starter: ResponseStarter
   readonly compactor: Compactor
@@ -22,7 +21,7 @@ export interface TenantPartsOptions extends Pick<AdapterOptions, 'host' | 'descr
 
 /** Makes the parts from the runs of a tenant: none of them has a way to those of another. */
 export function makeTenantParts(
-  runs: DurableRuns<ResponseRecord, InputItem>,
+  runs: ResponseRuns,
   { ids, host, limits, describeFailure }: TenantPartsOptions,
 ): TenantParts {
   const items = new ConversationItems({ runs, ids, limits })

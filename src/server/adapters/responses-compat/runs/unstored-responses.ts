@@ -1,9 +1,9 @@
 import { type Conversation, messagesOf, withOutcome } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
+import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import { bytesOfMessages } from '../../../bodies/bytes-of-messages.ts'
 import { Recent } from '../../../recent.ts'
-import { lengthOf } from '../input/truncate.ts'
 import type { InputItem, ResponseRecord } from '../routes/schema.ts'
 import type { ResponseRun } from './response-run.ts'
 

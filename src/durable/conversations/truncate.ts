@@ -1,5 +1,5 @@
-import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
-import type { Message } from '../../../../protocols/message.ts'
+import type { Message } from '../../protocols/message.ts'
+import type { HistoryBudget } from './history-budget.ts'
 import { withWholeCalls } from './whole-calls.ts'
 
 /**

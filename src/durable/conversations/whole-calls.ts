@@ -1,4 +1,4 @@
-import type { Message } from '../../../../protocols/message.ts'
+import type { Message } from '../../protocols/message.ts'
 
 /**
  * Leaves out results without their call, and calls without their result: models refuse both.

@@ -1,22 +1,23 @@
-import { type Approvals, approvalId, closeOpen } from '../../../../durable/approvals/approvals.ts'
-import type { Claim } from '../../../../durable/claim.ts'
-import type { StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
-import { answersOf, type Resumes, resume, takeDecisions } from '../../../../durable/resumption.ts'
-import type { PendingAnswer } from '../../../../run/state/pending-call.ts'
-import { invalidField } from '../../../bodies/invalid-field.ts'
+import { HostError } from '../../errors.ts'
+import type { PendingAnswer } from '../../run/state/pending-call.ts'
+import type { Claim } from '../claim.ts'
+import type { StoredTurn } from '../conversations/conversation-tree.ts'
+import { answersOf, type Resumes, resume, takeDecisions } from '../resumption.ts'
+import { type Approvals, approvalId, closeOpen } from './approvals.ts'
 
-/** Request that continues a waiting response. */
+/** Request that continues a waiting run. */
 export interface Continuing {
-  /** Id of the new response. */
+  /** Id of the new run. */
   readonly id: string
-  readonly model: string
+  /** Name of the agent that is to go on. */
+  readonly agent: string
   /** Answers of the request; undefined for a plain message, which rejects open calls. */
   readonly answers: readonly PendingAnswer[] | undefined
   /** Sender of the request, who may decide. */
   readonly by: string
 }
 
-/** Answers with which a request continues a waiting response, and the claim that makes it the only one. */
+/** Answers with which a request continues a waiting run, and the claim that makes it the only one. */
 export interface Joined {
   readonly answers: readonly PendingAnswer[] | undefined
   readonly claim: Claim
@@ -24,15 +25,15 @@ export interface Joined {
 }
 
 /**
- * Takes the decisions of a request, and those of others. What is still open is superseded: the new response asks again.
+ * Takes the decisions of a request, and those of others. What is still open is superseded: the new run asks again.
  *
- * @returns undefined for a response that waits for no person
+ * @returns undefined for a run that waits for no person
  * @throws HostError `APPROVAL_DECIDED`, `REQUEST_INVALID` for decisions that are sent to another agent
  */
 export async function joinDecisions(
   approvals: Approvals,
   { response_id: runId, pending = [] }: StoredTurn,
-  { id, model, answers, by }: Continuing,
+  { id, agent, answers, by }: Continuing,
 ): Promise<Joined | undefined> {
   if (pending.every(({ kind }) => kind === 'client_tool')) return undefined
   const before = await approvals.ofRun(runId)
@@ -41,9 +42,10 @@ export async function joinDecisions(
   if (!answers) return { answers, ...superseded(before) }
   const outputs = answers.filter(({ kind }) => kind === 'client_tool')
   const decisions = answers.filter(({ kind }) => kind !== 'client_tool')
-  const agent = before[0]?.agent
-  if (agent !== model) {
-    throw invalidField('model', `must be '${agent}', the agent that waits for the decision`)
+  const waiting = before[0]?.agent
+  if (agent !== waiting) {
+    const message = `model must be '${waiting}', the agent that waits for the decision`
+    throw new HostError('REQUEST_INVALID', message, { field: 'model' })
   }
   const byId = decisions.map(({ callId, ...answer }) => {
     const index = pending.findIndex((call) => call.callId === callId)

@@ -1,0 +1,158 @@
+import { HostError } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Log } from '../protocols/log.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import type { Continuation, NextIdentity } from './approvals/next-run.ts'
+import type { HistoryLimits } from './conversations/history-budget.ts'
+import { readHistory } from './conversations/read-history.ts'
+import { DurableRuns } from './durable-runs.ts'
+import type { BullDelivery } from './queue/bull-delivery.ts'
+import { SHOWN_AFTER_DECISION } from './queue/job.ts'
+import { type DeliveryOptions, openDelivery } from './queue/open-delivery.ts'
+import type { QueuePoller } from './queue/queue-poller.ts'
+import { RunWorker, type RunWorkerOptions } from './queue/run-worker.ts'
+import { ServedAgents } from './queue/served-agents.ts'
+import { isAdapterFacts } from './runs/run-facts.ts'
+import { RUN_PREFIX, RunIds } from './runs/run-ids.ts'
+import type { Translation } from './translation.ts'
+
+/** Options of a project for its durable runs. */
+export interface RunLimits extends HistoryLimits, DeliveryOptions {
+  /** Days after which stored runs are removed; undefined keeps them. */
+  readonly retentionDays?: number | undefined
+  /** Number of background runs that may wait for a slot. */
+  readonly maxQueuedRuns: number
+  /** Leaves background runs to other processes that share the store. */
+  readonly noWorker: boolean
+}
+
+export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown>, 'describeFailure' | 'onFailure'> {
+  readonly limits: RunLimits
+  readonly host: AgentHost
+  readonly log: Log
+  /** Opens the store; the service closes it. */
+  readonly openRecords: () => Promise<RecordStore>
+  readonly loadTranslation: () => Promise<Translation>
+}
+
+interface Opened {
+  readonly runs: DurableRuns<object, unknown>
+  /** Delivers queued runs to the worker of this process. */
+  readonly delivery: QueuePoller | BullDelivery
+}
+
+/**
+ * The durable runs of a project, with the worker and the maintenance that belong to them. Opened when it is first used, and tried again
+ * when that has failed; from then on it goes on with what others left behind, too.
+ */
+export class RunService {
+  /** Makes the ids of runs. */
+  readonly ids = new RunIds(RUN_PREFIX)
+  readonly #options: RunServiceOptions
+  #opening: Promise<Opened> | undefined
+  #opened: Opened | undefined
+  #isClosed = false
+
+  constructor(options: RunServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Opens the service; a further call waits for the first.
+   *
+   * @returns the runs of the nameless tenant; `of` has those of the others
+   * @throws HostError `STORE_UNAVAILABLE`, `OPTION_INVALID`, `SHUTTING_DOWN`
+   */
+  async open(): Promise<DurableRuns<object, unknown>> {
+    if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
+    this.#opening ??= this.#open()
+    return (await this.#opening).runs
+  }
+
+  /** @throws Error before it is open */
+  get opened(): DurableRuns<object, unknown> {
+    if (!this.#opened) throw new Error('The durable runs are not open yet.')
+    return this.#opened.runs
+  }
+
+  /**
+   * Fails while the store does not answer.
+   *
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
+  async checkReady(): Promise<void> {
+    await this.opened.store.has('probe')
+  }
+
+  /** Claims nothing more, waits until every run of this process is stored, and closes the store. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const opened = await this.#opening?.catch(() => undefined)
+    await opened?.delivery.stop()
+    await opened?.runs.close()
+  }
+
+  async #open(): Promise<Opened> {
+    try {
+      const runs = await this.#openRuns()
+      const delivery = await this.#openDelivery(runs)
+      this.#opened = Object.freeze({ runs, delivery })
+      if (!this.#options.limits.noWorker) delivery.start()
+      return this.#opened
+    } catch (error) {
+      this.#opening = undefined
+      throw error
+    }
+  }
+
+  async #openRuns(): Promise<DurableRuns<object, unknown>> {
+    const { host, log, limits, openRecords } = this.#options
+    const { retentionDays, maxQueuedRuns } = limits
+    const records = await openRecords()
+    try {
+      const continuation = this.#describeContinuation()
+      return await DurableRuns.open({ records, ids: this.ids, retentionDays, maxQueuedRuns, log, host, continuation })
+    } catch (error) {
+      await records.close()
+      throw error
+    }
+  }
+
+  async #openDelivery(runs: DurableRuns<object, unknown>): Promise<Opened['delivery']> {
+    const { host, limits, describeFailure, onFailure } = this.#options
+    const { readMessages } = this.#describeContinuation()
+    const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
+    const worker = new RunWorker({ runs, host, served, readMessages, describeFailure, onFailure })
+    try {
+      return await openDelivery(runs.queue, worker, limits)
+    } catch (error) {
+      await runs.close()
+      throw error
+    }
+  }
+
+  /** Describes runs that go on without a request: after decisions, and in the queue. */
+  #describeContinuation(): Continuation<object> {
+    const { host, limits, loadTranslation } = this.#options
+    return {
+      shows: SHOWN_AFTER_DECISION,
+      describeFacts: (waiting, next) => this.#continueFacts(waiting, next),
+      readMessages: async (tenant, turn, job) => {
+        const runs = (await this.open()).of(tenant)
+        const { store, conversations } = runs
+        const options = { store, conversations, host, limits }
+        return readHistory(
+          { ...options, leaveOut: async (...removal) => (await loadTranslation()).leaveOut(runs, ...removal) },
+          turn,
+          job,
+        )
+      },
+    }
+  }
+
+  async #continueFacts(waiting: object, next: NextIdentity): Promise<object> {
+    if (!isAdapterFacts(waiting)) return (await this.#options.loadTranslation()).continueFacts(waiting, next)
+    const { createdAt, previousId } = next
+    return { ...waiting, createdAt, previousId, options: { ...waiting.options, background: true } }
+  }
+}

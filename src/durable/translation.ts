@@ -1,0 +1,16 @@
+import type { NextIdentity } from './approvals/next-run.ts'
+import type { Conversation } from './conversations/conversation-tree.ts'
+import type { DurableRuns } from './durable-runs.ts'
+
+/** Part of the responses adapter in runs of its own that go on without a request: only it reads their facts and items. */
+export interface Translation {
+  /** Facts of the run that continues a waiting one. */
+  readonly continueFacts: (waiting: object, next: NextIdentity) => object
+  /** Leaves items that clients removed out of a conversation. */
+  readonly leaveOut: (
+    runs: DurableRuns<object, unknown>,
+    id: string,
+    conversation: Conversation,
+    removed: ReadonlySet<string>,
+  ) => Promise<Conversation>
+}

@@ -1,0 +1,52 @@
+import type { Conversation } from '../../../../durable/conversations/conversation-tree.ts'
+import { withWholeCalls } from '../../../../durable/conversations/whole-calls.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import { turnIdOf } from '../ids.ts'
+import type { InputItem } from '../routes/schema.ts'
+import type { ResponseRuns } from '../runs/response-runs.ts'
+import { readItems } from './read-items.ts'
+import { readInput, toToolMessage } from './to-messages.ts'
+
+/** Reads the turns of a conversation that items were removed from anew, from the items that are left. */
+export async function leaveOut(
+  runs: ResponseRuns,
+  id: string,
+  { last, turns }: Conversation,
+  removed: ReadonlySet<string>,
+): Promise<Conversation> {
+  const touched = new Set([...removed].map(turnIdOf))
+  const messages: Message[] = []
+  for (const turn of turns) {
+    const isTouched = touched.has(turn.response_id)
+    const rest = isTouched ? readRest(runs, id, turn.response_id, removed) : runs.store.messagesOf(turn)
+    messages.push(...(await rest))
+  }
+  const open = last.pending ?? []
+  const kept = withWholeCalls(
+    messages,
+    open.map(({ callId }) => callId),
+  )
+  const calls = new Set(
+    kept.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
+  )
+  return { last: { ...last, pending: open.filter(({ callId }) => calls.has(callId)) }, turns, messages: kept }
+}
+
+/** Messages that are left of a turn. */
+export async function readRest(
+  runs: ResponseRuns,
+  id: string,
+  turnId: string,
+  removed: ReadonlySet<string>,
+): Promise<Message[]> {
+  const items = await itemsOfTurn(runs, turnId)
+  if (items.length === 0) return runs.conversations.restOf(id, turnId)
+  const { messages, outputs } = readInput(items.filter((item) => !removed.has(item.id)))
+  return [...outputs.map(toToolMessage), ...messages]
+}
+
+/** Items of a turn, those of a run in progress excepted. */
+export async function itemsOfTurn(runs: ResponseRuns, turnId: string): Promise<readonly InputItem[]> {
+  const items = await readItems(runs, turnId)
+  return items && !items.isRunning ? [...items.input, ...items.output] : []
+}
