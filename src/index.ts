@@ -15,6 +15,7 @@ export type { LogLevel } from './assembly/project-log.ts'
 export { raceAbort, withDeadline } from './async.ts'
 export { type CompiledSchema, compileSchema } from './definition/compile-schema.ts'
 export type { JsonObjectSchema, ToolAnnotations, ToolMetadata } from './definition/definition.ts'
+export { type FrontMatter, readFrontMatter } from './definition/front-matter.ts'
 export { hasPatterns } from './definition/has-patterns.ts'
 export type { Environment } from './definition/interpolate.ts'
 export { AgentError, type Position, type Problem } from './definition/problem.ts'
@@ -82,6 +83,7 @@ export {
 } from './protocols/protocol.ts'
 export { type CollectedResponse, Response } from './protocols/response.ts'
 export type { Question, Run, RunOverrides, Usage } from './protocols/run.ts'
+export { type Skill, type SkillFile, Skills } from './protocols/skills.ts'
 export {
   Storage,
   type StorageOwner,

@@ -41,7 +41,7 @@ export interface ToolMetadata {
   /** Allows calls to continue a conversation. */
   readonly conversation?: boolean
   /** Data of the agent that clients of MCP may read. */
-  readonly expose?: readonly ('conversations' | 'memory')[]
+  readonly expose?: readonly ('conversations' | 'memory' | 'skills')[]
 }
 
 /** MCP hints about the behaviour of a tool (`ToolAnnotations` of its schema). */
@@ -162,7 +162,7 @@ export const AgentSchema = Type.Object({
   output: Type.Optional(JsonObjectSchemaSchema),
   conversation: Type.Optional(Type.Boolean()),
   expose: Type.Optional(
-    Type.Array(Type.Union([Type.Literal('conversations'), Type.Literal('memory')]), {
+    Type.Array(Type.Union([Type.Literal('conversations'), Type.Literal('memory'), Type.Literal('skills')]), {
       uniqueItems: true,
       description: 'Data that clients of MCP may read as resources. Default: none.',
     }),

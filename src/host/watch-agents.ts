@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
-import { join, relative, resolve, sep } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import { messageOf, systemCodeOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
@@ -117,7 +118,8 @@ class AgentWatcher implements Watching {
     const isFolder = event === 'addDir' || event === 'unlinkDir'
     this.#note(path, isFolder)
     if (!isFolder) this.#later(SECOND_LOOK_MS, () => this.#note(path, false))
-    if (event === 'unlink' && this.#isElsewhere(path)) this.#awaitPath(path)
+    const isGone = event === 'unlink' || (event === 'unlinkDir' && this.#watchedFiles.has(path))
+    if (isGone && this.#isElsewhere(path)) this.#awaitPath(path)
   }
 
   /**
@@ -232,11 +234,12 @@ class AgentWatcher implements Watching {
     return path === dir || path.startsWith(dir + sep) || dir.startsWith(path + sep)
   }
 
-  /** Those of the paths that are project code, and have changed. */
+  /** Those of the paths that are project code, and have changed; folders that agents consist of, when anything in them has. */
   async #changedCode(paths: ReadonlySet<string>): Promise<Set<string>> {
     const known = this.#knownFiles()
+    const folders = [...paths].flatMap((path) => foldersAround(path).filter((folder) => known.has(folder)))
     const changed = new Set<string>()
-    for (const path of paths) {
+    for (const path of new Set([...paths, ...folders])) {
       if (!known.has(path) && !this.#isInCodeFolder(path)) continue
       const hash = await hashOf(path)
       if (this.#hashes.get(path) !== hash) changed.add(path)
@@ -251,8 +254,12 @@ class AgentWatcher implements Watching {
       this.#watchedFiles.add(file)
       this.#hashes.set(file, await hashOf(file))
       if (!this.#isElsewhere(file)) continue
-      if (existsSync(file)) this.#watcher?.add(file)
-      else this.#awaitPath(file)
+      if (!existsSync(file)) this.#awaitPath(file)
+      else {
+        this.#watcher?.add(file)
+        // What changes until the watch is in place goes unseen.
+        this.#later(SECOND_LOOK_MS, () => this.#note(file, false))
+      }
     }
   }
 
@@ -295,7 +302,23 @@ function inodeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.ino
 }
 
+/** Of a file its content; of a folder the names, sizes and times of everything in it. */
 async function hashOf(path: string): Promise<string> {
-  const bytes = await readRegularFile(path).catch(() => undefined)
-  return bytes ? createHash('sha256').update(bytes).digest('base64') : 'missing'
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+  const content = await (isFolder ? describeFolder(path) : readRegularFile(path)).catch(() => undefined)
+  return content ? createHash('sha256').update(content).digest('base64') : 'missing'
+}
+
+async function describeFolder(path: string): Promise<string> {
+  const entries = await readdir(path, { recursive: true })
+  const lines = entries.map((entry) => {
+    const { size, mtimeMs } = statSync(join(path, entry), { throwIfNoEntry: false }) ?? {}
+    return `${entry} ${size} ${mtimeMs}`
+  })
+  return lines.sort().join('\n')
+}
+
+function foldersAround(path: string): string[] {
+  const folder = dirname(path)
+  return folder === path ? [] : [folder, ...foldersAround(folder)]
 }

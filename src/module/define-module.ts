@@ -45,7 +45,7 @@ export interface ModuleContext {
    */
   importFile(path: string): Promise<Record<string, unknown>>
   /**
-   * Has the agent loaded again when this file of the project changes, appears or goes.
+   * Has the agent loaded again when this file of the project changes, appears or goes; for a folder, when anything in it does.
    *
    * @throws HostError `MODULE_INVALID` for a file outside the project folder
    */

@@ -340,6 +340,35 @@ describe('a watched agent folder', () => {
     await answers('a', '2x')
   })
 
+  it('follows a folder that an agent consists of, while it is missing too', async () => {
+    const { project, ask, answers, changes } = await serve({
+      'agents/a.yml': 'id: a\nmodules: [{ id: main, module: counter }]',
+      'texts/one/a.txt': '1',
+      'modules/counter.ts': `import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { defineModule, Response, TextMessageHandler } from 'agent-host'
+export default defineModule({ name: 'Counter', provides: [TextMessageHandler], scope: 'agent', create: (_, config, context) => {
+  context.watchFile('texts')
+  const names = readdirSync(join(context.projectDir, 'texts'), { recursive: true }).filter((name) => name.endsWith('.txt'))
+  return { async handleText() { throw new Error(names.sort().join(' ')) } }
+} })`,
+    })
+    await answers('a', 'one/a.txt')
+    // The watch of a folder elsewhere is in place a moment after the start.
+    let writes = 0
+    await eventually(async () => {
+      await project.write('texts/two/b.txt', `${writes++}`)
+      expect(await ask('a')).to.equal('one/a.txt two/b.txt')
+    })
+    const loads = changes.length
+    await project.write('texts/two/b.txt', '3, longer')
+    await eventually(() => expect(changes.length).to.be.above(loads))
+    await project.remove('texts')
+    await eventually(() => expect(changes.at(-1)?.kind).to.equal('rejected'))
+    await project.write('texts/c.txt', '4')
+    await answers('a', 'c.txt')
+  })
+
   it('reports a missing folder', async () => {
     const project = await makeProject()
     const host = new AgentHost({ projectDir: project.dir })

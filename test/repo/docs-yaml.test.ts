@@ -35,6 +35,7 @@ async function makeDocumentedProject(): Promise<string> {
   const { dir } = await makeProject({
     ...Object.fromEntries(template.map(({ path, content }) => [path, String(content)])),
     ...Object.fromEntries(named),
+    'skills/refunds/SKILL.md': '---\nname: refunds\ndescription: How to refund.\n---\n',
   })
   return dir
 }

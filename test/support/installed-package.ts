@@ -136,10 +136,13 @@ export const AGENTS: Readonly<Record<string, string>> = {
   'response/collector': `  - { id: it, module: response/collector }\n${OFFLINE}${LOOP}`,
   'tools/local': `  - { id: it, module: tools/local, config: { files: [tools/example.ts, tools/example.py] } }\n${OFFLINE}${LOOP}`,
   'tools/mcp': `  - { id: it, module: tools/mcp, config: { connect_timeout: 1, servers: [{ name: none, command: node, args: ['-e', '0'] }] } }\n${OFFLINE}${LOOP}`,
+  'tools/skills': `  - { id: it, module: tools/skills }\n${OFFLINE}${LOOP}`,
 }
 
 export async function writeAgent(project: string, reference: string): Promise<void> {
   const id = reference.replace('/', '.')
+  const skill = '---\nname: refunds\ndescription: How to refund.\n---\nRefund.\n'
+  await fsExtra.outputFile(join(project, 'skills/refunds/SKILL.md'), skill)
   await fsExtra.outputFile(join(project, `agents/${id}.yml`), `id: ${id}\nmodules:\n${AGENTS[reference]}`)
 }
 

@@ -5,18 +5,12 @@ import type { Message } from '../../../protocols/message.ts'
 import { Response } from '../../../protocols/response.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
+import { AgentSkills } from './agent-skills.ts'
 import type { CallMemory, TitleRange } from './call-memory.ts'
 import { INVALID_PARAMS, JsonRpcError, RESOURCE_NOT_FOUND } from './json-rpc.ts'
 import { cutPage, PAGE_SIZE, readCursor } from './pages.ts'
+import type { Resource, ResourceContent } from './resource.ts'
 import { type ResourcePlace, readResourceUri, resourceUri } from './resource-uri.ts'
-
-/** A resource in the list for clients (`Resource` of the MCP schema). */
-export interface Resource {
-  readonly uri: string
-  readonly name: string
-  readonly description: string
-  readonly mimeType: string
-}
 
 /** Resources with names in their addresses (`ResourceTemplate` of the MCP schema). */
 export interface ResourceTemplate extends Omit<Resource, 'uri'> {
@@ -29,7 +23,7 @@ export interface ListResult {
 }
 
 export interface ReadResult {
-  readonly contents: readonly { readonly uri: string; readonly mimeType: string; readonly text: string }[]
+  readonly contents: readonly ResourceContent[]
 }
 
 export interface AgentResourcesOptions {
@@ -43,14 +37,16 @@ const JSON_TYPE = 'application/json'
 const MAX_ENTRIES = 1000
 
 /**
- * Memories and kept conversations as resources, of the agents whose files say `expose`. Listing runs no code of an agent; reading a
- * memory is a run of that module alone, which is traced like any other.
+ * Memories, kept conversations and skills as resources, of the agents whose files say `expose`. Listing runs no code of an agent, except
+ * to list skills; reading a memory is a run of that module alone, which is traced like any other.
  */
 export class AgentResources {
+  readonly skills: AgentSkills
   readonly #options: AgentResourcesOptions
 
   constructor(options: AgentResourcesOptions) {
     this.#options = options
+    this.skills = new AgentSkills(options.host, options.redact)
   }
 
   /** True when no agent exposes anything: the server then has no resources. */
@@ -61,7 +57,8 @@ export class AgentResources {
   /** @throws JsonRpcError `INVALID_PARAMS` */
   async list(cursor: unknown, tenant: string): Promise<ListResult> {
     const after = readCursor(cursor)
-    const found = this.#exposing('memory').flatMap((info) => this.#memories(info))
+    const skills = await this.skills.listResources(tenant)
+    const found = [...this.#exposing('memory').flatMap((info) => this.#memories(info)), ...skills]
     // In the order of the addresses. One more than a page has tells that there is another.
     let left = PAGE_SIZE + 1
     for (const { id } of this.#exposing('conversations').sort(byAddress)) {
@@ -96,6 +93,8 @@ export class AgentResources {
   /** @throws JsonRpcError `INVALID_PARAMS`, `RESOURCE_NOT_FOUND`; HostError when the module fails */
   async read({ uri }: Readonly<Record<string, unknown>>, tenant: string): Promise<ReadResult> {
     if (typeof uri !== 'string') throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: uri must be a string')
+    const file = await this.skills.read(uri, tenant)
+    if (file) return { contents: [file] }
     const place = readResourceUri(uri)
     const value = place && (await this.#readPlace(place, tenant))
     if (value === undefined) throw new JsonRpcError(RESOURCE_NOT_FOUND, `Resource not found: ${uri}`)

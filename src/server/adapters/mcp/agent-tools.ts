@@ -14,6 +14,7 @@ import { ENTRY } from '../../../wiring/wiring.ts'
 import { bytesOfMessages } from '../../bodies/bytes-of-messages.ts'
 import { logFailure } from '../../replies/error-replies.ts'
 import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
+import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from './agent-skills.ts'
 import type { CallMemory, WaitingCall } from './call-memory.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
@@ -127,6 +128,24 @@ export class AgentTools {
   /** Starts to list the resources; it cannot be stopped. */
   listResources(cursor: unknown, { tenant, requestId }: Caller): Call<ListResult> {
     return this.#toCall(this.resources.list(cursor, tenant), requestId)
+  }
+
+  /** Starts to list the skills; it cannot be stopped. */
+  listSkills(cursor: unknown, { tenant, requestId }: Caller): Call<SkillList> {
+    return this.#toCall(this.resources.skills.list(cursor, tenant), requestId)
+  }
+
+  /** Starts to get one skill; it cannot be stopped. */
+  getSkill(params: Readonly<Record<string, unknown>>, { tenant, requestId }: Caller): Call<{ skill: SkillEntry }> {
+    return this.#toCall(this.resources.skills.get(params, tenant), requestId)
+  }
+
+  /** Capabilities beside tools, where agents expose something. */
+  get moreCapabilities(): { resources?: object; extensions?: Record<string, Record<string, never>> } {
+    return {
+      ...(this.resources.isEmpty ? {} : { resources: {} }),
+      ...(this.resources.skills.isEmpty ? {} : { extensions: { [SKILLS_EXTENSION]: {} } }),
+    }
   }
 
   /** Closes the memory of earlier calls. */

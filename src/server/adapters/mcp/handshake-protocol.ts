@@ -1,5 +1,6 @@
 import { isObject } from '../../../is-object.ts'
 import type { ListResult, ReadResult } from './agent-resources.ts'
+import type { SkillEntry, SkillList } from './agent-skills.ts'
 import type { AgentTools, Call, CallOptions, ToolResult } from './agent-tools.ts'
 import type { CallMemory } from './call-memory.ts'
 import { type ElicitationResponse, toElicitation } from './elicitation.ts'
@@ -68,7 +69,7 @@ export class PendingCall {
   readonly #options: PendingCallOptions
   /** Undefined unless the client can be asked: a signal for every call costs too much. */
   readonly #leaving: AbortController | undefined
-  #call!: Call<ToolResult | ReadResult | ListResult>
+  #call!: Call<ToolResult | ReadResult | ListResult | SkillList | { skill: SkillEntry }>
   #progress = 0
 
   constructor(request: Request & { id: RequestId }, peer: Peer, options: PendingCallOptions) {
@@ -100,6 +101,8 @@ export class PendingCall {
     const elicitation = answered && { ...answered, by: decider }
     if (method === 'resources/read') this.#call = tools.read(params, { tenant, requestId })
     else if (method === 'resources/list') this.#call = tools.listResources(params.cursor, { tenant, requestId })
+    else if (method === 'skills/list') this.#call = tools.listSkills(params.cursor, { tenant, requestId })
+    else if (method === 'skills/get') this.#call = tools.getSkill(params, { tenant, requestId })
     else
       this.#call = tools.call(params, {
         version,
@@ -215,6 +218,8 @@ export class HandshakeProtocol {
   #answerResources(request: Request & { id: RequestId }, peer: Peer): string | PendingCall {
     const { id, method } = request
     const { resources } = this.#tools
+    if (!resources.skills.isEmpty && (method === 'skills/list' || method === 'skills/get'))
+      return this.#call(request, peer)
     if (!resources.isEmpty) {
       if (method === 'resources/templates/list') return success(id, resources.listTemplates())
       if (method === 'resources/list' || method === 'resources/read') return this.#call(request, peer)
@@ -228,7 +233,7 @@ export class HandshakeProtocol {
     }
     return {
       protocolVersion: negotiate(protocolVersion),
-      capabilities: { tools: {}, ...(this.#tools.resources.isEmpty ? {} : { resources: {} }) },
+      capabilities: { tools: {}, ...this.#tools.moreCapabilities },
       serverInfo: SERVER_INFO,
     }
   }

@@ -1,6 +1,7 @@
 import {
   type CallToolResult,
   createMcpHandler,
+  fromJsonSchema,
   type InputRequiredResult,
   inputRequired,
   inputResponse,
@@ -100,10 +101,10 @@ export function makeSdkServer(
   requestId: string,
   { tenant, decider, baseUrl }: SdkClient = { tenant: '', decider: requestId, baseUrl: undefined },
 ): Server {
-  const { resources } = tools
-  const capabilities = { tools: { listChanged: true }, ...(resources.isEmpty ? {} : { resources: {} }) }
+  const capabilities = { tools: { listChanged: true }, ...tools.moreCapabilities }
   const server = new Server(SERVER_INFO, { capabilities })
-  if (!resources.isEmpty) addResources(server, tools, { tenant, requestId })
+  if (!tools.resources.isEmpty) addResources(server, tools, { tenant, requestId })
+  if (!tools.resources.skills.isEmpty) addSkills(server, tools, { tenant, requestId })
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
   )
@@ -165,6 +166,20 @@ function addResources(server: Server, tools: AgentTools, caller: Caller): void {
         },
       ),
     ),
+  )
+}
+
+/** Methods of an extension; the SDK does not know them. */
+function addSkills(server: Server, tools: AgentTools, caller: Caller): void {
+  const schemas = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
+  const fail = (error: JsonRpcError): never => {
+    throw error
+  }
+  server.setRequestHandler('skills/list', schemas, ({ cursor }) =>
+    inSdkTerms(() => tools.listSkills(cursor, caller).answer((result) => ({ ...result }), fail)),
+  )
+  server.setRequestHandler('skills/get', schemas, (params) =>
+    inSdkTerms(() => tools.getSkill(params, caller).answer((result) => ({ ...result }), fail)),
   )
 }
 

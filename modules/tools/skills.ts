@@ -1,0 +1,131 @@
+import { isUtf8 } from 'node:buffer'
+import { readFile, realpath } from 'node:fs/promises'
+import { join, resolve, sep } from 'node:path'
+import { compileSchema, defineModule, Skills, ToolProvider, type ToolResult, Type } from 'agent-host'
+import { checkArguments } from './lib/check-arguments.ts'
+import { type LoadedSkill, loadSkills, SKILL_FILE } from './lib/skill-folder.ts'
+
+/** Characters of a file that a model gets at once. */
+const PAGE_CHARACTERS = 64 * 1024
+
+export default defineModule({
+  name: 'SkillTools',
+  description: 'Skills (folders with a SKILL.md) that a model loads when it needs them.',
+  provides: [ToolProvider, Skills],
+  scope: 'agent',
+  config: Type.Object({
+    folders: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      default: ['skills'],
+      description: 'Folders of the project: each a skill, or a folder of skills.',
+    }),
+    include: Type.Optional(Type.Array(Type.String(), { description: 'Names of the skills to offer. Default: all.' })),
+    exclude: Type.Array(Type.String(), { default: [], description: 'Names of skills to hide.' }),
+  }),
+  create: async (_, { folders, include, exclude }, { projectDir, watchFile }) => {
+    const found: LoadedSkill[] = []
+    for (const folder of folders) {
+      watchFile(folder)
+      found.push(...(await loadSkills(resolve(projectDir, folder), projectDir)))
+    }
+    const skills = choose(found, include, exclude)
+    const tools = [makeLoad(skills), makeRead(skills)]
+    const definitions = tools.map(({ definition }) => definition)
+    return {
+      listTools: () => definitions,
+      async executeTool(name, args, run) {
+        const tool = tools.find(({ definition }) => definition.name === name)
+        if (!tool) throw new Error(`There is no tool '${name}'. Tools: load_skill, read_skill_file.`)
+        run.signal.throwIfAborted()
+        return tool.execute(args)
+      },
+      listSkills: () => [...skills.values()].map(({ dir: _dir, text: _text, ...skill }) => skill),
+      readSkillFile: async (name, path) => {
+        const skill = skills.get(name)
+        return skill?.files.some((file) => file.path === path) ? readWithin(skill, path) : undefined
+      },
+    }
+  },
+})
+
+type ChosenSkills = ReadonlyMap<string, LoadedSkill>
+
+function choose(
+  found: readonly LoadedSkill[],
+  include: readonly string[] | undefined,
+  exclude: readonly string[],
+): ChosenSkills {
+  const known = found.map(({ name }) => name)
+  const unknownName = [...(include ?? []), ...exclude].find((name) => !known.includes(name))
+  if (unknownName !== undefined)
+    throw new Error(`There is no skill '${unknownName}' in the folders. Skills: ${known.join(', ')}.`)
+  const named = new Map<string, LoadedSkill>()
+  for (const skill of found) {
+    const { name, dir } = skill
+    if (!(include?.includes(name) ?? true) || exclude.includes(name)) continue
+    const other = named.get(name)
+    if (other) throw new Error(`The skill '${name}' is in ${other.dir} and in ${dir}: rename or remove one.`)
+    named.set(name, skill)
+  }
+  return new Map([...named].sort(([one], [other]) => (one < other ? -1 : 1)))
+}
+
+/** Names and descriptions stand in the description of the tool: models see them with every request. */
+function makeLoad(skills: ChosenSkills) {
+  const parameters = Type.Object({
+    name: Type.String({ enum: [...skills.keys()], description: 'Name of the skill.' }),
+  })
+  const list = [...skills.values()].map(({ name, description }) => `- ${name}: ${description}`).join('\n')
+  const compiled = compileSchema(parameters)
+  const description = `Loads the instructions of a skill. Load a skill before you begin a task that its description fits, and follow it. Skills:\n${list}`
+  return {
+    definition: { name: 'load_skill', description, parameters: { ...parameters } },
+    async execute(args: unknown): Promise<ToolResult> {
+      const { name } = checkArguments('load_skill', compiled, args)
+      const { text, files } = skills.get(String(name)) as LoadedSkill
+      const others = files.map(({ path }) => path).filter((path) => path !== SKILL_FILE)
+      if (others.length === 0) return { text }
+      return { text: `${text}\n\nFiles of this skill, for read_skill_file:\n${others.join('\n')}` }
+    },
+  }
+}
+
+function makeRead(skills: ChosenSkills) {
+  const parameters = Type.Object({
+    skill: Type.String({ enum: [...skills.keys()], description: 'Name of the skill.' }),
+    path: Type.String({ minLength: 1, description: 'Path of the file, as load_skill and the skill name it.' }),
+    offset: Type.Integer({ minimum: 0, default: 0, description: 'First character to read, of a long file.' }),
+  })
+  const compiled = compileSchema(parameters)
+  const description = 'Reads a file of a skill. Scripts are only read: nothing runs them.'
+  return {
+    definition: { name: 'read_skill_file', description, parameters: { ...parameters } },
+    async execute(args: unknown): Promise<ToolResult> {
+      const checked = checkArguments('read_skill_file', compiled, args)
+      const skill = skills.get(String(checked.skill)) as LoadedSkill
+      const path = String(checked.path).replace(/^(\.\/)+/, '')
+      const file = skill.files.find((each) => each.path === path)
+      if (!file) {
+        const known = skill.files.map((each) => each.path).join(', ')
+        return { text: `The skill '${skill.name}' has no file '${path}'. Files: ${known}.`, isError: true }
+      }
+      const data = await readWithin(skill, path)
+      if (isUtf8(data)) return { text: cut(data.toString(), Number(checked.offset)) }
+      const text = `${path} is a binary file of ${data.length} bytes.`
+      return { text, attachments: [{ mediaType: file.mediaType, data, name: path.split('/').at(-1) ?? path }] }
+    },
+  }
+}
+
+/** Checked again: what was a file when the agent was loaded may be a link by now. */
+async function readWithin({ dir, name }: LoadedSkill, path: string): Promise<Buffer> {
+  const [file, folder] = await Promise.all([realpath(join(dir, path)), realpath(dir)])
+  if (!file.startsWith(folder + sep)) throw new Error(`The file '${path}' of the skill '${name}' leaves its folder.`)
+  return readFile(file)
+}
+
+function cut(text: string, offset: number): string {
+  const end = offset + PAGE_CHARACTERS
+  const page = text.slice(offset, end)
+  return end < text.length ? `${page}\n\n[cut: ${text.length} characters in all; read on with offset ${end}]` : page
+}

@@ -1,0 +1,47 @@
+import { HostError } from '../errors.ts'
+import { readYaml } from './yaml-source.ts'
+
+/** A text with YAML above it, between two lines of `---`. */
+export interface FrontMatter {
+  readonly data: Readonly<Record<string, unknown>>
+  /** The text below. */
+  readonly text: string
+  /** Line of the file in which `text` begins. */
+  readonly textLine: number
+  /** Returns the line of the file in which a field of `data` stands; without it, where `data` begins. */
+  lineOf(field: string): number
+}
+
+const FENCED = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?\r?\n)?---[ \t]*(?:\r?\n|$)/
+
+/**
+ * Reads a text file that begins with YAML front matter.
+ *
+ * @param file name of the file in errors
+ * @throws HostError `MODULE_INVALID` naming file, line and reason
+ */
+export function readFrontMatter(source: string, file: string): FrontMatter {
+  const [fenced, yaml = ''] = FENCED.exec(source) ?? []
+  if (fenced === undefined) {
+    throw new HostError('MODULE_INVALID', `${file}:1: the file does not begin with front matter.`, {
+      suggestions: ['Begin it with: a line of ---, lines of YAML, and another line of ---'],
+    })
+  }
+  const { value, problems, locate } = readYaml(yaml, { kind: 'front matter' })
+  // The fence is the first line.
+  const lineOf = (field: string) => locate([field]).line + 1
+  const [problem] = problems
+  if (problem) {
+    const { message, line = 1, suggestions } = problem
+    throw new HostError('MODULE_INVALID', `${file}:${line + 1}: ${message}`, { suggestions })
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new HostError('MODULE_INVALID', `${file}:1: the front matter must be a map: lines of \`name: value\`.`)
+  }
+  return {
+    data: value as Readonly<Record<string, unknown>>,
+    text: source.slice(fenced.length),
+    textLine: fenced.split('\n').length,
+    lineOf,
+  }
+}
