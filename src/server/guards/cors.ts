@@ -10,6 +10,7 @@ const EXPOSED_HEADERS = [
   'idempotent-replayed',
   'retry-after',
   'mcp-session-id',
+  'x-ignored',
 ]
 
 /**

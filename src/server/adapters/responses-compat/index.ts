@@ -6,6 +6,7 @@ import { principalOf } from '../../guards/principal.ts'
 import { queueGauges } from '../../queue-gauges.ts'
 import type { Dialect } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
+import { IgnoredParts } from './input/ignored-parts.ts'
 import { addApprovalRoutes } from './routes/approval-routes.ts'
 import { addConversationRoutes } from './routes/conversation-routes.ts'
 import { toExtendedPayload } from './routes/extended-record.ts'
@@ -19,6 +20,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
   readonly gauges: readonly GaugeSpec[]
   readonly #options: StoreAdapterOptions
   readonly #unstored = openUnstoredMemory()
+  readonly #ignored = new IgnoredParts()
   readonly #parts = new Opening(() => openParts(this.#options))
 
   constructor(options: StoreAdapterOptions) {
@@ -45,7 +47,8 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const operations = responseOperations(dialect, this.#options.requiresKey)
     const partsOf = (request: FastifyRequest) => this.#parts.value(principalOf(request).tenant)
     const { ids } = this.#options.durableRuns
-    addResponseRoutes(scope, { adapter: this.#options, dialect, operations, ids, unstored: this.#unstored, partsOf })
+    const shared = { unstored: this.#unstored, ignored: this.#ignored }
+    addResponseRoutes(scope, { adapter: this.#options, dialect, operations, ids, partsOf, ...shared })
     addApprovalRoutes(scope, { partsOf, operations })
     addConversationRoutes(scope, { partsOf, operations })
   }

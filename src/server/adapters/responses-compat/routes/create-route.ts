@@ -7,6 +7,7 @@ import { deciderOf } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailure } from '../../../replies/error-replies.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
+import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
 import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
 import type { StoredResponse } from '../runs/response-runs.ts'
@@ -15,28 +16,34 @@ import { readIdempotencyKey } from './read-idempotency-key.ts'
 import type { ResponseReplies } from './response-replies.ts'
 import type { CreateRequest } from './schema.ts'
 
+export interface CreateRouteOptions {
+  readonly adapter: AdapterOptions
+  readonly dialect: Dialect
+  readonly ignored: IgnoredParts
+  readonly partsOf: (request: FastifyRequest) => TenantParts
+}
+
 /** `POST /responses` of one dialect: starts a response, or answers a repeated request as the first one. */
 export class CreateRoute {
   readonly #adapter: AdapterOptions
   readonly #dialect: Dialect
   readonly #replies: ResponseReplies
+  readonly #ignored: IgnoredParts
   readonly #partsOf: (request: FastifyRequest) => TenantParts
 
-  constructor(
-    adapter: AdapterOptions,
-    dialect: Dialect,
-    replies: ResponseReplies,
-    partsOf: (request: FastifyRequest) => TenantParts,
-  ) {
+  constructor(replies: ResponseReplies, { adapter, dialect, ignored, partsOf }: CreateRouteOptions) {
     this.#adapter = adapter
     this.#dialect = dialect
     this.#replies = replies
+    this.#ignored = ignored
     this.#partsOf = partsOf
   }
 
   handle(body: CreateRequest, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     // An unknown name is refused before the store is read.
     this.#adapter.host.resolve(body.model)
+    const ignored = this.#ignored.find(body, this.#dialect, request)
+    if (ignored !== undefined) reply.header('x-ignored', ignored)
     const key = readIdempotencyKey(request, body)
     if (key === undefined) return this.#run(body, undefined, request, reply)
     return this.#partsOf(request).runs.requests.once(

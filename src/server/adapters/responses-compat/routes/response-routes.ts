@@ -8,6 +8,7 @@ import type { Dialect } from '../../../replies/dialect.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
 import { acceptUpgrade, isUpgrade, routeUpgrades } from '../../../streams/upgrade-route.ts'
 import { findMissing } from '../input/find-missing.ts'
+import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { recordAfter } from '../output/output.ts'
 import { findResponse, type StoredResponse, toResponse } from '../runs/response-runs.ts'
@@ -25,6 +26,7 @@ export interface ResponseRoutesOptions {
   readonly operations: Operations
   readonly ids: RunIds
   readonly unstored: UnstoredMemory
+  readonly ignored: IgnoredParts
   /** Returns the parts of the tenant of a request. */
   readonly partsOf: (request: FastifyRequest) => TenantParts
 }
@@ -33,7 +35,7 @@ export interface ResponseRoutesOptions {
 export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoutesOptions): void {
   const { adapter, operations, dialect, ids, partsOf } = options
   const replies = new ResponseReplies(adapter, dialect, partsOf)
-  const create = new CreateRoute(adapter, dialect, replies, partsOf)
+  const create = new CreateRoute(replies, options)
   const typed = scope.withTypeProvider<TypeBoxTypeProvider>()
   typed.post(
     '/responses',
@@ -110,12 +112,12 @@ function addSocketRoute(scope: FastifyInstance, options: ResponseRoutesOptions):
 async function openSocket(
   request: FastifyRequest,
   reply: FastifyReply,
-  { adapter, unstored, partsOf }: ResponseRoutesOptions,
+  { adapter, unstored, ignored, partsOf }: ResponseRoutesOptions,
 ): Promise<FastifyReply> {
   const { options, host, streams, describeFailure } = adapter
   const limits = { origins: options.corsOrigins, maxPayload: options.bodyLimit }
   const { starter } = partsOf(request)
-  const parts = { starter, options, host, streams, describeFailure, unstored }
+  const parts = { starter, options, host, streams, describeFailure, unstored, ignored }
   await acceptUpgrade(request, reply, limits, (socket) => void new ResponseSocket(socket, request, parts))
   return reply
 }

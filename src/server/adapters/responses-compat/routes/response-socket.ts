@@ -11,6 +11,7 @@ import { logFailure, replyFor } from '../../../replies/error-replies.ts'
 import type { EventStream } from '../../../streams/event-streams.ts'
 import { webSocketTransport } from '../../../streams/web-socket-transport.ts'
 import { findMissing } from '../input/find-missing.ts'
+import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { EventWriter, FRAMES } from '../output/event-writer.ts'
 import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
@@ -28,6 +29,7 @@ const validate = makeValidator(ExtendedCreateRequest)
 export interface ResponseSocketOptions extends Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'> {
   readonly starter: ResponseStarter
   readonly unstored: UnstoredMemory
+  readonly ignored: IgnoredParts
   readonly options: AdapterOptions['options']
 }
 
@@ -100,6 +102,7 @@ export class ResponseSocket {
       const body = resumeByApproval(readMessage(text))
       previous = body.previous_response_id ?? undefined
       this.#options.host.resolve(body.model)
+      this.#options.ignored.find(body, V1, this.#request)
       const run = await this.#options.starter.start(body, {
         dialect: V1,
         decider: deciderOf(this.#request),

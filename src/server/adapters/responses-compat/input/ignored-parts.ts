@@ -1,0 +1,81 @@
+import type { FastifyRequest } from 'fastify'
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import type { Dialect } from '../../../replies/dialect.ts'
+import type { CreateRequest } from '../routes/schema.ts'
+import { type Decision, FIELDS, INCLUDES, INPUT_ITEMS, TOOLS } from './decisions.ts'
+
+type Decisions = Readonly<Record<string, Decision>>
+
+/** Members that have an effect: all others are looked up one by one. */
+const EFFECTIVE = {
+  fields: effectiveOf(FIELDS),
+  includes: effectiveOf(INCLUDES),
+  items: effectiveOf(INPUT_ITEMS),
+  tools: effectiveOf(TOOLS),
+}
+
+/** Maximum number of parts that a header names. */
+const MAX_NAMED = 40
+/** Maximum number of requests whose ignored parts are remembered as logged. */
+const MAX_LOGGED = 1000
+
+/** Parts of requests without an effect: logged the first time that a client of an agent sends them. */
+export class IgnoredParts {
+  readonly #logged = new Set<string>()
+
+  /**
+   * Names the parts of a request that are ignored: `tools[8] (web_search)`; undefined if there are none.
+   *
+   * @throws HostError `REQUEST_INVALID` in an extended dialect, for a part that is refused
+   */
+  find(body: CreateRequest, dialect: Dialect, { id, log }: Pick<FastifyRequest, 'id' | 'log'>): string | undefined {
+    const ignored = findIgnored(body, dialect)
+    if (ignored.length === 0) return undefined
+    const named = ignored.slice(0, MAX_NAMED).join(', ')
+    const text = ignored.length > MAX_NAMED ? `${named}, ${ignored.length - MAX_NAMED} more` : named
+    const key = `${body.model} ${text}`.replace(/\[\d+\]/g, '')
+    if (this.#logged.size < MAX_LOGGED && !this.#logged.has(key)) {
+      this.#logged.add(key)
+      log.info({ reqId: id }, `a request to '${body.model}' has parts that are ignored: ${text}`)
+    }
+    return text
+  }
+}
+
+function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
+  const ignored: string[] = []
+  const note = (decisions: Decisions, member: string, place: string, text: string) => {
+    const decision = Object.hasOwn(decisions, member) ? decisions[member] : undefined
+    if (isExtended && decision?.effect === 'refused') throw invalidField(place, `is not supported. ${decision.note}`)
+    ignored.push(text)
+  }
+  const noteListed = (decisions: Decisions, member: string, place: string) =>
+    note(decisions, member, place, `${place} (${printable(member)})`)
+  for (const field in body) {
+    const isSent = (body[field as keyof CreateRequest] ?? undefined) !== undefined
+    if (!EFFECTIVE.fields.has(field) && isSent) note(FIELDS, field, field, printable(field))
+  }
+  body.include?.forEach((value, index) => {
+    if (!EFFECTIVE.includes.has(value)) noteListed(INCLUDES, value, `include[${index}]`)
+  })
+  body.tools?.forEach(({ type }, index) => {
+    if (!EFFECTIVE.tools.has(type)) noteListed(TOOLS, type, `tools[${index}]`)
+  })
+  if (typeof body.input === 'string') return ignored
+  for (const [index, { type }] of body.input.entries()) {
+    if (typeof type === 'string' && !EFFECTIVE.items.has(type)) noteListed(INPUT_ITEMS, type, `input[${index}]`)
+  }
+  return ignored
+}
+
+/** Text of a client within a header: short, and of ASCII characters without those that separate parts. */
+function printable(text: string): string {
+  return text.slice(0, 64).replace(/[^\x21-\x7e]|[,()]/g, '?')
+}
+
+function effectiveOf(decisions: Decisions): ReadonlySet<string> {
+  const members = Object.entries(decisions).filter(
+    ([, { effect }]) => effect === 'honoured' || effect === 'given to the model',
+  )
+  return new Set(members.map(([member]) => member))
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import {
+  type Decision,
+  FIELDS,
+  INCLUDES,
+  INPUT_ITEMS,
+  TOOLS,
+} from '../../../src/server/adapters/responses-compat/input/decisions.ts'
+import { IgnoredParts } from '../../../src/server/adapters/responses-compat/input/ignored-parts.ts'
+import { V1 } from '../../../src/server/replies/dialect.ts'
+import { makeResponses } from '../../support/responses.ts'
+import { closeServers } from '../../support/server.ts'
+
+const PARTS: Readonly<Record<string, Readonly<Record<string, Decision>>>> = {
+  tool: TOOLS,
+  'input item': INPUT_ITEMS,
+  include: INCLUDES,
+  field: FIELDS,
+}
+
+/** The table of the docs: members with the same decision share a row. */
+function tableOf(): string[] {
+  return Object.entries(PARTS).flatMap(([kind, decisions]) => {
+    const rows = new Map<string, string[]>()
+    for (const [member, { effect, note }] of Object.entries(decisions)) {
+      const end = `${effect} | ${note} |`
+      rows.set(end, [...(rows.get(end) ?? []), `\`${member}\``])
+    }
+    return [...rows].map(([end, members]) => `| ${kind} | ${members.join(', ')} | ${end}`)
+  })
+}
+
+describe('parts of a request for a response', () => {
+  afterEach(closeServers)
+
+  const ask = async (prefix: string, body: object) => {
+    const { app } = await makeResponses()
+    const payload = { model: 'talk', input: 'say hi', ...body }
+    const reply = await app.inject({ method: 'POST', url: `${prefix}/responses`, payload })
+    return { reply }
+  }
+
+  it('have the decisions that the table of the docs shows', () => {
+    const docs = readFileSync(new URL('../../../docs/responses.md', import.meta.url), 'utf8')
+    const rows = docs.split('\n').filter((line) => /^\| (tool|input item|include|field) \|/.test(line))
+    expect(rows).to.deep.equal(tableOf())
+  })
+
+  for (const prefix of ['/compat', '/v1']) {
+    for (const stream of [false, true]) {
+      it(`are named in a header when they are ignored, under ${prefix}, ${stream ? 'streamed' : 'in one piece'}`, async () => {
+        const { reply } = await ask(prefix, {
+          stream,
+          tools: [{ type: 'function', name: 'a' }, { type: 'web_search' }],
+          include: ['agent.tool_calls', 'web_search_call.results'],
+          input: [{ role: 'user', content: 'say hi' }, { type: 'program' }, { type: 'b,(\u00fc' }],
+          stream_options: { include_obfuscation: false },
+          shiny: 1,
+          image: null,
+        })
+        expect(reply.statusCode).to.equal(200)
+        expect(reply.headers['x-ignored']).to.equal(
+          'stream_options, shiny, include[1] (web_search_call.results), tools[1] (web_search), input[1] (program), input[2] (b???)',
+        )
+      })
+    }
+
+    it(`are not named when all have an effect, under ${prefix}`, async () => {
+      const { reply } = await ask(prefix, { tools: [{ type: 'function', name: 'a' }], temperature: 1, include: [] })
+      expect(reply.headers).to.not.have.property('x-ignored')
+    })
+  }
+
+  it('are named up to a number', async () => {
+    const { reply } = await ask('/v1', { tools: Array(50).fill({ type: 'shell' }) })
+    expect(reply.headers['x-ignored']).to.match(/^tools\[0\] \(shell\), .*tools\[39\] \(shell\), 10 more$/)
+  })
+
+  it('are refused under /v1 where to ignore them would mislead, and ignored under /compat', async () => {
+    const { reply: refused } = await ask('/v1', { moderation: { model: 'm' } })
+    expect([refused.statusCode, refused.json().error.param]).to.deep.equal([400, 'moderation'])
+    const { reply: ignored } = await ask('/compat', { moderation: { model: 'm' } })
+    expect([ignored.statusCode, ignored.headers['x-ignored']]).to.deep.equal([200, 'moderation'])
+  })
+
+  it('have one decision each: every ignored member is named, every other is not', async () => {
+    const { app } = await makeResponses()
+    const namedIn = async (body: object) => {
+      const payload = { model: 'talk', input: 'say hi', ...body }
+      const reply = await app.inject({ method: 'POST', url: '/v1/responses', payload })
+      return { status: reply.statusCode, named: reply.headers['x-ignored'] }
+    }
+    for (const [type, { effect }] of Object.entries<Decision>(TOOLS)) {
+      const { named } = await namedIn({ tools: [{ type, name: 'a', description: 'A' }] })
+      expect(named, type).to.equal(effect === 'ignored' ? `tools[0] (${type})` : undefined)
+    }
+    for (const [type, { effect }] of Object.entries<Decision>(INPUT_ITEMS)) {
+      const { named } = await namedIn({ input: [{ role: 'user', content: 'say hi' }, { type }] })
+      expect(named, type).to.equal(effect === 'ignored' ? `input[1] (${type})` : undefined)
+    }
+    for (const [value, { effect }] of Object.entries<Decision>(INCLUDES)) {
+      const { named } = await namedIn({ include: [value] })
+      expect(named, value).to.equal(effect === 'ignored' ? `include[0] (${value})` : undefined)
+    }
+  })
+
+  it('are logged once for each agent, wherever they stand', () => {
+    const lines: string[] = []
+    const request = { id: 'r', log: { info: (_: object, line: string) => lines.push(line) } as never }
+    const parts = new IgnoredParts()
+    const find = (...types: string[]) =>
+      parts.find({ model: 'talk', input: 'x', tools: types.map((type) => ({ type })) }, V1, request)
+    expect(['shell', 'shell', 'mcp'].map((type) => find(type))).to.deep.equal([
+      'tools[0] (shell)',
+      'tools[0] (shell)',
+      'tools[0] (mcp)',
+    ])
+    expect(find('function', 'shell')).to.equal('tools[1] (shell)')
+    expect(lines).to.deep.equal([
+      "a request to 'talk' has parts that are ignored: tools[0] (shell)",
+      "a request to 'talk' has parts that are ignored: tools[0] (mcp)",
+    ])
+  })
+})
