@@ -52,6 +52,13 @@ describe('GET /openapi.json', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).to.equal(operations.length)
   })
 
+  it('names the parameter that stands in the path as `*`', async () => {
+    const { paths } = await readDocument()
+    const names = (path: string) => paths[path].get.parameters.map(({ name, in: place }: Json) => [name, place])
+    expect(names('/v1/models/{model}')).to.deep.equal([['model', 'path']])
+    expect(names('/compat/models/{model}')).to.deep.equal([['model', 'path']])
+  })
+
   it('says which key a route requires, and requires none itself', async () => {
     const { paths } = await readDocument({ ...ALL, ...KEYS })
     const keyOf = (path: string) => paths[path].post.security

@@ -1,3 +1,4 @@
+import type { FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import type { Dialect } from '../replies/dialect.ts'
 
@@ -16,8 +17,6 @@ export interface RouteDescription {
   readonly description?: string
   /** Name that stands in the path instead of `*`. */
   readonly wildcard?: string
-  /** Left out, the schema that the route checks parameters with. */
-  readonly params?: TSchema
   readonly headers?: TSchema
   /** Left out, the schema that the route checks bodies with. */
   readonly body?: TSchema
@@ -51,6 +50,14 @@ export interface DescribedRoute {
 /** Returns a function that makes the part of a route's options that describes it. */
 export function makeDescribe(group: RouteGroup): (route: RouteDescription) => { readonly config: object } {
   return (route) => ({ config: { openapi: { ...route, group } } satisfies DescribedRoute })
+}
+
+/** Returns a function that makes the options of a route: its schemas, which check requests and give their types, and its description. */
+export function makeOperation(
+  group: RouteGroup,
+): <S extends FastifySchema>(schema: S, route: RouteDescription) => { readonly config: object; readonly schema: S } {
+  const describe = makeDescribe(group)
+  return (schema, route) => ({ ...describe(route), schema })
 }
 
 /** Reference to a schema of a {@link RouteGroup} by its name. */

@@ -80,7 +80,17 @@ const describe: SwaggerTransform = ({ schema, url, route, ...rest }) => {
   const described = (route.config as Partial<DescribedRoute> | undefined)?.openapi
   if (described === undefined || !('openapiObject' in rest)) return { schema, url }
   Object.assign(rest.openapiObject.components?.schemas ?? {}, described.group.schemas)
-  return { schema: { ...schema, ...toSchema(described) }, url: url.replace('*', `:${described.wildcard}`) }
+  const { wildcard = '*' } = described
+  const params = schema?.params && nameWildcard(schema.params, wildcard)
+  return {
+    schema: { ...schema, ...(params ? { params } : {}), ...toSchema(described) },
+    url: url.replace('*', `:${wildcard}`),
+  }
+}
+
+/** The schema of the parameters of a path, with a name in the place of `*`. */
+function nameWildcard(params: unknown, wildcard: string): unknown {
+  return JSON.parse(JSON.stringify(params).replaceAll('"*"', JSON.stringify(wildcard)))
 }
 
 const ofServer = makeDescribe({ tag: 'Server', errors: [] })

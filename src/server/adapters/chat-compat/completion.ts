@@ -11,8 +11,8 @@ export interface Completion {
   readonly model: string
 }
 
-/** Output of a run. */
-export interface Answer {
+/** Answer of an agent: of several runs, where it waits. */
+export interface Reply {
   text: string
   reasoning: string
 }
@@ -22,7 +22,7 @@ export type Ending = Pick<RunResult, 'usage' | 'incompleteReason' | 'pending'>
 
 type FinishReason = ChatCompletion['choices'][number]['finish_reason']
 
-export function toCompletion({ id, created, model }: Completion, answer: Answer, ending: Ending): ChatCompletion {
+export function toCompletion({ id, created, model }: Completion, answer: Reply, ending: Ending): ChatCompletion {
   return {
     id,
     object: 'chat.completion',
@@ -33,7 +33,7 @@ export function toCompletion({ id, created, model }: Completion, answer: Answer,
   }
 }
 
-function toMessage({ text, reasoning }: Answer, { pending }: Ending): ChatCompletion['choices'][number]['message'] {
+function toMessage({ text, reasoning }: Reply, { pending }: Ending): ChatCompletion['choices'][number]['message'] {
   const calls = pending.filter(isClientCall)
   return {
     role: 'assistant',

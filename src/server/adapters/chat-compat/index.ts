@@ -19,11 +19,11 @@ import type { EventStream } from '../../streams/event-streams.ts'
 import { startTurn, streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import { describeApproval, readDecisions, takesApprovalCalls, toApprovalCall } from './approvals.ts'
 import { ChunkWriter } from './chunk-writer.ts'
-import { type Answer, type Completion, type Ending, isClientCall, toCompletion } from './completion.ts'
-import { describeChat } from './describe-chat.ts'
+import { type Completion, type Ending, isClientCall, type Reply, toCompletion } from './completion.ts'
 import { eventToContent } from './event-to-content.ts'
-import { describeModel, listDescribedModels, listModels, toModelEntry } from './models.ts'
-import { ChatCompletion, ChatRequest, DescribedModelList, ExtendedChatRequest, ModelList } from './schema.ts'
+import { listDescribedModels, listModelEntries, toDescribedModel, toModelEntry } from './models.ts'
+import { chatOperations } from './operations.ts'
+import type { ChatCompletion, ChatRequest } from './schema.ts'
 import { noUserMessage } from './to-messages.ts'
 import { toTurn } from './to-turn.ts'
 
@@ -54,26 +54,20 @@ export class ChatCompatApiAdapter implements Adapter {
 
   #addRoutes(scope: FastifyInstance, dialect: Dialect): void {
     const routes = scope.withTypeProvider<TypeBoxTypeProvider>()
-    const describe = describeChat(dialect, this.#requiresKey)
-    this.#addModels(scope, dialect, describe)
+    const { createChatCompletion, listModels, getModel } = chatOperations(dialect, this.#requiresKey)
     routes.post(
       '/chat/completions',
       {
-        ...describe('createChatCompletion'),
+        ...createChatCompletion,
         ...liftDataUrls(),
-        schema: { body: dialect.isExtended ? ExtendedChatRequest : ChatRequest, response: { 200: ChatCompletion } },
         preValidation: (request, _reply, done) => done(findMissing(request.body)),
       },
       (request, reply) => this.#complete(request.body, request, reply),
     )
-  }
-
-  #addModels(scope: FastifyInstance, { isExtended }: Dialect, describe: ReturnType<typeof describeChat>): void {
-    const schema = { response: { 200: isExtended ? DescribedModelList : ModelList } }
-    const list = isExtended ? listDescribedModels : listModels
-    scope.get('/models', { ...describe('listModels'), schema }, () => ({ object: 'list', data: list(this.#host) }))
-    scope.get<{ Params: { '*': string } }>('/models/*', describe('getModel'), ({ params: { '*': name } }, reply) => {
-      if (isExtended) return describeModel(this.#host, name)
+    const list = dialect.isExtended ? listDescribedModels : listModelEntries
+    routes.get('/models', listModels, () => ({ object: 'list' as const, data: list(this.#host) }))
+    routes.get('/models/*', getModel, ({ params: { '*': name } }, reply) => {
+      if (dialect.isExtended) return toDescribedModel(this.#host, name)
       return this.#host.get(name) ? toModelEntry(name) : reply.code(404).send({ detail: 'model not found' })
     })
   }
@@ -85,7 +79,7 @@ export class ChatCompatApiAdapter implements Adapter {
   }
 
   async #collect(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<ChatCompletion> {
-    const answer: Answer = { text: '', reasoning: '' }
+    const answer: Reply = { text: '', reasoning: '' }
     const turn = this.#toTurn(body, request, (event) => {
       if (event.type === 'reasoning') answer.reasoning += event.text
       else answer.text += eventToContent(event)
@@ -120,7 +114,7 @@ export class ChatCompatApiAdapter implements Adapter {
     const runs = this.#runsOf(request)
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
-    const work = async (): Promise<Decided> => {
+    const work = async (): Promise<Ending & Pick<Reply, 'text'>> => {
       const decided = await runs.decide(decisions, by)
       const { continuedBy } = decided
       const ended = continuedBy === null ? undefined : await runs.outcome(continuedBy, leaving.signal)
@@ -209,8 +203,6 @@ interface Shown {
 function endingOf({ usage, incompleteReason }: RunResult, pending: Ending['pending']): Ending {
   return { usage, incompleteReason, pending }
 }
-
-type Decided = Ending & { readonly text: string }
 
 function sendEnd(stream: EventStream, chunks: ChunkWriter, { text, pending }: Shown): void {
   const all = [...(text === '' ? [] : [chunks.text(text)]), ...pending.map((call) => chunks.call(call))]

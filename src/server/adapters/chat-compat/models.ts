@@ -3,13 +3,13 @@ import type { AgentInfo } from '../../../run/turn.ts'
 import type { DescribedModel, ModelEntry } from './schema.ts'
 
 /** Entry of each agent, one each. */
-export function listModels(host: AgentHost): ModelEntry[] {
+export function listModelEntries(host: AgentHost): ModelEntry[] {
   return host.list().map(({ id }) => toModelEntry(id))
 }
 
 /** Entry of each agent and entry point, with its capabilities. */
 export function listDescribedModels(host: AgentHost): DescribedModel[] {
-  return host.list().flatMap((agent) => namesOf(agent).map((name) => describeModel(host, name)))
+  return host.list().flatMap((agent) => namesOf(agent).map((name) => toDescribedModel(host, name)))
 }
 
 export function toModelEntry(id: string): ModelEntry {
@@ -17,7 +17,7 @@ export function toModelEntry(id: string): ModelEntry {
 }
 
 /** @throws HostError `AGENT_NOT_FOUND` */
-export function describeModel(host: AgentHost, name: string): DescribedModel {
+export function toDescribedModel(host: AgentHost, name: string): DescribedModel {
   const { agent, capabilities } = host.resolve(name)
   const { attachments, takesClientTools, reasons } = capabilities
   const takes = (pattern: RegExp) => attachments.some((mediaType) => pattern.test(mediaType))

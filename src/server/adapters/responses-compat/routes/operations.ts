@@ -1,3 +1,4 @@
+import type { FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
 import { DecisionRequest } from '../../../bodies/decision-request.ts'
@@ -8,7 +9,7 @@ import {
   json,
   jsonOrEvents,
   KEY_ERRORS,
-  makeDescribe,
+  makeOperation,
   type RouteDescription,
   ref,
 } from '../../../openapi/describe-route.ts'
@@ -36,7 +37,7 @@ export type Operations = ReturnType<typeof responseOperations>
 export function responseOperations(dialect: Dialect, hasKey: boolean) {
   const { isExtended } = dialect
   const prefix = isExtended ? '' : 'Compat'
-  const describe = makeDescribe({
+  const route = makeOperation({
     tag: 'Responses',
     dialect,
     keyOf: hasKey ? 'responses' : undefined,
@@ -50,11 +51,7 @@ export function responseOperations(dialect: Dialect, hasKey: boolean) {
       ...(isExtended ? EXTENDED_SCHEMAS : COMPAT_SCHEMAS),
     },
   })
-  const route = <S extends RequestSchema>(schema: S, description: RouteDescription) => ({
-    ...describe(description),
-    schema,
-  })
-  const decision = <S extends RequestSchema>(schema: S, description: RouteDescription) => {
+  const decision = <S extends FastifySchema>(schema: S, description: RouteDescription) => {
     const { config, ...rest } = route(schema, description)
     return { ...rest, config: withScope(config, 'approve') }
   }
@@ -229,12 +226,6 @@ export function responseOperations(dialect: Dialect, hasKey: boolean) {
       },
     ),
   }
-}
-
-interface RequestSchema {
-  readonly params?: TSchema
-  readonly querystring?: TSchema
-  readonly body?: TSchema
 }
 
 const COMPAT_SCHEMAS = {
