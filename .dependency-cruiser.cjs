@@ -8,6 +8,7 @@ const floors = [
   'durable',
   'store',
   'telemetry',
+  'tape',
   'trace',
   'host',
   'run',
@@ -27,8 +28,8 @@ const floors = [
 const beside = {
   project: ['server', 'assembly', 'replicas', 'durable', 'store', 'trace', 'telemetry', 'host', 'run'],
   replicas: ['durable', 'telemetry'],
-  durable: ['trace', 'telemetry'],
-  store: ['trace', 'telemetry', 'host', 'run', 'wiring', 'module', 'definition'],
+  durable: ['tape', 'trace', 'telemetry'],
+  store: ['tape', 'trace', 'telemetry', 'host', 'run', 'wiring', 'module', 'definition'],
 }
 const above = (floor) => floors.slice(0, floors.indexOf(floor))
 const others = (floor) => [...above(floor), ...(beside[floor] ?? [])]

@@ -14,6 +14,7 @@ const ENTRIES = [
   'commands/suggesting-help',
   'commands/command-not-found',
   'store/sqlite/sqlite-worker',
+  'tape/tape-service',
   'trace/trace-service',
 ]
 

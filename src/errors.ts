@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   ADAPTER_NOT_FOUND: 500,
   OPTION_INVALID: 500,
   PROJECT_INVALID: 500,
+  TAPE_INVALID: 500,
 } as const
 
 /** Code of an error, by which programs tell errors apart. */

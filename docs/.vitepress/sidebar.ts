@@ -42,6 +42,7 @@ export const sidebar: SidebarGroup[] = [
       page('Debug UI', 'debug-ui'),
       page('Live reload', 'hot-reload'),
       page('Testing', 'testing'),
+      page('Replay', 'replay'),
       page('Writing modules', 'writing-modules'),
       page('Ejecting modules', 'eject'),
       page('Embedding', 'embedding'),

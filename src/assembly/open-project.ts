@@ -5,7 +5,7 @@ import { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
 import { RunService } from '../durable/run-service.ts'
 import type { Translation } from '../durable/translation.ts'
 import { AgentFolder } from '../host/agent-folder.ts'
-import { AgentHost, type ResumeOptions, type RunOptions } from '../host/host.ts'
+import { AgentHost, attachBoundaries, type ResumeOptions, type RunOptions } from '../host/host.ts'
 import type { FileChange } from '../host/load-history.ts'
 import type { WaitingRun } from '../host/waiting-run.ts'
 import { watchAgents } from '../host/watch-agents.ts'
@@ -19,8 +19,10 @@ import { isRemote } from '../store/open-store.ts'
 import { recordStorage } from '../store/record-storage.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import { SharedStore } from '../store/shared-store.ts'
+import { TapeRecorder } from '../tape/tape-recorder.ts'
+import { TapeWriter } from '../tape/tape-writer.ts'
 import { startTracing } from '../telemetry/start-tracing.ts'
-import { makeRedact, type Redact } from '../trace/redact.ts'
+import { makeNameSecrets, makeRedact, type Redact } from '../trace/redact.ts'
 import { Traces } from '../trace/traces.ts'
 import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
 import { type LogLevel, openLog } from './project-log.ts'
@@ -42,6 +44,8 @@ export interface ProjectOptions {
   readonly debug: boolean
   /** Maximum size of an agent's trace files in MiB; the oldest are deleted. */
   readonly debugMaxMb: number
+  /** Part of the runs of which a tape is recorded in `debug/tapes/`, from 0 to 1. */
+  readonly record: number
   readonly logLevel: LogLevel
   readonly maxConcurrentRuns: number
   /** Runs that nobody waits for, beside those. */
@@ -74,6 +78,8 @@ export interface ProjectParts {
   readonly log?: Log | undefined
   /** Default: takes out the secrets of `process.env`. */
   readonly redact?: Redact | undefined
+  /** For tapes. Default: puts names of variables in the place of the secrets of `process.env`. */
+  readonly nameSecrets?: Redact | undefined
   /** Has debug mode log each call of a tool. Default: true. */
   readonly logsSteps?: boolean | undefined
 }
@@ -126,7 +132,7 @@ const TRACE_FOLDER = 'debug'
  *   `OPTION_INVALID` for telemetry that cannot be started. An invalid agent file is logged, and one of its `problems`.
  */
 export async function openProject(options: ProjectOptions, parts: ProjectParts): Promise<AssembledProject> {
-  const { redact = makeRedact(process.env) } = parts
+  const { redact = makeRedact(process.env), nameSecrets = makeNameSecrets(process.env) } = parts
   const { log = await openLog(options, redact), logsSteps = true, loadTranslation } = parts
   const { projectDir, agentDir, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
@@ -137,7 +143,12 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const records = new LazyStore(() => shared.open())
     cleanup.add(() => records.close())
     const storage = recordStorage(() => records.open(), isRemote(options.store))
+    const tapes = options.record > 0 ? await openTapes(options, nameSecrets, log) : undefined
+    if (tapes) cleanup.add(() => tapes.close())
     const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs, storage })
+    if (tapes) {
+      attachBoundaries(host, new TapeRecorder({ writer: tapes, share: options.record, environment: process.env }))
+    }
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
@@ -172,6 +183,10 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
 /** Logs the failure of a run in the background, or of the queue. */
 function logRunFailure(error: unknown, id: string | undefined, log: Log & { readonly level?: string }): void {
   log[levelOfFailure(error)](`${id === undefined ? 'The queue' : `Run '${id}'`}: ${describeFault(error, log)}`)
+}
+
+function openTapes({ projectDir, debugMaxMb }: ProjectOptions, hide: Redact, log: Log): Promise<TapeWriter> {
+  return TapeWriter.open({ projectDir, maxBytes: debugMaxMb * 1024 * 1024, hide, log })
 }
 
 async function openTraces(

@@ -11,7 +11,7 @@ import { runServer, type ServerProcess } from './run-server.ts'
 import { noteServer } from './running-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
-const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, drainTimeout: 1, development: true }
+const DEFAULTS = { port: 9001, adapters: BUILT_IN_ADAPTERS, debug: true, record: 1, drainTimeout: 1, development: true }
 /** Time after a save in which more may come. */
 const SCHEMA_AFTER_MS = 300
 const CLEAR = '\u001b[2J\u001b[3J\u001b[H'

@@ -12,6 +12,7 @@ import Eject from './eject.ts'
 import Init from './init.ts'
 import Mcp from './mcp.ts'
 import New from './new.ts'
+import Replay from './replay.ts'
 import Run from './run.ts'
 import RunsShow from './runs/show.ts'
 import RunsTail from './runs/tail.ts'
@@ -55,6 +56,7 @@ export const COMMANDS = {
   runs: Runs,
   'runs:show': RunsShow,
   'runs:tail': RunsTail,
+  replay: Replay,
   'store:check': StoreCheck,
   'store:backup': StoreBackup,
   'store:restore': StoreRestore,

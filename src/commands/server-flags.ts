@@ -7,7 +7,15 @@ import { KEY_VARIABLES, resolveServerOptions, SERVER_OPTIONS, type ServerOptions
 type Defaults = Partial<
   Pick<
     ServerOptions,
-    'port' | 'adapters' | 'debug' | 'drainTimeout' | 'development' | 'maxBackgroundRuns' | 'noWorker' | 'workerOnly'
+    | 'port'
+    | 'adapters'
+    | 'debug'
+    | 'record'
+    | 'drainTimeout'
+    | 'development'
+    | 'maxBackgroundRuns'
+    | 'noWorker'
+    | 'workerOnly'
   >
 >
 
@@ -20,7 +28,7 @@ export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
       const facts = {
         description: `${description}${describeDefault(value)}`,
         env: variable,
-        helpValue: kind === 'switch' ? '[true|false]' : '<value>',
+        helpValue: flag === 'record' ? '[<share>]' : kind === 'switch' ? '[true|false]' : '<value>',
         helpGroup: PLACES[placeOf(flag)]?.group ?? '',
       }
       return [flag, kind === 'list' ? Flags.string({ ...facts, multiple: true }) : Flags.string(facts)]
@@ -30,7 +38,7 @@ export function serverFlags(defaults: Defaults = {}): Interfaces.FlagInput {
 
 /** Flags in the order of the help, by their groups there: the first group has no heading. */
 const GROUPS: readonly (readonly [group: string, flags: string])[] = [
-  ['', 'port agent-dir log-level adapter adapter-option debug-ui metrics no-v1'],
+  ['', 'port agent-dir log-level adapter adapter-option debug-ui record metrics no-v1'],
   [
     'access',
     'host allowed-host require-auth compat-api-key responses-api-key mcp-api-key ui-token keys cors-origin trusted-origin auth-rate-limit',

@@ -2,7 +2,9 @@ import { CommandHelp, Help } from '@oclif/core'
 
 /** Commands in the order of a reader; those below another follow it. */
 const ORDER =
-  'init dev chat check test tool run new eject schema runs approvals serve worker mcp doctor completion'.split(' ')
+  'init dev chat check test tool run new eject schema runs replay approvals serve worker mcp doctor completion'.split(
+    ' ',
+  )
 
 /** oclif's help of a command, without the description after the options: it is the first line already. */
 class BriefCommandHelp extends CommandHelp {

@@ -10,6 +10,7 @@ import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { Agent, type ModuleCall } from '../run/agent.ts'
+import type { Boundaries } from '../run/calls/boundaries.ts'
 import { type AgentEventListener, EventListeners } from '../run/calls/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { PendingAnswer } from '../run/state/pending-call.ts'
@@ -88,6 +89,13 @@ export interface Reservation {
   release(): void
 }
 
+let setBoundaries: (host: AgentHost, boundaries: Boundaries) => void
+
+/** Has something stand at the calls that leave the agents of a host: those that are registered from now on. */
+export function attachBoundaries(host: AgentHost, boundaries: Boundaries): void {
+  setBoundaries(host, boundaries)
+}
+
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
 
@@ -101,12 +109,19 @@ export class AgentHost {
   readonly #log: Log
   readonly #agents = new Map<string, Agent>()
   readonly #listeners: EventListeners
+  #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
   readonly #closings = new Set<Promise<void>>()
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>
   #closed = false
+
+  static {
+    setBoundaries = (host, boundaries) => {
+      host.#boundaries = boundaries
+    }
+  }
 
   constructor({
     projectDir = '.',
@@ -466,7 +481,8 @@ export class AgentHost {
 
   /** An agent that nobody waits for any more is closed once it is open. */
   async #open(blueprint: AgentBlueprint, signal: AbortSignal | undefined): Promise<Agent> {
-    const opening = Agent.open(blueprint, this.#listeners, this.#log)
+    const surroundings = { events: this.#listeners, log: this.#log, boundaries: this.#boundaries }
+    const opening = Agent.open(blueprint, surroundings)
     try {
       return await raceAbort(opening, signal)
     } catch (error) {

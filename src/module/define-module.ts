@@ -75,19 +75,25 @@ export interface Module<
   readonly attachments: readonly string[] | 'model'
   /** True for a model that accepts a reasoning effort (`requestOptions.reasoningEffort`), and may show its reasoning. */
   readonly reasons: boolean
+  /**
+   * True for a module that reaches out of the agent, to a service or a device: tapes record its calls, and a replay answers them
+   * without it. Models, tools, memories, embedders, vector indexes and approval policies are boundaries without saying so.
+   */
+  readonly boundary: boolean
   /** Makes an instance. What it throws fails the run, or, for an agent-scoped module, the registration. */
   create(dependencies: Dependencies<U>, config: Static<C>, context: ModuleContext): Instance<P> | Promise<Instance<P>>
 }
 
 /** Argument of {@link defineModule}; what is left out has a default. */
 export interface ModuleOptions<P extends readonly Protocol[], U extends Uses, C extends TObject>
-  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments' | 'reasons'> {
+  extends Omit<Module<P, U, C>, 'description' | 'uses' | 'config' | 'scope' | 'attachments' | 'reasons' | 'boundary'> {
   readonly description?: string
   readonly uses?: U
   readonly config?: C
   readonly scope?: Scope
   readonly attachments?: readonly string[] | 'model'
   readonly reasons?: boolean
+  readonly boundary?: boolean
 }
 
 /** Version of the interface that modules are written for; it grows when a module of an earlier one would no longer work. */
@@ -116,6 +122,7 @@ export function defineModule<
     scope: 'instance' as const,
     attachments: [],
     reasons: false,
+    boundary: false,
     ...facts,
     [moduleMark]: API_VERSION,
   })
@@ -143,6 +150,10 @@ function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TOb
   }
   if (facts.config !== undefined && (facts.config as { type?: unknown }).type !== 'object') {
     return `${subject} 'config' must be a schema made with Type.Object.`
+  }
+  const handler = facts.provides.find(({ name }) => name.endsWith('MessageHandler'))
+  if (facts.boundary && handler) {
+    return `${subject} 'boundary' is for modules that others call; this one provides ${handler.name}.`
   }
   for (const [field, dependency] of Object.entries(facts.uses ?? {})) {
     if (!isProtocol(dependency) && !isProtocol((dependency as { protocol?: unknown } | undefined)?.protocol)) {

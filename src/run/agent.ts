@@ -11,6 +11,7 @@ import { type EntryPoint, entryPointOf, type WiredModule } from '../wiring/wirin
 import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import { informOf } from './agent-info.ts'
 import { AgentRun } from './agent-run.ts'
+import type { Boundaries, BoundedAgent } from './calls/boundaries.ts'
 import type { EventListeners } from './calls/call-event.ts'
 import type { Recorder } from './calls/facade.ts'
 import { checkOutput } from './check-output.ts'
@@ -43,12 +44,13 @@ export class Agent {
   readonly #described: DescribedAgent
   readonly #shared: Exchange
   readonly #events: EventListeners
+  readonly #boundaries: Boundaries | undefined
   readonly #capabilitiesByEntry = new Map<string, AgentCapabilities>()
   readonly #log: Log
   #runs = 0
   #onIdle: (() => void) | undefined
 
-  private constructor(blueprint: AgentBlueprint, shared: Exchange, events: EventListeners, log: Log) {
+  private constructor(blueprint: AgentBlueprint, shared: Exchange, { events, log, boundaries }: AgentSurroundings) {
     this.info = informOf(blueprint)
     const { source, modules, loaded, entryPoints } = blueprint
     this.#described = { definition: source.definition, modules, loaded, entryPoints }
@@ -63,6 +65,7 @@ export class Agent {
     this.#callees = nameCallees(blueprint.modules)
     this.#shared = shared
     this.#events = events
+    this.#boundaries = boundaries
     this.#log = log
   }
 
@@ -71,10 +74,11 @@ export class Agent {
    *
    * @throws AgentError `AGENT_INVALID` naming the module that failed to load; those created before are disposed
    */
-  static async open(blueprint: AgentBlueprint, events: EventListeners, log: Log): Promise<Agent> {
+  static async open(blueprint: AgentBlueprint, surroundings: AgentSurroundings): Promise<Agent> {
+    const { events, log, boundaries } = surroundings
     const { definition, problemAt } = blueprint.source
     const recorder = makeRecorder(definition.id, undefined, events)
-    const shared = new Exchange({ callees: nameCallees(blueprint.modules), recorder })
+    const shared = new Exchange({ callees: nameCallees(blueprint.modules), recorder, boundaries })
     for (const module of blueprint.modules.filter(({ scope }) => scope === 'agent')) {
       try {
         await shared.open([module])
@@ -86,7 +90,7 @@ export class Agent {
         throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, cause })
       }
     }
-    return new Agent(blueprint, shared, events, log)
+    return new Agent(blueprint, shared, surroundings)
   }
 
   /** Its modules with their config, and the whole wiring. */
@@ -175,6 +179,7 @@ export class Agent {
     const { abort, answer, clientTools } = run
     const response = new RunResponse(run)
     const conversation = new RunConversation(turn.messages)
+    const isBounded = this.#boundaries?.begin(run, turn, handle.result, this.#bounded())
     const exchange = new Exchange({
       callees: this.#callees,
       shared: this.#shared,
@@ -185,6 +190,8 @@ export class Agent {
       policies: this.#hostModules.ApprovalPolicy,
       tenantRun: run.tenant === '' ? undefined : run,
       recorder: this.#events.isEmpty ? undefined : makeRecorder(run.agentId, run, this.#events),
+      boundaries: isBounded ? this.#boundaries : undefined,
+      run,
     })
     this.#runs++
     try {
@@ -222,6 +229,12 @@ export class Agent {
     if (exchange.needsClosing) await this.#dispose(exchange, this.#guarding)
     run.abort.throwIfRequested()
     await new GuardRails(this.#hostModules, exchange, run).release()
+  }
+
+  #bounded(): BoundedAgent {
+    const { id, version, file } = this.info
+    const { definition, loaded } = this.#described
+    return { id, version, file, definition, loaded, files: this.files }
   }
 
   #leave(): void {
@@ -292,6 +305,14 @@ export class Agent {
   #dispose(exchange: Exchange, kept?: ReadonlySet<string>): Promise<void> {
     return exchange.close((message) => this.#log.warn(`${this.info.id}: ${message}`), { kept, limitMs: DISPOSAL_MS })
   }
+}
+
+/** Parts of the host that its agents use. */
+export interface AgentSurroundings {
+  readonly events: EventListeners
+  readonly log: Log
+  /** Absent unless tapes are recorded or played. */
+  readonly boundaries?: Boundaries | undefined
 }
 
 /** Call of one module of an agent, without the rest of it. */

@@ -8,6 +8,8 @@ import type { Run } from '../protocols/run.ts'
 import type { Storage } from '../protocols/storage.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { type EntryPoint, type Link, RUN_PROVIDERS, STORAGE, type WiredModule } from '../wiring/wiring.ts'
+import type { AgentRun } from './agent-run.ts'
+import type { Boundaries } from './calls/boundaries.ts'
 import { type Callee, type Caller, makeFacade, type Recorder, recordFailedCreate } from './calls/facade.ts'
 import { recordLLM } from './calls/recorded-llm.ts'
 import { CLIENT_TOOL_PROVIDER, recordToolProvider } from './calls/recorded-tools.ts'
@@ -23,6 +25,8 @@ const CLIENT_TOOLS = '__client__'
 export interface NamedCallee extends Callee {
   /** True for one that passes requests on to other models. */
   readonly asksModels?: boolean
+  /** True for one that says `boundary: true`. */
+  readonly isBoundary?: boolean
 }
 
 /** Options of a new exchange. */
@@ -44,6 +48,10 @@ export interface ExchangeOptions {
   readonly tenantRun?: Run | undefined
   /** Records every call between modules; absent where nobody listens, and then nothing is wrapped. */
   readonly recorder?: Recorder | undefined
+  /** Stands at the calls that leave the agent; absent unless a tape is recorded or played. */
+  readonly boundaries?: Boundaries | undefined
+  /** Run that the instances belong to; absent for the agent-scoped modules. */
+  readonly run?: AgentRun
 }
 
 /** Options of closing an exchange. */
@@ -98,7 +106,8 @@ export class Exchange {
 
   /** A module that was opened here, as the agent itself calls it. */
   provideToAgent<T>(id: string, protocol: Protocol<T>, agentId: string): T {
-    return this.#provide(id, protocol, this.#options.recorder && { id: `agent:${agentId}`, openCalls: [] }) as T
+    const callerId = `agent:${agentId}`
+    return this.#provide(id, protocol, callerId, this.#options.recorder && { id: callerId, openCalls: [] }) as T
   }
 
   /** The tools that the client of the run brings, as the agent itself calls them. */
@@ -174,32 +183,40 @@ export class Exchange {
   #dependenciesOf({ id, links, storage }: WiredModule): Record<string, unknown> {
     const dependencies: Record<string, unknown> = {}
     const caller = this.#options.recorder && { id, openCalls: this.#openCallsOf(id) }
-    for (const link of links) dependencies[link.field] = this.#follow(link, caller, storage)
+    for (const link of links) dependencies[link.field] = this.#follow(link, id, caller, storage)
     return dependencies
   }
 
-  #follow(link: Link, caller: Caller | undefined, storage: Storage): unknown {
+  #follow(link: Link, callerId: string, caller: Caller | undefined, storage: Storage): unknown {
     const { tenantRun } = this.#options
     const protocol = { name: link.protocol, methods: link.methods }
     const own = () => (tenantRun ? storageOfRun(storage, tenantRun) : storage)
     const providers = link.providers.map((id) =>
-      this.#provide(id, protocol, caller, id === STORAGE ? own() : undefined),
+      this.#provide(id, protocol, callerId, caller, id === STORAGE ? own() : undefined),
     )
     if (link.arity !== 'many') return providers[0]
     const takesClientTools = this.#options.hasClientTools && protocol.name === ToolProvider.name
-    return takesClientTools ? [...providers, this.#provide(CLIENT_TOOLS, protocol, caller)] : providers
+    return takesClientTools ? [...providers, this.#provide(CLIENT_TOOLS, protocol, callerId, caller)] : providers
   }
 
   /** @param own instance for this caller alone, unless the run overrides it */
-  #provide(id: string, protocol: Protocol, caller: Caller | undefined, own?: object): object {
+  #provide(id: string, protocol: Protocol, callerId: string, caller: Caller | undefined, own?: object): object {
     const { recorder, shared, callees } = this.#options
     const instance = this.#instances.get(id) ?? shared?.instanceOf(id) ?? own
     if (!instance) throw new Error(`The plan names '${id}' before it was created.`)
-    const recorded = this.#record(instance, id, protocol.name)
+    const recorded = this.#record(this.#attach(instance, id, protocol, callerId), id, protocol.name)
     if (!recorder || !caller) return recorded
     const named: NamedCallee = callees.get(id) ?? { moduleId: id, moduleClass: 'Override', reference: id }
     const callee = protocol.name === LLM.name ? withModel(named, instance as LLM) : named
     return makeFacade(recorded, protocol, callee, this.#openCallsOf(id), caller, recorder)
+  }
+
+  /** Attaches the boundaries of a tape; tools of the client are the host's own. */
+  #attach(instance: object, moduleId: string, protocol: Protocol, callerId: string): object {
+    const { boundaries, callees, run } = this.#options
+    if (!boundaries || moduleId === CLIENT_TOOLS) return instance
+    const isDeclared = callees.get(moduleId)?.isBoundary === true
+    return boundaries.attach(instance, { moduleId, callerId, protocol, isDeclared }, run)
   }
 
   /** Models and tools are always recorded: the trail of the run, approvals and waiting depend on it. */
@@ -249,7 +266,7 @@ export function nameCallees(modules: readonly WiredModule[]): ReadonlyMap<string
   ])
   const ofModules = modules.map(({ id, module, reference, links }): [string, NamedCallee] => [
     id,
-    { moduleId: id, moduleClass: module.name, reference, asksModels: asksModels(links) },
+    { moduleId: id, moduleClass: module.name, reference, asksModels: asksModels(links), isBoundary: module.boundary },
   ])
   const storage: Callee = { moduleId: STORAGE, moduleClass: 'Storage', reference: STORAGE }
   const clientTools: Callee = { moduleId: CLIENT_TOOLS, moduleClass: 'ClientTools', reference: CLIENT_TOOLS }

@@ -89,6 +89,15 @@ export function readBoolean(raw: unknown): boolean {
   throw new Error(`must be true or false, not '${raw}'`)
 }
 
+/** Reads a part of a whole: a switch, a number up to 1, or a percentage. */
+export function readShare(raw: unknown): number {
+  if (typeof raw === 'boolean' || /^(true|yes|on|false|no|off)$/i.test(String(raw))) return Number(readBoolean(raw))
+  const [, digits = '', percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(raw)) ?? []
+  const share = digits === '' ? Number.NaN : Number(digits) / (percent ? 100 : 1)
+  if (share <= 1) return share
+  throw new Error(`must be true, false, or a part from 0 to 1 or in percent, not '${raw}'`)
+}
+
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 }
 
 /** Reads a number of bytes, or a text like `512kb`. */

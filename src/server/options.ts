@@ -5,7 +5,17 @@ import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 import { isRedisUrl } from '../store/redis/redis-location.ts'
-import { key, list, number, type OptionSpec, readBoolean, readBytes, readToken, text } from './option-spec.ts'
+import {
+  key,
+  list,
+  number,
+  type OptionSpec,
+  readBoolean,
+  readBytes,
+  readShare,
+  readToken,
+  text,
+} from './option-spec.ts'
 
 /** The options of a server, complete and checked. Frozen. */
 export interface ServerOptions extends ProjectOptions {
@@ -79,10 +89,23 @@ export const SERVER_OPTIONS: Facts = {
     default: false,
     read: readBoolean,
   },
-  debugMaxMb: number('debug-max-mb', 256, "Maximum size of an agent's trace files in MiB; the oldest are deleted", {
-    min: 1,
-    max: 1_000_000,
-  }),
+  debugMaxMb: number(
+    'debug-max-mb',
+    256,
+    "Maximum size of an agent's trace files, and of all tapes together, in MiB; the oldest are deleted",
+    {
+      min: 1,
+      max: 1_000_000,
+    },
+  ),
+  record: {
+    flag: 'record',
+    variable: 'AGENT_HOST_RECORD',
+    description: 'Record a tape of each run in ./debug/tapes, or of a part of them: true, false, 0.1 or 10%',
+    kind: 'switch',
+    default: 0,
+    read: readShare,
+  },
   compatApiKey: key(
     'compat-api-key',
     'CUSTOM_COMPAT_API_KEY',

@@ -18,7 +18,7 @@ import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
-import { makeRedact, type Redact } from '../trace/redact.ts'
+import { makeNameSecrets, makeRedact } from '../trace/redact.ts'
 import type { Adapter, DebugAdapterOptions } from './adapter.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
@@ -107,9 +107,11 @@ export async function buildServer(rawOptions: Partial<ServerOptions>): Promise<B
   // Before anything is opened: a name that is wrong costs nothing.
   const adapters = await loadAdapters(pathsOf(options), options)
   const fileKeys = await readFileKeys(options)
-  const redact = redactOf(options)
+  const secrets = secretsOf(options)
+  const redact = makeRedact(secrets)
   const log = await openLog(options, redact)
-  const project = await openProject(options, { redact, log, loadTranslation })
+  const nameSecrets = makeNameSecrets(secrets)
+  const project = await openProject(options, { redact, nameSecrets, log, loadTranslation })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const app = makeApp(options, log, describeFailure)
   nameRequests(app)
@@ -136,8 +138,10 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
   const options = resolveServerOptions(rawOptions)
   const adapters = await loadAdapters(pathsOf(options), options)
   const fileKeys = await readFileKeys(options)
-  const redact = redactOf(options)
-  const project = await openProject(options, { redact, log: app.log, loadTranslation })
+  const secrets = secretsOf(options)
+  const redact = makeRedact(secrets)
+  const nameSecrets = makeNameSecrets(secrets)
+  const project = await openProject(options, { redact, nameSecrets, log: app.log, loadTranslation })
   const describeFailure = makeDescribeFailure(options.debug, redact)
   try {
     setRules(app, describeFailure, options)
@@ -153,10 +157,11 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 }
 
 /** Keys may be given by flag: they are secrets as those of the environment are. */
-function redactOf({ compatApiKey, mcpApiKey, responsesApiKey, uiToken, store, queue }: ServerOptions): Redact {
+function secretsOf(options: ServerOptions): Readonly<Record<string, string | undefined>> {
+  const { compatApiKey, mcpApiKey, responsesApiKey, uiToken, store, queue } = options
   const keys = [compatApiKey, mcpApiKey, responsesApiKey].flatMap((text = '') => readApiKeys(text))
   const secrets = Object.fromEntries(keys.map(({ secret }, index) => [`key_${index}`, secret]))
-  return makeRedact({ ...process.env, ...secrets, ui_token: uiToken, store, queue })
+  return { ...process.env, ...secrets, ui_token: uiToken, store, queue }
 }
 
 async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<readonly Key[] | undefined> {

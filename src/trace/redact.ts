@@ -15,16 +15,33 @@ const HARMLESS_VARIABLES = new Set(['PWD', 'OLDPWD'])
  * and values of flags and query parameters whose names speak of a secret.
  */
 export function makeRedact(environment: Readonly<Record<string, string | undefined>>): Redact {
-  const secrets = Object.entries(environment).flatMap(([name, value = '']) => {
-    return isSecretName(name) && !HARMLESS_VARIABLES.has(name) ? [value, ...passwordsOf(value)] : passwordsOf(value)
-  })
-  const values = secrets.filter(({ length }) => length >= MIN_CHARS)
-  if (values.length === 0) return redactFormats
+  return replaceSecrets(environment, () => REDACTED)
+}
+
+/** As {@link makeRedact}, with `${NAME}` in the place of the value of a variable. */
+export function makeNameSecrets(environment: Readonly<Record<string, string | undefined>>): Redact {
+  return replaceSecrets(environment, (name) => `\${${name}}`)
+}
+
+function replaceSecrets(
+  environment: Readonly<Record<string, string | undefined>>,
+  replacementOf: (variable: string) => string,
+): Redact {
+  const replacements = new Map<string, string>()
+  for (const [name, value = ''] of Object.entries(environment)) {
+    const isSecret = isSecretName(name) && !HARMLESS_VARIABLES.has(name)
+    for (const secret of isSecret ? [value, ...passwordsOf(value)] : passwordsOf(value)) {
+      if (secret.length < MIN_CHARS) continue
+      for (const written of [secret, JSON.stringify(secret).slice(1, -1)]) {
+        if (!replacements.has(written)) replacements.set(written, replacementOf(name))
+      }
+    }
+  }
+  if (replacements.size === 0) return redactFormats
   // The longest first: one secret may begin with another.
-  const written = new Set(values.flatMap((value) => [value, JSON.stringify(value).slice(1, -1)]))
-  const sorted = [...written].sort((a, b) => b.length - a.length)
+  const sorted = [...replacements.keys()].sort((a, b) => b.length - a.length)
   const pattern = new RegExp(sorted.map((value) => value.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|'), 'g')
-  return (text) => redactFormats(text.replace(pattern, REDACTED))
+  return (text) => redactFormats(text.replace(pattern, (secret) => replacements.get(secret) ?? REDACTED))
 }
 
 /** Returns the password of a URL, as written and decoded: drivers name it without its URL. */

@@ -9,9 +9,9 @@ import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
 import type { RemoteRuns } from './remote-runs.ts'
 import type { RunSummary } from './run-summary.ts'
+import { findThreadScript } from './thread-script.ts'
 import { TraceLineWriter } from './trace-line.ts'
 import type { EventsPage, EventsQuery } from './trace-query.ts'
-import { findTraceScript } from './trace-script.ts'
 import type { TracedEvent } from './traced-event.ts'
 import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
 
@@ -35,6 +35,7 @@ export interface TraceCounts {
   readonly problem: string | null
 }
 
+const SCRIPT = new URL('./trace-service', import.meta.url)
 /** Lines are handed over together, at the latest after this. */
 const FLUSH_INTERVAL_MS = 10
 const HAND_OVER_BYTES = 256 * 1024
@@ -82,7 +83,7 @@ export class Traces {
     const { dir, maxBytes } = options
     const data: TraceThreadData = { dir, maxBytes }
     // Without what the process preloads: relative paths in it may lead nowhere by now.
-    const traces = new Traces(new Worker(await findTraceScript(), { workerData: data, execArgv: [] }), options)
+    const traces = new Traces(new Worker(await findThreadScript(SCRIPT), { workerData: data, execArgv: [] }), options)
     try {
       await new Promise<void>((resolve, reject) => {
         traces.#onReady = { resolve, reject }

@@ -9,7 +9,10 @@ type HostProtocol = (typeof HOST_PROTOCOLS)[number]
 /** Ids of the modules that provide them, in the order of the agent's file. */
 export type HostModules = Readonly<Record<HostProtocol, readonly string[]>>
 
-export function findHostModules({ modules: entries }: AgentDefinition, modules: readonly WiredModule[]): HostModules {
+export function findHostModules(
+  { modules: entries }: AgentDefinition,
+  modules: readonly Pick<WiredModule, 'id' | 'module'>[],
+): HostModules {
   const byId = new Map(modules.map((module) => [module.id, module]))
   const providers = (protocol: HostProtocol) =>
     entries.flatMap(({ id, provides }) => {

@@ -35,6 +35,7 @@ describe('help and version', () => {
         'eject',
         'schema',
         'runs',
+        'replay',
         'approvals',
         'serve',
         'worker',

@@ -1,19 +1,25 @@
 import { fileURLToPath } from 'node:url'
 
 const isSource = import.meta.url.endsWith('.ts')
-let script: Promise<URL> | undefined
+const compiled = new Map<string, Promise<URL>>()
 
-/** Returns the script of the thread that keeps the traces. From source it is compiled once for all servers of the process. */
-export function findTraceScript(): Promise<URL> {
-  script ??= isSource ? compile() : Promise.resolve(new URL('./trace-service.js', import.meta.url))
-  return script
+/**
+ * Returns the script of a thread. From source it is compiled once for all servers of the process.
+ *
+ * @param script without its extension
+ */
+export function findThreadScript(script: URL): Promise<URL> {
+  if (!isSource) return Promise.resolve(new URL(`${script.href}.js`))
+  const known = compiled.get(script.href) ?? compile(`${script.href}.ts`)
+  compiled.set(script.href, known)
+  return known
 }
 
 /** Bundles the sources of the thread into one script, which starts faster than through the TypeScript loader. */
-async function compile(): Promise<URL> {
+async function compile(source: string): Promise<URL> {
   const { buildSync } = await import('esbuild')
   const { outputFiles } = buildSync({
-    entryPoints: [fileURLToPath(new URL('./trace-service.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(source)],
     bundle: true,
     write: false,
     platform: 'node',

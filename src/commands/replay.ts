@@ -1,0 +1,94 @@
+import { Args, Flags } from '@oclif/core'
+import { SERVER_OPTIONS } from '../server/options.ts'
+import { describeDivergence } from '../tape/divergence.ts'
+import type { Tape } from '../tape/read-tape.ts'
+import type { Replay as Outcome } from '../tape/replay.ts'
+import { BaseCommand } from './base-command.ts'
+import { plural } from './plural.ts'
+import { findRecordedAgent } from './replay/find-recorded-agent.ts'
+import { findTape } from './replay/find-tape.ts'
+import { pickServerFlags } from './server-flags.ts'
+
+export default class Replay extends BaseCommand {
+  static override description =
+    'Runs a recorded run again from its tape: models, tools, memories and records answer as they did, and nothing is called. Exits with 1 at the first difference.'
+  static override examples = [
+    '<%= config.bin %> replay 4f1c',
+    '<%= config.bin %> replay tests/tapes/refund.jsonl.gz',
+    '<%= config.bin %> replay 4f1c --as-recorded',
+    '<%= config.bin %> replay 4f1c --live llm --from 3',
+  ]
+  static override args = {
+    tape: Args.string({ description: 'Id of the run, its first characters, or the file of a tape', required: true }),
+  }
+  static override flags = {
+    'as-recorded': Flags.boolean({ description: 'Replay the agent as it was, instead of the one in the project' }),
+    live: Flags.string({
+      description: 'Call these for real: llm, tools, or the id of a module; can be given several times',
+      helpValue: '<name>',
+      multiple: true,
+    }),
+    from: Flags.integer({
+      description: 'First call that --live is for; the ones before come from the tape',
+      helpValue: '<call>',
+      min: 1,
+      dependsOn: ['live'],
+    }),
+    json: Flags.boolean({ description: 'Print the outcome as JSON' }),
+    ...pickServerFlags([SERVER_OPTIONS.agentDir.flag]),
+  }
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(Replay)
+    const asRecorded = flags['as-recorded']
+    const tape = await findTape(args.tape, (file) => this.pathOf(file))
+    if (!asRecorded) this.requireProject()
+    const { replayTape } = await import('../tape/replay.ts')
+    const { memoryStorage } = await import('../store/memory-storage.ts')
+    const outcome = await replayTape(tape, {
+      projectDir: process.cwd(),
+      agent: asRecorded ? undefined : await findRecordedAgent(tape, String(flags['agent-dir'] ?? 'agents')),
+      live: flags.live ?? [],
+      from: flags.from ?? 1,
+      storage: memoryStorage(),
+    })
+    if (flags.json) this.log(JSON.stringify(toJson(outcome), null, 2))
+    else this.#print(tape, outcome)
+    if (outcome.divergence) this.exit(1)
+  }
+
+  #print(tape: Tape, { divergence, changedFiles, liveCalls, runs }: Outcome): void {
+    for (const { file, modules } of changedFiles) {
+      const owners = modules.length === 0 ? '' : ` (${modules.join(', ')})`
+      this.logToStderr(`Changed since the run: ${file}${owners}`)
+    }
+    if (divergence) {
+      for (const line of describeDivergence(divergence)) this.logToStderr(line)
+      return
+    }
+    const last = runs.at(-1)
+    this.log(last?.status === 'completed' ? last.text : `${last?.status}: ${last?.error ?? describePending(last)}`)
+    const count = tape.runs.reduce((sum, { calls }) => sum + calls.length, 0)
+    const live = liveCalls === 0 ? '' : `, ${plural(liveCalls, 'call')} for real`
+    this.logToStderr(`Replayed ${tape.name}: ${plural(count, 'call')} on the tape${live}.`)
+  }
+}
+
+function describePending(run: Outcome['runs'][number] | undefined): string {
+  return (run?.pending ?? []).map(({ kind, name }) => `${name} (${kind})`).join(', ')
+}
+
+function toJson({ runs, divergence, changedFiles, liveCalls }: Outcome): object {
+  return {
+    runs: runs.map(({ recorded, status, text, error, pending }) => ({
+      run_id: recorded.turn.run_id,
+      status,
+      text,
+      error,
+      pending,
+    })),
+    divergence: divergence ?? null,
+    changed_files: changedFiles,
+    live_calls: liveCalls,
+  }
+}

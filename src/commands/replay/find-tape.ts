@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { HostError } from '../../errors.ts'
+import { readTapeFile, type Tape } from '../../tape/read-tape.ts'
+import { runOfFile, TAPE_FOLDER, tapeFile } from '../../tape/tape-folder.ts'
+
+/**
+ * Reads the tape that a word of the command line means: a file, or a run of this project by its id or the beginning of it.
+ *
+ * @param pathOf absolute path of a file named on the command line
+ * @throws HostError `TAPE_INVALID`; `PROJECT_INVALID` when it means none, or several
+ */
+export async function findTape(word: string, pathOf: (file: string) => string): Promise<Tape> {
+  const path = pathOf(word)
+  if (existsSync(path) && statSync(path).isFile()) return readTapeFile(path, basename(path))
+  const runId = findRunId(word)
+  return readTapeFile(join(TAPE_FOLDER, tapeFile(runId)), runId)
+}
+
+function findRunId(word: string): string {
+  const names = existsSync(TAPE_FOLDER) ? readdirSync(TAPE_FOLDER) : []
+  const found = names.flatMap((name) => runOfFile(name) ?? []).filter((runId) => runId.startsWith(word))
+  const exact = found.find((runId) => runId === word)
+  const [runId, other] = exact === undefined ? found : [exact]
+  if (runId === undefined) {
+    throw new HostError(
+      'PROJECT_INVALID',
+      `There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`,
+      {
+        suggestions: [
+          '`agent-host dev` records every run, `agent-host serve --record` too; the oldest tapes are deleted.',
+        ],
+      },
+    )
+  }
+  if (other !== undefined) {
+    throw new HostError('PROJECT_INVALID', `Several tapes begin with '${word}'.`, { suggestions: [runId, other] })
+  }
+  return runId
+}

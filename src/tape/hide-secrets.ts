@@ -1,0 +1,31 @@
+import type { Redact } from '../trace/redact.ts'
+
+/**
+ * A line of JSON without secrets, which is JSON again: a secret may be part of a number, and a pattern may reach beyond the text
+ * that it was found in.
+ */
+export function hideSecrets(line: string, hide: Redact): string {
+  const hidden = hide(line)
+  if (hidden === line) return line
+  return isJson(hidden) ? hidden : JSON.stringify(hideWithin(JSON.parse(line), hide))
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function hideWithin(value: unknown, hide: Redact): unknown {
+  if (typeof value === 'string') return hide(value)
+  if (typeof value === 'number') {
+    const hidden = hide(String(value))
+    return hidden === String(value) ? value : hidden
+  }
+  if (Array.isArray(value)) return value.map((item) => hideWithin(item, hide))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [hide(name), hideWithin(inner, hide)]))
+}

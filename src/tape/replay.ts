@@ -1,0 +1,280 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { settlesWithin } from '../async.ts'
+import { readDefinition } from '../definition/definition.ts'
+import { isSecretName } from '../definition/secret-name.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { NO_STORAGE } from '../host/no-storage.ts'
+import { ModuleLoader } from '../module/load-module.ts'
+import { ProjectCode } from '../module/project-code.ts'
+import { type Log, silentLog } from '../protocols/log.ts'
+import type { StorageSource } from '../protocols/storage.ts'
+import { Agent } from '../run/agent.ts'
+import { EventListeners } from '../run/calls/call-event.ts'
+import type { RunEvent, RunStatus } from '../run/run-event.ts'
+import { digestOf, type PendingAnswer, type PendingCall } from '../run/state/pending-call.ts'
+import type { RunResult, Turn } from '../run/turn.ts'
+import { makeNameSecrets, type Redact } from '../trace/redact.ts'
+import { type Project, planAgent } from '../wiring/plan-agent.ts'
+import { differences } from './differences.ts'
+import { type Divergence, toShown } from './divergence.ts'
+import { hideSecrets } from './hide-secrets.ts'
+import type { Tape, TapedRun } from './read-tape.ts'
+import { withStandIns } from './stand-ins.ts'
+import type { HeadLine } from './tape-lines.ts'
+import { TapePlayer } from './tape-player.ts'
+import { decodeValue } from './tape-values.ts'
+
+export interface ReplayOptions {
+  /** Absolute: modules are loaded from here. */
+  readonly projectDir: string
+  /** The agent: text of its file, or plain data. Left out: as it was recorded. */
+  readonly agent?: { readonly source: unknown; readonly file: string | undefined } | undefined
+  /** Default: `process.env`. Variables of the tape fill in what is missing, and secrets are not needed. */
+  readonly environment?: Readonly<Record<string, string | undefined>>
+  /** `llm`, `tools`, or ids of modules: these are called for real. Default: none. */
+  readonly live?: readonly string[]
+  /** Number of the first call that they get; the ones before come from the tape. Default: 1. */
+  readonly from?: number
+  readonly log?: Log
+  /** Records of modules that are called for real. */
+  readonly storage?: StorageSource
+  /** Called with the events of the runs. */
+  readonly onEvent?: (event: RunEvent) => void
+}
+
+/** A run that was replayed. */
+export interface ReplayedRun {
+  readonly recorded: TapedRun
+  readonly status: RunStatus
+  readonly text: string
+  readonly error: string | null
+  readonly pending: readonly Pick<PendingCall, 'kind' | 'name'>[]
+  readonly result: RunResult | undefined
+}
+
+/** Outcome of a replay. */
+export interface Replay {
+  /** Those that were begun, oldest first. */
+  readonly runs: readonly ReplayedRun[]
+  /** The first difference; undefined when there is none. */
+  readonly divergence: Divergence | undefined
+  /** Files (relative to the project) whose source has changed since, with the modules that they belong to. */
+  readonly changedFiles: readonly { readonly file: string; readonly modules: readonly string[] }[]
+  /** Number of calls that were made for real. */
+  readonly liveCalls: number
+}
+
+/**
+ * Runs the turns of a tape again, with what it recorded in the place of models, tools, memories and records: nothing connects, no tool
+ * runs, no key is needed. The first call that the tape does not have ends it.
+ *
+ * @throws HostError `TAPE_INVALID`; AgentError `AGENT_INVALID` when the agent cannot be planned
+ */
+export async function replayTape(tape: Tape, options: ReplayOptions): Promise<Replay> {
+  const { projectDir } = options
+  const code = new ProjectCode(projectDir)
+  const loader = new ModuleLoader(projectDir, code)
+  const runs: ReplayedRun[] = []
+  let offset = 0
+  let liveCalls = 0
+  for (const recorded of tape.runs) {
+    const { run, divergence, live } = await replayRun(recorded, offset, options, { code, loader })
+    runs.push(run)
+    liveCalls += live
+    if (divergence) return { runs, divergence, changedFiles: findChanged(tape, projectDir), liveCalls }
+    offset += recorded.calls.length
+  }
+  return { runs, divergence: undefined, changedFiles: findChanged(tape, projectDir), liveCalls }
+}
+
+/** Time that the modules of a replay get to be disposed. */
+const CLOSE_MS = 1000
+
+interface RunOutcome {
+  readonly run: ReplayedRun
+  readonly divergence: Divergence | undefined
+  readonly live: number
+}
+
+async function replayRun(
+  recorded: TapedRun,
+  offset: number,
+  options: ReplayOptions,
+  code: Pick<Project, 'code' | 'loader'>,
+): Promise<RunOutcome> {
+  const { projectDir: dir, log = silentLog, storage = NO_STORAGE, from = 1 } = options
+  const environment = fillEnvironment(recorded.head, options.environment ?? process.env)
+  const project: Project = { ...code, dir, environment, log, storage }
+  const { source, file } = options.agent ?? { source: recorded.head.agent.definition, file: undefined }
+  const live = await findLive(options.live ?? [], recorded, project, source, file)
+  let divergence: Divergence | undefined
+  const hide = makeNameSecrets(environment)
+  const player = new TapePlayer({
+    run: recorded,
+    offset,
+    live,
+    from,
+    hide,
+    onDivergence: (found) => {
+      divergence ??= found
+      stop()
+    },
+    onPlayed: () => stopWhereCancelled(),
+    onCutOff: () => {
+      if (recorded.end.status === 'cancelled') stop()
+    },
+  })
+  const stand = await withStandIns({ project, source, file, live })
+  const blueprint = await planAgent(stand, file, project)
+  const agent = await Agent.open(blueprint, { events: new EventListeners(log), log, boundaries: player })
+  let text = ''
+  const onEvent = (event: RunEvent) => {
+    if (event.type === 'text') text += event.text
+    options.onEvent?.(event)
+    stopWhereCancelled()
+  }
+  const turn = { ...toTurn(recorded, agent.info.version), onEvent }
+  const entryPoint = agent.hasEntryPoint(recorded.turn.entry_point) ? recorded.turn.entry_point : undefined
+  if (entryPoint === undefined) throw noEntryPoint(recorded)
+  const { end } = recorded
+  const handle = agent.start(entryPoint, turn, { onSettled() {}, onFinished() {} })
+  const stop = (): void => handle.abort()
+  /** The client of a cancelled run left when it had got this much. */
+  const stopWhereCancelled = (): void => {
+    if (end.status === 'cancelled' && player.isPlayed && text.length >= end.text.length) setImmediate(stop)
+  }
+  stopWhereCancelled()
+  const run = await toReplayed(recorded, handle.result, () => text)
+  // Code that does not look at its signal must not hold up the rest.
+  await settlesWithin(agent.close(), CLOSE_MS)
+  if (!divergence && live.size === 0) divergence = compareEnds(run, player, offset, hide)
+  return { run, divergence, live: player.liveCalls }
+}
+
+async function toReplayed(
+  recorded: TapedRun,
+  ending: Promise<RunResult>,
+  textSoFar: () => string,
+): Promise<ReplayedRun> {
+  try {
+    const result = await ending
+    const { status, text } = result
+    const pending = result.pending.map(({ kind, name }) => ({ kind, name }))
+    return { recorded, status, text, error: null, pending, result }
+  } catch (error) {
+    const isAborted = error instanceof HostError && error.code === 'RUN_ABORTED'
+    return {
+      recorded,
+      status: isAborted ? 'cancelled' : 'failed',
+      text: textSoFar(),
+      error: messageOf(error),
+      pending: [],
+      result: undefined,
+    }
+  }
+}
+
+function compareEnds(run: ReplayedRun, player: TapePlayer, offset: number, hide: Redact): Divergence | undefined {
+  const { recorded, status, text, error, pending } = run
+  const { turn, end } = recorded
+  // Where a client left is a matter of time.
+  if (end.status === 'cancelled' && status === 'cancelled') return undefined
+  const { left } = player
+  if (left) {
+    const shown = toShown(left.line, left.line.call + offset)
+    return { runId: turn.run_id, kind: 'missing', asked: null, recorded: shown, differences: [] }
+  }
+  const found = differences(
+    { status: end.status, answer: end.text, error: end.error, pending: end.pending },
+    JSON.parse(hideSecrets(JSON.stringify({ status, answer: text, error, pending }), hide)),
+  )
+  return found.length === 0
+    ? undefined
+    : { runId: turn.run_id, kind: 'end', asked: null, recorded: null, differences: found }
+}
+
+/** Variables that are needed and not there: those of the tape, and for a secret its own name. */
+function fillEnvironment(
+  { environment: recorded, agent }: HeadLine,
+  environment: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string | undefined>> {
+  const named = [...JSON.stringify(agent.definition).matchAll(/\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
+  const secrets = named.filter((name) => isSecretName(name) && environment[name] === undefined)
+  return { ...recorded, ...Object.fromEntries(secrets.map((name) => [name, `\${${name}}`])), ...environment }
+}
+
+/** The turn of a run. Decisions are bound to the version of the agent: here to that of the replay. */
+function toTurn({ head, turn: line, findBytes }: TapedRun, version: string): Turn {
+  const turn = decodeValue(line.turn, findBytes) as Turn
+  const digests = new Map<string, string>()
+  const rebind = (call: PendingCall): PendingCall => {
+    if (call.digest === undefined || call.digest !== digestOf(call.name, call.arguments, head.agent.version))
+      return call
+    const digest = digestOf(call.name, call.arguments, version)
+    digests.set(call.digest, digest)
+    return { ...call, digest }
+  }
+  const pending = turn.pending?.map(rebind)
+  const answers = turn.answers?.map((answer): PendingAnswer => {
+    if (answer.kind !== 'approval' || answer.digest === undefined) return answer
+    return { ...answer, digest: digests.get(answer.digest) ?? answer.digest }
+  })
+  return { ...turn, runId: line.run_id, tenant: line.tenant, pending, answers }
+}
+
+/** Ids of the modules that are called for real. */
+async function findLive(
+  names: readonly string[],
+  { head }: TapedRun,
+  { loader }: Project,
+  source: unknown,
+  file: string | undefined,
+): Promise<ReadonlySet<string>> {
+  if (names.length === 0) return new Set()
+  const { modules } = readDefinition(source, file).definition
+  const live = new Set<string>()
+  for (const name of names) {
+    const protocol = KINDS[name]
+    if (modules.some(({ id }) => id === name)) live.add(name)
+    else if (protocol === undefined)
+      throw unknownLive(
+        name,
+        modules.map(({ id }) => id),
+        head,
+      )
+    for (const { id, module, provides } of protocol === undefined ? [] : modules) {
+      const declared = (await loader.load(module)).module.provides.some((provided) => provided.name === protocol)
+      if (declared && (provides?.includes(protocol as string) ?? true)) live.add(id)
+    }
+  }
+  return live
+}
+
+/** Names of many modules at once. */
+const KINDS: Readonly<Record<string, string>> = { llm: 'LLM', tools: 'ToolProvider' }
+
+function unknownLive(name: string, modules: readonly string[], { agent }: HeadLine): HostError {
+  return new HostError('OPTION_INVALID', `--live ${name}: agent '${agent.id}' has no module '${name}'.`, {
+    suggestions: [`Write llm, tools, or one of its modules: ${modules.join(', ')}.`],
+  })
+}
+
+function noEntryPoint({ turn, head }: TapedRun): HostError {
+  return new HostError(
+    'TAPE_INVALID',
+    `The tape calls '${turn.entry_point}', and agent '${head.agent.id}' has no such entry point.`,
+    { suggestions: ['--as-recorded replays the agent as it was.'] },
+  )
+}
+
+function findChanged({ runs }: Tape, projectDir: string): Replay['changedFiles'] {
+  const { files, modules } = (runs.at(-1) as TapedRun).head
+  return Object.entries(files).flatMap(([file, hash]) => {
+    const path = join(projectDir, file)
+    const now = existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : undefined
+    const owners = modules.filter((module) => module.files.includes(file)).map(({ id }) => id)
+    return now === hash ? [] : [{ file, modules: owners }]
+  })
+}

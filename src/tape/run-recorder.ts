@@ -1,0 +1,297 @@
+import { isPromise } from '../async.ts'
+import { messageOf } from '../errors.ts'
+import type { LLM } from '../protocols/llm.ts'
+import type { RunOverrides } from '../protocols/run.ts'
+import type { ToolProvider } from '../protocols/tool-provider.ts'
+import { AgentRun } from '../run/agent-run.ts'
+import type { Place } from '../run/calls/boundaries.ts'
+import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from '../run/calls/stream-tap.ts'
+import { waitingResultOf } from '../run/calls/waits-for.ts'
+import type { RunResult, Turn } from '../run/turn.ts'
+import type { CallLine, EffectLine, EndLine, OutcomeLine, ResultShape, TapeLine } from './tape-lines.ts'
+import { encodeError, encodeValue, type JsonValue } from './tape-values.ts'
+
+type Method = (...args: unknown[]) => unknown
+
+/** Takes the lines of one run, in their order. */
+export interface LineSink {
+  add(line: TapeLine): void
+  /** The last line. */
+  end(line: EndLine): void
+}
+
+/** Calls by the method that their run was given: views of a run keep it. */
+const callOfView = new WeakMap<NonNullable<RunOverrides['markIncomplete']>, number>()
+
+/** Records one run: its turn, its calls across boundaries, and its end. */
+export class RunRecorder {
+  readonly #run: AgentRun
+  readonly #sink: LineSink
+  readonly #startedMs = performance.now()
+  readonly #kept = new Set<string>()
+  /** Open calls of each boundary, for calls that pass no run. */
+  readonly #open = new Map<string, number[]>()
+  #calls = 0
+  #isOver = false
+
+  constructor(run: AgentRun, turn: Turn, sink: LineSink) {
+    this.#run = run
+    this.#sink = sink
+    const { runId: _id, tenant: _tenant, onEvent: _sink, overrides = {}, ...said } = turn
+    this.#add({
+      type: 'turn',
+      run_id: run.id,
+      tenant: run.tenant,
+      entry_point: run.entryPoint,
+      started_at: (performance.timeOrigin + this.#startedMs) / 1000,
+      continues: run.waiting.continues,
+      turn: this.#encode(said),
+      overrides: Object.keys(overrides),
+    })
+  }
+
+  /** Calls a method of a provider, and records what comes of it. */
+  call(provider: object, method: Method, name: string, args: readonly unknown[], place: Place): unknown {
+    const given = args.at(-1)
+    const run = given instanceof AgentRun ? given : undefined
+    const call = this.#begin(name, run ? args.slice(0, -1) : args, place, run, provider)
+    let result: unknown
+    try {
+      result = method.apply(provider, run ? [...args.slice(0, -1), call.view(run)] : [...args])
+    } catch (error) {
+      call.fail(error, 'value')
+      throw error
+    }
+    if (isGenerator(result) || isAsyncIterable(result)) return tapStream(result, call)
+    if (isPromise(result)) return settle(result, call)
+    call.finish(result, 'value')
+    return result
+  }
+
+  /** Records that a call needs an approval: those that need none are most, and a call that no tape has needs none. */
+  async noteNeed(need: unknown, args: readonly unknown[], place: Place): Promise<unknown> {
+    const answer = await need
+    if (!answer) return answer
+    const last = args.at(-1)
+    const run = last instanceof AgentRun ? last : undefined
+    this.#begin('needsApproval', run ? args.slice(0, -1) : args, place, run, {}).finish(answer, 'promise')
+    return answer
+  }
+
+  /** Records the end of the run. */
+  succeed({ status, text, incompleteReason }: RunResult): void {
+    this.#end(status, text, incompleteReason, undefined)
+  }
+
+  fail(error: unknown): void {
+    const isAborted = (error as { code?: unknown } | null)?.code === 'RUN_ABORTED'
+    this.#end(isAborted ? 'cancelled' : 'failed', this.#run.answer.sentText, undefined, error)
+  }
+
+  #begin(
+    method: string,
+    args: readonly unknown[],
+    place: Place,
+    run: AgentRun | undefined,
+    provider: object,
+  ): RecordedCall {
+    const { moduleId, callerId, protocol } = place
+    const within = this.#callerOf(run, callerId)
+    const number = ++this.#calls
+    const open = this.#open.get(moduleId) ?? []
+    this.#open.set(moduleId, open)
+    open.push(number)
+    const model = protocol.name === 'LLM' ? (provider as LLM).modelInfo : undefined
+    const line: CallLine = {
+      type: 'call',
+      call: number,
+      within,
+      ms: this.#ms(),
+      module: moduleId,
+      caller: callerId,
+      protocol: protocol.name,
+      method,
+      arguments: args.map((arg) => this.#encode(arg)),
+      ...(model === undefined ? {} : { model: this.#encode(model) }),
+    }
+    this.#add(line)
+    return new RecordedCall(number, run ?? this.#run, {
+      encode: (value) => this.#encode(value),
+      encodeError: (error) => encodeError(error, this.#keep),
+      add: (later) => this.#add({ ...later, ms: this.#ms() } as TapeLine),
+      close: () => open.splice(open.indexOf(number), 1),
+    })
+  }
+
+  #callerOf(run: AgentRun | undefined, callerId: string): number | null {
+    const mark = run?.own.markIncomplete
+    return (mark && callOfView.get(mark)) ?? this.#open.get(callerId)?.at(-1) ?? null
+  }
+
+  #end(
+    status: RunResult['status'] | 'failed' | 'cancelled',
+    text: string,
+    reason: string | undefined,
+    error: unknown,
+  ): void {
+    const { answer, waiting } = this.#run
+    const line: TapeLine = {
+      type: 'end',
+      ms: this.#ms(),
+      status,
+      text,
+      attachments: answer.attachments.map((attachment) => this.#encode(attachment)),
+      usage: answer.usage,
+      reason: reason ?? null,
+      error: error === undefined ? null : messageOf(error),
+      pending: status === 'waiting' ? waiting.pending.map(({ kind, name }) => ({ kind, name })) : [],
+      calls: this.#calls,
+      incomplete: null,
+    }
+    this.#isOver = true
+    this.#sink.end(line)
+  }
+
+  /** Code that goes on after the end of its run is no part of it. */
+  #add(line: TapeLine): void {
+    if (!this.#isOver) this.#sink.add(line)
+  }
+
+  #ms(): number {
+    return Math.round((performance.now() - this.#startedMs) * 10) / 10
+  }
+
+  #encode(value: unknown): JsonValue {
+    return encodeValue(value, this.#keep)
+  }
+
+  readonly #keep = (sha256: string, bytes: Uint8Array): void => {
+    if (this.#kept.has(sha256)) return
+    this.#kept.add(sha256)
+    this.#add({
+      type: 'bytes',
+      sha256,
+      base64: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64'),
+    })
+  }
+}
+
+async function settle(promise: PromiseLike<unknown>, call: RecordedCall): Promise<unknown> {
+  let result: unknown
+  try {
+    result = await promise
+  } catch (error) {
+    call.fail(error)
+    throw error
+  }
+  if (isAsyncIterable(result)) return tapStream(result, call)
+  call.finish(result, 'promise')
+  return result
+}
+
+/** Line about a call, without its time. */
+type CallNote = Omit<OutcomeLine, 'ms'> | Omit<EffectLine, 'ms'> | { type: 'part'; call: number; value: JsonValue }
+
+interface CallTape {
+  encode(value: unknown): JsonValue
+  encodeError(error: unknown): JsonValue
+  add(line: CallNote): void
+  close(): void
+}
+
+/** A call under way; as a tap it records the parts of its stream. */
+class RecordedCall implements StreamTap {
+  readonly #call: number
+  readonly #run: AgentRun
+  readonly #tape: CallTape
+  #isOpen = true
+  #hasParts = false
+
+  constructor(call: number, run: AgentRun, tape: CallTape) {
+    this.#call = call
+    this.#run = run
+    this.#tape = tape
+  }
+
+  /** The run as the callee gets it: what it does to the run is recorded, too. */
+  view(run: AgentRun): AgentRun {
+    const note = (effect: EffectLine['effect'], value: unknown) =>
+      this.#tape.add({ type: 'effect', call: this.#call, effect, value: this.#tape.encode(value) })
+    const markIncomplete = (reason: string) => {
+      note('incomplete', reason)
+      run.markIncomplete(reason)
+    }
+    callOfView.set(markIncomplete, this.#call)
+    return run.with({
+      markIncomplete,
+      addUsage(usage) {
+        note('usage', usage)
+        run.addUsage(usage)
+      },
+      reportProgress(message) {
+        note('progress', message)
+        run.reportProgress(message)
+      },
+    })
+  }
+
+  part(value: unknown): void {
+    this.#hasParts = true
+    this.#tape.add({ type: 'part', call: this.#call, value: this.#tape.encode(value) })
+  }
+
+  end(): void {
+    this.#close('stream', { value: null })
+  }
+
+  finish(value: unknown, shape: ResultShape): void {
+    this.#close(shape, { value: this.#tape.encode(value) })
+  }
+
+  /** A call that is cut off by the abort of its run has no end. */
+  fail(error: unknown, shape: ResultShape = this.#hasParts ? 'stream' : 'promise'): void {
+    const { abort, waiting, toolCallId } = this.#run
+    if (abort.isRequested) {
+      this.#tape.close()
+      return
+    }
+    if (waitingResultOf(error, this.#run) === undefined) {
+      this.#close(shape, { error: this.#tape.encodeError(error) })
+      return
+    }
+    const own = waiting.pending.filter(({ callId }) => callId === toolCallId)
+    const waits = own.map(({ runId: _run, ...pending }) => this.#tape.encode(pending))
+    this.#close(shape, { waits })
+  }
+
+  #close(shape: ResultShape, outcome: Pick<OutcomeLine, 'value' | 'error' | 'waits'>): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.#tape.close()
+    this.#tape.add({ type: 'result', call: this.#call, shape, ...outcome })
+  }
+}
+
+/**
+ * One protocol of a provider, each method of which is called as `call` does.
+ *
+ * @param call gets the method, its name and the arguments
+ */
+export function wrapMethods(
+  provider: object,
+  { protocol }: Place,
+  call: (method: Method, name: string, args: readonly unknown[]) => unknown,
+): object {
+  const wrapped: Record<string, unknown> = {}
+  for (const name of protocol.methods) {
+    const method = (provider as Record<string, Method>)[name] as Method
+    wrapped[name] = (...args: unknown[]) => call(method, name, args)
+  }
+  if (protocol.name === 'LLM') wrapped.modelInfo = (provider as LLM).modelInfo
+  if (protocol.name === 'ToolProvider') {
+    const { needsApproval } = provider as ToolProvider
+    if (needsApproval)
+      wrapped.needsApproval = (...args: unknown[]) => call(needsApproval as Method, 'needsApproval', args)
+  }
+  return wrapped
+}

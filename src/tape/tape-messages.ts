@@ -1,0 +1,41 @@
+/** Start data of the thread that writes tapes. */
+export interface TapeThreadData {
+  /** Absolute. */
+  readonly dir: string
+  /** Folder of the project (absolute): heads name files relative to it. */
+  readonly projectDir: string
+  /** Of all tapes together. */
+  readonly maxBytes: number
+}
+
+/** Lines of one run. */
+export interface LinesToWrite {
+  readonly runId: string
+  /** Key of the head of its tape. */
+  readonly head: number
+  /** Run whose tape this one goes on. */
+  readonly continues: string | null
+  /** Whole lines. */
+  readonly text: string
+  /** True for the last of them. */
+  readonly isEnd: boolean
+}
+
+/** Message to the thread. */
+export type TapeRequest =
+  /** The head of tapes to come: its line, without the hashes of these files (absolute paths). */
+  | { readonly kind: 'head'; readonly key: number; readonly line: string; readonly files: readonly string[] }
+  | { readonly kind: 'write'; readonly runs: readonly LinesToWrite[] }
+  | { readonly kind: 'delete'; readonly runIds: readonly string[] }
+  /** Asks for a `done` once all before is done. */
+  | { readonly kind: 'finish'; readonly id: number }
+  | { readonly kind: 'close' }
+
+/** Message from the thread. */
+export type TapeReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'written'; readonly chars: number }
+  /** The tape of this run is incomplete. */
+  | { readonly kind: 'failed'; readonly runId: string; readonly problem: string }
+  | { readonly kind: 'done'; readonly id: number }
+  | { readonly kind: 'closed' }

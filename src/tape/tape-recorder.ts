@@ -1,0 +1,121 @@
+import { isSecretName } from '../definition/secret-name.ts'
+import { toAgentFile } from '../definition/to-agent-file.ts'
+import { AgentRun } from '../run/agent-run.ts'
+import type { Boundaries, BoundedAgent, Place } from '../run/calls/boundaries.ts'
+import type { RunResult, Turn } from '../run/turn.ts'
+import { VERSION } from '../version.ts'
+import { shownConfig } from '../wiring/shown-config.ts'
+import { RunRecorder, wrapMethods } from './run-recorder.ts'
+import { BOUNDARIES, type HeadLine, TAPE_FORMAT } from './tape-lines.ts'
+import { encodeValue, type JsonValue } from './tape-values.ts'
+import type { HeadToWrite, TapeWriter } from './tape-writer.ts'
+
+export interface TapeRecorderOptions {
+  readonly writer: TapeWriter
+  /** Part of the runs that are recorded, from 0 to 1. */
+  readonly share: number
+  /** Source of `${NAME}` in a config. */
+  readonly environment: Readonly<Record<string, string | undefined>>
+}
+
+/** Records the runs of a host, each as a tape. */
+export class TapeRecorder implements Boundaries {
+  readonly #options: TapeRecorderOptions
+  readonly #runs = new WeakMap<AgentRun['answer'], RunRecorder>()
+  /** By what is the same for all runs of an agent that is registered once. */
+  readonly #heads = new WeakMap<BoundedAgent['loaded'], HeadToWrite>()
+
+  constructor(options: TapeRecorderOptions) {
+    this.#options = options
+  }
+
+  begin(run: AgentRun, turn: Turn, result: Promise<RunResult>, agent: BoundedAgent): boolean {
+    // Calls of a single module are no turns.
+    if (turn.messages.length === 0 || !this.#takes(run)) return false
+    const sink = this.#options.writer.open(run.id, run.waiting.continues, () => this.#headOf(agent))
+    const recorder = new RunRecorder(run, turn, sink)
+    this.#runs.set(run.answer, recorder)
+    result.then(
+      (ended) => recorder.succeed(ended),
+      (error) => recorder.fail(error),
+    )
+    return true
+  }
+
+  attach(provider: object, place: Place, run: AgentRun | undefined): object {
+    if (!isBoundary(place)) return provider
+    return wrapMethods(provider, place, (method, name, args) => {
+      const last = args.at(-1)
+      const recorder = this.#recorderOf(last instanceof AgentRun ? last : run)
+      if (!recorder) return method.apply(provider, [...args])
+      if (name === 'needsApproval') return recorder.noteNeed(method.apply(provider, [...args]), args, place)
+      return recorder.call(provider, method, name, args, place)
+    })
+  }
+
+  #recorderOf(run: AgentRun | undefined): RunRecorder | undefined {
+    return run && this.#runs.get(run.answer)
+  }
+
+  /** A run that continues another belongs to its tape. */
+  #takes({ waiting }: AgentRun): boolean {
+    const { share, writer } = this.#options
+    return share >= 1 || (waiting.continues !== null && writer.has(waiting.continues)) || Math.random() < share
+  }
+
+  #headOf(agent: BoundedAgent): HeadToWrite {
+    const known = this.#heads.get(agent.loaded)
+    // Modules may have named more files since.
+    if (known && known.files.length === agent.files.size) return known
+    const head = { line: makeHead(agent, this.#options.environment), files: [...agent.files] }
+    this.#heads.set(agent.loaded, head)
+    return head
+  }
+}
+
+export function isBoundary({ protocol, isDeclared }: Place): boolean {
+  return isDeclared || BOUNDARIES.has(protocol.name)
+}
+
+/** The head of a tape, without the hashes of files. */
+function makeHead(agent: BoundedAgent, environment: TapeRecorderOptions['environment']): HeadLine {
+  const { id, version, file, loaded } = agent
+  const definition = toAgentFile(hideConfigs(agent))
+  return {
+    type: 'head',
+    tape: TAPE_FORMAT,
+    version: VERSION,
+    agent: {
+      id,
+      version,
+      file: file ?? null,
+      definition: encodeValue(definition, () => {}) as Readonly<Record<string, JsonValue>>,
+    },
+    modules: agent.definition.modules.map(({ id: moduleId, module }) => {
+      const { source = 'program', files = [] } = loaded.get(moduleId) ?? {}
+      return { id: moduleId, module, source, files }
+    }),
+    files: {},
+    environment: variablesOf(definition, environment),
+  }
+}
+
+/** The definition without what its modules' schemas mark as secret. */
+function hideConfigs({ definition, loaded }: BoundedAgent): BoundedAgent['definition'] {
+  const modules = definition.modules.map((entry) => {
+    const { module } = loaded.get(entry.id) ?? {}
+    return module ? { ...entry, config: shownConfig(module.config, entry.config, entry.config).config } : entry
+  })
+  return { ...definition, modules }
+}
+
+function variablesOf(
+  definition: Readonly<Record<string, unknown>>,
+  environment: TapeRecorderOptions['environment'],
+): Readonly<Record<string, string>> {
+  const names = [...JSON.stringify(definition).matchAll(/\$\{([A-Za-z_]\w*)/g)].map(([, name = '']) => name)
+  const shown = [...new Set(names)].filter((name) => !isSecretName(name))
+  return Object.fromEntries(
+    shown.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
+  )
+}

@@ -1,0 +1,202 @@
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { parentPort, threadId, workerData } from 'node:worker_threads'
+import { gzipSync, constants as zlib } from 'node:zlib'
+import { messageOf } from '../errors.ts'
+import { PART_ENDING, TapeFolder, tapeFile } from './tape-folder.ts'
+import type { LinesToWrite, TapeReply, TapeRequest, TapeThreadData } from './tape-messages.ts'
+
+const { O_CREAT, O_EXCL, O_WRONLY } = constants
+/** A link in the folder would have files elsewhere written. Windows does not have the flag. */
+const NEW_FILE = O_CREAT | O_EXCL | O_WRONLY | (constants.O_NOFOLLOW ?? 0)
+/** A small text needs no large window, which costs more to set up than to use. */
+const SMALL = 4096
+const SMALL_WINDOW = { windowBits: 12, memLevel: 5, chunkSize: 4096 }
+/** Deleted runs whose end may still come. */
+const MAX_DELETED = 1000
+
+/** A tape of several parts, under way. */
+interface OpenTape {
+  readonly path: string
+  readonly descriptor: number
+  size: number
+  /** Why parts are missing. */
+  problem: string | undefined
+}
+
+/** The thread that writes tapes: compressing and the disk are waited for here. */
+class TapeService {
+  readonly #folder: TapeFolder
+  readonly #projectDir: string
+  readonly #heads = new Map<number, Buffer>()
+  readonly #open = new Map<string, OpenTape>()
+  readonly #deleted = new Set<string>()
+  #parts = 0
+
+  constructor({ dir, projectDir, maxBytes }: TapeThreadData) {
+    this.#folder = new TapeFolder(dir, maxBytes)
+    this.#projectDir = projectDir
+    parentPort?.on('message', (request: TapeRequest) => this.#do(request))
+    this.#say({ kind: 'ready' })
+  }
+
+  #do(request: TapeRequest): void {
+    switch (request.kind) {
+      case 'head':
+        this.#heads.set(request.key, compress(this.#fillHead(request.line, request.files)))
+        break
+      case 'write':
+        for (const lines of request.runs) this.#take(lines)
+        this.#say({ kind: 'written', chars: request.runs.reduce((sum, { text }) => sum + text.length, 0) })
+        break
+      case 'delete':
+        for (const runId of request.runIds) this.#delete(runId)
+        break
+      case 'finish':
+        this.#say({ kind: 'done', id: request.id })
+        break
+      case 'close':
+        for (const runId of this.#open.keys()) this.#drop(runId)
+        this.#say({ kind: 'closed' })
+        parentPort?.close()
+        break
+    }
+  }
+
+  /** The line of a head with the hashes of the files that are there. */
+  #fillHead(line: string, paths: readonly string[]): string {
+    const name = (path: string) => relative(this.#projectDir, path).split(sep).join('/')
+    const files = paths.filter((path) => existsSync(path)).map((path) => [name(path), hashOf(path)])
+    const head = JSON.parse(line) as { modules: { files: readonly string[] }[] }
+    const known = new Set(files.map(([path]) => path))
+    const modules = head.modules.map((module) => ({
+      ...module,
+      files: module.files.map(name).filter((path) => known.has(path)),
+    }))
+    return `${JSON.stringify({ ...head, modules, files: Object.fromEntries(files) })}\n`
+  }
+
+  #take(lines: LinesToWrite): void {
+    const { runId, isEnd } = lines
+    if (this.#deleted.has(runId)) return
+    try {
+      const open = this.#open.get(runId)
+      if (!open && isEnd) this.#writeWhole(lines)
+      else this.#append(open ?? this.#begin(lines), lines)
+    } catch (error) {
+      this.#say({ kind: 'failed', runId, problem: messageOf(error) })
+    }
+  }
+
+  /** Most tapes come at once: a file without its last line counts as cut off. */
+  #writeWhole(lines: LinesToWrite): void {
+    const bytes = Buffer.concat([this.#beginningOf(lines), compress(lines.text)])
+    const path = this.#folder.pathOf(lines.runId)
+    if (bytes.length > this.#folder.maxTapeBytes || existsSync(path)) {
+      this.#append(this.#begin(lines), lines)
+      return
+    }
+    const descriptor = openSync(path, NEW_FILE, 0o600)
+    try {
+      writeAll(descriptor, bytes, 0)
+    } finally {
+      closeSync(descriptor)
+      this.#folder.add(bytes.length)
+    }
+  }
+
+  #begin(lines: LinesToWrite): OpenTape {
+    const part = `${tapeFile(lines.runId)}.${process.pid}-${threadId}-${++this.#parts}${PART_ENDING}`
+    const path = join(this.#folder.dir, part)
+    const tape: OpenTape = { path, descriptor: openSync(path, NEW_FILE, 0o600), size: 0, problem: undefined }
+    this.#open.set(lines.runId, tape)
+    this.#appendBytes(tape, lines.runId, () => this.#beginningOf(lines))
+    return tape
+  }
+
+  #append(tape: OpenTape, { runId, text, isEnd }: LinesToWrite): void {
+    if (!tape.problem) this.#appendBytes(tape, runId, () => compress(text))
+    if (!isEnd) return
+    if (tape.problem) this.#appendBytes(tape, runId, () => compress(markLast(text, tape.problem ?? '')), Infinity)
+    this.#open.delete(runId)
+    closeSync(tape.descriptor)
+    // The one that ends last stays.
+    renameSync(tape.path, this.#folder.pathOf(runId))
+    this.#folder.add(tape.size)
+  }
+
+  /** Removes a part that cannot be written whole: the tape is incomplete, and can be read up to there. */
+  #appendBytes(tape: OpenTape, runId: string, make: () => Buffer, maxBytes = this.#folder.maxTapeBytes): void {
+    try {
+      const bytes = make()
+      if (tape.size + bytes.length > maxBytes) throw new Error('it is larger than --debug-max-mb')
+      writeAll(tape.descriptor, bytes, tape.size)
+      tape.size += bytes.length
+    } catch (error) {
+      if (!tape.problem) this.#say({ kind: 'failed', runId, problem: messageOf(error) })
+      tape.problem ??= messageOf(error)
+      ftruncateSync(tape.descriptor, tape.size)
+    }
+  }
+
+  /** The tape that this one goes on, as far as it is here, and the head. */
+  #beginningOf({ continues, head }: LinesToWrite): Buffer {
+    const before = continues === null ? undefined : this.#folder.pathOf(continues)
+    const earlier = before !== undefined && existsSync(before) ? [readFileSync(before)] : []
+    return Buffer.concat([...earlier, this.#heads.get(head) ?? Buffer.alloc(0)])
+  }
+
+  #delete(runId: string): void {
+    this.#drop(runId)
+    this.#folder.remove(runId)
+    this.#deleted.add(runId)
+    for (const oldest of this.#deleted) if (this.#deleted.size > MAX_DELETED) this.#deleted.delete(oldest)
+  }
+
+  #drop(runId: string): void {
+    const open = this.#open.get(runId)
+    if (!open) return
+    this.#open.delete(runId)
+    closeSync(open.descriptor)
+    rmSync(open.path, { force: true })
+  }
+
+  #say(reply: TapeReply): void {
+    parentPort?.postMessage(reply)
+  }
+}
+
+function hashOf(path: string): string {
+  return createHash('sha256').update(readFileSync(path)).digest('hex')
+}
+
+/** A part of its own: gzip files may be put one after another (RFC 1952, 2.2). */
+function compress(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  return gzipSync(bytes, bytes.length <= SMALL ? SMALL_WINDOW : { level: zlib.Z_DEFAULT_COMPRESSION })
+}
+
+function writeAll(descriptor: number, bytes: Buffer, position: number): void {
+  for (let written = 0; written < bytes.length; ) {
+    written += writeSync(descriptor, bytes, written, bytes.length - written, position + written)
+  }
+}
+
+/** The last of these lines, which is the end of the run, without its answer, and with the reason why the tape is not whole. */
+function markLast(text: string, incomplete: string): string {
+  const [last = '{}'] = text.trimEnd().split('\n').slice(-1)
+  return `${JSON.stringify({ ...JSON.parse(last), text: '', attachments: [], incomplete })}\n`
+}
+
+new TapeService(workerData as TapeThreadData)

@@ -1,0 +1,273 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { HostError, messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import type { Redact } from '../trace/redact.ts'
+import { findThreadScript } from '../trace/thread-script.ts'
+import { hideSecrets } from './hide-secrets.ts'
+import type { LineSink } from './run-recorder.ts'
+import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
+import type { EndLine, HeadLine, TapeLine } from './tape-lines.ts'
+import type { LinesToWrite, TapeReply, TapeRequest, TapeThreadData } from './tape-messages.ts'
+
+export interface TapeWriterOptions {
+  /** Absolute. */
+  readonly projectDir: string
+  /** Of all tapes together. */
+  readonly maxBytes: number
+  /** Puts names in the place of secrets. */
+  readonly hide: Redact
+  readonly log: Log
+}
+
+/** Head of the tapes of an agent, and the files (absolute paths) whose hashes belong to it. */
+export interface HeadToWrite {
+  readonly line: HeadLine
+  readonly files: readonly string[]
+}
+
+const SCRIPT = new URL('./tape-service', import.meta.url)
+/** Lines are handed over together, at the latest after this. */
+const FLUSH_INTERVAL_MS = 20
+/** Lines of a run that goes on are kept until they come to this: a tape in few parts is smaller. */
+const PART_CHARS = 256 * 1024
+/** Or until those of all runs come to this. */
+const MAX_KEPT_CHARS = 32 * 1024 * 1024
+/** Maximum size of the lines that wait to be written; further ones are lost, and their tapes incomplete. */
+const MAX_WAITING_CHARS = 128 * 1024 * 1024
+const CLOSE_TIMEOUT_MS = 5000
+/** Minimum interval between reports of tapes that are incomplete. */
+const WARN_EVERY_MS = 10_000
+
+/** Writes the tapes of a project: a run hands its lines over, and a thread does the rest. */
+export class TapeWriter {
+  readonly #options: TapeWriterOptions
+  readonly #worker: Worker
+  readonly #heads = new Map<HeadToWrite, number>()
+  /** Runs with lines that were not handed over. */
+  readonly #growing = new Set<TapeSink>()
+  /** Those of them whose turn it is. */
+  readonly #due = new Set<TapeSink>()
+  readonly #finishing = new Map<number, () => void>()
+  #chars = 0
+  #waitingChars = 0
+  #handingOver: NodeJS.Timeout | undefined
+  #questions = 0
+  #incomplete = 0
+  #warnedMs = Number.NEGATIVE_INFINITY
+  #failure: Error | undefined
+  #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
+  #onClosed: () => void = () => {}
+
+  private constructor(worker: Worker, options: TapeWriterOptions) {
+    this.#options = options
+    this.#worker = worker
+    worker.on('message', (reply: TapeReply) => this.#onReply(reply))
+    worker.on('error', (error) => this.#onExit(error))
+    worker.on('exit', () => this.#onExit(new Error('the tapes were closed')))
+  }
+
+  /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
+  static async open(options: TapeWriterOptions): Promise<TapeWriter> {
+    const { projectDir, maxBytes } = options
+    const data: TapeThreadData = { dir: join(projectDir, TAPE_FOLDER), projectDir, maxBytes }
+    const writer = new TapeWriter(
+      new Worker(await findThreadScript(SCRIPT), { workerData: data, execArgv: [] }),
+      options,
+    )
+    try {
+      await new Promise<void>((resolve, reject) => {
+        writer.#onReady = { resolve, reject }
+      })
+    } catch (cause) {
+      throw new HostError('STORE_UNAVAILABLE', `Tapes cannot be kept in ${data.dir}: ${messageOf(cause)}`, {
+        suggestions: ['Check that the folder can be written, or start with --record false.'],
+        cause,
+      })
+    }
+    return writer
+  }
+
+  /**
+   * Begins a tape.
+   *
+   * @param continues run whose tape it goes on
+   * @param head called when lines are handed over
+   */
+  open(runId: string, continues: string | null, head: () => HeadToWrite): LineSink {
+    return new TapeSink(runId, continues, head, {
+      hide: this.#options.hide,
+      hasRoom: () => !this.#failure && this.#waitingChars + this.#chars <= MAX_WAITING_CHARS,
+      noteAdded: (sink, chars) => this.#noteAdded(sink, chars),
+    })
+  }
+
+  /** Tells whether the tape of a run is in the folder. */
+  has(runId: string): boolean {
+    return existsSync(join(this.#options.projectDir, TAPE_FOLDER, tapeFile(runId)))
+  }
+
+  /** Deletes the tapes of these runs, those that are being written included. */
+  delete(runIds: readonly string[]): void {
+    this.#flush()
+    this.#tell({ kind: 'delete', runIds })
+  }
+
+  /** Settles when everything recorded before is in the files. */
+  async finish(): Promise<void> {
+    this.#flush()
+    if (this.#failure) return
+    const id = ++this.#questions
+    this.#worker.ref()
+    await new Promise<void>((resolve) => {
+      this.#finishing.set(id, resolve)
+      this.#tell({ kind: 'finish', id })
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#failure) return
+    this.#flush()
+    this.#worker.ref()
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      this.#onClosed = resolve
+      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
+      this.#tell({ kind: 'close' })
+    })
+    clearTimeout(timer)
+    await this.#worker.terminate()
+  }
+
+  #noteAdded(sink: TapeSink, chars: number): void {
+    this.#growing.add(sink)
+    this.#chars += chars
+    if (this.#chars >= MAX_KEPT_CHARS) for (const each of this.#growing) this.#due.add(each)
+    else if (!sink.isDue) return
+    this.#due.add(sink)
+    this.#handingOver ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  #flush(): void {
+    clearTimeout(this.#handingOver)
+    this.#handingOver = undefined
+    if (this.#due.size === 0) return
+    const runs = [...this.#due].map((sink) => sink.take(this.#keyOf(sink.head())))
+    for (const sink of this.#due) this.#growing.delete(sink)
+    this.#due.clear()
+    const chars = runs.reduce((sum, { text }) => sum + text.length, 0)
+    this.#chars -= chars
+    this.#waitingChars += chars
+    this.#tell({ kind: 'write', runs })
+  }
+
+  #keyOf(head: HeadToWrite): number {
+    const known = this.#heads.get(head)
+    if (known !== undefined) return known
+    const key = this.#heads.size + 1
+    this.#heads.set(head, key)
+    this.#tell({
+      kind: 'head',
+      key,
+      line: hideSecrets(JSON.stringify(head.line), this.#options.hide),
+      files: head.files,
+    })
+    return key
+  }
+
+  #tell(request: TapeRequest): void {
+    if (!this.#failure) this.#worker.postMessage(request)
+  }
+
+  #onReply(reply: TapeReply): void {
+    switch (reply.kind) {
+      case 'ready':
+        // The thread alone keeps no process alive.
+        this.#worker.unref()
+        this.#onReady?.resolve()
+        break
+      case 'written':
+        this.#waitingChars -= reply.chars
+        break
+      case 'failed':
+        this.#warn(reply.runId, reply.problem)
+        break
+      case 'done':
+        this.#finishing.get(reply.id)?.()
+        this.#finishing.delete(reply.id)
+        if (this.#finishing.size === 0) this.#worker.unref()
+        break
+      case 'closed':
+        this.#onClosed()
+        break
+    }
+  }
+
+  #warn(runId: string, problem: string): void {
+    this.#incomplete++
+    const nowMs = performance.now()
+    if (nowMs - this.#warnedMs < WARN_EVERY_MS) return
+    this.#warnedMs = nowMs
+    this.#options.log.warn(`The tape of run ${runId} is incomplete (${this.#incomplete} in all): ${problem}.`)
+  }
+
+  #onExit(error: Error): void {
+    if (this.#failure) return
+    this.#failure = error
+    this.#onReady?.reject(error)
+    for (const resolve of this.#finishing.values()) resolve()
+    this.#finishing.clear()
+    this.#onClosed()
+  }
+}
+
+interface SinkOptions {
+  readonly hide: Redact
+  hasRoom(): boolean
+  noteAdded(sink: TapeSink, chars: number): void
+}
+
+/** Lines of one run that were not handed over yet. */
+class TapeSink implements LineSink {
+  readonly head: () => HeadToWrite
+  readonly #runId: string
+  readonly #continues: string | null
+  readonly #options: SinkOptions
+  #text = ''
+  #isEnded = false
+  #hasLost = false
+
+  constructor(runId: string, continues: string | null, head: () => HeadToWrite, options: SinkOptions) {
+    this.#runId = runId
+    this.#continues = continues
+    this.head = head
+    this.#options = options
+  }
+
+  add(line: TapeLine): void {
+    if (this.#options.hasRoom() && !this.#hasLost) this.#write(line)
+    else this.#hasLost = true
+  }
+
+  end(line: EndLine): void {
+    this.#isEnded = true
+    this.#write(this.#hasLost ? { ...line, incomplete: 'calls came faster than they could be written' } : line)
+  }
+
+  get isDue(): boolean {
+    return this.#isEnded || this.#text.length >= PART_CHARS
+  }
+
+  take(head: number): LinesToWrite {
+    const text = this.#text
+    this.#text = ''
+    return { runId: this.#runId, continues: this.#continues, head, text, isEnd: this.#isEnded }
+  }
+
+  #write(line: TapeLine): void {
+    const text = `${hideSecrets(JSON.stringify(line), this.#options.hide)}\n`
+    this.#text += text
+    this.#options.noteAdded(this, text.length)
+  }
+}

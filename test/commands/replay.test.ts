@@ -1,0 +1,75 @@
+import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
+import { openRecordingHost, pathOfTape } from '../support/tapes.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const AGENT = `id: greeter
+modules:
+  - { id: llm, module: llm/mock, config: { replies: [Hello.] } }
+  - { id: loop, module: orchestrator/tool-loop, config: { system_prompt: Be kind. } }
+`
+
+/** A project in which two runs were recorded. */
+async function makeRecorded(): Promise<{ project: TempProject; runId: string }> {
+  const project = await makeProject({ 'agents/greeter.yml': AGENT, 'package.json': '{}' })
+  const recording = await openRecordingHost(project.dir)
+  try {
+    await recording.host.register(AGENT, { file: 'agents/greeter.yml' })
+    const runId = 'aaaa0000-0000-4000-8000-000000000000'
+    await recording.run('greeter', 'hi', { runId })
+    await recording.run('greeter', 'ho', { runId: 'aabb0000-0000-4000-8000-000000000000' })
+    return { project, runId }
+  } finally {
+    await recording.close()
+  }
+}
+
+describe('replay', () => {
+  it('prints the answer of a run, named by its first characters or its file', async () => {
+    const { project, runId } = await makeRecorded()
+    expect(await callCli(['replay', 'aaaa'], { cwd: project.dir })).deep.equal({
+      exitCode: 0,
+      stdout: 'Hello.\n',
+      stderr: `Replayed ${runId}: 1 call on the tape.\n`,
+    })
+    const byFile = await callCli(['replay', pathOfTape(project.dir, runId)], { cwd: project.dir })
+    expect(byFile).include({ exitCode: 0, stdout: 'Hello.\n' })
+  })
+
+  it('exits with 1 at the first difference; the agent as it was has none', async () => {
+    const { project } = await makeRecorded()
+    await project.write('agents/greeter.yml', AGENT.replace('kind', 'brief'))
+    const { exitCode, stdout, stderr } = await callCli(['replay', 'aaaa'], { cwd: project.dir })
+    expect({ exitCode, stdout }).deep.equal({ exitCode: 1, stdout: '' })
+    expect(stderr).match(/^Call 1 differs: llm\.generate\(/)
+    expect(stderr).include('request.messages[0].content: recorded "Be kind.", asked "Be brief."')
+    expect(await callCli(['replay', 'aaaa', '--as-recorded'], { cwd: project.dir })).include({ exitCode: 0 })
+  })
+
+  it('prints the outcome as JSON', async () => {
+    const { project, runId } = await makeRecorded()
+    const { stdout } = await callCli(['replay', 'aaaa', '--live', 'llm', '--json'], { cwd: project.dir })
+    expect(JSON.parse(stdout)).deep.equal({
+      runs: [{ run_id: runId, status: 'completed', text: 'Hello.', error: null, pending: [] }],
+      divergence: null,
+      changed_files: [],
+      live_calls: 1,
+    })
+  })
+
+  it('refuses an agent that is gone, an unknown run, and a beginning that several have', async () => {
+    const { project } = await makeRecorded()
+    expect((await callCli(['replay', 'aa'], { cwd: project.dir })).stderr).match(
+      /^Error: Several tapes begin with 'aa'\./,
+    )
+    expect((await callCli(['replay', 'zz'], { cwd: project.dir })).stderr).match(
+      /^Error: There is no tape of a run 'zz'/,
+    )
+    await project.remove('agents/greeter.yml')
+    const { exitCode, stderr } = await callCli(['replay', 'aaaa'], { cwd: project.dir })
+    expect(exitCode).equal(1)
+    expect(stderr).equal(
+      "Error: The tape is of agent 'greeter', which the project no longer has.\n  --as-recorded replays the agent as it was.\n",
+    )
+  })
+})

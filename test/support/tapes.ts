@@ -1,0 +1,94 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  AgentHost,
+  type Message,
+  memoryStorage,
+  type PendingAnswer,
+  type RunEvent,
+  type RunOptions,
+  type RunResult,
+  type Turn,
+} from 'agent-host'
+import { attachBoundaries } from '../../src/host/host.ts'
+import { toNextTurn, toResumableRun } from '../../src/host/waiting-run.ts'
+import { silentLog } from '../../src/protocols/log.ts'
+import { readTapeFile, type Tape } from '../../src/tape/read-tape.ts'
+import { type ReplayOptions, replayTape } from '../../src/tape/replay.ts'
+import { TAPE_FOLDER, tapeFile } from '../../src/tape/tape-folder.ts'
+import { TapeRecorder } from '../../src/tape/tape-recorder.ts'
+import { TapeWriter } from '../../src/tape/tape-writer.ts'
+import { makeNameSecrets } from '../../src/trace/redact.ts'
+
+/** A host whose runs are recorded in a project. */
+export interface RecordingHost {
+  readonly host: AgentHost
+  readonly writer: TapeWriter
+  /** Runs an agent, and returns its events and the id of the run. */
+  run(agent: string, input: string | readonly Message[], options?: RunOptions): Promise<RecordedRun>
+  /** Continues a run that waits. */
+  resume(agent: string, waiting: RecordedRun, answers: readonly PendingAnswer[]): Promise<RecordedRun>
+  /** Reads the tape of a run. */
+  tape(runId: string): Promise<Tape>
+  close(): Promise<void>
+}
+
+/** A run that has ended, with its events. */
+export interface RecordedRun {
+  readonly runId: string
+  readonly events: readonly RunEvent[]
+  /** Undefined for one that failed. */
+  readonly result: RunResult | undefined
+}
+
+export async function openRecordingHost(
+  projectDir: string,
+  { environment = {}, maxBytes = 256 * 1024 * 1024, share = 1 } = {},
+): Promise<RecordingHost> {
+  const writer = await TapeWriter.open({ projectDir, maxBytes, hide: makeNameSecrets(environment), log: silentLog })
+  const host = new AgentHost({ projectDir, environment, storage: memoryStorage() })
+  attachBoundaries(host, new TapeRecorder({ writer, share, environment }))
+  const start = async (agent: string, { onEvent, ...turn }: Turn, signal?: AbortSignal): Promise<RecordedRun> => {
+    const events: RunEvent[] = []
+    const listen = (event: RunEvent) => {
+      events.push(event)
+      return onEvent?.(event)
+    }
+    const handle = host.start(agent, { ...turn, onEvent: listen })
+    signal?.addEventListener('abort', () => handle.abort())
+    const result = await handle.result.catch(() => undefined)
+    return { runId: handle.id, events, result }
+  }
+  return {
+    host,
+    writer,
+    run(agent, input, { signal, ...turn } = {}) {
+      const messages: readonly Message[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
+      return start(agent, { ...turn, messages }, signal)
+    },
+    async resume(agent, { events, result }, answers) {
+      if (!result) throw new Error('The run did not wait.')
+      const next = await start(agent, toNextTurn(toResumableRun(agent, result, {}), answers))
+      return { ...next, events: [...events, ...next.events] }
+    },
+    async tape(runId) {
+      await writer.finish()
+      return readTapeFile(pathOfTape(projectDir, runId))
+    },
+    async close() {
+      await host.close()
+      await writer.close()
+    },
+  }
+}
+
+export const pathOfTape = (projectDir: string, runId: string) => join(projectDir, TAPE_FOLDER, tapeFile(runId))
+
+export const listTapes = (projectDir: string) => readdirSync(join(projectDir, TAPE_FOLDER)).sort()
+
+/** Replays a tape, and returns what came of it with the events. */
+export async function replay(tape: Tape, options: ReplayOptions) {
+  const events: RunEvent[] = []
+  const outcome = await replayTape(tape, { environment: {}, ...options, onEvent: (event) => void events.push(event) })
+  return { ...outcome, events }
+}

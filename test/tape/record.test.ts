@@ -1,0 +1,190 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { messageOf } from 'agent-host'
+import { expect } from 'chai'
+import { readTape, readTapeFile } from '../../src/tape/read-tape.ts'
+import { listTapes, openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
+import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
+
+const TALKER = `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'Talker', provides: [LLM], create: () => ({
+  async *generate({ messages }) {
+    const count = Number(messages.at(-1).content)
+    for (let i = 0; i < count; i++) yield { type: 'text', text: i + ' '.repeat(100) }
+    yield { type: 'finish', reason: 'stop' }
+  } }) })`
+const ECHO = { id: 'echo', modules: [{ id: 'echo', module: 'echo' }] }
+const TALKING = {
+  id: 'talking',
+  modules: [
+    { id: 'llm', module: 'talker' },
+    { id: 'loop', module: 'orchestrator/tool-loop' },
+  ],
+}
+const SECRET = 'the-key-of-a-vendor'
+
+describe('recording tapes', () => {
+  let projectDir: string
+  const open: RecordingHost[] = []
+
+  beforeEach(async () => {
+    projectDir = (await makeSharedProject({ 'modules/talker.ts': TALKER })).dir
+  })
+
+  afterEach(async () => {
+    for (const each of open.splice(0)) await each.close()
+    await removeFolder(projectDir)
+  })
+
+  async function record(options: Parameters<typeof openRecordingHost>[1] = {}): Promise<RecordingHost> {
+    const recording = await openRecordingHost(projectDir, options)
+    open.push(recording)
+    await recording.host.register(ECHO)
+    await recording.host.register(TALKING)
+    return recording
+  }
+
+  it('writes one file a run, for its owner alone', async () => {
+    const recording = await record()
+    const { runId } = await recording.run('echo', 'hello')
+    await recording.tape(runId)
+    expect(listTapes(projectDir)).deep.equal([`${runId}.jsonl.gz`])
+    expect(statSync(pathOfTape(projectDir, runId)).mode & 0o777).equal(0o600)
+    expect(statSync(`${projectDir}/debug/tapes`).mode & 0o777).equal(0o700)
+  })
+
+  it('puts the name of a variable in the place of a secret, and hides keys of known forms', async () => {
+    const recording = await record({ environment: { VENDOR_API_KEY: SECRET } })
+    const { runId } = await recording.run('echo', `My key is ${SECRET}, and sk-abcdefghijklmnopqrstuvwx too`)
+    await recording.tape(runId)
+    const text = gunzipSync(readFileSync(pathOfTape(projectDir, runId))).toString()
+    expect(text).include(`My key is \${VENDOR_API_KEY}, and [redacted] too`)
+    expect(text).not.include(SECRET).and.not.include('sk-abc')
+  })
+
+  it('records the given share of the runs, and none for 0', async () => {
+    const recording = await record({ share: 0 })
+    await recording.run('echo', 'hello')
+    await recording.writer.finish()
+    expect(listTapes(projectDir)).deep.equal([])
+  })
+
+  it('writes a long run in parts, and replays it', async () => {
+    const recording = await record()
+    const { runId, events } = await recording.run('talking', '12000')
+    const tape = await recording.tape(runId)
+    expect(tape.runs[0]?.calls.at(-1)?.steps).lengthOf(12_002)
+    expect((await replay(tape, { projectDir })).events).deep.equal(events)
+  })
+
+  it('keeps the tapes within their limit: the oldest go', async () => {
+    const recording = await record({ maxBytes: 8000 })
+    const ids: string[] = []
+    for (let i = 0; i < 30; i++) ids.push((await recording.run('echo', `message ${i}`)).runId)
+    await recording.writer.finish()
+    const kept = listTapes(projectDir)
+    expect(kept.length).lessThan(30)
+    expect(kept)
+      .include(`${ids.at(-1)}.jsonl.gz`)
+      .and.not.include(`${ids[0]}.jsonl.gz`)
+  })
+
+  it('marks a tape that has no room as incomplete; the run goes on, and a replay refuses it', async () => {
+    const recording = await record({ maxBytes: 12_000 })
+    const { runId, result } = await recording.run('talking', '9000')
+    expect(result?.status).equal('completed')
+    const error = await recording.tape(runId).catch((thrown: unknown) => thrown)
+    expect(messageOf(error)).include('is incomplete, and cannot be replayed: it is larger than --debug-max-mb.')
+  })
+
+  it('deletes a tape, also one whose run has not ended', async () => {
+    const recording = await record()
+    const { runId } = await recording.run('echo', 'one')
+    recording.writer.delete([runId])
+    const running = recording.run('echo', 'two', { runId: 'b0000000-0000-4000-8000-000000000000' })
+    recording.writer.delete(['b0000000-0000-4000-8000-000000000000'])
+    await running
+    await recording.writer.finish()
+    expect(listTapes(projectDir)).deep.equal([])
+  })
+
+  it('keeps the tape that ends last of two of one run', async () => {
+    const recording = await record()
+    const runId = 'a0000000-0000-4000-8000-000000000000'
+    await recording.run('echo', 'one', { runId })
+    await recording.run('echo', 'two', { runId })
+    expect((await recording.tape(runId)).runs[0]?.end.text).equal('two')
+    expect(listTapes(projectDir)).lengthOf(1)
+  })
+})
+
+describe('reading a tape', () => {
+  let projectDir: string
+  let lines: string[]
+
+  before(async () => {
+    projectDir = (await makeSharedProject({ 'modules/talker.ts': TALKER })).dir
+    const recording = await openRecordingHost(projectDir)
+    await recording.host.register(TALKING)
+    const { runId } = await recording.run('talking', '1')
+    await recording.tape(runId)
+    await recording.close()
+    lines = gunzipSync(readFileSync(pathOfTape(projectDir, runId)))
+      .toString()
+      .trimEnd()
+      .split('\n')
+  })
+
+  after(() => removeFolder(projectDir))
+
+  const refusalOf = (bytes: Uint8Array): string => {
+    try {
+      readTape(bytes, 't')
+      return 'none'
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
+  const pack = (kept: readonly string[]) => gzipSync(`${kept.join('\n')}\n`)
+
+  it('takes one that is not compressed', () => {
+    expect(refusalOf(Buffer.from(`${lines.join('\n')}\n`))).equal('none')
+  })
+
+  it('refuses what is none', () => {
+    expect(refusalOf(Buffer.from('hello\n'))).equal('The tape t has a line 1 that is no line of a tape.')
+    expect(refusalOf(Buffer.from('{"type":"turn"}\n'))).equal('The tape t is no tape: it does not begin with a head.')
+    expect(refusalOf(Buffer.alloc(0))).match(/^The tape t is empty/)
+    expect(refusalOf(Buffer.from([0x1f, 0x8b, 1, 2, 3, 4, 5, 6, 7, 8, 9]))).match(/^The tape t is damaged/)
+    expect(() => readTapeFile('/nowhere/t.jsonl.gz', 't')).throws(/^The tape t cannot be read: ENOENT/)
+  })
+
+  it('refuses one that is cut off, between lines and within its bytes', () => {
+    expect(refusalOf(pack(lines.slice(0, -1)))).match(
+      new RegExp(`^The tape t is cut off after line ${lines.length - 1}`),
+    )
+    const whole = pack(lines)
+    expect(refusalOf(whole.subarray(0, whole.length - 30))).match(/^The tape t is cut off after line \d+/)
+  })
+
+  it('refuses one that was edited so that it no longer fits together', () => {
+    const without = lines.filter((line) => !line.startsWith('{"type":"call","call":1,'))
+    expect(refusalOf(pack(without))).match(/^The tape t does not fit together at line \d+/)
+    const broken = lines.map((line) => (line.startsWith('{"type":"call","call":1,') ? '{"type":' : line))
+    expect(refusalOf(pack(broken))).match(/^The tape t has a line \d that is no line of a tape\.$/)
+  })
+
+  it('refuses one of a newer version', () => {
+    const [head = '{}', ...rest] = lines
+    const newer = JSON.stringify({ ...JSON.parse(head), tape: 2, version: '9.0.0' })
+    expect(refusalOf(pack([newer, ...rest]))).equal(
+      'The tape t was recorded by agent-host 9.0.0, in format 2; this version reads up to 1.',
+    )
+  })
+
+  it('is damaged where the file cannot be read as one', () => {
+    const path = `${projectDir}/t.jsonl`
+    writeFileSync(path, lines.join('\n'))
+    expect(() => readTapeFile(path, 't')).throws(/^The tape t is cut off/)
+  })
+})

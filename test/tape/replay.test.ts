@@ -1,0 +1,138 @@
+import { type LLM, messageOf } from 'agent-host'
+import { expect } from 'chai'
+import { describeDivergence } from '../../src/tape/divergence.ts'
+import type { Tape } from '../../src/tape/read-tape.ts'
+import { fakeLLM, saying } from '../support/fake-llm.ts'
+import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
+import { makeSharedProject, removeFolder, type TempProject } from '../support/temp-project.ts'
+
+const SHOP = `import { defineModule, ToolProvider } from 'agent-host'
+globalThis.refunds ??= []
+export default defineModule({ name: 'Shop', provides: [ToolProvider], create: () => ({
+  listTools: () => [{ name: 'refund', description: 'Refunds an order', parameters: { type: 'object' } }],
+  async executeTool(name, args) {
+    globalThis.refunds.push(args)
+    return { text: 'refunded ' + args.order }
+  } }) })`
+const refunds = (): unknown[] => (globalThis as unknown as { refunds: unknown[] }).refunds
+
+const shop = (...replies: readonly unknown[]) => ({
+  id: 'shop',
+  modules: [
+    { id: 'llm', module: 'llm/mock', scope: 'agent', config: { replies } },
+    { id: 'tools', module: 'shop' },
+    { id: 'loop', module: 'orchestrator/tool-loop', config: { system_prompt: 'Be kind.' } },
+  ],
+})
+const refund = (order: number) => ({ tool_calls: [{ name: 'refund', arguments: { order } }] })
+const AGENT = shop(refund(7), { text: 'Done.' })
+const asFile = (source: unknown) => ({ source, file: undefined })
+
+describe('a replay', () => {
+  let project: TempProject
+  let projectDir: string
+  let recording: RecordingHost
+  let tape: Tape
+
+  before(async () => {
+    project = await makeSharedProject({ 'modules/shop.ts': SHOP })
+    projectDir = project.dir
+    recording = await openRecordingHost(projectDir)
+    await recording.host.register(AGENT)
+    tape = await recording.tape((await recording.run('shop', 'Refund order 7')).runId)
+    refunds().length = 0
+  })
+
+  after(async () => {
+    await recording.close()
+    await removeFolder(projectDir)
+  })
+
+  it('executes no tool', async () => {
+    expect((await replay(tape, { projectDir })).divergence).equal(undefined)
+    expect(refunds()).deep.equal([])
+  })
+
+  it('names the first call that differs, what was recorded, and the difference', async () => {
+    const [llm, tools, loop] = AGENT.modules
+    const edited = { id: 'shop', modules: [llm, tools, { ...loop, config: { system_prompt: 'Be brief.' } }] }
+    const { divergence } = await replay(tape, { projectDir, agent: asFile(edited) })
+    expect(divergence).deep.include({ kind: 'call', runId: tape.runs[0]?.turn.run_id })
+    expect(divergence?.recorded).include({ number: 2, module: 'llm', method: 'generate' })
+    expect(divergence && describeDivergence(divergence).slice(1)).deep.equal([
+      '  request.messages[0].content: recorded "Be kind.", asked "Be brief."',
+    ])
+  })
+
+  it('names a call that was recorded and is not made', async () => {
+    const silent = { id: 'shop', modules: [{ id: 'echo', module: 'echo' }] }
+    const { divergence } = await replay(tape, { projectDir, agent: asFile(silent) })
+    expect(divergence && describeDivergence(divergence)).deep.equal(['The run ended without call 1: tools.listTools()'])
+  })
+
+  it('plays the calls before the first live one, and refuses a tool call that the tape does not have', async () => {
+    const other = shop(refund(8), { text: 'Other.' })
+    const live = await replay(tape, { projectDir, agent: asFile(other), live: ['llm'], from: 4 })
+    // The script of the mock begins anew with the first live call.
+    expect(live.divergence?.asked).deep.include({
+      module: 'tools',
+      arguments: { name: 'refund', arguments: { order: 8 } },
+    })
+    expect(refunds()).deep.equal([])
+  })
+
+  it('compares nothing with the tape where a model is live and asks for the same', async () => {
+    const other = shop(refund(7), { text: 'Quite different.' })
+    const { divergence, runs, liveCalls } = await replay(tape, { projectDir, agent: asFile(other), live: ['llm'] })
+    expect({ divergence, text: runs[0]?.text, liveCalls }).deep.equal({
+      divergence: undefined,
+      text: 'Quite different.',
+      liveCalls: 2,
+    })
+    expect(refunds()).deep.equal([])
+  })
+
+  it('executes another tool call only with live tools', async () => {
+    const other = shop(refund(8), { text: 'Other.' })
+    const { divergence } = await replay(tape, { projectDir, agent: asFile(other), live: ['llm', 'tools'] })
+    expect(divergence).equal(undefined)
+    expect(refunds().splice(0)).deep.equal([{ order: 8 }])
+  })
+
+  it('refuses a live module that the agent does not have', async () => {
+    const error = await replay(tape, { projectDir, live: ['lm'] }).catch((thrown: unknown) => thrown)
+    expect(messageOf(error)).equal("--live lm: agent 'shop' has no module 'lm'.")
+  })
+
+  it('names the modules whose source has changed, and goes on', async () => {
+    await project.write('modules/shop.ts', `${SHOP}\n// edited`)
+    try {
+      const { divergence, changedFiles } = await replay(tape, { projectDir })
+      expect({ divergence, changedFiles }).deep.equal({
+        divergence: undefined,
+        changedFiles: [{ file: 'modules/shop.ts', modules: ['tools'] }],
+      })
+    } finally {
+      await project.write('modules/shop.ts', SHOP)
+    }
+  })
+
+  it('needs no variable that only played modules use, and none that names a secret', async () => {
+    const named = { ...AGENT, id: 'named' }
+    const [, tools, loop] = named.modules
+    const llm = { id: 'llm', module: 'llm/openai', config: { api_key: `\${OPENAI_API_KEY}`, model: 'm' } }
+    const prompt = { ...loop, config: { system_prompt: `For \${COMPANY}, with \${SHOP_TOKEN}.` } }
+    const environment = { OPENAI_API_KEY: 'sk-0123456789012345', COMPANY: 'Acme', SHOP_TOKEN: 'a-token-of-a-shop' }
+    const own = await openRecordingHost(projectDir, { environment })
+    try {
+      await own.host.register({ ...named, modules: [llm, tools, prompt] })
+      const model: LLM = fakeLLM(saying('Hello.'))
+      const { runId } = await own.run('named', 'hi', { overrides: { llm: model } })
+      const named2 = await own.tape(runId)
+      expect(JSON.stringify(named2.runs[0]?.calls)).include(`For Acme, with \${SHOP_TOKEN}.`).not.include('a-token')
+      expect((await replay(named2, { projectDir, environment: {} })).divergence).equal(undefined)
+    } finally {
+      await own.close()
+    }
+  })
+})
