@@ -12,6 +12,27 @@ const MAX_WHEELS = 1500
 const MIN_SCROLLED = 10_000
 const MAX_TASK_MS = 100
 const MAX_PAINT_MS = 500
+const MODULES = 12
+const EVENTS_PER_SECOND = 50
+const MAX_FLOW_TASK_MS = 50
+/** Calls eleven tools in turn, each of which takes half of its time. */
+const BUSY = `import { setTimeout } from 'node:timers/promises'
+import { defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Busy', provides: [TextMessageHandler], uses: { tools: many(ToolProvider), response: Response },
+  create: ({ tools, response }) => ({ async handleText(_, run) {
+    const until = Date.now() + 7000
+    for (let n = 0; Date.now() < until; n++) {
+      void tools[n % tools.length].executeTool('look', { what: n }, run).catch(() => {})
+      await setTimeout(${(2 * 1000) / EVENTS_PER_SECOND})
+    }
+    await response.respondText('done')
+  } }) })`
+const NAMES = Array.from({ length: MODULES - 1 }, (_, n) => `t${n}`)
+const BUSY_AGENT = `id: busy
+modules:
+  - { id: main, module: busy }
+${NAMES.map((name) => `  - { id: ${name}, module: place, config: { name: ${name} } }`).join('\n')}
+exchange: [{ module: main, protocol: ToolProvider, provider: [${NAMES}] }]`
 /** Loads of which the quickest counts: other programs of the machine slow down the rest. */
 const LOADS = 3
 
@@ -42,6 +63,28 @@ describe('page', function () {
       await page.evaluate('new Promise((idle) => requestIdleCallback(idle))')
       await expectSmooth(page, frame)
     }
+  })
+
+  it(`lights up a graph of ${MODULES} modules at ${EVENTS_PER_SECOND} events a second without a task of ${MAX_FLOW_TASK_MS} ms`, async () => {
+    await ui.project.write('modules/busy.ts', BUSY)
+    await ui.project.write('agents/busy.yml', BUSY_AGENT)
+    await ui.server.agents.scan()
+    const page = await ui.open('#/agents/busy', { reducedMotion: 'no-preference' })
+    await page
+      .locator('.node.module')
+      .nth(MODULES - 1)
+      .waitFor()
+    const browser = page.context().browser() as Browser
+    const answered = ui.complete('busy', 'go')
+    await page.locator('.flow-bar').getByText('live').waitFor()
+    await browser.startTracing(page, { categories: ['toplevel', 'disabled-by-default-devtools.timeline'] })
+    await page.waitForTimeout(5000)
+    const tasks = readTasks(await browser.stopTracing())
+    await answered
+    const longest = Math.max(...tasks)
+    console.log(`      live graph: ${tasks.length} tasks, the longest ${longest.toFixed(1)} ms`)
+    expect(tasks.length).greaterThan(100)
+    expect(longest).lessThan(MAX_FLOW_TASK_MS)
   })
 
   it(`paints first within ${MAX_PAINT_MS} ms`, async () => {

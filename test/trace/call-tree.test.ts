@@ -3,7 +3,8 @@ import { type Call, CallTree } from '../../src/trace/call-tree.ts'
 import { toMermaid } from '../../src/trace/mermaid.ts'
 import { viewStep } from '../../src/trace/view-step.ts'
 import { layoutSequence, type SequenceRow } from '../../ui/src/run/sequence-layout.ts'
-import { findDecisive, findPlumbing } from '../../ui/src/run/trace-rows.ts'
+import { findDecisive } from '../../ui/src/run/trace-rows.ts'
+import { findPlumbing } from '../../ui/src/traces/plumbing.ts'
 import { eventOf } from '../support/events.ts'
 
 type Step = readonly [

@@ -98,6 +98,35 @@ describe('the page of a run', function () {
     await page.getByRole('complementary', { name: 'Selected call' }).getByText('draw(a dot)').waitFor()
   })
 
+  it('plays a run again in the graph of its agent, to any moment', async () => {
+    const run = await ui.complete('finder', 'keys')
+    const page = await ui.open(`#/runs/${run}?view=graph`)
+    const far = page.getByRole('button', { name: /^far, / })
+    // At its end, with the number of calls on each module.
+    await page.getByRole('button', { name: /^near, .*1 call, / }).waitFor()
+    await page.getByRole('button', { name: /^far, .*1 call, .*failed$/ }).waitFor()
+    await page.getByLabel('Moment of the run').fill('0')
+    await eventually(async () => expect(await far.getAttribute('aria-label')).equal('far, place'))
+    // Without motion it goes on in steps.
+    await page.getByRole('button', { name: 'Play' }).click()
+    await page.getByRole('button', { name: /^far, .*failed$/ }).waitFor()
+    await page.getByRole('button', { name: 'Play' }).waitFor()
+    await far.click()
+    await page.getByRole('complementary', { name: 'Module far' }).waitFor()
+  })
+
+  it('lights the graph of an agent up while a run flows through it', async () => {
+    const page = await ui.open('#/agents/finder', { reducedMotion: 'no-preference' })
+    await page.locator('.node.module').first().waitFor()
+    expect(await page.locator('.flow-bar').count()).equal(0)
+    const answered = ui.complete('finder', 'slow keys')
+    await page.locator('.node.module[data-state="active"]', { hasText: 'planner' }).waitFor()
+    await page.locator('.flow-bar').getByText('live').waitFor()
+    await page.getByRole('link', { name: 'View the run' }).click()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await answered
+  })
+
   it('filters the tree, folds repetitions and branches, and navigates by keyboard', async () => {
     const run = await ui.complete('finder', '30 calls')
     const page = await ui.open(`#/runs/${run}?all=1&call=none`)

@@ -1,5 +1,5 @@
+import type { ExchangeRow, ModuleSummary } from '../graph/graph-layout.ts'
 import { PROBLEM_FIELDS, type Problem } from '../types.ts'
-import type { ExchangeRow, ModuleSummary } from './wiring-layout.ts'
 
 export interface Tool {
   readonly name: string

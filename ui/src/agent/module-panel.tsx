@@ -1,12 +1,12 @@
 import { IconButton } from '../components/icon-button.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
+import type { ExchangeRow } from '../graph/graph-layout.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { href } from '../router.ts'
 import type { ModuleDetails } from './agent-query.ts'
 import { KeptConversation } from './kept-conversation.tsx'
 import { MemoryView } from './memory-view.tsx'
 import { ModuleTools } from './module-tools.tsx'
-import type { ExchangeRow } from './wiring-layout.ts'
 
 const SOURCES: Readonly<Record<string, string>> = {
   library: 'from the library',

@@ -15,6 +15,8 @@ const PATHS = {
   close: 'M6 6l12 12M18 6 6 18',
   download: 'M12 4v11m0 0 4-4m-4 4-4-4M5 20h14',
   stop: 'M7 7h10v10H7z',
+  go: 'M8 5l11 7-11 7Z',
+  pause: 'M8 5v14M16 5v14',
   send: 'M5 12h14m0 0-6-6m6 6-6 6',
   search: 'M11 5a6 6 0 1 0 0 12 6 6 0 0 0 0-12Zm9 15-4.5-4.5',
   loop: 'M4 12a8 8 0 0 1 14-5l2 2m0-5v5h-5M20 12a8 8 0 0 1-14 5l-2-2m0 5v-5h5',
@@ -36,6 +38,11 @@ const PATHS = {
 } as const
 
 export type IconName = keyof typeof PATHS
+
+/** Path of an icon in a square of 24, for drawings that hold it. */
+export function pathOf(name: IconName): string {
+  return PATHS[name]
+}
 
 export function Icon({ name }: { name: IconName }) {
   return (

@@ -9,23 +9,28 @@ import { useShortcuts } from '../keyboard.ts'
 import { useMedia } from '../media.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
+import { findPlumbing } from '../traces/plumbing.ts'
+import { type LoadedRun, useRun } from '../traces/run-query.ts'
 import { EVENT_TYPES, type ServerFacts } from '../types.ts'
 import { CallPanel } from './call-panel.tsx'
 import { ConversationView } from './conversation.tsx'
 import { EventsView } from './events-view.tsx'
+import { RunGraph } from './run-graph.tsx'
 import { RunHead } from './run-head.tsx'
-import { type LoadedRun, useRun } from './run-query.ts'
 import { Sequence } from './sequence.tsx'
-import { findDecisive, findPlumbing } from './trace-rows.ts'
+import { findDecisive } from './trace-rows.ts'
 import { TraceView } from './trace-view.tsx'
 
-type View = 'trace' | 'sequence' | 'conversation' | 'events'
+type View = 'trace' | 'sequence' | 'graph' | 'conversation' | 'events'
 const VIEWS = [
   { name: 'trace', title: 'Trace' },
   { name: 'sequence', title: 'Sequence' },
+  { name: 'graph', title: 'Graph' },
   { name: 'conversation', title: 'Conversation' },
   { name: 'events', title: 'Events' },
 ] as const
+/** Views with the selected call beside them. */
+const BESIDE: ReadonlySet<View> = new Set(['trace', 'sequence', 'events'])
 /** In the address where a call would stand: none, although one is decisive. */
 const NO_CALL = 'none'
 const NO_PLUMBING: ReturnType<typeof findPlumbing> = new Set()
@@ -89,9 +94,7 @@ function Run({ loaded, query, server }: RunProps) {
       </div>
       <SplitPane
         name="run"
-        side={
-          view !== 'conversation' && call && <CallPanel run={run} call={call} onClose={() => show({ call: NO_CALL })} />
-        }
+        side={BESIDE.has(view) && call && <CallPanel run={run} call={call} onClose={() => show({ call: NO_CALL })} />}
       >
         <section class="panel run-view" aria-label="Calls of the run">
           <ViewOf
@@ -134,6 +137,8 @@ function ViewOf({ view, loaded, eventType, filter, isOnlyErrors, onWhole, ...sha
   switch (view) {
     case 'sequence':
       return <Sequence run={run} tree={tree} size={size} {...shared} />
+    case 'graph':
+      return <RunGraph loaded={loaded} />
     case 'conversation':
       return <ConversationView run={run} tree={tree} size={size} />
     case 'events':

@@ -54,26 +54,6 @@ export function nameCall(call: Call): { readonly name: string; readonly detail: 
   return { name: `${participantName(moduleId)}.${method}`, detail: '' }
 }
 
-/** Methods that carry things about, where others do the work. */
-const PLUMBING = new Set(['create', 'listTools', 'getHistory'])
-
-/**
- * Finds the calls that only carry things about: lists of tools, the history, pieces of text, records. Those that failed, wait, or
- * have work within them are no plumbing.
- */
-export function findPlumbing(tree: CallTree): ReadonlySet<Call> {
-  const plumbing = new Set<Call>()
-  // A call stands before the calls within it.
-  for (let index = tree.calls.length - 1; index >= 0; index--) {
-    const call = tree.calls[index] as Call
-    const { kind, method, moduleId, status } = call
-    const isCarrying = kind === 'response' || PLUMBING.has(method) || moduleId.startsWith('__')
-    if (!isCarrying || status === 'failed' || status === 'waiting') continue
-    if (call.children.every((child) => plumbing.has(child))) plumbing.add(call)
-  }
-  return plumbing
-}
-
 /** Returns the call that says most about a run: the one that failed, the one that waits, or the last of a model. */
 export function findDecisive(status: RunStatus, tree: CallTree): Call | undefined {
   if (status === 'failed') return findFailure(tree)

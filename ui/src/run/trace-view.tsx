@@ -3,7 +3,7 @@ import type { Call } from '../../../src/trace/call-tree.ts'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { formatDuration, plural } from '../format.ts'
 import { useFocus } from '../keyboard.ts'
-import type { LoadedRun } from './run-query.ts'
+import type { LoadedRun } from '../traces/run-query.ts'
 import { FoldRow, TraceRowView } from './trace-row.tsx'
 import { listRows, type Span, type TraceRow } from './trace-rows.ts'
 

@@ -1,0 +1,200 @@
+import { Graph, layout } from '@dagrejs/dagre'
+import type { CallKind } from '../../../src/trace/describe-event.ts'
+
+export interface ModuleSummary {
+  readonly id: string
+  readonly module: string
+  readonly source: string
+  /** Names of protocols; null where the page may not know them. */
+  readonly provides: readonly string[] | null
+}
+
+export interface ExchangeRow {
+  readonly module: string
+  readonly protocol: string
+  readonly provider: string
+  readonly fieldName: string | null
+}
+
+export interface GraphNode {
+  readonly id: string
+  readonly title: string
+  readonly subtitle: string
+  /** `entry`: whoever asks the agent. */
+  readonly kind: CallKind | 'entry'
+  readonly source: string
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+export interface Point {
+  readonly x: number
+  readonly y: number
+}
+
+export interface GraphEdge {
+  /** `<from> <to>` */
+  readonly key: string
+  readonly from: string
+  readonly to: string
+  readonly protocols: readonly string[]
+  /** As an SVG path. */
+  readonly path: string
+  /** Points of the path, at equal steps of each of its curves. */
+  readonly points: readonly Point[]
+}
+
+export interface GraphLayout {
+  readonly nodes: readonly GraphNode[]
+  readonly edges: readonly GraphEdge[]
+  readonly width: number
+  readonly height: number
+}
+
+export type Direction = 'LR' | 'TB'
+
+export const ENTRY = '__entry__'
+const CHAR = 7.6
+const SMALL_CHAR = 7.3
+/** Room for the icon at the left of a node, and for figures at its right. */
+export const ICON_ROOM = 50
+export const FIGURES_ROOM = 72
+const HEIGHT = 58
+const MAX_TEXT = 170
+/** Points of each curve of an edge. */
+const SAMPLES = 16
+
+/** First protocol that a module provides decides what it is. */
+const KINDS: readonly (readonly [protocol: string, kind: CallKind])[] = [
+  ['OutputCapture', 'response'],
+  ['LLM', 'model'],
+  ['ToolProvider', 'tool'],
+  ['Memory', 'memory'],
+  ['ConversationHistory', 'memory'],
+  ['Embedder', 'memory'],
+  ['VectorIndex', 'memory'],
+  ['Chunker', 'memory'],
+  ['TextMessageHandler', 'agent'],
+  ['Response', 'response'],
+]
+
+/** Edge of an agent's graph, or of a call between two of its nodes. */
+export function edgeKey(from: string, to: string): string {
+  return `${from} ${to}`
+}
+
+/** Places modules in the direction of the calls, each before those that it uses. What the host itself provides is left out. In pixels. */
+export function layoutGraph(
+  modules: readonly ModuleSummary[],
+  exchange: readonly ExchangeRow[],
+  direction: Direction,
+): GraphLayout {
+  const graph = new Graph({ multigraph: false })
+  graph.setGraph({ rankdir: direction, nodesep: 26, ranksep: direction === 'LR' ? 78 : 58, marginx: 24, marginy: 24 })
+  graph.setDefaultEdgeLabel(() => ({}))
+  const byId = new Map(modules.map((module) => [module.id, module]))
+  const rows = exchange.filter(({ module, provider }) => isDrawn(module) && isDrawn(provider))
+  const ids = new Set([...rows.map(({ module }) => module), ...byId.keys(), ...rows.map(({ provider }) => provider)])
+  for (const id of ids) graph.setNode(id, sizeOf(id, byId.get(id)))
+  const protocols = new Map<string, string[]>()
+  for (const { module, provider, protocol } of rows) {
+    const key = edgeKey(module, provider)
+    protocols.set(key, [...new Set([...(protocols.get(key) ?? []), protocol])])
+    graph.setEdge(module, provider, { weight: module === ENTRY ? 4 : 1 })
+  }
+  layout(graph)
+  const nodes: GraphNode[] = graph.nodes().map((id: string): GraphNode => {
+    const { x, y, width, height } = graph.node(id) as GraphNode
+    return { id, ...describe(id, byId.get(id)), x, y, width, height }
+  })
+  const placed = new Map(nodes.map((node) => [node.id, node]))
+  const edges: GraphEdge[] = graph.edges().flatMap(({ v, w }: { v: string; w: string }): GraphEdge[] => {
+    const [from, to] = [placed.get(v), placed.get(w)]
+    if (!from || !to) return []
+    const bends = (graph.edge(v, w) as { points: readonly Point[] }).points.slice(1, -1)
+    const stops = [portOf(from, direction, 1), ...(bends.length > 1 ? bends : []), portOf(to, direction, -1)]
+    const key = edgeKey(v, w)
+    return [{ key, from: v, to: w, protocols: protocols.get(key) ?? [], ...draw(stops, direction) }]
+  })
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
+  return { nodes, edges, width, height }
+}
+
+/** Adds the modules that a run called and the wiring does not name, as that of an agent that has changed since. */
+export function withCalled(
+  modules: readonly ModuleSummary[],
+  exchange: readonly ExchangeRow[],
+  called: readonly ExchangeRow[],
+): { readonly modules: readonly ModuleSummary[]; readonly exchange: readonly ExchangeRow[] } {
+  const known = new Set(modules.map(({ id }) => id))
+  const linked = new Set(exchange.map(({ module, provider }) => edgeKey(module, provider)))
+  const links = called.filter(({ module, provider }) => !linked.has(edgeKey(module, provider)))
+  const missing = [...new Set(links.flatMap(({ module, provider }) => [module, provider]))].filter(
+    (id) => isDrawn(id) && id !== ENTRY && !known.has(id),
+  )
+  const added = missing.map((id) => ({ id, module: '', source: '', provides: null }))
+  return { modules: [...modules, ...added], exchange: [...exchange, ...links] }
+}
+
+/** Returns the point at a share of an edge, from 0 at its beginning to 1. */
+export function pointAt({ points }: GraphEdge, share: number): Point {
+  const last = points.length - 1
+  const at = Math.max(0, Math.min(1, share)) * last
+  const [from, to] = [points[Math.floor(at)], points[Math.min(last, Math.floor(at) + 1)]]
+  if (!from || !to) return { x: 0, y: 0 }
+  const rest = at - Math.floor(at)
+  return { x: from.x + (to.x - from.x) * rest, y: from.y + (to.y - from.y) * rest }
+}
+
+/** Tells whether a node is part of the picture: conversation, response and storage of the host are no modules. */
+function isDrawn(id: string): boolean {
+  return id === ENTRY || !id.startsWith('__')
+}
+
+function sizeOf(id: string, module: ModuleSummary | undefined): { width: number; height: number } {
+  const { title, subtitle, kind } = describe(id, module)
+  if (kind === 'entry') return { width: 92, height: 40 }
+  const text = Math.min(MAX_TEXT, Math.max(title.length * CHAR, subtitle.length * SMALL_CHAR))
+  return { width: Math.max(170, ICON_ROOM + text + FIGURES_ROOM), height: HEIGHT }
+}
+
+function describe(
+  id: string,
+  module: ModuleSummary | undefined,
+): Pick<GraphNode, 'title' | 'subtitle' | 'kind' | 'source'> {
+  if (id === ENTRY) return { title: 'User', subtitle: '', kind: 'entry', source: '' }
+  const kind = KINDS.find(([protocol]) => module?.provides?.includes(protocol))?.[1] ?? 'module'
+  return { title: id, subtitle: module?.module ?? '', kind, source: module?.source ?? '' }
+}
+
+/** Middle of the side at which an edge leaves (1) or arrives (-1). */
+function portOf({ x, y, width, height }: GraphNode, direction: Direction, side: 1 | -1): Point {
+  return direction === 'LR' ? { x: x + (side * width) / 2, y } : { x, y: y + (side * height) / 2 }
+}
+
+/** Curves through every stop, which leave and arrive in the direction of the graph. */
+function draw(stops: readonly Point[], direction: Direction): Pick<GraphEdge, 'path' | 'points'> {
+  const [first, ...rest] = stops
+  if (!first) return { path: '', points: [] }
+  let from = first
+  const points: Point[] = [first]
+  const curves = rest.map((to) => {
+    const [dx, dy] = direction === 'LR' ? [(to.x - from.x) / 2, 0] : [0, (to.y - from.y) / 2]
+    const [one, two] = [
+      { x: from.x + dx, y: from.y + dy },
+      { x: to.x - dx, y: to.y - dy },
+    ]
+    for (let step = 1; step <= SAMPLES; step++) points.push(bezier([from, one, two, to], step / SAMPLES))
+    from = to
+    return `C${one.x} ${one.y} ${two.x} ${two.y} ${to.x} ${to.y}`
+  })
+  return { path: `M${first.x} ${first.y}${curves.join('')}`, points }
+}
+
+function bezier([a, b, c, d]: readonly [Point, Point, Point, Point], t: number): Point {
+  const u = 1 - t
+  const [i, j, k, l] = [u * u * u, 3 * u * u * t, 3 * u * t * t, t * t * t]
+  return { x: i * a.x + j * b.x + k * c.x + l * d.x, y: i * a.y + j * b.y + k * c.y + l * d.y }
+}

@@ -1,0 +1,59 @@
+import { useMemo } from 'preact/hooks'
+import type { Call } from '../../../src/trace/call-tree.ts'
+import { findPlumbing } from '../traces/plumbing.ts'
+import type { LoadedRun } from '../traces/run-query.ts'
+import { Flow } from './flow.ts'
+import { FlowBar } from './flow-bar.tsx'
+import { ENTRY, type ExchangeRow, type ModuleSummary, withCalled } from './graph-layout.ts'
+import { GraphView } from './graph-view.tsx'
+import { usePlayer } from './player.ts'
+
+interface RunFlowProps {
+  readonly loaded: LoadedRun
+  readonly modules: readonly ModuleSummary[]
+  readonly exchange: readonly ExchangeRow[]
+  readonly selected: string
+  readonly onSelect: (module: string) => void
+}
+
+/** A run as it flows through the graph of its agent: while it happens, and again afterwards. */
+export function RunFlow({ loaded, modules, exchange, selected, onSelect }: RunFlowProps) {
+  const { run, tree, size } = loaded
+  const isRunning = run.status === 'running'
+  const plumbing = useMemo(() => findPlumbing(tree), [tree, size])
+  const calls = useMemo(() => tree.calls.filter((call) => !plumbing.has(call)), [plumbing])
+  const flow = useMemo(() => new Flow(tree, run.started_at, plumbing), [plumbing, run.started_at])
+  const latestMs = flow.steps.at(-1)?.atMs ?? 0
+  const durationMs = Math.max(run.duration_ms ?? 0, latestMs, 0.01)
+  const player = usePlayer({ isRunning, durationMs, latestMs, nextStepMs: (atMs) => flow.nextStepMs(atMs) })
+  // As text: the wiring stays the same picture while the run goes on.
+  const called = JSON.stringify(linksOf(calls))
+  const wiring = useMemo(
+    () => withCalled(modules, exchange, JSON.parse(called) as ExchangeRow[]),
+    [modules, exchange, called],
+  )
+  const totalMs = isRunning ? Math.max(player.atMs, latestMs, 0.01) : durationMs
+  const isOver = !isRunning && !player.isPlaying && player.atMs >= durationMs
+  const state = flow.at(player.atMs, player.speed, isOver)
+  return (
+    <>
+      <GraphView
+        {...wiring}
+        selected={selected}
+        flow={player.hasMotion ? state : { ...state, travels: [] }}
+        onSelect={onSelect}
+      />
+      <FlowBar player={player} calls={calls} startedAt={run.started_at} totalMs={totalMs} isRunning={isRunning} />
+    </>
+  )
+}
+
+/** Links from callers to modules, once each. */
+function linksOf(calls: readonly Call[]): ExchangeRow[] {
+  const links = new Map<string, ExchangeRow>()
+  for (const { callerId, moduleId } of calls) {
+    const module = callerId.startsWith('agent:') ? ENTRY : callerId
+    links.set(`${module} ${moduleId}`, { module, protocol: '', provider: moduleId, fieldName: null })
+  }
+  return [...links.values()]
+}
