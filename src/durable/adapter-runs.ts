@@ -29,7 +29,7 @@ export interface OpenApproval {
 }
 
 /** State of a run after a decision. */
-export interface DecidedRun {
+export interface ResumedRun {
   /** Id of the run that continues; null while something else is open. */
   readonly continuedBy: string | null
   readonly open: readonly OpenApproval[]
@@ -110,7 +110,7 @@ export class TenantRuns {
    * @throws HostError `REQUEST_INVALID`, `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED`, `OVERLOADED`, `SHUTTING_DOWN`, `AGENT_NOT_FOUND`,
    *   `STORE_UNAVAILABLE`: then they stay open
    */
-  async decide(decisions: Decisions, by: string): Promise<DecidedRun> {
+  async decide(decisions: Decisions, by: string): Promise<ResumedRun> {
     const { approvals, continuedBy } = await (await this.#options.open()).deciding.decide(decisions, by)
     const open = approvals.filter(({ status }) => status === 'pending')
     return { continuedBy, open: open.map(({ id, pending: call }) => ({ id, call })) }

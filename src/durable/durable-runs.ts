@@ -6,7 +6,7 @@ import type { RecordStore } from '../store/record-store.ts'
 import { indexIdOf } from '../store/tenant-records.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Deciding } from './approvals/deciding.ts'
-import { type Continuation, describeNext, type NextRunOptions } from './approvals/next-run.ts'
+import { type Continuation, makeNextRun, type NextRunOptions } from './approvals/next-run.ts'
 import { ConversationStore } from './conversations/conversation-store.ts'
 import { IdempotentRequests, RequestRepeated } from './idempotency.ts'
 import { ResponseMaintenance } from './maintenance.ts'
@@ -72,7 +72,7 @@ export class DurableRuns<Facts, Item> {
     this.deciding = new Deciding({
       approvals: this.approvals,
       enqueue: (draft, job) => this.enqueue(draft, job),
-      describeNext: (...waiting) => describeNext({ tenant, store, conversations, ids, host, continuation }, ...waiting),
+      makeNextRun: (...waiting) => makeNextRun({ tenant, store, conversations, ids, host, continuation }, ...waiting),
       log,
     })
     this.#feed = new StepFeed(this.store)

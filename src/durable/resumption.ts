@@ -1,14 +1,13 @@
 import { HostError } from '../errors.ts'
-import { bindAnswer, type PendingAnswer } from '../run/state/pending-call.ts'
+import { bindAnswer, type GivenAnswer, type PendingAnswer } from '../run/state/pending-call.ts'
 import { findAnswerProblem } from '../run/state/settle-answers.ts'
-import { type Approval, type ApprovalStatus, claimOf } from './approvals/approvals.ts'
+import type { ApprovalStatus } from '../wire/approval.ts'
+import { claimOf, type StoredApproval } from './approvals/approvals.ts'
 import type { Claim } from './claim.ts'
 import { isEnd, nowSeconds, type Step } from './runs/steps.ts'
 
-type DistributiveOmit<T, K extends keyof T> = T extends unknown ? Omit<T, K> : never
-
 /** Answers of a person, by the ids of the approvals. */
-export type Decisions = ReadonlyMap<string, DistributiveOmit<PendingAnswer, 'callId'>>
+export type Decisions = ReadonlyMap<string, GivenAnswer>
 
 /** Decisions that a run took, as its row keeps them: they can be given back. */
 export interface Resumes {
@@ -25,27 +24,31 @@ export interface Resumes {
  * @returns all of them afterwards, in the same order
  * @throws HostError `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED` when it was decided before, `REQUEST_INVALID` for an answer that does not fit
  */
-export function takeDecisions(approvals: readonly Approval[], decisions: Decisions, by: string): Approval[] {
+export function takeDecisions(
+  approvals: readonly StoredApproval[],
+  decisions: Decisions,
+  by: string,
+): StoredApproval[] {
   for (const id of decisions.keys()) {
     if (!approvals.some((approval) => approval.id === id)) {
       throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
     }
   }
   return approvals.map((approval) => {
-    const current: Approval = isLate(approval) ? { ...approval, status: 'expired' } : approval
+    const current: StoredApproval = isLate(approval) ? { ...approval, status: 'expired' } : approval
     const answer = decisions.get(approval.id)
     return answer ? decide(current, answer, by) : current
   })
 }
 
-function isLate({ status, expiresAt }: Approval): boolean {
+function isLate({ status, expiresAt }: StoredApproval): boolean {
   return status === 'pending' && expiresAt !== null && expiresAt <= nowSeconds()
 }
 
-function decide(approval: Approval, answer: DistributiveOmit<PendingAnswer, 'callId'>, by: string): Approval {
+function decide(approval: StoredApproval, answer: GivenAnswer, by: string): StoredApproval {
   const { pending, status } = approval
   if (status !== 'pending') throw new HostError('APPROVAL_DECIDED', `The approval is already ${status}`)
-  const whole = { ...answer, callId: pending.callId } as PendingAnswer
+  const whole: PendingAnswer = { ...answer, callId: pending.callId }
   const problem = findAnswerProblem(pending, whole)
   if (problem !== undefined) throw new HostError('REQUEST_INVALID', problem)
   const at = nowSeconds()
@@ -59,12 +62,12 @@ function statusOf(answer: PendingAnswer): ApprovalStatus {
 }
 
 /** Tells whether a run can continue: none of its approvals is open, and at least one has a decision. */
-export function isDecided(approvals: readonly Approval[]): boolean {
+export function isDecided(approvals: readonly StoredApproval[]): boolean {
   return approvals.every(({ status }) => status !== 'pending') && approvals.some(({ decision }) => decision !== null)
 }
 
 /** Decisions as answers; approvals that expired meanwhile count as rejected. */
-export function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
+export function answersOf(approvals: readonly StoredApproval[]): PendingAnswer[] {
   if (approvals.every(({ decision }) => decision === null)) return []
   return approvals.flatMap(({ decision, status, pending: { callId } }): PendingAnswer[] => {
     if (decision) return [decision.answer]
@@ -82,11 +85,11 @@ export function answersOf(approvals: readonly Approval[]): PendingAnswer[] {
  * @param nextId id of the run that continues
  */
 export function resume(
-  before: readonly Approval[],
-  after: readonly Approval[],
+  before: readonly StoredApproval[],
+  after: readonly StoredApproval[],
   nextId: string,
 ): { readonly claim: Claim; readonly resumes: Resumes } {
-  const continued = after.map((approval): Approval => ({ ...approval, continuedBy: nextId }))
+  const continued = after.map((approval): StoredApproval => ({ ...approval, continuedBy: nextId }))
   const closed = before.filter(({ status }, index) => status === 'pending' && after[index]?.status !== 'expired')
   // Where a run continues because the last open approval expired, the decisions made before are those to give back.
   const taken = closed.length > 0 ? closed : after.filter(({ decision }) => decision !== null)
@@ -100,9 +103,9 @@ export function resume(
  * @param approvals of the run that waited, as they are now
  * @param nextId id of the run that gives them back
  */
-export function giveBack(approvals: readonly Approval[], taken: Resumes, nextId: string): Claim {
+export function giveBack(approvals: readonly StoredApproval[], taken: Resumes, nextId: string): Claim {
   const open = { status: 'pending', decision: null, continuedBy: null } as const
-  const after = approvals.map((approval): Approval => {
+  const after = approvals.map((approval): StoredApproval => {
     if (approval.continuedBy !== nextId) return approval
     return taken.approvals.includes(approval.id) ? { ...approval, ...open } : { ...approval, continuedBy: null }
   })

@@ -1,5 +1,5 @@
 import type { NextIdentity } from './approvals/next-run.ts'
-import type { Conversation } from './conversations/conversation-tree.ts'
+import type { LoadedConversation } from './conversations/conversation-tree.ts'
 import type { DurableRuns } from './durable-runs.ts'
 
 /** Part of the responses adapter in runs of its own that go on without a request: only it reads their facts and items. */
@@ -10,7 +10,7 @@ export interface Translation {
   readonly leaveOut: (
     runs: DurableRuns<object, unknown>,
     id: string,
-    conversation: Conversation,
+    conversation: LoadedConversation,
     removed: ReadonlySet<string>,
-  ) => Promise<Conversation>
+  ) => Promise<LoadedConversation>
 }

@@ -46,7 +46,7 @@ class LocalConversation implements Conversation {
 
   decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer> {
     const { trail = [], pending = [] } = this.#waiting ?? {}
-    const answers = pending.map((call, index) => toAnswer(decisions[index] as ApprovalDecision, call))
+    const answers = pending.map((call, index) => toPendingAnswer(decisions[index] as ApprovalDecision, call))
     return this.#run(trail, { pending, answers }, listener)
   }
 
@@ -69,7 +69,7 @@ class LocalConversation implements Conversation {
   }
 }
 
-function toAnswer(decision: ApprovalDecision, call: PendingCall): PendingAnswer {
+function toPendingAnswer(decision: ApprovalDecision, call: PendingCall): PendingAnswer {
   const { callId } = call
   if (decision.decision === 'answer') {
     return bindAnswer({ callId, kind: 'question', answers: [decision.answer] }, call)

@@ -2,6 +2,7 @@ import { HostError } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/state/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
+import type { ApprovalStatus } from '../../wire/approval.ts'
 import type { Claim } from '../claim.ts'
 import { parseRow, ROW_VERSION } from '../parse-row.ts'
 import { uuidOf } from '../runs/run-ids.ts'
@@ -9,19 +10,8 @@ import { nowSeconds } from '../runs/steps.ts'
 import { EXPIRING_APPROVALS } from '../tenant-part.ts'
 import { isUnreadable, type UnreadableRows } from '../unreadable-rows.ts'
 
-/** State of an approval or a question. All but `pending` are final. */
-export type ApprovalStatus =
-  | 'pending'
-  | 'approved'
-  | 'edited'
-  | 'rejected'
-  | 'answered'
-  | 'expired'
-  | 'cancelled'
-  | 'superseded'
-
 /** Call of a waiting run that a person decides. */
-export interface Approval {
+export interface StoredApproval {
   readonly version: number
   readonly id: string
   /** The run that waits. */
@@ -34,12 +24,12 @@ export interface Approval {
   /** Unix seconds; null for one that does not expire. */
   readonly expiresAt: number | null
   readonly status: ApprovalStatus
-  readonly decision: Decision | null
+  readonly decision: StoredDecision | null
   /** The run that continues with the decision; null until it starts. */
   readonly continuedBy: string | null
 }
 
-export interface Decision {
+export interface StoredDecision {
   readonly answer: PendingAnswer
   /** Name of the key, or of the place, that decided. */
   readonly by: string
@@ -47,8 +37,8 @@ export interface Decision {
   readonly at: number
 }
 
-/** Facts of a run whose approvals are opened. */
-export interface WaitingRun {
+/** Approvals that are opened for one run. */
+export interface NewApprovals {
   readonly runId: string
   readonly agent: string
   readonly pending: readonly PendingCall[]
@@ -74,20 +64,29 @@ export function runIdOf(approval: string, prefix: string): string {
 }
 
 /** Changes that open the approvals of a run, to be stored together with its end. Client tools need none. */
-export function openApprovals({ runId, agent, pending, createdAt, ttl }: WaitingRun): Change[] {
+export function openApprovals({ runId, agent, pending, createdAt, ttl }: NewApprovals): Change[] {
   const expiresAt = ttl === undefined ? null : createdAt + Math.ceil(ttl)
   return pending.flatMap((call, index): Change[] => {
     if (call.kind === 'client_tool') return []
     const id = approvalId(runId, index)
     const fresh = { status: 'pending', decision: null, continuedBy: null } as const
-    const row: Approval = { version: ROW_VERSION, id, runId, agent, pending: call, createdAt, expiresAt, ...fresh }
+    const row: StoredApproval = {
+      version: ROW_VERSION,
+      id,
+      runId,
+      agent,
+      pending: call,
+      createdAt,
+      expiresAt,
+      ...fresh,
+    }
     const indexed = openKeysOf(row).map((key): Change => [key, JSON.stringify(null)])
     return [[APPROVALS + id, JSON.stringify(row)], ...indexed]
   })
 }
 
 /** Keys of the indexes that an approval is in until it is closed. */
-function openKeysOf({ id, expiresAt }: Approval): string[] {
+function openKeysOf({ id, expiresAt }: StoredApproval): string[] {
   return [OPEN + id, ...(expiresAt === null ? [] : [`${EXPIRING_APPROVALS}${toSortable(expiresAt)}:${id}`])]
 }
 
@@ -105,14 +104,14 @@ export class Approvals {
   }
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
-  async get(id: string): Promise<Approval> {
+  async get(id: string): Promise<StoredApproval> {
     const [text] = isApprovalId(id) ? await this.#records.get([APPROVALS + id]) : []
     if (text === undefined) throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
     return parseApproval(id, text)
   }
 
   /** Approvals of one run, in the order of its calls. */
-  async ofRun(runId: string): Promise<Approval[]> {
+  async ofRun(runId: string): Promise<StoredApproval[]> {
     const entries = await this.#records.entries({ prefix: prefixOfRun(runId), limit: MAX_PER_RUN })
     return entries.map(([key, text]) => parseApproval(key.slice(APPROVALS.length), text))
   }
@@ -141,7 +140,7 @@ export class Approvals {
       readonly after: string | undefined
     },
     unreadable: UnreadableRows,
-  ): Promise<{ approvals: Approval[]; hasMore: boolean }> {
+  ): Promise<{ approvals: StoredApproval[]; hasMore: boolean }> {
     const prefix = onlyOpen ? OPEN : APPROVALS
     const bound = after === undefined ? {} : { [order === 'asc' ? 'after' : 'before']: prefix + after }
     const keys = await this.#records.list({ prefix, order, limit: limit + 1, ...bound })
@@ -195,9 +194,9 @@ export async function listExpired(
 }
 
 /** Claim that brings approvals from one state into another; all of them must still be in the first. */
-export function claimOf(before: readonly Approval[], after: readonly Approval[]): Claim {
+export function claimOf(before: readonly StoredApproval[], after: readonly StoredApproval[]): Claim {
   const changes = after.flatMap((approval, index): Change[] => {
-    const old = before[index] as Approval
+    const old = before[index] as StoredApproval
     if (approval === old) return []
     const open = approval.status === 'pending' ? JSON.stringify(null) : undefined
     const indexed = approval.status === old.status ? [] : openKeysOf(approval).map((key): Change => [key, open])
@@ -207,7 +206,7 @@ export function claimOf(before: readonly Approval[], after: readonly Approval[])
 }
 
 /** Closes the approvals that are open. */
-export function closeOpen(approvals: readonly Approval[], status: ApprovalStatus): Approval[] {
+export function closeOpen(approvals: readonly StoredApproval[], status: ApprovalStatus): StoredApproval[] {
   return approvals.map((approval) => (approval.status === 'pending' ? { ...approval, status } : approval))
 }
 
@@ -225,9 +224,9 @@ function prefixOfRun(runId: string): string {
   return APPROVALS + approvalId(runId, 0).slice(0, -3)
 }
 
-function parseApproval(id: string, text: string): Approval {
+function parseApproval(id: string, text: string): StoredApproval {
   const shape = { runId: 'string', agent: 'string', pending: 'object', createdAt: 'number', status: 'string' } as const
-  return parseRow<Approval>(id, text, shape)
+  return parseRow<StoredApproval>(id, text, shape)
 }
 
 function isApprovalId(text: string): boolean {

@@ -6,7 +6,7 @@ import { RequestRepeated } from '../idempotency.ts'
 import type { Job } from '../queue/job.ts'
 import { answersOf, type Decisions, isDecided, resume, takeDecisions } from '../resumption.ts'
 import type { Draft } from '../runs/run-row.ts'
-import { type Approval, type Approvals, claimOf } from './approvals.ts'
+import { type Approvals, claimOf, type StoredApproval } from './approvals.ts'
 import type { NextRun } from './next-run.ts'
 
 export interface DecidingOptions<Facts, Item> {
@@ -17,13 +17,13 @@ export interface DecidingOptions<Facts, Item> {
    *
    * @throws HostError when its agent or history is gone, or cannot be read
    */
-  readonly describeNext: (runId: string, answers: readonly PendingAnswer[]) => Promise<NextRun<Facts, Item> | undefined>
+  readonly makeNextRun: (runId: string, answers: readonly PendingAnswer[]) => Promise<NextRun<Facts, Item> | undefined>
   readonly log: Log
 }
 
 /** Approvals of a run after a decision. */
-export interface Decided {
-  readonly approvals: readonly Approval[]
+export interface DecidedApprovals {
+  readonly approvals: readonly StoredApproval[]
   /** Id of the run that continues; null while something else is open. */
   readonly continuedBy: string | null
 }
@@ -45,7 +45,7 @@ export class Deciding<Facts, Item> {
    * @throws HostError as {@link takeDecisions}; `OVERLOADED`, `SHUTTING_DOWN`, `AGENT_NOT_FOUND`, `RECORD_UNREADABLE`,
    *   `STORE_UNAVAILABLE`: then they stay open
    */
-  async decide(decisions: Decisions, by: string): Promise<Decided> {
+  async decide(decisions: Decisions, by: string): Promise<DecidedApprovals> {
     const { approvals, log } = this.#options
     const [first = ''] = decisions.keys()
     const { runId } = await approvals.get(first)
@@ -66,7 +66,7 @@ export class Deciding<Facts, Item> {
     await this.#settle(runId, new Map(), '')
   }
 
-  async #settle(runId: string, decisions: Decisions, by: string): Promise<Decided> {
+  async #settle(runId: string, decisions: Decisions, by: string): Promise<DecidedApprovals> {
     const { approvals } = this.#options
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const before = await approvals.ofRun(runId)
@@ -80,11 +80,11 @@ export class Deciding<Facts, Item> {
   /** @returns null for decisions that continue nothing; undefined when another was quicker */
   async #commit(
     runId: string,
-    before: readonly Approval[],
-    after: readonly Approval[],
+    before: readonly StoredApproval[],
+    after: readonly StoredApproval[],
   ): Promise<string | null | undefined> {
-    const { approvals, enqueue, describeNext } = this.#options
-    const next = isDecided(after) ? await describeNext(runId, answersOf(after)) : undefined
+    const { approvals, enqueue, makeNextRun } = this.#options
+    const next = isDecided(after) ? await makeNextRun(runId, answersOf(after)) : undefined
     if (!next) return (await approvals.commit(claimOf(before, after))) ? null : undefined
     const { draft, job } = next
     const { claim, resumes } = resume(before, after, draft.id)

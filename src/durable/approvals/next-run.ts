@@ -56,7 +56,7 @@ export interface NextRunOptions<Facts, Item> {
  *
  * @throws HostError `RESPONSE_NOT_FOUND`, `AGENT_NOT_FOUND`, `RECORD_UNREADABLE`
  */
-export async function describeNext<Facts, Item>(
+export async function makeNextRun<Facts, Item>(
   { tenant, store, conversations, ids, host, continuation }: NextRunOptions<Facts, Item>,
   runId: string,
   answers: readonly PendingAnswer[],

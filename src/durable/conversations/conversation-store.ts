@@ -23,7 +23,7 @@ import { writeBytes } from './turn-bytes.ts'
  * Conversation with an id for clients: a pointer to the last turn of a line in the tree of turns. The next turn continues that one
  * and moves the pointer.
  */
-export interface StoredConversation {
+export interface ConversationRecord {
   readonly version: number
   readonly id: string
   /** Unix seconds. */
@@ -55,7 +55,7 @@ export class ConversationStore {
   }
 
   /** @param first turn without a run that the conversation begins with */
-  async create(metadata: StoredConversation['metadata'], first?: StoredTurn): Promise<StoredConversation> {
+  async create(metadata: ConversationRecord['metadata'], first?: StoredTurn): Promise<ConversationRecord> {
     const now = nowSeconds()
     const row = { version: ROW_VERSION, id: this.#ids.next(), createdAt: now, usedAt: now, metadata, head: null }
     const changes = first
@@ -67,14 +67,14 @@ export class ConversationStore {
   }
 
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
-  async get(id: string): Promise<StoredConversation> {
+  async get(id: string): Promise<ConversationRecord> {
     const row = await this.find(id)
     if (!row) throw new HostError('CONVERSATION_NOT_FOUND', 'Conversation not found')
     return row
   }
 
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
-  async update(id: string, metadata: StoredConversation['metadata']): Promise<StoredConversation> {
+  async update(id: string, metadata: ConversationRecord['metadata']): Promise<ConversationRecord> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const row = await this.get(id)
       const updated = { ...row, metadata }
@@ -104,7 +104,7 @@ export class ConversationStore {
   }
 
   /** Changes and conditions under which a turn becomes the last one: only while the conversation is as it was read. */
-  claim(row: StoredConversation, turnId: string): Claim {
+  claim(row: ConversationRecord, turnId: string): Claim {
     return this.#move(row, { ...row, head: turnId, usedAt: nowSeconds() })
   }
 
@@ -113,7 +113,7 @@ export class ConversationStore {
    *
    * @returns false when another was quicker
    */
-  async append(row: StoredConversation, turn: StoredTurn): Promise<boolean> {
+  async append(row: ConversationRecord, turn: StoredTurn): Promise<boolean> {
     await writeBytes(this.#records, newBytesOf(turn))
     const { changes, equal } = this.claim(row, turn.response_id)
     return this.#records.commit([turnChange(turn), ...linkChanges(turn), ...changes], { equal })
@@ -141,7 +141,7 @@ export class ConversationStore {
   }
 
   /** Ids of its turns, oldest first. */
-  async turnIds({ head }: StoredConversation): Promise<string[]> {
+  async turnIds({ head }: ConversationRecord): Promise<string[]> {
     return head === null ? [] : listTurnIds(this.#records, head)
   }
 
@@ -168,7 +168,7 @@ export class ConversationStore {
   }
 
   /** The conversation that a run is the last turn of. */
-  async endingWith(runId: string): Promise<StoredConversation | undefined> {
+  async endingWith(runId: string): Promise<ConversationRecord | undefined> {
     const row = await this.#ofRun(runId)
     return row?.head === runId ? row : undefined
   }
@@ -203,23 +203,23 @@ export class ConversationStore {
     return { ids, ...(last === undefined ? {} : { next: last }) }
   }
 
-  async #ofRun(runId: string): Promise<StoredConversation | undefined> {
+  async #ofRun(runId: string): Promise<ConversationRecord | undefined> {
     const { conversation } = (await this.turn(runId)) ?? {}
     return conversation === undefined ? undefined : this.find(conversation)
   }
 
-  async find(id: string): Promise<StoredConversation | undefined> {
+  async find(id: string): Promise<ConversationRecord | undefined> {
     const [text] = this.#ids.isId(id) ? await this.#records.get([keyOf(id)]) : []
     return text === undefined ? undefined : parseConversation(id, text)
   }
 
-  #replace(row: StoredConversation, changed: StoredConversation | undefined): Promise<boolean> {
+  #replace(row: ConversationRecord, changed: ConversationRecord | undefined): Promise<boolean> {
     const { changes, equal } = this.#move(row, changed)
     return this.#records.commit(changes, { equal })
   }
 
   /** A turn that a conversation ends with is kept by a link, as one that another turn continues. */
-  #move(row: StoredConversation, changed: StoredConversation | undefined): Claim {
+  #move(row: ConversationRecord, changed: ConversationRecord | undefined): Claim {
     const key = keyOf(row.id)
     const equal: Entry[] = [[key, JSON.stringify(row)]]
     const links: Change[] = []
@@ -233,9 +233,9 @@ function ignoreUnreadable(error: unknown): undefined {
   if (!isUnreadable(error)) throw error
 }
 
-function parseConversation(id: string, text: string): StoredConversation {
+function parseConversation(id: string, text: string): ConversationRecord {
   const shape = { id: 'string', createdAt: 'number', usedAt: 'number', metadata: 'object' } as const
-  return parseRow<StoredConversation>(id, text, shape)
+  return parseRow<ConversationRecord>(id, text, shape)
 }
 
 function keyOf(id: string): string {

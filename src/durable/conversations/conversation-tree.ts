@@ -40,7 +40,7 @@ export interface StoredTurn {
 }
 
 /** A conversation up to one of its turns. */
-export interface Conversation {
+export interface LoadedConversation {
   readonly last: StoredTurn
   /** Oldest first; the first ones are missing where a budget was too small for them. */
   readonly turns: readonly StoredTurn[]
@@ -77,7 +77,7 @@ export async function loadConversation(
   store: RecordStore,
   runId: string,
   { budget, isTruncated = false }: LoadOptions = {},
-): Promise<Conversation | undefined> {
+): Promise<LoadedConversation | undefined> {
   const [text] = await store.get([turnKey(runId)])
   const last = parseTurn(runId, text)
   if (!last) return undefined
@@ -127,7 +127,11 @@ function spend(budget: HistoryBudget | undefined, turn: StoredTurn, bytes: numbe
   return true
 }
 
-async function toConversation(store: RecordStore, last: StoredTurn, newestFirst: StoredTurn[]): Promise<Conversation> {
+async function toConversation(
+  store: RecordStore,
+  last: StoredTurn,
+  newestFirst: StoredTurn[],
+): Promise<LoadedConversation> {
   const turns = newestFirst.reverse()
   const messages: Message[] = []
   for (const turn of turns) messages.push(...(await readMessages(store, turn)))

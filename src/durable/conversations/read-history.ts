@@ -4,7 +4,7 @@ import type { Message } from '../../protocols/message.ts'
 import type { Job } from '../queue/job.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { ConversationStore } from './conversation-store.ts'
-import type { Conversation, LoadOptions, StoredTurn } from './conversation-tree.ts'
+import type { LoadedConversation, LoadOptions, StoredTurn } from './conversation-tree.ts'
 import { HistoryBudget, type HistoryLimits } from './history-budget.ts'
 import { truncate } from './truncate.ts'
 import { withoutUnseen } from './without-unseen.ts'
@@ -15,7 +15,11 @@ export interface HistoryOptions {
   readonly host: Pick<AgentHost, 'resolve'>
   readonly limits: HistoryLimits
   /** Leaves items that clients removed out of a conversation. */
-  readonly leaveOut: (id: string, conversation: Conversation, removed: ReadonlySet<string>) => Promise<Conversation>
+  readonly leaveOut: (
+    id: string,
+    conversation: LoadedConversation,
+    removed: ReadonlySet<string>,
+  ) => Promise<LoadedConversation>
 }
 
 /**

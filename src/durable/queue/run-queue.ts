@@ -14,12 +14,12 @@ import {
   servedAgentKey,
   stepsLog,
 } from '../runs/run-keys.ts'
-import { describeOwner, parseOwner, parseQueued, type QueuedMark } from '../runs/run-marks.ts'
+import { parseOwner, parseQueued, type QueuedMark, writeOwner } from '../runs/run-marks.ts'
 import { tenantPart } from '../tenant-part.ts'
 import { type Job, readJob, writeJob } from './job.ts'
 
 /** Run that waits for a worker. */
-export interface WaitingRun extends QueuedMark, TenantItem {
+export interface QueuedRun extends QueuedMark, TenantItem {
   /** The mark as it stands in the store. */
   readonly text: string
 }
@@ -105,13 +105,13 @@ export class RunQueue {
   }
 
   /** The oldest of the waiting runs. */
-  async waiting(limit: number): Promise<WaitingRun[]> {
+  async waiting(limit: number): Promise<QueuedRun[]> {
     const entries = await this.#records.entries({ prefix: QUEUED, limit })
     return entries.map(([key, text]) => ({ ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }))
   }
 
   /** A run, if it waits at this moment. @param name as `indexIdOf` makes it */
-  async find(name: string): Promise<WaitingRun | undefined> {
+  async find(name: string): Promise<QueuedRun | undefined> {
     const key = QUEUED + name
     const [text] = await this.#records.get([key])
     return text === undefined ? undefined : { ...parseIndexKey(QUEUED, key), text, ...parseQueued(text) }
@@ -158,10 +158,10 @@ export class RunQueue {
    *
    * @returns undefined when another was quicker, or it does not wait any more
    */
-  async claim({ tenant, id, text, attempts }: WaitingRun, job: Job): Promise<ClaimedRun | undefined> {
+  async claim({ tenant, id, text, attempts }: QueuedRun, job: Job): Promise<ClaimedRun | undefined> {
     const own = tenantPart(this.#records, tenant)
     const attempt = attempts + 1
-    const mark = describeOwner(this.#records.serverId, attempt)
+    const mark = writeOwner(this.#records.serverId, attempt)
     const changes: Change[] = [
       [runningKey(id), mark],
       [queuedKey(id), undefined],

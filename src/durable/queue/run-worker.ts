@@ -7,7 +7,7 @@ import { DurableRun } from '../runs/durable-run.ts'
 import type { PersistedRun } from '../runs/run-row.ts'
 import { endFailed } from '../runs/steps.ts'
 import type { Job } from './job.ts'
-import type { ClaimedRun, WaitingRun } from './run-queue.ts'
+import type { ClaimedRun, QueuedRun } from './run-queue.ts'
 import type { ServedAgents } from './served-agents.ts'
 
 export interface RunWorkerOptions<Facts, Item> {
@@ -35,14 +35,14 @@ export interface Taker {
   stop(): void
   /** Number of runs that could begin now. */
   readonly freeSlots: number
-  canRun(waiting: WaitingRun): boolean
+  canRun(waiting: QueuedRun): boolean
   /**
    * Claims a run and begins it.
    *
    * @returns undefined when another was quicker, or it cannot be begun here
    * @throws HostError `STORE_UNAVAILABLE`
    */
-  takeUp(waiting: WaitingRun): Promise<{ readonly settled: Promise<unknown> } | undefined>
+  takeUp(waiting: QueuedRun): Promise<{ readonly settled: Promise<unknown> } | undefined>
   /** Takes a failure that is not of one run. */
   report(error: unknown): void
 }
@@ -77,7 +77,7 @@ export class RunWorker<Facts, Item> implements Taker {
     this.#options.served.stop()
   }
 
-  canRun({ id, agent }: WaitingRun): boolean {
+  canRun({ id, agent }: QueuedRun): boolean {
     const failedMs = this.#unreadable.get(id)
     if (failedMs !== undefined && performance.now() - failedMs < RETRY_UNREADABLE_MS) return false
     const { host, served } = this.#options
@@ -85,7 +85,7 @@ export class RunWorker<Facts, Item> implements Taker {
     return host.has(agent) || served.isAbandoned(id)
   }
 
-  async takeUp(waiting: WaitingRun): Promise<DurableRun<Facts, Item> | undefined> {
+  async takeUp(waiting: QueuedRun): Promise<DurableRun<Facts, Item> | undefined> {
     const { queue, claiming } = this.#options.runs
     const { id } = waiting
     const place = this.#reserve(waiting)
@@ -113,7 +113,7 @@ export class RunWorker<Facts, Item> implements Taker {
    *
    * @returns the error for an agent that does not exist; undefined when there is no place
    */
-  #reserve({ agent }: WaitingRun): Reservation | HostError | undefined {
+  #reserve({ agent }: QueuedRun): Reservation | HostError | undefined {
     try {
       return this.#options.host.reserve(agent, true)
     } catch (error) {
@@ -123,7 +123,7 @@ export class RunWorker<Facts, Item> implements Taker {
   }
 
   /** Reads a run with its conversation before it is claimed: one that cannot be read here waits for a server that can. */
-  async #read({ tenant, id }: WaitingRun, job: Job): Promise<ReadRun<Facts, Item> | undefined> {
+  async #read({ tenant, id }: QueuedRun, job: Job): Promise<ReadRun<Facts, Item> | undefined> {
     const { runs, readMessages, host } = this.#options
     const stored = await runs.of(tenant).store.load(id)
     // Without the agent nothing is read: it fails.

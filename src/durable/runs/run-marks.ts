@@ -19,7 +19,7 @@ export interface QueuedMark {
   readonly sinceMs: number
 }
 
-export function describeOwner(server: string, attempt = 0): string {
+export function writeOwner(server: string, attempt = 0): string {
   return JSON.stringify(attempt === 0 ? { server } : { server, attempt })
 }
 

@@ -71,7 +71,7 @@ const ITEMS_PER_ROW = 50
 const MAX_ITEMS_LENGTH = 4096
 
 /** Run that is created, as its rows. */
-export interface RowDescription<Facts, Item> {
+export interface NewRows<Facts, Item> {
   readonly row: PersistedRun<Facts, Item>['row']
   /** Changes that store its input items where the row does not hold them. */
   readonly itemRows: readonly Change[]
@@ -79,10 +79,10 @@ export interface RowDescription<Facts, Item> {
   readonly bytes: readonly NewBytes[]
 }
 
-export function describeRow<Facts, Item>(
+export function toRows<Facts, Item>(
   { id, facts, items: given, turn, idempotency, resumes }: Draft<Facts, Item>,
   hasJob: boolean,
-): RowDescription<Facts, Item> {
+): NewRows<Facts, Item> {
   const { items, bytes } = liftItems(id, given, newBytesOf(turn))
   const version = isAdapterFacts(facts) ? ADAPTER_VERSION : items === given ? ROW_VERSION : BYTES_VERSION
   const request = idempotency && { idempotency: { hash: idempotency.hash, atMs: idempotency.atMs } }

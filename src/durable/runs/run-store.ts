@@ -7,8 +7,8 @@ import { Approvals } from '../approvals/approvals.ts'
 import { type Claim, joinClaims } from '../claim.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
-  type Conversation,
   detach,
+  type LoadedConversation,
   type LoadOptions,
   linkChanges,
   loadConversation,
@@ -41,11 +41,10 @@ import {
   stepsLog,
   topicsOf,
 } from './run-keys.ts'
-import { describeOwner } from './run-marks.ts'
+import { writeOwner } from './run-marks.ts'
 import {
   beginChanges,
   type Draft,
-  describeRow,
   type Ending,
   endChanges,
   endOf,
@@ -54,6 +53,7 @@ import {
   type PersistedRun,
   type RunRow,
   rowChange,
+  toRows,
 } from './run-row.ts'
 import { type EndStep, isEnd, nowSeconds, packSteps, type Step, unpackSteps } from './steps.ts'
 
@@ -108,10 +108,10 @@ export class RunStore<Facts, Item> {
     this.#records = records
     this.#approvals = new Approvals(records)
     this.#conversations = new ConversationStore(records)
-    this.#mark = describeOwner(records.serverId)
+    this.#mark = writeOwner(records.serverId)
   }
 
-  conversation(id: string, options?: LoadOptions): Promise<Conversation | undefined> {
+  conversation(id: string, options?: LoadOptions): Promise<LoadedConversation | undefined> {
     return loadConversation(this.#records, id, options)
   }
 
@@ -166,7 +166,7 @@ export class RunStore<Facts, Item> {
     const previous = turn.previous_response_id
     const absent = idempotency ? [requestKey(idempotency.hash)] : []
     const present = previous === null ? [] : [turnKey(previous)]
-    const { row, itemRows, bytes } = describeRow(draft, hasJob)
+    const { row, itemRows, bytes } = toRows(draft, hasJob)
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     await writeBytes(this.#records, bytes)

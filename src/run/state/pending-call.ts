@@ -66,6 +66,11 @@ export type PendingAnswer =
       readonly answers: readonly unknown[]
     }
 
+/** Answer to a call that is named beside it. */
+export type GivenAnswer = WithoutCallId<PendingAnswer>
+
+type WithoutCallId<A> = A extends unknown ? Omit<A, 'callId'> : never
+
 /** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
 export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {
   if (answer.kind === 'question') return { ...answer, answers: [...earlierAnswers, ...answer.answers] }

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import type { PendingAnswer } from '../../run/state/pending-call.ts'
+import type { GivenAnswer } from '../../run/state/pending-call.ts'
 
 const Arguments = Type.Record(Type.String(), Type.Unknown())
 
@@ -22,10 +22,7 @@ export const DecisionRequest = Type.Union([
 ])
 export type DecisionRequest = Static<typeof DecisionRequest>
 
-type Answer = PendingAnswer extends infer Each ? (Each extends unknown ? Omit<Each, 'callId'> : never) : never
-
-/** Returns the answer that a decision is. */
-export function toAnswer(request: DecisionRequest): Answer {
+export function toGivenAnswer(request: DecisionRequest): GivenAnswer {
   const { decision, reason } = request
   if (decision === 'answer') return { kind: 'question', answers: [request.answer] }
   return {

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { HostError } from '../../errors.ts'
-import { makeValidator } from './validator.ts'
+import { type Checked, makeValidator } from './validator.ts'
 
 /** Part of a schema that says how the text of a parameter is read. */
 interface ParameterSchema {
@@ -13,7 +13,7 @@ interface ParameterSchema {
  * Returns a function that checks the query of a request. Its texts are read as what the schema says: whole numbers, booleans, or
  * lists, whose parameters may be repeated. Parameters that are left out get their defaults; unknown ones are ignored.
  */
-export function makeQueryValidator(schema: TSchema): (query: unknown) => { value?: unknown; error?: HostError } {
+export function makeQueryValidator(schema: TSchema): (query: unknown) => Checked<unknown> {
   const { properties = {} } = schema as { properties?: Readonly<Record<string, ParameterSchema>> }
   const parameters = Object.entries(properties)
   const validate = makeValidator(schema)

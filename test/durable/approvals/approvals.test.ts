@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { ApprovalExpiry } from '../../../src/durable/approvals/approval-expiry.ts'
 import {
-  type Approval,
   Approvals,
   approvalId,
-  type Decision,
   openApprovals,
+  type StoredApproval,
+  type StoredDecision,
 } from '../../../src/durable/approvals/approvals.ts'
 import { Deciding } from '../../../src/durable/approvals/deciding.ts'
 import { RequestRepeated } from '../../../src/durable/idempotency.ts'
@@ -67,16 +67,16 @@ describe('approvals', () => {
   const decidingIn = (records: RecordStore) =>
     new Deciding({
       approvals: new Approvals(records),
-      describeNext: async () => ({ draft: { id: ids.next() } as Draft<object, string>, job: {} as Job }),
+      makeNextRun: async () => ({ draft: { id: ids.next() } as Draft<object, string>, job: {} as Job }),
       enqueue: async ({ claim }) => {
         const isFirst = claim && (await records.commit(claim.changes, { equal: claim.equal }))
         if (!isFirst) throw new RequestRepeated()
       },
       log: silentLog,
     })
-  const decide = async (id: string, answer: typeof APPROVE | object, by: string): Promise<Approval> => {
+  const decide = async (id: string, answer: typeof APPROVE | object, by: string): Promise<StoredApproval> => {
     const decided = await decidingIn(records).decide(new Map([[id, answer]]) as Decisions, by)
-    return decided.approvals.find((approval) => approval.id === id) as Approval
+    return decided.approvals.find((approval) => approval.id === id) as StoredApproval
   }
 
   const failure = (work: Promise<unknown>) =>
@@ -100,7 +100,7 @@ describe('approvals', () => {
       [approvalId(runId, 1), 'pay'],
       [approvalId(runId, 2), 'choose'],
     ])
-    const [{ version: _, createdAt, ...approval }] = found as [Approval]
+    const [{ version: _, createdAt, ...approval }] = found as [StoredApproval]
     expect(createdAt).to.be.closeTo(now(), 2)
     expect(approval).to.deep.equal({
       id: approvalId(runId, 1),
@@ -126,7 +126,7 @@ describe('approvals', () => {
     )
     expect(tries.sort()).to.deep.equal([...Array(9).fill('APPROVAL_DECIDED'), 'won'])
     const { status: decided, decision } = await approvals.get(id)
-    const { answer, by, at } = decision as Decision
+    const { answer, by, at } = decision as StoredDecision
     expect(by).to.match(/^key \d$/)
     expect([decided, answer]).to.deep.equal(['approved', { ...APPROVE, callId: 'c1', digest: 'abc', by, at }])
     expect(await failure(decide(id, APPROVE, 'late'))).to.deep.equal([

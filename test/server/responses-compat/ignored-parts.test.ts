@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { IgnoredParts } from '../../../src/server/adapters/responses-compat/input/ignored-parts.ts'
 import {
-  type Decision,
   FIELDS,
   INCLUDES,
   INPUT_ITEMS,
   TOOLS,
-} from '../../../src/server/adapters/responses-compat/input/decisions.ts'
-import { IgnoredParts } from '../../../src/server/adapters/responses-compat/input/ignored-parts.ts'
+  type Treatment,
+} from '../../../src/server/adapters/responses-compat/input/treatments.ts'
 import { V1 } from '../../../src/server/replies/dialect.ts'
 import { makeResponses } from '../../support/responses.ts'
 import { closeServers } from '../../support/server.ts'
 
-const PARTS: Readonly<Record<string, Readonly<Record<string, Decision>>>> = {
+const PARTS: Readonly<Record<string, Readonly<Record<string, Treatment>>>> = {
   tool: TOOLS,
   'input item': INPUT_ITEMS,
   include: INCLUDES,
@@ -91,15 +91,15 @@ describe('parts of a request for a response', () => {
       const reply = await app.inject({ method: 'POST', url: '/v1/responses', payload })
       return { status: reply.statusCode, named: reply.headers['x-ignored'] }
     }
-    for (const [type, { effect }] of Object.entries<Decision>(TOOLS)) {
+    for (const [type, { effect }] of Object.entries<Treatment>(TOOLS)) {
       const { named } = await namedIn({ tools: [{ type, name: 'a', description: 'A' }] })
       expect(named, type).to.equal(effect === 'ignored' ? `tools[0] (${type})` : undefined)
     }
-    for (const [type, { effect }] of Object.entries<Decision>(INPUT_ITEMS)) {
+    for (const [type, { effect }] of Object.entries<Treatment>(INPUT_ITEMS)) {
       const { named } = await namedIn({ input: [{ role: 'user', content: 'say hi' }, { type }] })
       expect(named, type).to.equal(effect === 'ignored' ? `input[1] (${type})` : undefined)
     }
-    for (const [value, { effect }] of Object.entries<Decision>(INCLUDES)) {
+    for (const [value, { effect }] of Object.entries<Treatment>(INCLUDES)) {
       const { named } = await namedIn({ include: [value] })
       expect(named, value).to.equal(effect === 'ignored' ? `include[0] (${value})` : undefined)
     }

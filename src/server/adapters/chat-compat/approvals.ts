@@ -1,8 +1,8 @@
 import type { OpenApproval } from '../../../durable/adapter-runs.ts'
 import type { Decisions } from '../../../durable/resumption.ts'
 import { HostError } from '../../../errors.ts'
-import type { PendingCall } from '../../../run/state/pending-call.ts'
-import { DecisionRequest, toAnswer } from '../../bodies/decision-request.ts'
+import type { GivenAnswer, PendingCall } from '../../../run/state/pending-call.ts'
+import { DecisionRequest, toGivenAnswer } from '../../bodies/decision-request.ts'
 import { makeValidator } from '../../bodies/validator.ts'
 import type { ChatRequest } from './schema.ts'
 
@@ -31,7 +31,7 @@ export function readDecisions(messages: Messages): Decisions {
   if (messages.at(-1)?.role !== 'tool') return NO_DECISIONS
   const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
   const decisions = results.filter(isDecision)
-  const read = new Map<string, ReturnType<typeof toAnswer>>()
+  const read = new Map<string, GivenAnswer>()
   for (const { tool_call_id: id, content } of decisions as (Messages[number] & { tool_call_id: string })[]) {
     if (read.has(id))
       throw new HostError('REQUEST_INVALID', `messages: '${id}' is decided twice`, { field: 'messages' })
@@ -86,11 +86,10 @@ function describeCall({ kind, name, arguments: args, message = '' }: PendingCall
   return `\n\nWaiting for approval of ${name} ${JSON.stringify(args)}.`
 }
 
-function parseDecision(id: string, content: Messages[number]['content']): ReturnType<typeof toAnswer> {
-  const decision = parseResult(id, content)
-  const { error } = validate(decision)
+function parseDecision(id: string, content: Messages[number]['content']): GivenAnswer {
+  const { value, error } = validate(parseResult(id, content))
   if (error) throw new HostError('REQUEST_INVALID', `The decision about '${id}': ${error.message}`)
-  return toAnswer(decision as DecisionRequest)
+  return toGivenAnswer(value)
 }
 
 function parseResult(id: string, content: Messages[number]['content']): unknown {

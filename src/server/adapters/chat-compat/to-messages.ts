@@ -60,13 +60,17 @@ function toMessage(
   const content = toText(message.content)
   if (role === 'system' || role === 'developer') return { role: 'system', content }
   const attachments = toAttachments(message, index, isHandled, findCapabilities)
-  if (role === 'assistant') return toAnswer(message, content, attachments)
+  if (role === 'assistant') return toAssistantMessage(message, content, attachments)
   const said = attachments.length > 0 ? { content, attachments } : { content }
   return role === 'user' ? { role, ...said } : { role, ...said, toolCallId: message.tool_call_id ?? '' }
 }
 
 /** An earlier answer. What it showed as links with data URLs are attachments again. */
-function toAnswer({ refusal, tool_calls }: ChatMessage, content: string, sent: readonly Attachment[]): Message {
+function toAssistantMessage(
+  { refusal, tool_calls }: ChatMessage,
+  content: string,
+  sent: readonly Attachment[],
+): Message {
   const { text, attachments: shown } = markdownToAttachments(content || (refusal ?? ''))
   const attachments = shown.length > 0 ? [...sent, ...shown] : sent
   return {

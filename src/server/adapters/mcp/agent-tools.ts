@@ -18,7 +18,7 @@ import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from './agent-skill
 import type { CallMemory, WaitingCall } from './call-memory.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
 import { type Content, toContent } from './content.ts'
-import { type ElicitationResponse, toAnswer } from './elicitation.ts'
+import { type ElicitationResponse, toPendingAnswer } from './elicitation.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
 import { ToolCatalog, type ToolInput } from './tools.ts'
 
@@ -339,7 +339,7 @@ function unknownState(): JsonRpcError {
 function toNextTurn({ pending, trail: messages }: WaitingCall, { responses, by }: Answered): GivenTurn {
   const answers = pending.flatMap((asked) => {
     const response = responses[asked.callId]
-    return (response && toAnswer(asked, response, by)) ?? []
+    return (response && toPendingAnswer(asked, response, by)) ?? []
   })
   if (answers.length < pending.length) {
     throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')

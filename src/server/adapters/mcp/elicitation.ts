@@ -23,7 +23,7 @@ export function toElicitation(pending: PendingCall): { message: string; requeste
 }
 
 /** Returns the answer that a response stands for; undefined when the person has not decided. */
-export function toAnswer(
+export function toPendingAnswer(
   pending: PendingCall,
   { action, content }: ElicitationResponse,
   by: string,

@@ -1,11 +1,11 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
-import type { Conversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
+import type { LoadedConversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/state/pending-call.ts'
 import { openCallsOf } from '../../../../run/state/trail.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
-import { type Approval, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
+import { type ApprovalReply, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
 
 /** Part of a turn that a request adds to the conversation it continues. */
 export interface Continuation {
@@ -24,7 +24,7 @@ export interface Continuation {
  */
 export function continueConversation(
   { messages, outputs, approvals }: ReadInput,
-  conversation: Conversation | undefined,
+  conversation: LoadedConversation | undefined,
 ): Continuation {
   const pending = conversation?.last.pending ?? []
   refuseUnanswered(messages)
@@ -47,7 +47,7 @@ export function continueConversation(
  */
 export function addToConversation(
   { messages, outputs, approvals }: ReadInput,
-  conversation: Conversation | undefined,
+  conversation: LoadedConversation | undefined,
 ): { messages: readonly Message[]; pending: readonly PendingCall[] } {
   const waiting = conversation?.last.pending ?? []
   if (approvals.length > 0 || waiting.some(({ kind }) => kind !== 'client_tool')) {
@@ -87,7 +87,7 @@ function toClientAnswer({ callId, result }: CallOutput, pending: readonly Pendin
 }
 
 function toApprovalAnswer(
-  { requestId, isApproved, reason }: Approval,
+  { requestId, isApproved, reason }: ApprovalReply,
   { response_id: responseId, pending = [] }: Partial<StoredTurn>,
 ): PendingAnswer {
   const call = pending.find((_call, index) => responseId !== undefined && approvalId(responseId, index) === requestId)

@@ -1,5 +1,5 @@
-import type { StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
-import type { Conversation, LoadOptions } from '../../../../durable/conversations/conversation-tree.ts'
+import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
+import type { LoadedConversation, LoadOptions } from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import { isEnd } from '../../../../durable/runs/steps.ts'
@@ -12,9 +12,9 @@ import { conversationIdOf } from './convert.ts'
 
 /** Turns that a request continues. */
 export interface Earlier {
-  readonly conversation: Conversation | undefined
-  /** Conversation that the response is added to. */
-  readonly named?: StoredConversation
+  readonly conversation: LoadedConversation | undefined
+  /** LoadedConversation that the response is added to. */
+  readonly named?: ConversationRecord
   /** True for turns that exist only on the client's connection. */
   readonly isUnstored?: boolean
 }

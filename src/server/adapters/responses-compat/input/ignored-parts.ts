@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest } from '../routes/schema.ts'
-import { type Decision, FIELDS, INCLUDES, INPUT_ITEMS, TOOLS } from './decisions.ts'
+import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from './treatments.ts'
 
-type Decisions = Readonly<Record<string, Decision>>
+type Treatments = Readonly<Record<string, Treatment>>
 
 /** Members that have an effect: all others are looked up one by one. */
 const EFFECTIVE = {
@@ -44,13 +44,13 @@ export class IgnoredParts {
 
 function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   const ignored: string[] = []
-  const note = (decisions: Decisions, member: string, place: string, text: string) => {
-    const decision = Object.hasOwn(decisions, member) ? decisions[member] : undefined
+  const note = (treatments: Treatments, member: string, place: string, text: string) => {
+    const decision = Object.hasOwn(treatments, member) ? treatments[member] : undefined
     if (isExtended && decision?.effect === 'refused') throw invalidField(place, `is not supported. ${decision.note}`)
     ignored.push(text)
   }
-  const noteListed = (decisions: Decisions, member: string, place: string) =>
-    note(decisions, member, place, `${place} (${printable(member)})`)
+  const noteListed = (treatments: Treatments, member: string, place: string) =>
+    note(treatments, member, place, `${place} (${printable(member)})`)
   for (const field in body) {
     const isSent = (body[field as keyof CreateRequest] ?? undefined) !== undefined
     if (!EFFECTIVE.fields.has(field) && isSent) note(FIELDS, field, field, printable(field))
@@ -73,8 +73,8 @@ function printable(text: string): string {
   return text.slice(0, 64).replace(/[^\x21-\x7e]|[,()]/g, '?')
 }
 
-function effectiveOf(decisions: Decisions): ReadonlySet<string> {
-  const members = Object.entries(decisions).filter(
+function effectiveOf(treatments: Treatments): ReadonlySet<string> {
+  const members = Object.entries(treatments).filter(
     ([, { effect }]) => effect === 'honoured' || effect === 'given to the model',
   )
   return new Set(members.map(([member]) => member))

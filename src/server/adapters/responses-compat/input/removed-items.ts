@@ -1,4 +1,4 @@
-import type { Conversation } from '../../../../durable/conversations/conversation-tree.ts'
+import type { LoadedConversation } from '../../../../durable/conversations/conversation-tree.ts'
 import { withWholeCalls } from '../../../../durable/conversations/whole-calls.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { turnIdOf } from '../ids.ts'
@@ -11,9 +11,9 @@ import { readInput, toToolMessage } from './to-messages.ts'
 export async function leaveOut(
   runs: ResponseRuns,
   id: string,
-  { last, turns }: Conversation,
+  { last, turns }: LoadedConversation,
   removed: ReadonlySet<string>,
-): Promise<Conversation> {
+): Promise<LoadedConversation> {
   const touched = new Set([...removed].map(turnIdOf))
   const messages: Message[] = []
   for (const turn of turns) {

@@ -20,7 +20,7 @@ export interface CallOutput {
 }
 
 /** Decision about a call that needs the approval of a person. */
-export interface Approval {
+export interface ApprovalReply {
   /** Id of the item that asked for it. */
   readonly requestId: string
   readonly isApproved: boolean
@@ -33,7 +33,7 @@ export interface ReadInput {
   readonly messages: readonly Message[]
   /** Outputs of calls that are not part of the input: they answer the response that is continued. */
   readonly outputs: readonly CallOutput[]
-  readonly approvals: readonly Approval[]
+  readonly approvals: readonly ApprovalReply[]
 }
 
 /**
@@ -45,7 +45,7 @@ export interface ReadInput {
 export function readInput(items: readonly InputItem[], field = 'input'): ReadInput {
   const messages: Message[] = []
   const outputs: CallOutput[] = []
-  const approvals: Approval[] = []
+  const approvals: ApprovalReply[] = []
   const calls = new CallPairs()
   const decided = new Set<string>()
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
@@ -149,7 +149,7 @@ function toOutput(item: InputItem, at: string): CallOutput {
 }
 
 /** @param decided ids of the requests that are decided before it */
-function toApproval(item: InputItem, at: string, decided: Set<string>): Approval {
+function toApproval(item: InputItem, at: string, decided: Set<string>): ApprovalReply {
   const { approval_request_id: requestId, approve: isApproved, reason } = item as Fields
   if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
     throw invalidField(at, 'must have approval_request_id and approve')
@@ -162,13 +162,13 @@ function toApproval(item: InputItem, at: string, decided: Set<string>): Approval
 /** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
 function toMessage({ role, content = [] }: InputItem, at: string, isHandled: boolean): Message {
   const { text, attachments } = readParts(content, `${at}.content`, isHandled)
-  if (role === 'assistant') return toAnswer(text)
+  if (role === 'assistant') return toAssistantMessage(text)
   if (role !== 'user') return { role: 'system', content: text }
   return { role, content: text, ...(attachments.length > 0 ? { attachments } : {}) }
 }
 
 /** An earlier answer. What it showed as links with data URLs are attachments again. */
-function toAnswer(said: string): Assistant {
+function toAssistantMessage(said: string): Assistant {
   const { text, attachments } = markdownToAttachments(said)
   return { role: 'assistant', content: text, ...(attachments.length > 0 ? { attachments } : {}) }
 }

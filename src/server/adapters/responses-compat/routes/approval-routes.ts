@@ -1,8 +1,8 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Approval as StoredApproval } from '../../../../durable/approvals/approvals.ts'
+import type { StoredApproval } from '../../../../durable/approvals/approvals.ts'
 import type { Approval, HiddenApproval } from '../../../../wire/approval.ts'
-import { toAnswer } from '../../../bodies/decision-request.ts'
+import { toGivenAnswer } from '../../../bodies/decision-request.ts'
 import { deciderOf, requireMayDecide } from '../../../guards/decisions.ts'
 import { showsContent } from '../../../guards/shows-content.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
@@ -35,7 +35,7 @@ export function addApprovalRoutes(scope: FastifyInstance, { partsOf, operations 
   typed.post('/approvals/:id', operations.decideApproval, async (request) => {
     requireMayDecide(request)
     const { id } = request.params
-    const decisions = new Map([[id, toAnswer(request.body)]])
+    const decisions = new Map([[id, toGivenAnswer(request.body)]])
     const { deciding } = partsOf(request).runs
     const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
     return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
+import type { ConversationRecord } from '../../../../durable/conversations/conversation-store.ts'
 import type { TenantParts } from '../runs/tenant-parts.ts'
 import type { Operations } from './operations.ts'
 import { toPage } from './pages.ts'
@@ -67,6 +67,6 @@ function acceptNoBody(request: FastifyRequest, _reply: unknown, done: () => void
   done()
 }
 
-function toView({ id, createdAt, metadata }: StoredConversation) {
+function toView({ id, createdAt, metadata }: ConversationRecord) {
   return { id, object: 'conversation' as const, created_at: createdAt, metadata }
 }

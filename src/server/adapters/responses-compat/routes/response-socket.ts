@@ -167,9 +167,11 @@ function readMessage(text: string): CreateRequest {
   if (body.background === true) {
     throw new HostError('REQUEST_INVALID', 'background: a socket has no use for it', { field: 'background' })
   }
-  const problem = findMissing(body) ?? validate(body).error
-  if (problem) throw problem
-  return { ...(body as CreateRequest), stream: true }
+  const missing = findMissing(body)
+  if (missing) throw missing
+  const { value, error } = validate(body)
+  if (error) throw error
+  return { ...value, stream: true }
 }
 
 function parse(text: string): Record<string, unknown> {

@@ -1,6 +1,6 @@
-import type { ConversationStore, StoredConversation } from '../../../../durable/conversations/conversation-store.ts'
+import type { ConversationRecord, ConversationStore } from '../../../../durable/conversations/conversation-store.ts'
 import {
-  type Conversation,
+  type LoadedConversation,
   type LoadOptions,
   makeTurn,
   type StoredTurn,
@@ -46,7 +46,7 @@ export class ConversationItems {
    *
    * @throws HostError `RESPONSE_CONFLICT` while a response in it is in progress
    */
-  async load(row: StoredConversation, options?: LoadOptions): Promise<Conversation | undefined> {
+  async load(row: ConversationRecord, options?: LoadOptions): Promise<LoadedConversation | undefined> {
     const { store } = this.#options.runs
     if (row.head === null) return undefined
     if ((await readItems(this.#options.runs, row.head))?.isRunning) {
@@ -61,7 +61,7 @@ export class ConversationItems {
   }
 
   /** A page of the items of a conversation, those of a response in progress excepted. */
-  async list(row: StoredConversation, { limit, order, after }: PageQuery): Promise<Page<InputItem>> {
+  async list(row: ConversationRecord, { limit, order, after }: PageQuery): Promise<Page<InputItem>> {
     const removed = await this.#conversations.removedItems(row.id)
     const inOrder = <T>(values: readonly T[]) => (order === 'asc' ? [...values] : values.toReversed())
     const turnIds = inOrder(await this.#conversations.turnIds(row))
@@ -81,7 +81,7 @@ export class ConversationItems {
   }
 
   /** @throws HostError `CONVERSATION_NOT_FOUND` */
-  async get(row: StoredConversation, itemId: string): Promise<InputItem> {
+  async get(row: ConversationRecord, itemId: string): Promise<InputItem> {
     const turnId = turnIdOf(itemId)
     const isHere = turnId !== undefined && (await this.#conversations.turnIds(row)).includes(turnId)
     const item = isHere ? (await itemsOfTurn(this.#options.runs, turnId)).find(({ id }) => id === itemId) : undefined
@@ -106,7 +106,7 @@ export class ConversationItems {
   /** Turn that adds items to the earlier ones. */
   makeTurn(
     rawItems: readonly RawInputItem[],
-    earlier?: Conversation,
+    earlier?: LoadedConversation,
     budget = new HistoryBudget(this.#options.limits),
   ): StoredTurn {
     const id = this.#options.ids.next()

@@ -1,4 +1,8 @@
-import { type Conversation, messagesOf, withOutcome } from '../../../../durable/conversations/conversation-tree.ts'
+import {
+  type LoadedConversation,
+  messagesOf,
+  withOutcome,
+} from '../../../../durable/conversations/conversation-tree.ts'
 import type { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
@@ -60,7 +64,7 @@ export class UnstoredResponses {
    *
    * @throws HostError `REQUEST_INVALID` when it is more than the budget has left
    */
-  read(id: string, budget: HistoryBudget): Conversation | undefined {
+  read(id: string, budget: HistoryBudget): LoadedConversation | undefined {
     const { run, draft } = (this.#ids.has(id) && this.#memory.get(id)) || {}
     if (!run?.outcome || !draft) return undefined
     const last = withOutcome(draft.turn, run.outcome)

@@ -5,21 +5,21 @@ import type {
   Tool,
 } from 'openai-7/resources/responses/responses'
 
-/** Treatment of a part of a request: it has its effect here, is given to the model, is ignored, or refused with 400 under `/v1`. */
+/** Effect of a part of a request: it has its effect here, is given to the model, is ignored, or refused with 400 under `/v1`. */
 export type Effect = 'honoured' | 'given to the model' | 'ignored' | 'refused'
 
-/** Decision about one member of the vendor's request types, and its reason. */
-export interface Decision {
+/** Treatment of one member of the vendor's request types, and its reason. */
+export interface Treatment {
   readonly effect: Effect
   readonly note: string
 }
 
-type Decisions<Member extends string> = Readonly<Record<Member, Decision>>
+type Treatments<Member extends string> = Readonly<Record<Member, Treatment>>
 
-const honoured = (note: string): Decision => ({ effect: 'honoured', note })
-const given = (note: string): Decision => ({ effect: 'given to the model', note })
-const ignored = (note: string): Decision => ({ effect: 'ignored', note })
-const refused = (note: string): Decision => ({ effect: 'refused', note })
+const honoured = (note: string): Treatment => ({ effect: 'honoured', note })
+const given = (note: string): Treatment => ({ effect: 'given to the model', note })
+const ignored = (note: string): Treatment => ({ effect: 'ignored', note })
+const refused = (note: string): Treatment => ({ effect: 'refused', note })
 
 const HOSTED = ignored('A hosted tool: give the agent a tool of its own.')
 const CALL_OF_HOSTED = ignored('Part of a call of a hosted tool.')
@@ -48,7 +48,7 @@ export const TOOLS = {
 
   web_search_preview_2025_03_11: HOSTED,
   programmatic_tool_calling: PROGRAM,
-} satisfies Decisions<Tool['type']>
+} satisfies Treatments<Tool['type']>
 
 /** Items of the input, by type. */
 export const INPUT_ITEMS = {
@@ -83,7 +83,7 @@ export const INPUT_ITEMS = {
   web_search_call: CALL_OF_HOSTED,
   program: PROGRAM,
   program_output: PROGRAM,
-} satisfies Decisions<NonNullable<ResponseInputItem['type']>>
+} satisfies Treatments<NonNullable<ResponseInputItem['type']>>
 
 /** Values of `include`. */
 export const INCLUDES = {
@@ -96,7 +96,7 @@ export const INCLUDES = {
   'web_search_call.action.sources': NO_HOSTED_OUTPUT,
   'web_search_call.results': NO_HOSTED_OUTPUT,
   'agent.tool_calls': honoured("Shows the agent's own calls as `mcp_call` items."),
-} satisfies Decisions<ResponseIncludable | 'agent.tool_calls'>
+} satisfies Treatments<ResponseIncludable | 'agent.tool_calls'>
 
 /** Fields of a request. */
 export const FIELDS = {
@@ -135,4 +135,4 @@ export const FIELDS = {
   image: ignored('Models get images as they are sent.'),
   moderation: refused('Nothing here would moderate: use [guards](guards.md).'),
   prompt: refused('A template of another server; refused under `/compat` too.'),
-} satisfies Decisions<keyof ResponseCreateParams | 'presence_penalty' | 'frequency_penalty'>
+} satisfies Treatments<keyof ResponseCreateParams | 'presence_penalty' | 'frequency_penalty'>
