@@ -6,7 +6,7 @@ export default defineModule({
   provides: [TextMessageHandler],
   uses: { response: Response },
   config: Type.Object({
-    prefix: Type.String({ default: '', description: 'Put in front of every reply.' }),
+    prefix: Type.String({ default: '', variant: true, description: 'Put in front of every reply.' }),
   }),
   create: ({ response }, config) => ({
     async handleText(text) {

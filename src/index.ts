@@ -121,7 +121,8 @@ export { memoryStorage } from './store/memory-storage.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
-export type { AgentDescription, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
+export type { VariantChange } from './wire/variant.ts'
+export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 
 /**
  * Assembles a server from options; those that are left out have the defaults of `agent-host serve`. The web server is

@@ -3,7 +3,7 @@ import { keepLatest } from './lib/keep-latest.ts'
 
 const Example = Type.Object({
   role: Type.Union([Type.Literal('system'), Type.Literal('user'), Type.Literal('assistant')]),
-  content: Type.String(),
+  content: Type.String({ variant: true }),
 })
 
 export default defineModule({
@@ -19,6 +19,7 @@ export default defineModule({
     max_messages: Type.Optional(
       Type.Integer({
         minimum: 1,
+        variant: true,
         description: 'Number of the latest messages to keep; system messages always stay.',
       }),
     ),

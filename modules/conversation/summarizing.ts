@@ -13,15 +13,18 @@ export default defineModule({
     max_tokens: Type.Integer({
       minimum: 1,
       default: 4000,
+      variant: true,
       description: 'Tokens above which a conversation is summarized. Estimated at four bytes each.',
     }),
     keep_messages: Type.Integer({
       minimum: 1,
       default: 6,
+      variant: true,
       description: 'Number of latest messages to keep as they are.',
     }),
-    prompt: Type.String({ default: PROMPT, description: 'Instruction for the model.' }),
+    prompt: Type.String({ default: PROMPT, variant: true, description: 'Instruction for the model.' }),
     heading: Type.String({
+      variant: true,
       default: 'Summary of the conversation so far:',
       description: 'Heading above the summary in the conversation.',
     }),

@@ -10,11 +10,13 @@ export default defineModule({
     max_tokens: Type.Integer({
       minimum: 1,
       default: 8000,
+      variant: true,
       description: 'Maximum tokens, system messages included. Estimated at four bytes each.',
     }),
     max_messages: Type.Integer({
       minimum: 1,
       default: 100,
+      variant: true,
       description: 'Maximum messages; system messages do not count.',
     }),
   }),

@@ -105,9 +105,14 @@ export default defineModule({
   reasons: true,
   config: Type.Object({
     model: Type.Optional(
-      Type.String({ description: "Model to use. Default: AGENT_HOST_MODEL, then the provider's small one." }),
+      Type.String({
+        variant: true,
+        description: "Model to use. Default: AGENT_HOST_MODEL, then the provider's small one.",
+      }),
     ),
-    temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
+    temperature: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 2, variant: true, description: 'Randomness of the answers.' }),
+    ),
   }),
   create: async (_, config, context) => {
     const { environment, log } = context

@@ -25,6 +25,7 @@ export default defineModule({
   reasons: true,
   config: Type.Object({
     model: Type.String({
+      variant: true,
       minLength: 1,
       description: 'Model or inference profile: us.anthropic.claude-haiku-4-5-20251001-v1:0',
     }),

@@ -31,7 +31,11 @@ export default defineModule({
       default: [],
       description: 'Headings above the answers, in the order of the models. Default: Answer 1, Answer 2, ...',
     }),
-    judge_prompt: Type.String({ default: JUDGE, description: 'Instruction for the judge, after the answers.' }),
+    judge_prompt: Type.String({
+      default: JUDGE,
+      variant: true,
+      description: 'Instruction for the judge, after the answers.',
+    }),
   }),
   create: ({ llms }, { merge, headings, judge_prompt }, { log, moduleId }) => {
     const judge = merge === 'judge' ? llms.at(-1) : undefined

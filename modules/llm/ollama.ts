@@ -9,7 +9,11 @@ export default defineModule({
   attachments: ['image/*'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, description: 'Name of the model, as `ollama list` shows it: llama3.2' }),
+    model: Type.String({
+      minLength: 1,
+      variant: true,
+      description: 'Name of the model, as `ollama list` shows it: llama3.2',
+    }),
     base_url: Type.Optional(
       Type.String({
         description: 'Address of the server. Default: OLLAMA_BASE_URL or OLLAMA_HOST, then http://127.0.0.1:11434',

@@ -15,7 +15,7 @@ export default defineModule({
       minLength: 1,
       description: 'Address of the API with its version: https://api.openai.com/v1',
     }),
-    model: Type.String({ minLength: 1, description: 'Name of the model in the API.' }),
+    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model in the API.' }),
     api_key: Type.Optional(
       Type.String({ description: 'Sent as bearer credentials. Best taken from the environment: ${OPENAI_API_KEY}' }),
     ),
@@ -23,7 +23,7 @@ export default defineModule({
       default: {},
       description: 'Additional query parameters of every request.',
     }),
-    max_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum tokens of an answer.' })),
+    max_tokens: Type.Optional(Type.Integer({ minimum: 1, variant: true, description: 'Maximum tokens of an answer.' })),
     ...httpSettings,
   }),
   create: async (_, config, { log }) => {

@@ -10,7 +10,7 @@ export default defineModule({
   attachments: ['image/*', 'application/pdf'],
   reasons: true,
   config: Type.Object({
-    model: Type.String({ minLength: 1, description: 'Name of the model: gpt-4.1-mini' }),
+    model: Type.String({ minLength: 1, variant: true, description: 'Name of the model: gpt-4.1-mini' }),
     api_key: Type.Optional(Type.String({ description: 'Default: OPENAI_API_KEY of the environment.' })),
     base_url: Type.Optional(
       Type.String({ description: 'Address of the API. Default: OPENAI_BASE_URL, then https://api.openai.com/v1' }),
@@ -22,6 +22,7 @@ export default defineModule({
     reasoning_effort: effortOf('none', 'minimal', 'low', 'medium', 'high', 'xhigh'),
     reasoning_summary: Type.Optional(
       Type.String({
+        variant: true,
         description: 'Summary of the reasoning: auto, concise or detailed. Responses API only.',
       }),
     ),

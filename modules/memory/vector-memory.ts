@@ -33,6 +33,7 @@ export default defineModule({
       minimum: -1,
       maximum: 1,
       default: -1,
+      variant: true,
       description: 'Minimum similarity of a hit.',
     }),
   }),

@@ -11,6 +11,7 @@ export default defineModule({
   config: Type.Object({
     hand_on: Type.String({
       default: '{text}',
+      variant: true,
       description:
         "Message for each handler but the first: {text} is the previous answer, {question} the user's message.",
     }),

@@ -51,14 +51,20 @@ export default defineModule({
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
   attachments: 'model',
   config: Type.Object({
-    system_prompt: Type.String({ default: '', description: 'Instructions at the start of every conversation.' }),
+    system_prompt: Type.String({
+      default: '',
+      variant: true,
+      description: 'Instructions at the start of every conversation.',
+    }),
     form_prompt: Type.String({
       default: FORM,
+      variant: true,
       description:
         'Explains the format of thoughts and actions to the model, after the system prompt. {tools} and {tool_names} are filled in.',
     }),
     reminder_prompt: Type.String({
       default: REMINDER,
+      variant: true,
       description: 'Reminds the model of the format when its answer does not follow it.',
     }),
     stop: Type.Array(Type.String({ minLength: 1 }), {

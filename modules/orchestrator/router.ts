@@ -21,7 +21,11 @@ Reply with one name of the list and nothing else. Reply "none" when it is nobody
 
 const Route = Type.Object({
   name: Type.String({ minLength: 1, description: 'Name of the handler for the model.' }),
-  description: Type.String({ default: '', description: 'Purpose of the handler, for the model and the user.' }),
+  description: Type.String({
+    default: '',
+    variant: true,
+    description: 'Purpose of the handler, for the model and the user.',
+  }),
   keywords: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     description: 'Words and phrases; a message with one of them goes to this handler without a model call.',
@@ -46,8 +50,13 @@ export default defineModule({
       description: 'One for each handler, in the order of `exchange` (otherwise of `modules`).',
     }),
     fallback: Type.Optional(Type.String({ description: 'Name of the handler for everything else.' })),
-    prompt: Type.String({ default: PROMPT, description: 'Asks the model for a name. {handlers} is filled in.' }),
+    prompt: Type.String({
+      default: PROMPT,
+      variant: true,
+      description: 'Asks the model for a name. {handlers} is filled in.',
+    }),
     no_match: Type.String({
+      variant: true,
       default: 'I do not know who could answer that. I can help with:\n{handlers}',
       description: 'Text for the user when no handler matches and there is no fallback. {handlers} is filled in.',
     }),

@@ -26,7 +26,11 @@ export default defineModule({
   uses: { llm: LLM, tools: many(ToolProvider), history: ConversationHistory, response: Response },
   attachments: 'model',
   config: Type.Object({
-    system_prompt: Type.String({ default: '', description: 'Instructions at the start of every conversation.' }),
+    system_prompt: Type.String({
+      default: '',
+      variant: true,
+      description: 'Instructions at the start of every conversation.',
+    }),
     ...stepLimits,
   }),
   create: ({ llm, tools: providers, history, response }, { system_prompt, max_steps, max_repeats, ...limits }) => ({

@@ -46,6 +46,11 @@ export function interpolate(
   }
 }
 
+/** The `${...}` of a text as they are written, misspelt ones included; `$${` is none. */
+export function referencesIn(text: string): string[] {
+  return [...text.matchAll(REFERENCES)].map(([match]) => match).filter((match) => match !== '$${')
+}
+
 /** Returns true for a text that is `${NAME}`, perhaps with a short default, and nothing else: the name of a secret, not the secret. */
 export function isReference(value: unknown): boolean {
   return typeof value === 'string' && /^\$\{[A-Za-z_]\w*(?::-[^}]{0,7})?\}$/.test(value)

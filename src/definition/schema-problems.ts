@@ -26,6 +26,8 @@ export interface SchemaNode {
   readonly allOf?: readonly SchemaNode[]
   /** Marks a value that nobody is shown, or arguments of a program among which secrets may be. */
   readonly secret?: boolean | 'arguments'
+  /** Tells whether a variant of an agent may change the value. */
+  readonly variant?: boolean
 }
 
 interface FindOptions {
@@ -63,11 +65,13 @@ export function schemasAt(schema: TSchema, path: Path): SchemaNode[] {
   )
 }
 
-function withAlternatives(node: SchemaNode): SchemaNode[] {
+/** A schema, or those that a union allows. */
+export function withAlternatives(node: SchemaNode): SchemaNode[] {
   return node.anyOf ? node.anyOf.flatMap(withAlternatives) : [node]
 }
 
-function childSchemas(node: SchemaNode, key: string | number): SchemaNode[] {
+/** The schemas of a value within one: none where nothing is known. */
+export function childSchemas(node: SchemaNode, key: string | number): SchemaNode[] {
   if (typeof key === 'number') return node.items ? [node.items] : []
   const known = node.properties && Object.hasOwn(node.properties, key) ? node.properties[key] : undefined
   if (known) return [known]

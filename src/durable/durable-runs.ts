@@ -155,6 +155,7 @@ export class DurableRuns<Facts, Item> {
   ): Promise<void> {
     this.#runs.set(run.id, run)
     try {
+      await reservation.vary(turn.variant)
       reservation.check(turn)
       if (run.hasStore) await run.claim()
       else await this.#claimUnstored(run, draft)

@@ -9,17 +9,20 @@ import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { StorageSource } from '../protocols/storage.ts'
-import { Agent, type ModuleCall } from '../run/agent.ts'
+import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
 import { type AgentEventListener, EventListeners } from '../run/calls/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { PendingAnswer } from '../run/state/pending-call.ts'
 import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
+import { planVariant } from '../wiring/plan-variant.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import { Listeners } from './listeners.ts'
 import { NO_STORAGE } from './no-storage.ts'
+import { OpenVariants } from './open-variants.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
 
@@ -77,6 +80,12 @@ export interface Target {
 
 /** Slot and version of an agent that are kept for one run. Everything that may refuse its start has been checked. */
 export interface Reservation {
+  /**
+   * Keeps a variant of the agent instead; nothing for undefined. Must be called before the others, with the variant of the turn.
+   *
+   * @throws as {@link AgentHost.openVariant}
+   */
+  vary(variant: Turn['variant']): Promise<void>
   /** @throws HostError `REQUEST_INVALID` for a turn that the agent does not accept */
   check(turn: Turn): void
   /**
@@ -112,6 +121,7 @@ export class AgentHost {
   #boundaries: Boundaries | undefined
   readonly #running: RunningRuns
   readonly #closings = new Set<Promise<void>>()
+  readonly #variants: OpenVariants
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>
@@ -141,6 +151,10 @@ export class AgentHost {
     this.#onChange = new Listeners('changes of the agents', log)
     this.#onRunEnd = new Listeners('ends of runs', log)
     this.#onWaiting = new Listeners('waiting runs', log)
+    this.#variants = new OpenVariants(
+      (base, changes) => this.#vary(base, changes),
+      (agent) => this.#retire(agent),
+    )
     this.#running = new RunningRuns({
       limits: { runs: maxConcurrentRuns, 'background runs': maxBackgroundRuns },
       timeoutMs: runTimeoutMs,
@@ -198,7 +212,7 @@ export class AgentHost {
     if (newId !== id) this.#agents.delete(id)
     this.#agents.set(newId, agent)
     this.#onChange.tell()
-    this.#retire(old)
+    void this.#retire(old)
     return agent.info
   }
 
@@ -212,7 +226,7 @@ export class AgentHost {
     if (!agent) throw this.#notFound(id)
     this.#agents.delete(id)
     this.#onChange.tell()
-    this.#retire(agent)
+    void this.#retire(agent)
   }
 
   /** In the order of registration. */
@@ -272,7 +286,23 @@ export class AgentHost {
    */
   check(name: string, turn: Turn): void {
     const { agent, entryPoint } = this.#find(name, '/')
-    agent.check(entryPoint, turn)
+    this.#variantOf(agent, turn).check(entryPoint, turn)
+  }
+
+  /**
+   * Opens a variant of an agent: the same with some values changed, under the same id and with a version of its own. It stays open
+   * until nobody has used it for an hour, 200 others were used since, or another version of the agent is in service.
+   *
+   * @param name as {@link AgentHost.resolve} takes it
+   * @throws AgentError `AGENT_INVALID` with everything that is wrong with the changes
+   * @throws HostError `AGENT_NOT_FOUND`, `SHUTTING_DOWN`
+   */
+  async openVariant(
+    name: string,
+    changes: readonly VariantChange[],
+    separator: NameSeparator = '/',
+  ): Promise<AgentInfo> {
+    return (await this.#openVariant(name, changes, separator)).info
   }
 
   /**
@@ -293,6 +323,7 @@ export class AgentHost {
     start: (turn: Turn) => RunHandle,
   ): Promise<RunResult> {
     const messages = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
+    if (turn.variant) await this.openVariant(name, turn.variant)
     const result = await this.#untilEnd(start({ ...turn, messages }), signal)
     if (result.status === 'waiting') this.#onWaiting.tell(toResumableRun(name, result, turn))
     return result
@@ -321,7 +352,8 @@ export class AgentHost {
   start(name: string, turn: Turn, separator: NameSeparator = '/'): RunHandle {
     const { agent, entryPoint } = this.#find(name, separator)
     const kind = turn.background ? 'background runs' : 'runs'
-    return this.#begin(kind, (observer) => agent.start(entryPoint, turn, observer))
+    const version = this.#variantOf(agent, turn)
+    return this.#begin(kind, (observer) => version.start(entryPoint, turn, observer))
   }
 
   /**
@@ -332,15 +364,21 @@ export class AgentHost {
    * @throws HostError `AGENT_NOT_FOUND`, `OVERLOADED`, `SHUTTING_DOWN`
    */
   reserve(name: string, isBackground: boolean, separator: NameSeparator = '/'): Reservation {
-    const { agent, entryPoint } = this.#find(name, separator)
+    let { agent, entryPoint } = this.#find(name, separator)
     this.#refuseWhenClosed()
     const slot = this.#running.reserve(isBackground ? 'background runs' : 'runs')
-    const unpin = agent.pin()
+    let unpin = agent.pin()
     const release = () => {
       slot.release()
       unpin()
     }
     return {
+      vary: async (variant) => {
+        if (!variant) return
+        agent = await this.#openVariant(name, variant, separator)
+        unpin()
+        unpin = agent.pin()
+      },
       check: (turn) => agent.check(entryPoint, turn),
       start: (turn) => {
         try {
@@ -459,9 +497,31 @@ export class AgentHost {
   async close(drainTimeoutMs = 10_000): Promise<void> {
     this.#closed = true
     await this.#running.drain(drainTimeoutMs)
-    for (const agent of this.#agents.values()) this.#retire(agent)
+    for (const agent of this.#agents.values()) void this.#retire(agent)
     this.#agents.clear()
     await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
+  }
+
+  /** A variant is that of the version in service by then: both are looked up in one step. */
+  async #openVariant(name: string, changes: readonly VariantChange[], separator: NameSeparator): Promise<Agent> {
+    for (;;) {
+      const { agent: base } = this.#find(name, separator)
+      const variant = await this.#variants.open(base, changes)
+      if (this.#variants.find(base, changes) === variant) return variant
+    }
+  }
+
+  async #vary(base: Agent, changes: readonly VariantChange[]): Promise<Agent> {
+    return Agent.open(planVariant(base.varied, changes, this.#project), this.#surroundings, base)
+  }
+
+  /** @throws HostError `REQUEST_INVALID` for one that is not open */
+  #variantOf(base: Agent, { variant }: Turn): Agent {
+    const found = variant ? this.#variants.find(base, variant) : base
+    if (found) return found
+    throw new HostError('REQUEST_INVALID', `The variant of agent '${base.info.id}' is not open.`, {
+      suggestions: ['Call host.openVariant first. If the agent changed meanwhile, send the request again.'],
+    })
   }
 
   #find(name: string, separator: NameSeparator): { agent: Agent; entryPoint: string } {
@@ -481,23 +541,28 @@ export class AgentHost {
 
   /** An agent that nobody waits for any more is closed once it is open. */
   async #open(blueprint: AgentBlueprint, signal: AbortSignal | undefined): Promise<Agent> {
-    const surroundings = { events: this.#listeners, log: this.#log, boundaries: this.#boundaries }
-    const opening = Agent.open(blueprint, surroundings)
+    const opening = Agent.open(blueprint, this.#surroundings)
     try {
       return await raceAbort(opening, signal)
     } catch (error) {
       if (signal?.aborted)
         opening.then(
-          (agent) => this.#retire(agent),
+          (agent) => void this.#retire(agent),
           () => {},
         )
       throw error
     }
   }
 
-  #retire(agent: Agent): void {
+  get #surroundings(): AgentSurroundings {
+    return { events: this.#listeners, log: this.#log, boundaries: this.#boundaries }
+  }
+
+  #retire(agent: Agent): Promise<void> {
+    this.#variants.closeOf(agent)
     const closing = agent.close().finally(() => this.#closings.delete(closing))
     this.#closings.add(closing)
+    return closing
   }
 
   #refuseDuplicate({ source }: AgentBlueprint): void {

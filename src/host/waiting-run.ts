@@ -7,7 +7,15 @@ import type { RunResult, Turn } from '../run/turn.ts'
 /** Part of a turn that a run takes along when it goes on. */
 export type WaitingOptions = Pick<
   Turn,
-  'instructions' | 'user' | 'tenant' | 'metadata' | 'input' | 'requestOptions' | 'clientTools' | 'background'
+  | 'instructions'
+  | 'user'
+  | 'tenant'
+  | 'metadata'
+  | 'input'
+  | 'requestOptions'
+  | 'clientTools'
+  | 'background'
+  | 'variant'
 >
 
 /** Run that waits for a person or a program. */
@@ -27,8 +35,8 @@ export interface ResumableRun extends WaitingRun {
 /** Returns a run that waits as a value. */
 export function toResumableRun(agent: string, result: RunResult, turn: WaitingOptions): ResumableRun {
   const { runId, pending, trail } = result
-  const { instructions, user, tenant, metadata, input, requestOptions, clientTools, background } = turn
-  const options = { instructions, user, tenant, metadata, input, requestOptions, clientTools, background }
+  const { instructions, user, tenant, metadata, input, requestOptions, clientTools, background, variant } = turn
+  const options = { instructions, user, tenant, metadata, input, requestOptions, clientTools, background, variant }
   return { runId, agent, pending, trail, options }
 }
 

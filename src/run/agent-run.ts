@@ -22,6 +22,7 @@ type RunSpec = Pick<
   | 'id'
   | 'agentId'
   | 'agentVersion'
+  | 'variant'
   | 'entryPoint'
   | 'instructions'
   | 'user'
@@ -47,6 +48,7 @@ export class AgentRun implements Run {
   readonly id: string
   readonly agentId: string
   readonly agentVersion: string
+  readonly variant: Turn['variant']
   readonly entryPoint: string
   readonly instructions: string | undefined
   readonly user: string | undefined
@@ -68,7 +70,7 @@ export class AgentRun implements Run {
 
   static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
-    const { instructions, user, input, clientTools = NONE } = turn
+    const { instructions, user, input, variant, clientTools = NONE } = turn
     const abort = new RunAbort()
     const answer = new RunAnswer(turn.onEvent, abort)
     const waiting = new RunWaiting(id, turn, answer)
@@ -77,6 +79,7 @@ export class AgentRun implements Run {
         id,
         agentId,
         agentVersion,
+        variant,
         entryPoint,
         instructions,
         user,
@@ -98,6 +101,7 @@ export class AgentRun implements Run {
     this.id = run.id
     this.agentId = run.agentId
     this.agentVersion = run.agentVersion
+    this.variant = run.variant
     this.entryPoint = run.entryPoint
     this.instructions = changes.instructions ?? run.instructions
     this.user = changes.user ?? run.user

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AgentError } from '../definition/problem.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
@@ -6,6 +7,7 @@ import type { Run } from '../protocols/run.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../wiring/describe-agent.ts'
 import { findHostModules, type HostModules, withDependencies } from '../wiring/host-modules.ts'
 import { type AgentBlueprint, toProblem } from '../wiring/plan-agent.ts'
+import type { VariedAgent } from '../wiring/plan-variant.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
 import { type EntryPoint, entryPointOf, type WiredModule } from '../wiring/wiring.ts'
 import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
@@ -72,14 +74,21 @@ export class Agent {
   /**
    * Makes the agent-scoped modules.
    *
+   * @param base agent that this one is a variant of: modules that are the same are taken from it, so it must stay open for longer
    * @throws AgentError `AGENT_INVALID` naming the module that failed to load; those created before are disposed
    */
-  static async open(blueprint: AgentBlueprint, surroundings: AgentSurroundings): Promise<Agent> {
+  static async open(blueprint: AgentBlueprint, surroundings: AgentSurroundings, base?: Agent): Promise<Agent> {
     const { events, log, boundaries } = surroundings
     const { definition, problemAt } = blueprint.source
     const recorder = makeRecorder(definition.id, undefined, events)
-    const shared = new Exchange({ callees: nameCallees(blueprint.modules), recorder, boundaries })
-    for (const module of blueprint.modules.filter(({ scope }) => scope === 'agent')) {
+    const shared = new Exchange({
+      callees: nameCallees(blueprint.modules),
+      recorder,
+      boundaries,
+      ...(base && { shared: base.#shared }),
+    })
+    const own = base ? base.#changedIn(blueprint.modules) : blueprint.modules
+    for (const module of own.filter(({ scope }) => scope === 'agent')) {
       try {
         await shared.open([module])
       } catch (cause) {
@@ -91,6 +100,24 @@ export class Agent {
       }
     }
     return new Agent(blueprint, shared, surroundings)
+  }
+
+  /** Modules of a variant with another config, or with one of these among their dependencies. */
+  #changedIn(modules: readonly WiredModule[]): readonly WiredModule[] {
+    const configs = new Map(this.#modules.map(({ id, config }) => [id, config]))
+    const changed = new Set<string>()
+    return modules.filter(({ id, config, links }) => {
+      const dependsOnChanged = links.some(({ providers }) => providers.some((provider) => changed.has(provider)))
+      const isChanged = dependsOnChanged || !isDeepStrictEqual(config, configs.get(id))
+      if (isChanged) changed.add(id)
+      return isChanged
+    })
+  }
+
+  /** Definition and modules, for a variant. */
+  get varied(): VariedAgent {
+    const { definition, loaded } = this.#described
+    return { definition, loaded, file: this.info.file, files: this.files }
   }
 
   /** Its modules with their config, and the whole wiring. */

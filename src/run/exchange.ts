@@ -33,7 +33,7 @@ export interface NamedCallee extends Callee {
 export interface ExchangeOptions {
   /** Names of the agent's modules in events. */
   readonly callees: ReadonlyMap<string, NamedCallee>
-  /** The exchange of the agent-scoped modules; absent while that one is itself opened. */
+  /** The exchange of the agent-scoped modules. Of that one itself: of a variant, that of its agent; absent otherwise. */
   readonly shared?: Exchange
   /** Response provided by the run; absent for the agent-scoped modules. */
   readonly response?: RunResponse
@@ -148,7 +148,7 @@ export class Exchange {
 
   /** For the exchange of a run, which takes agent-scoped instances from here. */
   instanceOf(id: string): object | undefined {
-    return this.#instances.get(id)
+    return this.#instances.get(id) ?? this.#options.shared?.instanceOf(id)
   }
 
   async #openRest(

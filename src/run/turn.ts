@@ -5,6 +5,7 @@ import type { Attachment, Message } from '../protocols/message.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import type { RunEventSink, RunStatus } from './run-event.ts'
 import type { PendingAnswer, PendingCall } from './state/pending-call.ts'
 
@@ -42,6 +43,8 @@ export interface Turn {
    * model asks for the others again. Default: false.
    */
   readonly isTrailLost?: boolean | undefined
+  /** Changed values of the agent's configs. `host.run` plans such a variant itself, for others `host.openVariant` does. */
+  readonly variant?: readonly VariantChange[] | undefined
   /** Receives events as they happen; never called before the run is returned. */
   readonly onEvent?: RunEventSink | undefined
   /**

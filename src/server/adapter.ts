@@ -3,13 +3,15 @@ import type { TObject } from 'typebox'
 import type { AdapterRuns } from '../durable/adapter-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
-import type { AgentHost } from '../host/host.ts'
+import type { AgentHost, NameSeparator } from '../host/host.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import type { ServerOptions } from './options.ts'
 import type { EventStreams } from './streams/event-streams.ts'
+import type { Variants } from './variants.ts'
 
 /** Options that an adapter is built with. */
 export interface AdapterOptions {
@@ -30,6 +32,15 @@ export interface AdapterOptions {
   readonly tenantOf: (request: FastifyRequest) => string
   /** Runs that outlive their request: opened at their first use. */
   readonly runs: AdapterRuns
+  /**
+   * Opens the variant that the header `x-agent-variant` of a request names, for its turn: `{ ..., variant: await variantOf(request, name) }`.
+   * Returns undefined for a request without it.
+   */
+  readonly variantOf: (
+    request: FastifyRequest,
+    name: string,
+    separator?: NameSeparator,
+  ) => Promise<readonly VariantChange[]> | undefined
   /** Options of this adapter alone, checked against its `config` schema where it has one. */
   readonly config: Readonly<Record<string, unknown>>
 }
@@ -47,6 +58,7 @@ export interface StoreAdapterOptions extends AdapterOptions {
 export interface DebugAdapterOptions extends StoreAdapterOptions {
   /** The files that the agents come from. */
   readonly agents: AgentFolder
+  readonly variants: Variants
   /** The adapters that are served, and whether they require a key. */
   readonly served: readonly { readonly name: string; readonly hasKey: boolean }[]
   /** Traces of the agents; only in debug mode. */

@@ -56,6 +56,8 @@ export interface ServerOptions extends ProjectOptions {
   readonly requireAuth: boolean
   /** Serves `GET /metrics`. */
   readonly metrics: boolean
+  /** Has holders of a key with the scope `debug` make variants of agents, and requests name them. */
+  readonly allowVariants: boolean
   /** Leaves out the dialect of the vendors, under `/v1`. */
   readonly noV1: boolean
 }
@@ -286,6 +288,14 @@ export const SERVER_OPTIONS: Facts = {
     flag: 'metrics',
     variable: 'AGENT_HOST_METRICS',
     description: 'Serve GET /metrics, in the text format of Prometheus',
+    kind: 'switch',
+    default: false,
+    read: readBoolean,
+  },
+  allowVariants: {
+    flag: 'allow-variants',
+    variable: 'AGENT_HOST_ALLOW_VARIANTS',
+    description: 'Let keys with the scope debug change prompts, models and other values of agents for single requests',
     kind: 'switch',
     default: false,
     read: readBoolean,

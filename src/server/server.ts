@@ -48,6 +48,7 @@ import { dialectOf } from './replies/dialect.ts'
 import { makeErrorHandler, rawErrorReply } from './replies/error-replies.ts'
 import { logRequests } from './request-log.ts'
 import { EventStreams } from './streams/event-streams.ts'
+import { Variants } from './variants.ts'
 
 /** A server that is assembled: agents loaded, routes in place, not yet listening. */
 export interface AgentServer {
@@ -202,6 +203,7 @@ async function assemble(
   if (options.metrics) await serveMetrics(app, options, host, streams, gauges)
   const doors = new Doors(loaded, { fileKeys, origins, onWrongKey })
   const served = loaded.map((adapter) => ({ name: adapter.name, hasKey: doors.isClosed(adapter) }))
+  const variants = new Variants(host, options.development || options.allowVariants)
   const shared = {
     host,
     agents,
@@ -213,6 +215,8 @@ async function assemble(
     onWrongKey,
     durableRuns,
     servesInbox: loaded.some(({ name }) => name === INBOX),
+    variants,
+    variantOf: variants.of.bind(variants),
     tenantOf: (request: Parameters<typeof principalOf>[0]) => principalOf(request).tenant,
     served,
   }

@@ -41,6 +41,7 @@ export function toEndEvent(end: RunEnd): TracedEvent {
     parent_call_id: null,
     entry_point: entryPoint,
     agent_version: null,
+    variant: null,
     continues: null,
     duration_ms: durationMs,
   }

@@ -1,3 +1,4 @@
+import { formatPath } from '../definition/problem.ts'
 import { addModelUsage, isAborted, type ModelUsage, usageOf } from './describe-event.ts'
 import { outcomeOf, type RunOutcome } from './end-event.ts'
 import { EventLocations } from './event-locations.ts'
@@ -32,6 +33,8 @@ export interface RunSummary {
   status: RunStatus
   /** Reason why a completed run stopped before its answer was complete; null for any other. */
   incomplete: string | null
+  /** Names of the values by which its agent differs from the registered one; null for a run of that one itself. */
+  variant: string | null
   /** Id of the waiting run that this one continues; null for any other. */
   continues: string | null
   /** Id of the run that continues this one, the first of several; null while there is none. */
@@ -106,7 +109,7 @@ export class RunBuilder {
 
   static begin(
     runId: string,
-    { agent_id, tenant = '', entry_point, server = '', agent_version, continues, time }: TracedEvent,
+    { agent_id, tenant = '', entry_point, server = '', agent_version, variant, continues, time }: TracedEvent,
   ): RunBuilder {
     const summary: RunSummary = {
       run_id: runId,
@@ -117,6 +120,7 @@ export class RunBuilder {
       agent_version: agent_version ?? null,
       status: 'running',
       incomplete: null,
+      variant: Array.isArray(variant) ? shorten(nameChanges(variant)) : null,
       continues: continues ?? null,
       continued_by: null,
       started_at: time,
@@ -257,6 +261,11 @@ function isEntry({ caller_id, parent_call_id }: TracedEvent): boolean {
 /** Returns true for a call to a provider of the run itself: its answer, or its conversation. */
 function isOfRun({ module_id }: TracedEvent): boolean {
   return module_id.startsWith('__')
+}
+
+/** `llm.temperature, planner.system_prompt`. */
+function nameChanges(changes: NonNullable<TracedEvent['variant']>): string {
+  return changes.map(({ module, path }) => `${module}.${formatPath(path)}`).join(', ')
 }
 
 function shorten(text: string): string {

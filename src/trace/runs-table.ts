@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -33,7 +33,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 29 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -237,6 +237,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.agent_version,
     summary.status,
     summary.incomplete,
+    summary.variant ?? null,
     summary.continues,
     summary.continued_by,
     summary.started_at,

@@ -36,7 +36,9 @@ export class TraceLineWriter {
     const thrown = exception === null ? 'null' : writePayload(exception, this.#redact)
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
-    const origin = isBeginning(event) ? `${this.#server}${writeVersion(event)}${writeContinues(event)}` : ''
+    const origin = isBeginning(event)
+      ? `${this.#server}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}`
+      : ''
     return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
 
@@ -71,6 +73,10 @@ export class TraceLineWriter {
 
   #arguments({ arguments: given }: TracedEvent): string {
     return given === null ? 'null' : `{"args":${this.#payload(given.args)}}`
+  }
+
+  #variant({ variant }: TracedEvent): string {
+    return variant ? `"variant":${this.#payload(variant)},` : ''
   }
 
   #payload(value: unknown): string {

@@ -4,6 +4,7 @@ import type { ModuleSource } from '../module/load-module.ts'
 import { findHostModules } from './host-modules.ts'
 import type { AgentBlueprint } from './plan-agent.ts'
 import { shownConfig } from './shown-config.ts'
+import { getAt, listVariables } from './variables.ts'
 import { ENTRY } from './wiring.ts'
 
 /** Modules and wiring of an agent, for `agent_config` of the debug UI. */
@@ -26,9 +27,21 @@ export interface ModuleDescription {
   readonly config: Readonly<Record<string, unknown>>
   /** Places of secrets, from the root of the agent's file. */
   readonly secretPaths: readonly (readonly (string | number)[])[]
+  /** Values that a variant of the agent may change. */
+  readonly variables: readonly DescribedVariable[]
   /** Names of protocols. */
   readonly provides: readonly string[]
   readonly uses: readonly string[]
+}
+
+/** Value of a config that a variant may change, as {@link ModuleDescription.config} has it. */
+export interface DescribedVariable {
+  /** Keys and indexes from the config. */
+  readonly path: readonly (string | number)[]
+  /** JSON Schema of the value. */
+  readonly schema: object
+  /** Undefined where it is left out. */
+  readonly value: unknown
 }
 
 /** Link from a module to a provider; one row for each provider. */
@@ -65,6 +78,10 @@ export function describeAgent({ definition, modules, loaded, entryPoints }: Desc
         scope,
         config: shown.config,
         secretPaths: shown.secretPaths.map((path) => ['modules', index, 'config', ...path]),
+        variables: listVariables(module, config).map((variable) => ({
+          ...variable,
+          value: getAt(shown.config, variable.path),
+        })),
         provides: module.provides.map(({ name }) => name).filter((name) => provides?.includes(name) ?? true),
         uses: [...new Set(links.map(({ protocol }) => protocol))],
       },

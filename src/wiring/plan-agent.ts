@@ -54,10 +54,29 @@ export interface AgentBlueprint {
 export async function planAgent(source: unknown, file: string | undefined, project: Project): Promise<AgentBlueprint> {
   const { plain, given } = takeModules(source)
   const read = readDefinition(plain, file)
-  const { definition } = read
   const files = new Set<string>()
   const problems: Problem[] = []
   const loaded = await loadModules(read, project, given, files, problems)
+  return planLoaded({ read, loaded, files }, project, problems)
+}
+
+/** Definition with the modules that it names, as far as they could be loaded. */
+export interface LoadedDefinition extends Pick<AgentBlueprint, 'loaded' | 'files'> {
+  readonly read: DefinitionSource
+}
+
+/**
+ * Checks the configs of loaded modules and wires them.
+ *
+ * @param problems found so far
+ * @throws AgentError as {@link planAgent}
+ */
+export function planLoaded(
+  { read, loaded, files }: LoadedDefinition,
+  project: Project,
+  problems: Problem[] = [],
+): AgentBlueprint {
+  const { definition } = read
   const configs = definition.modules.map((entry, index) => {
     const module = loaded.get(entry.id)
     return module ? prepareConfig(read, entry, index, module, project, problems) : {}

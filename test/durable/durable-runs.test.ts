@@ -37,7 +37,7 @@ describe('durable runs', () => {
       retentionDays,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
-      host: { check: () => {} },
+      host: { check: () => {}, openVariant: () => expect.fail() },
       continuation: { shows: [], describeFacts: (facts) => facts, readMessages: async () => [] },
     })
     open.push(runs)

@@ -40,6 +40,7 @@ describe('server options', () => {
       retentionDays: undefined,
       streamingTimeout: 10,
       bodyLimit: 10_485_760,
+      allowVariants: false,
       allowedHosts: [],
       corsOrigins: [],
       trustedOrigins: [],

@@ -13,7 +13,7 @@ export function makeManualHost(slots = 10, agents: readonly string[] = ['agent']
     reserve: (name: string) => {
       if (!agents.includes(name)) throw new HostError('AGENT_NOT_FOUND', `There is no agent '${name}'.`)
       if (host.freeBackgroundSlots <= 0) throw new HostError('OVERLOADED', 'All slots are taken.')
-      return { check: () => {}, start: (turn: Turn) => host.start(name, turn), release: () => {} }
+      return { vary: async () => {}, check: () => {}, start: (turn: Turn) => host.start(name, turn), release: () => {} }
     },
     start: (_name: string, turn: Turn) => {
       const run = new ManualRun(turn)

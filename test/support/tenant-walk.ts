@@ -51,6 +51,7 @@ export const TENANT_OPTIONS: Partial<ServerOptions> = {
   adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter'],
   debug: true,
   metrics: true,
+  allowVariants: true,
   keys: 'keys.yml',
 }
 
@@ -66,6 +67,7 @@ interface Stored {
   readonly states: string[]
   readonly resources: string[]
   readonly runs: string[]
+  readonly variants: string[]
   /** Responses that only its WebSocket knows. */
   readonly unstored: string[]
   socket: SocketClient | undefined
@@ -273,6 +275,17 @@ const LINES: Readonly<Record<string, Line>> = {
       mayAnswer: true,
     })
   },
+  'POST /api/ui/variants': async ({ own, other, api }) => {
+    const run = (id: string) =>
+      own.visitor.ask(
+        'POST',
+        `/${api}/responses`,
+        { model: 'teller', input: own.visitor.secret },
+        { 'x-agent-variant': id },
+      )
+    await isHidden(other.variants, run)
+    expectOwn(own, textOf((await run(own.variants[0] as string)).json))
+  },
   'GET /api/ui/live': async ({ own }) => {
     expectOwn(own, own.visitor.live)
     await eventually(() => {
@@ -342,6 +355,7 @@ async function use(visitor: Visitor, rounds: number): Promise<Stored> {
     states: [],
     resources: [],
     runs: [],
+    variants: [],
     unstored: [],
     socket: undefined,
   }
@@ -399,6 +413,10 @@ async function useOnce(stored: Stored, round: number): Promise<void> {
     const said = (await askMcp(visitor, 'tools/call', { name: 'teller', arguments: { message: secret } }, isNew)).json
     stored.mcpConversations.push(said.result.content.at(-1).text.replace('conversation_id: ', ''))
   }
+  const changes = [{ module: 'memory', path: ['min_score'], value: -0.5 }]
+  const varied = await visitor.ask('POST', '/api/ui/variants', { agent_id: 'teller', changes })
+  expect(varied.status, varied.body).to.equal(201)
+  stored.variants.push(varied.json.id)
   const asked = await askMcp(visitor, 'tools/call', { name: 'shop', arguments: { message: secret } }, true)
   stored.states.push(asked.json.result.requestState)
 }

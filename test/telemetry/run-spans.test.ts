@@ -47,6 +47,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     exception: null,
     run_id: 'r',
     tenant: '',
+    variant: null,
     continues: null,
     parent_call_id: null,
     entry_point: '__entry__',

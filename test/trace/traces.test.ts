@@ -79,6 +79,7 @@ describe('Traces', () => {
       agent_version: null,
       status: 'completed',
       incomplete: null,
+      variant: null,
       continues: null,
       continued_by: null,
       started_at: 1_700_000_000,

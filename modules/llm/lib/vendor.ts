@@ -8,7 +8,9 @@ const requestSettings = {
     default: {},
     description: 'Additional headers of every request.',
   }),
-  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2, description: 'Randomness of the answers.' })),
+  temperature: Type.Optional(
+    Type.Number({ minimum: 0, maximum: 2, variant: true, description: 'Randomness of the answers.' }),
+  ),
   max_retries: Type.Integer({
     minimum: 0,
     maximum: 10,
@@ -24,7 +26,9 @@ const requestSettings = {
 
 const settings = {
   ...requestSettings,
-  max_output_tokens: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum tokens of an answer.' })),
+  max_output_tokens: Type.Optional(
+    Type.Integer({ minimum: 1, variant: true, description: 'Maximum tokens of an answer.' }),
+  ),
   options: Type.Record(Type.String(), Type.Unknown(), {
     default: {},
     description: "Additional options of the vendor, named as in the AI SDK's package.",
@@ -39,11 +43,11 @@ export const vendorSettings: typeof settings = settings
 
 /** `reasoning_effort` of a vendor that knows these levels. */
 export function effortOf<Level extends string>(...levels: readonly Level[]) {
-  return Type.Optional(Type.Enum(levels, { description: 'Effort that the model puts into reasoning.' }))
+  return Type.Optional(Type.Enum(levels, { variant: true, description: 'Effort that the model puts into reasoning.' }))
 }
 
 export const thinkingBudget = Type.Optional(
-  Type.Integer({ minimum: 0, description: 'Maximum thinking tokens before the answer.' }),
+  Type.Integer({ minimum: 0, variant: true, description: 'Maximum thinking tokens before the answer.' }),
 )
 
 /** The config of a vendor's module, as far as all have it. */

@@ -23,11 +23,13 @@ export const stepLimits = {
   max_steps: Type.Integer({
     minimum: 1,
     default: 10,
+    variant: true,
     description: 'Maximum model calls for one answer.',
   }),
   max_repeats: Type.Integer({
     minimum: 1,
     default: 3,
+    variant: true,
     description: 'Maximum calls of a tool with the same arguments and the same result.',
   }),
   ...costLimits,

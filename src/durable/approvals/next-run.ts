@@ -47,7 +47,7 @@ export interface NextRunOptions<Facts, Item> {
   readonly store: RunStore<Facts, Item>
   readonly conversations: ConversationStore
   readonly ids: RunIds
-  readonly host: Pick<AgentHost, 'check'>
+  readonly host: Pick<AgentHost, 'check' | 'openVariant'>
   readonly continuation: Continuation<Facts>
 }
 
@@ -74,6 +74,7 @@ export async function makeNextRun<Facts, Item>(
   const made = makeTurn(id, createdAt, [], waiting.turn, pending)
   const turn = conversation === undefined ? made : { ...made, conversation }
   const messages = await continuation.readMessages(tenant, turn, job)
+  if (job.options.variant) await host.openVariant(job.agent, job.options.variant)
   host.check(job.agent, toTurn(tenant, turn, job, messages))
   const next = { id, createdAt, previousId: runId, conversation }
   const facts = await continuation.describeFacts(waiting.row.facts, next)

@@ -84,6 +84,7 @@ export class WaitingRuns {
     const { host } = this.#options
     const reservation = host.reserve(row.agent, row.options.background === true)
     try {
+      await reservation.vary(row.options.variant)
       reservation.check(toNextTurn(waiting, answers))
       const taken = await TakenRow.take(records, [PREFIX + runId, text], row)
       if (!taken) throw notWaiting(runId)

@@ -94,9 +94,10 @@ export class RunWorker<Facts, Item> implements Taker {
     try {
       const job = await queue.readJob(waiting)
       if (!job) return void (await queue.forget(waiting))
+      const refusal = await varyPlace(place, job)
       const stored = await this.#read(waiting, job)
       const claimed = await queue.claim(waiting, job)
-      return claimed && (await this.#begin(claimed, stored, place))
+      return claimed && (await this.#begin(claimed, stored, refusal ?? place))
     } catch (error) {
       if (error instanceof HostError && error.code === 'STORE_UNAVAILABLE') throw error
       this.#unreadable.set(id, performance.now())
@@ -182,5 +183,17 @@ export class RunWorker<Facts, Item> implements Taker {
       this.#options.onFailure(error, run.id)
     }
     this.onFree()
+  }
+}
+
+/** @returns the error of a variant that the agent no longer allows */
+async function varyPlace(place: Reservation | HostError, { options }: Job): Promise<HostError | undefined> {
+  if (place instanceof HostError) return undefined
+  try {
+    await place.vary(options.variant)
+    return undefined
+  } catch (error) {
+    if (error instanceof HostError && error.code === 'AGENT_INVALID') return error
+    throw error
   }
 }

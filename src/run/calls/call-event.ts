@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts'
 import type { Log } from '../../protocols/log.ts'
+import type { VariantChange } from '../../wire/variant.ts'
 
 /**
  * One step of an agent: a call that crossed from one module to another, or its end. Every `call` has exactly one
@@ -37,6 +38,8 @@ export interface AgentEvent {
   readonly entry_point: string | null
   /** Version of the agent, see `AgentInfo`; null outside of a run. */
   readonly agent_version: string | null
+  /** Values by which the agent of the run differs from the registered one; null for a run of that one itself. */
+  readonly variant: readonly VariantChange[] | null
   /** Id of the waiting run that this run continues; null for any other. */
   readonly continues: string | null
   /** Of a closing event. */

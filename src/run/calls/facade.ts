@@ -218,6 +218,7 @@ class ObservedCall {
       parent_call_id: this.#parentCallId,
       entry_point: this.run?.entryPoint ?? null,
       agent_version: this.run?.agentVersion ?? null,
+      variant: this.run?.variant ?? null,
       continues: this.run?.waiting.continues ?? null,
       duration_ms: null,
       ...outcome,

@@ -50,7 +50,7 @@ describe('a worker of the queue', () => {
       retentionDays: undefined,
       maxQueuedRuns: 100,
       log: { debug: log, info: log, warn: log, error: log },
-      host: { check: () => {} },
+      host: { check: () => {}, openVariant: () => expect.fail() },
       continuation: { shows: [], describeFacts: (facts) => facts, readMessages: async () => [] },
     })
     const { host, runs: begun } = makeManualHost(slots, agents)

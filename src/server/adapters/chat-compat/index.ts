@@ -36,8 +36,18 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #describeFailure: AdapterOptions['describeFailure']
   readonly #runs: AdapterOptions['runs']
   readonly #servesInbox: boolean
+  readonly #variantOf: AdapterOptions['variantOf']
 
-  constructor({ host, options, streams, describeFailure, runs, servesInbox, requiresKey }: StoreAdapterOptions) {
+  constructor({
+    host,
+    options,
+    streams,
+    describeFailure,
+    runs,
+    servesInbox,
+    variantOf,
+    requiresKey,
+  }: StoreAdapterOptions) {
     this.#requiresKey = requiresKey
     this.#host = host
     this.#options = options
@@ -45,6 +55,7 @@ export class ChatCompatApiAdapter implements Adapter {
     this.#describeFailure = describeFailure
     this.#runs = runs
     this.#servesInbox = servesInbox
+    this.#variantOf = variantOf
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
@@ -75,12 +86,24 @@ export class ChatCompatApiAdapter implements Adapter {
   #complete(body: ChatRequest, request: FastifyRequest, reply: FastifyReply) {
     const decisions = readDecisions(body.messages)
     if (decisions.size > 0) return this.#decide(decisions, body, request, reply)
-    return body.stream ? this.#stream(body, request, reply) : this.#collect(body, request, reply)
+    const variant = this.#variantOf(request, body.model)
+    return variant
+      ? variant.then((changes) => this.#run(body, request, reply, changes))
+      : this.#run(body, request, reply)
   }
 
-  async #collect(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<ChatCompletion> {
+  #run(body: ChatRequest, request: FastifyRequest, reply: FastifyReply, variant?: Turn['variant']) {
+    return body.stream ? this.#stream(body, request, reply, variant) : this.#collect(body, request, reply, variant)
+  }
+
+  async #collect(
+    body: ChatRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    variant: Turn['variant'],
+  ): Promise<ChatCompletion> {
     const answer: Reply = { text: '', reasoning: '' }
-    const turn = this.#toTurn(body, request, (event) => {
+    const turn = this.#toTurn(body, request, variant, (event) => {
       if (event.type === 'reasoning') answer.reasoning += event.text
       else answer.text += eventToContent(event)
     })
@@ -97,8 +120,8 @@ export class ChatCompatApiAdapter implements Adapter {
   async #showOpen(body: ChatRequest, turn: Turn, result: RunResult, request: FastifyRequest): Promise<Shown> {
     const asked = result.pending.filter((call) => !isClientCall(call))
     if (asked.length === 0) return { text: '', pending: result.pending }
-    const { messages, user, metadata, requestOptions } = turn
-    const kept = { agent: body.model, messages, user, metadata, requestOptions, result }
+    const { messages, user, metadata, requestOptions, variant } = turn
+    const kept = { agent: body.model, messages, user, metadata, requestOptions, variant, result }
     return this.#show(await this.#runsOf(request).keep(kept), body, request)
   }
 
@@ -141,12 +164,17 @@ export class ChatCompatApiAdapter implements Adapter {
     }) as never
   }
 
-  async #stream(body: ChatRequest, request: FastifyRequest, reply: FastifyReply): Promise<never> {
+  async #stream(
+    body: ChatRequest,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    variant: Turn['variant'],
+  ): Promise<never> {
     let stream: EventStream | undefined
     let early = ''
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
     const begun = body.tools ? deferred() : undefined
-    const turn = this.#toTurn(body, request, (event) => {
+    const turn = this.#toTurn(body, request, variant, (event) => {
       if (event.type !== 'end') begun?.resolve()
       const chunk = chunks.write(event)
       if (chunk === '') return
@@ -184,10 +212,10 @@ export class ChatCompatApiAdapter implements Adapter {
     return this.#runs.of(principalOf(request).tenant)
   }
 
-  #toTurn(body: ChatRequest, request: FastifyRequest, onEvent: RunEventSink): Turn {
+  #toTurn(body: ChatRequest, request: FastifyRequest, variant: Turn['variant'], onEvent: RunEventSink): Turn {
     const findCapabilities = () => this.#host.resolve(body.model).capabilities
     const { tenant } = principalOf(request)
-    return toTurn(body, { dialect: dialectOf(request.url, this.#options), tenant, findCapabilities, onEvent })
+    return toTurn(body, { dialect: dialectOf(request.url, this.#options), tenant, variant, findCapabilities, onEvent })
   }
 }
 

@@ -14,6 +14,8 @@ export interface TurnOptions {
   readonly dialect: Dialect
   /** Tenant of the request. */
   readonly tenant: string
+  /** Of the agent, where the request names one. */
+  readonly variant?: Turn['variant']
   /** Returns those of the agent; called only where the request needs them. */
   readonly findCapabilities: () => Capabilities
   readonly onEvent: RunEventSink
@@ -24,7 +26,7 @@ export interface TurnOptions {
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toTurn(body: ChatRequest, { dialect, tenant, findCapabilities, onEvent }: TurnOptions): Turn {
+export function toTurn(body: ChatRequest, { dialect, tenant, variant, findCapabilities, onEvent }: TurnOptions): Turn {
   const { messages, user, metadata, tools, tool_choice } = body
   refuseUnsupported(body)
   const { clientTools, toolChoice } =
@@ -39,6 +41,7 @@ export function toTurn(body: ChatRequest, { dialect, tenant, findCapabilities, o
     requestOptions: toRequestOptions(body, toolChoice),
     clientTools,
     isTrailLost: true,
+    variant,
     onEvent,
   }
 }

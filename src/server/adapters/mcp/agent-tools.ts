@@ -43,6 +43,8 @@ export interface Caller {
   readonly tenant: string
   /** Of the HTTP request: the log of a failure names it. */
   readonly requestId: string
+  /** Opens the variant that the request names; no promise where it names none. Absent where requests have no headers. */
+  readonly variantOf?: (name: string) => Promise<Turn['variant']> | undefined
 }
 
 export interface CallOptions extends Caller {
@@ -71,7 +73,7 @@ interface ToolRequest {
 }
 
 /** Part of a turn that depends on earlier calls. */
-type GivenTurn = Pick<Turn, 'messages' | 'pending' | 'answers'>
+type GivenTurn = Pick<Turn, 'messages' | 'pending' | 'answers' | 'variant'>
 
 export interface AgentToolsOptions {
   /** Takes the runs whose clients cannot be asked. */
@@ -187,7 +189,7 @@ export class AgentTools {
             try {
               finished =
                 result.status === 'waiting'
-                  ? this.#wait(request.name, result, given.messages, options)
+                  ? this.#wait(request.name, result, given, options)
                   : this.#finish(result, request, given.messages, options)
             } catch (error) {
               return onFailure(explain(error))
@@ -203,12 +205,27 @@ export class AgentTools {
 
   /** Starts a call in which an earlier one goes on; undefined for a call that begins. */
   #goOn(request: ToolRequest, options: CallOptions): Promise<Call<ToolResult>> | undefined {
-    const { info, input } = request
-    const { elicitation, tenant } = options
+    const { elicitation } = options
     if (elicitation?.state !== undefined) return this.#resume(request, elicitation.state, elicitation, options)
-    if (input.conversationId === undefined) return undefined
-    const earlier = this.#continue(this.#options.memory.of(tenant), input.conversationId, info.id, toMessage({ input }))
-    return earlier.then((turn) => this.#start(request, turn, options))
+    const variant = options.variantOf?.(request.name)
+    if (request.input.conversationId === undefined && !variant) return undefined
+    return this.#startLater(request, options, variant)
+  }
+
+  /** Starts a call once its conversation is read, and its variant is open. */
+  async #startLater(
+    request: ToolRequest,
+    options: CallOptions,
+    opening: Promise<Turn['variant']> | undefined,
+  ): Promise<Call<ToolResult>> {
+    const { info, input } = request
+    const variant = await opening
+    const memory = this.#options.memory.of(options.tenant)
+    const messages =
+      input.conversationId === undefined
+        ? [toMessage(request)]
+        : await this.#continue(memory, input.conversationId, info.id, toMessage(request))
+    return this.#start(request, { messages, variant }, options)
   }
 
   /** Goes on with a waiting call. A refused start leaves it waiting: the client may send the same answers again. */
@@ -223,6 +240,7 @@ export class AgentTools {
     const turn = toNextTurn(found, answered)
     const reservation = this.#options.host.reserve(request.name, false, '.')
     try {
+      await reservation.vary(turn.variant)
       reservation.check(turn)
       const taken = await found.take()
       if (!taken) throw unknownState()
@@ -232,38 +250,34 @@ export class AgentTools {
     }
   }
 
-  async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<GivenTurn> {
+  async #continue(memory: CallMemory, id: string, agentId: string, message: Message): Promise<readonly Message[]> {
     const earlier = await memory.readConversation(id, agentId)
-    if (earlier) return { messages: this.#bounded([...earlier, message]) }
+    if (earlier) return this.#bounded([...earlier, message])
     throw new JsonRpcError(INVALID_PARAMS, 'Invalid params: conversation_id is unknown, or was forgotten')
   }
 
-  async #wait(
-    name: string,
-    result: RunResult,
-    messages: readonly Message[],
-    options: CallOptions,
-  ): Promise<ToolResult> {
+  async #wait(name: string, result: RunResult, given: GivenTurn, options: CallOptions): Promise<ToolResult> {
     const { pending, trail } = result
     if (!options.elicitation) {
-      return this.#tellOpen(nameOf(this.#options.host.resolve(name, '.')), messages, result, options)
+      return this.#tellOpen(nameOf(this.#options.host.resolve(name, '.')), given, result, options)
     }
+    const call = { name, pending, trail, variant: given.variant }
     return {
       content: [],
-      waiting: { state: await this.#options.memory.of(options.tenant).keepWaiting({ name, pending, trail }), pending },
+      waiting: { state: await this.#options.memory.of(options.tenant).keepWaiting(call), pending },
     }
   }
 
   /** The error for a client whose user cannot be asked: where somebody else decides, and how the run goes on then. */
   async #tellOpen(
     agent: string,
-    messages: readonly Message[],
+    { messages, variant }: GivenTurn,
     result: RunResult,
     { baseUrl, tenant }: CallOptions,
   ): Promise<ToolResult> {
     const { runs, servesInbox } = this.#options
     const calls = result.pending.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`).join(', ')
-    const open = await runs.of(tenant).keep({ agent, messages, result })
+    const open = await runs.of(tenant).keep({ agent, messages, variant, result })
     const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')
     const how =
       servesInbox && baseUrl !== undefined
@@ -336,7 +350,7 @@ function unknownState(): JsonRpcError {
   return new JsonRpcError(INVALID_PARAMS, 'Invalid params: requestState is unknown, or was answered before')
 }
 
-function toNextTurn({ pending, trail: messages }: WaitingCall, { responses, by }: Answered): GivenTurn {
+function toNextTurn({ pending, trail: messages, variant }: WaitingCall, { responses, by }: Answered): GivenTurn {
   const answers = pending.flatMap((asked) => {
     const response = responses[asked.callId]
     return (response && toPendingAnswer(asked, response, by)) ?? []
@@ -344,7 +358,7 @@ function toNextTurn({ pending, trail: messages }: WaitingCall, { responses, by }
   if (answers.length < pending.length) {
     throw new JsonRpcError(INVALID_PARAMS, 'The call was given up: not every question was answered')
   }
-  return { messages, pending, answers }
+  return { messages, pending, answers, variant }
 }
 
 /** A call that starts later: an earlier abort takes effect as soon as it starts. */

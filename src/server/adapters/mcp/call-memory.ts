@@ -1,6 +1,7 @@
 import type { Taken } from '../../../durable/approvals/taken-row.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { PendingCall } from '../../../run/state/pending-call.ts'
+import type { Turn } from '../../../run/turn.ts'
 
 /** Call of a tool whose run waits for the person behind the client. */
 export interface WaitingCall {
@@ -8,6 +9,8 @@ export interface WaitingCall {
   readonly name: string
   readonly pending: readonly PendingCall[]
   readonly trail: readonly Message[]
+  /** Of the agent, where the call began with one. */
+  readonly variant?: Turn['variant']
 }
 
 /** Waiting call, as it was found: nobody goes on with it yet. */

@@ -38,6 +38,7 @@ export interface Peer {
   readonly baseUrl: string
   /** Name of the person who answers questions; undefined if the client cannot ask. */
   readonly decider: string | undefined
+  readonly variantOf?: CallOptions['variantOf']
 }
 
 interface PendingCallOptions {
@@ -96,7 +97,7 @@ export class PendingCall {
   #begin(answered: Answered | undefined): Promise<string> {
     const { tools, onEnd } = this.#options
     const { id, method, params } = this.#request
-    const { version, tenant, requestId, baseUrl, decider = '' } = this.peer
+    const { version, tenant, requestId, baseUrl, decider = '', variantOf } = this.peer
     const onProgress = this.progressToken === undefined ? undefined : (text: string) => this.onProgress?.(text)
     const elicitation = answered && { ...answered, by: decider }
     if (method === 'resources/read') this.#call = tools.read(params, { tenant, requestId })
@@ -111,6 +112,7 @@ export class PendingCall {
         baseUrl,
         onProgress,
         ...(elicitation ? { elicitation } : {}),
+        ...(variantOf ? { variantOf } : {}),
       })
     const answer = this.#call.answer<string | Promise<string>>(
       (result) => {

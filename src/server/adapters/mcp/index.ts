@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { HostError } from '../../../errors.ts'
 import { isObject } from '../../../is-object.ts'
-import type { Adapter, StoreAdapterOptions } from '../../adapter.ts'
+import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
 import { deciderOf, mayDecide, requireMayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
@@ -72,7 +72,7 @@ export class McpApiAdapter implements Adapter {
     if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
     if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
-    const peer = describePeer(request)
+    const peer = describePeer(request, this.#options.variantOf)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
     const answer = this.#plain.answer(body, peer)
     if (answer instanceof PendingCall) return this.#wait(answer, request, reply)
@@ -82,10 +82,7 @@ export class McpApiAdapter implements Adapter {
   }
 
   async #answerBySdk(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const { host, options } = this.#options
-    this.#sdk ??= import('./sdk-protocol.ts').then(
-      ({ SdkProtocol }) => new SdkProtocol(host, this.#tools, options.streamingTimeout * 1000),
-    )
+    this.#sdk ??= import('./sdk-protocol.ts').then(({ SdkProtocol }) => new SdkProtocol(this.#options, this.#tools))
     return (await this.#sdk).answer(request, reply)
   }
 
@@ -152,7 +149,7 @@ function nameSession({ params }: Readonly<Record<string, unknown>>): string {
   return canElicitForm(elicitation) ? ASKABLE + randomUUID() : randomUUID()
 }
 
-function describePeer(request: FastifyRequest): Peer {
+function describePeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf']): Peer {
   const { id: requestId, headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
@@ -165,6 +162,7 @@ function describePeer(request: FastifyRequest): Peer {
     requestId,
     baseUrl: baseUrlOf(request, '/mcp'),
     decider: mayAsk ? deciderOf(request).by : undefined,
+    variantOf: (name) => variantOf(request, name, '.'),
   }
 }
 

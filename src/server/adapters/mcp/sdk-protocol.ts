@@ -14,12 +14,12 @@ import {
   Server,
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { AgentHost } from '../../../host/host.ts'
+import type { AdapterOptions } from '../../adapter.ts'
 import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
-import type { AgentTools, Caller, ToolResult } from './agent-tools.ts'
+import type { AgentTools, Caller, CallOptions, ToolResult } from './agent-tools.ts'
 import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
@@ -36,6 +36,7 @@ interface SdkClient {
   readonly decider: string | undefined
   /** Address of the server as it knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
+  readonly variantOf?: CallOptions['variantOf']
 }
 
 /** MCP from 2026-07-28 on, as the official SDK serves it: discovery, checks of headers, subscriptions to changes. */
@@ -45,7 +46,10 @@ export class SdkProtocol {
   /** Clients by the ids of their requests: the SDK makes the server of a request by its headers. */
   readonly #clients = new Map<string, SdkClient>()
 
-  constructor(host: AgentHost, tools: AgentTools, keepAliveMs: number) {
+  readonly #variantOf: AdapterOptions['variantOf']
+
+  constructor({ host, variantOf, options }: Pick<AdapterOptions, 'host' | 'variantOf' | 'options'>, tools: AgentTools) {
+    this.#variantOf = variantOf
     this.#handler = createMcpHandler(
       ({ requestInfo }) => {
         const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
@@ -54,7 +58,7 @@ export class SdkProtocol {
         if (!client) throw new Error(`The client of request '${requestId}' is not known.`)
         return makeSdkServer(tools, requestId, client)
       },
-      { legacy: 'reject', keepAliveMs },
+      { legacy: 'reject', keepAliveMs: options.streamingTimeout * 1000 },
     )
     this.#stopListening = host.onChange(() => this.#handler.notify.toolsChanged())
   }
@@ -76,6 +80,7 @@ export class SdkProtocol {
       tenant: principalOf(request).tenant,
       decider: mayDecide(request) ? deciderOf(request).by : undefined,
       baseUrl: baseUrlOf(request, '/mcp'),
+      variantOf: (name) => this.#variantOf(request, name, '.'),
     })
     try {
       return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
@@ -99,7 +104,7 @@ export class SdkProtocol {
 export function makeSdkServer(
   tools: AgentTools,
   requestId: string,
-  { tenant, decider, baseUrl }: SdkClient = { tenant: '', decider: requestId, baseUrl: undefined },
+  { tenant, decider, baseUrl, variantOf }: SdkClient = { tenant: '', decider: requestId, baseUrl: undefined },
 ): Server {
   const capabilities = { tools: { listChanged: true }, ...tools.moreCapabilities }
   const server = new Server(SERVER_INFO, { capabilities })
@@ -127,6 +132,7 @@ export function makeSdkServer(
         baseUrl,
         ...(canAsk ? { elicitation: { ...answered, by: decider } } : {}),
         ...(progressToken === undefined ? {} : { onProgress }),
+        ...(variantOf ? { variantOf } : {}),
       })
       const abort = () => call.abort('The client has cancelled the request.')
       mcpReq.signal.addEventListener('abort', abort)

@@ -116,6 +116,7 @@ export class StoredCallMemory implements CallMemory {
     return {
       name,
       pending: row.pending,
+      variant: row.variant,
       trail: row.trail.map(fromMessageJson),
       take: () => TakenRow.take(records, entry, row, expiryOf(entry[0], row)),
     }

@@ -9,7 +9,7 @@ import type { Redact } from '../../../trace/redact.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { AgentDescription, ModuleDescription } from '../../../wiring/describe-agent.ts'
-import { redactDefinition } from './redact-definition.ts'
+import { shownDefinition } from './redact-definition.ts'
 import { viewRun } from './run-view.ts'
 import { contentFor, type Viewer } from './viewer.ts'
 
@@ -33,6 +33,10 @@ export class AgentView {
     this.id = info.id
     this.#info = info
     this.#sources = sources
+  }
+
+  get version(): string {
+    return this.#info.version
   }
 
   get description(): string {
@@ -68,10 +72,7 @@ export class AgentView {
   }
 
   definition(_: unknown, { seesContent }: Viewer): string | null {
-    const text = this.#sources.agents.textOf(this.id)
-    if (text === undefined || !seesContent) return null
-    const secretPaths = this.#describe().modules.flatMap((module) => module.secretPaths)
-    return redactDefinition(text, secretPaths, this.#sources.redact)
+    return seesContent ? shownDefinition(this.id, this.#sources) : null
   }
 
   loads(_: unknown, viewer: Viewer): object[] {
@@ -99,19 +100,30 @@ export function viewProblems(problems: readonly Problem[], { seesContent }: View
 }
 
 function viewModule(agentId: string, module: ModuleDescription, { redact, traces }: AgentSources): object {
-  const { moduleClass, config, ...facts } = module
+  const { moduleClass, config, variables, ...facts } = module
   return {
     ...facts,
     module_class: moduleClass,
     model: (_: unknown, viewer: Viewer) => contentFor(viewer, modelOf(module)),
     config: (_: unknown, { seesContent }: Viewer) =>
       seesContent ? JSON.parse(redact(writePayload(config, redact))) : null,
+    variables: (_: unknown, { seesContent }: Viewer) =>
+      variables.map(({ path, schema, value }) => ({
+        path,
+        schema,
+        value: seesContent ? viewValue(value, redact) : null,
+      })),
     // What a provider says of its tools is the result of a call.
     tools: (_: unknown, viewer: Viewer) =>
       traces && viewer.seesContent && module.provides.includes('ToolProvider')
         ? toolsOf(agentId, module.id, traces, viewer)
         : null,
   }
+}
+
+/** Whole, unlike the values of traces: it is edited. */
+function viewValue(value: unknown, redact: Redact): unknown {
+  return value === undefined ? null : JSON.parse(redact(JSON.stringify(value)))
 }
 
 function modelOf({ provides, config }: ModuleDescription): string | null {

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Variant, VariantRefusal } from '../../../wire/variant.ts'
 import { withScope } from '../../guards/door.ts'
 import {
   BODY_ERRORS,
@@ -6,6 +7,7 @@ import {
   EVENTS_TYPE,
   eventOf,
   JSON_TYPE,
+  json,
   KEY_ERRORS,
   makeDescribe,
 } from '../../openapi/describe-route.ts'
@@ -41,6 +43,16 @@ const ROUTES = {
       400: { description: 'What is no query.', content },
     },
     errors: [405, 406, ...BODY_ERRORS],
+  },
+  createVariant: {
+    summary: 'Make a variant of an agent',
+    description:
+      'An agent with some values changed: prompts, model, temperature, and what its modules mark. Requests name it in the header `x-agent-variant`. An hour unused, it is forgotten.',
+    answers: {
+      201: json('The variant.', Variant),
+      400: json('A change is refused, or does not fit.', VariantRefusal),
+    },
+    errors: [404, 409, ...BODY_ERRORS],
   },
   followLive: {
     summary: 'Follow runs and agents',

@@ -7,6 +7,7 @@ import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
 import { servePage } from './page.ts'
 import type { QuerySources } from './queries.ts'
+import { addVariantRoutes } from './variant-routes.ts'
 
 /** Maximum bytes of a query; longer ones are refused unread. */
 const MAX_QUERY_BYTES = 64 * 1024
@@ -22,10 +23,11 @@ export class UiApiAdapter implements Adapter {
   async adapt(app: FastifyInstance): Promise<void> {
     const { host, agents, traces, redact, streams, log, served } = this.#options
     const prices = new Prices(host.projectDir, log)
-    const { development, serverName } = this.#options.options
+    const { options } = this.#options
+    const { development } = options
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices }
-    const sources = { ...shared, development, serverName, projectDir, adapters: served }
+    const sources = { ...shared, options, development, projectDir, adapters: served }
     const describe = describeUi(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices })
@@ -35,6 +37,7 @@ export class UiApiAdapter implements Adapter {
       return (await route)(request, reply)
     })
     app.get('/api/ui/live', describe('followLive'), (request, reply) => live.open(request, reply))
+    addVariantRoutes(app, this.#options, describe)
     servePage(app)
   }
 }

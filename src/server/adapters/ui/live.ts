@@ -10,7 +10,15 @@ import { contentFor, sees, type Viewer, viewerOf } from './viewer.ts'
 const KEEP_ALIVE_MS = 15_000
 
 /** Fields of a run that pages of other sites do not get. */
-const NO_CONTENT = { run_id: null, continues: null, continued_by: null, input: null, output: null, error: null }
+const NO_CONTENT = {
+  run_id: null,
+  variant: null,
+  continues: null,
+  continued_by: null,
+  input: null,
+  output: null,
+  error: null,
+}
 
 type LiveSources = Pick<DebugAdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
 

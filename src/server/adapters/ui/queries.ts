@@ -1,14 +1,15 @@
 import { GraphQLError } from 'graphql'
 import type { Traces } from '../../../trace/traces.ts'
 import { VERSION } from '../../../version.ts'
+import type { ServerOptions } from '../../options.ts'
 import { type AgentSources, AgentView, viewProblems } from './agent-view.ts'
 import { type MetricsArguments, queryMetrics } from './metrics-query.ts'
 import { makeRunQueries } from './run-queries.ts'
+import { takesDefinitions } from './variant-routes.ts'
 import { contentFor, type Viewer } from './viewer.ts'
 
 export interface QuerySources extends AgentSources {
-  readonly development: boolean
-  readonly serverName: string
+  readonly options: ServerOptions
   /** Absolute path of the project. */
   readonly projectDir: string
   /** Names of the adapters that are served, and whether they ask for a key. */
@@ -17,7 +18,8 @@ export interface QuerySources extends AgentSources {
 
 /** The fields of `Query`, by their names. */
 export function makeQueries(sources: QuerySources) {
-  const { host, agents, traces, prices, adapters, development, projectDir, serverName } = sources
+  const { host, agents, traces, prices, adapters, options, projectDir } = sources
+  const { development, serverName, allowVariants } = options
   return {
     list_agents: () => host.list().map((info) => new AgentView(info, sources)),
 
@@ -43,6 +45,8 @@ export function makeQueries(sources: QuerySources) {
       prices_date: prices.date,
       development,
       project_dir: development && viewer.isOwnPage ? projectDir : null,
+      takes_variants: development ? viewer.isOwnPage : allowVariants && viewer.keyScopes.includes('debug'),
+      takes_definitions: takesDefinitions(options) && viewer.isOwnPage,
       shows_content: viewer.seesContent,
       key_scopes: viewer.keyScopes,
     }),

@@ -3,7 +3,24 @@ import { isReference } from '../../../definition/interpolate.ts'
 import type { Path } from '../../../definition/problem.ts'
 import { REDACTED } from '../../../definition/redacted.ts'
 import { isSecretName } from '../../../definition/secret-name.ts'
+import type { AgentFolder } from '../../../host/agent-folder.ts'
+import type { AgentHost } from '../../../host/host.ts'
 import type { Redact } from '../../../trace/redact.ts'
+
+/** Sources of the text of an agent. */
+export interface DefinitionSources {
+  readonly host: Pick<AgentHost, 'describe'>
+  readonly agents: Pick<AgentFolder, 'textOf'>
+  readonly redact: Redact
+}
+
+/** Returns the text of an agent's file without its secrets; null for one that came from no file. */
+export function shownDefinition(id: string, { host, agents, redact }: DefinitionSources): string | null {
+  const text = agents.textOf(id)
+  if (text === undefined) return null
+  const secretPaths = (host.describe(id)?.modules ?? []).flatMap((module) => module.secretPaths)
+  return redactDefinition(text, secretPaths, redact)
+}
 
 /**
  * Returns the text of an agent file without its secrets; `${NAME}` stays.

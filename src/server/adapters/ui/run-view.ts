@@ -53,6 +53,7 @@ export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
     cost: prices.costOf(run.models),
     neighbours: (_: unknown, { seesContent }: Viewer) => (seesContent ? traces.query('neighbours', run.run_id) : {}),
     run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.run_id),
+    variant: (_: unknown, viewer: Viewer) => contentFor(viewer, run.variant),
     continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
     continued_by: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continued_by),
     input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
@@ -96,7 +97,14 @@ class EventView {
   readonly #prices: Prices
 
   constructor(event: TracedEvent, index: number | null, prices: Prices) {
-    const { arguments: _arguments, result: _result, exception: _exception, run_id: _run, ...facts } = event
+    const {
+      arguments: _arguments,
+      result: _result,
+      exception: _exception,
+      run_id: _run,
+      variant: _variant,
+      ...facts
+    } = event
     Object.assign(this, facts)
     this.index = index
     this.#event = event
@@ -109,6 +117,10 @@ class EventView {
 
   run_id(_: unknown, viewer: Viewer): string | null {
     return contentFor(viewer, this.#event.run_id)
+  }
+
+  variant(_: unknown, viewer: Viewer): unknown {
+    return contentFor(viewer, this.#event.variant ?? null)
   }
 
   label(_: unknown, viewer: Viewer): string | null {

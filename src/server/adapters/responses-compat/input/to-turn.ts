@@ -10,6 +10,8 @@ export interface TurnRequest {
   readonly runId: string
   readonly tenant: string
   readonly body: CreateRequest
+  /** Of the agent, where the request names one. */
+  readonly variant: Turn['variant']
   readonly dialect: Dialect
   /** The whole conversation, the message to handle included. */
   readonly messages: readonly Message[]
@@ -20,7 +22,7 @@ export interface TurnRequest {
  *
  * @throws HostError `AGENT_NOT_FOUND`, or `REQUEST_INVALID` naming the field
  */
-export function toTurn(host: AgentHost, { runId, tenant, body, messages, dialect }: TurnRequest): Turn {
+export function toTurn(host: AgentHost, { runId, tenant, body, variant, messages, dialect }: TurnRequest): Turn {
   const { instructions, user, metadata } = body
   const { capabilities } = host.resolve(body.model)
   const options = readOptions(body, dialect, () => capabilities)
@@ -33,6 +35,7 @@ export function toTurn(host: AgentHost, { runId, tenant, body, messages, dialect
     tenant: tenant || undefined,
     metadata: metadata ?? undefined,
     background: body.background === true,
+    variant,
     ...options,
   }
 }

@@ -7,6 +7,7 @@ import { deciderOf } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailure } from '../../../replies/error-replies.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
+import { VARIANT_HEADER } from '../../../variants.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
 import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
@@ -48,7 +49,7 @@ export class CreateRoute {
     if (key === undefined) return this.#run(body, undefined, request, reply)
     return this.#partsOf(request).runs.requests.once(
       key,
-      body,
+      withVariant(body, request),
       (id) => this.#replay(id, body, request, reply),
       (idempotency) => this.#run(body, idempotency, request, reply),
     )
@@ -60,7 +61,9 @@ export class CreateRoute {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<unknown> {
-    const circumstances = { dialect: this.#dialect, decider: deciderOf(request), idempotency }
+    const opening = this.#adapter.variantOf(request, body.model)
+    const variant = opening && (await opening)
+    const circumstances = { dialect: this.#dialect, decider: deciderOf(request), variant, idempotency }
     const { starter } = this.#partsOf(request)
     if (body.background) {
       const queued = await starter.enqueue(body, circumstances)
@@ -135,6 +138,12 @@ export class CreateRoute {
       if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
     }
   }
+}
+
+/** The same body for another variant is another request. */
+function withVariant(body: CreateRequest, { headers }: FastifyRequest): object {
+  const variant = headers[VARIANT_HEADER]
+  return variant === undefined ? body : { ...body, variant }
 }
 
 /** Logs the failure of a run whose request is answered already. */

@@ -26,7 +26,8 @@ const MAX_WAITING = 16
 const MESSAGE_TIMEOUT_MS = 30_000
 const validate = makeValidator(ExtendedCreateRequest)
 
-export interface ResponseSocketOptions extends Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure'> {
+export interface ResponseSocketOptions
+  extends Pick<AdapterOptions, 'host' | 'streams' | 'describeFailure' | 'variantOf'> {
   readonly starter: ResponseStarter
   readonly unstored: UnstoredMemory
   readonly ignored: IgnoredParts
@@ -105,6 +106,7 @@ export class ResponseSocket {
       this.#options.ignored.find(body, V1, this.#request)
       const run = await this.#options.starter.start(body, {
         dialect: V1,
+        variant: await this.#options.variantOf(this.#request, body.model),
         decider: deciderOf(this.#request),
         unstored: this.#unstored,
       })

@@ -38,6 +38,8 @@ export interface StartOptions {
   readonly dialect: Dialect
   /** Client, for decisions that it makes. */
   readonly decider: Decider
+  /** Of the agent, where the request names one. */
+  readonly variant?: Turn['variant']
   readonly idempotency?: IdempotentRequest | undefined
   /** Responses that only the client's connection knows, for those that continue them. */
   readonly unstored?: UnstoredResponses
@@ -97,7 +99,7 @@ export class ResponseStarter {
     return run
   }
 
-  async #draft(body: CreateRequest, { dialect, decider, idempotency, unstored }: StartOptions) {
+  async #draft(body: CreateRequest, { dialect, decider, variant, idempotency, unstored }: StartOptions) {
     refuseContradictions(body)
     const { runs, ids, limits } = this.#options
     const createdAt = nowSeconds()
@@ -117,6 +119,7 @@ export class ResponseStarter {
       runId: ids.uuidOf(id),
       tenant: runs.tenant,
       body,
+      variant,
       messages: seen,
       dialect,
     })
@@ -139,8 +142,20 @@ export class ResponseStarter {
     }
     const isTrailLost = body.store === false && !unstored
     // Spread last: in Node 20, adding properties after a spread takes microseconds.
-    const turn = { answers, pending, isTrailLost, ...asked }
-    return { draft, turn }
+    const turn: Turn = { answers, pending, isTrailLost, ...asked }
+    if (!joined?.answers || variant) return { draft, turn }
+    return {
+      draft,
+      turn: { ...turn, variant: await this.#variantOfWaiting(conversation?.last.response_id, body.model) },
+    }
+  }
+
+  /** A decision continues the variant that waits, whoever sends it. */
+  async #variantOfWaiting(id = '', name: string): Promise<Turn['variant']> {
+    const { runs, host } = this.#options
+    const variant = (await runs.store.readJob(id))?.options.variant
+    if (variant) await host.openVariant(name, variant)
+    return variant
   }
 
   #truncate(messages: Turn['messages'], body: CreateRequest, pending: NonNullable<Turn['pending']>): Turn['messages'] {

@@ -1,0 +1,74 @@
+import type { Agent } from '../run/agent.ts'
+import type { VariantChange } from '../wire/variant.ts'
+import { RecentlyUsed, VARIANT_LIMITS } from './recently-used.ts'
+
+type Changes = readonly VariantChange[]
+
+interface Entry {
+  readonly base: Agent
+  readonly opening: Promise<Agent>
+  /** Once it is open. */
+  agent: Agent | undefined
+  /** Has the base stay open. */
+  readonly unpin: () => void
+}
+
+/** Variants of registered agents that are open: each once, whoever uses it. */
+export class OpenVariants {
+  readonly #entries: RecentlyUsed<Entry>
+  readonly #plan: OpenVariants['open']
+  readonly #retire: (agent: Agent) => Promise<void>
+
+  /**
+   * @param plan opens the variant of an agent
+   * @param retire closes a variant once no run uses it
+   */
+  constructor(plan: OpenVariants['open'], retire: (agent: Agent) => Promise<void>) {
+    this.#plan = plan
+    this.#retire = retire
+    this.#entries = new RecentlyUsed(VARIANT_LIMITS, (entry) => void this.#close(entry))
+  }
+
+  /**
+   * Opens a variant, or finds the open one.
+   *
+   * @throws AgentError `AGENT_INVALID`
+   */
+  async open(base: Agent, changes: Changes): Promise<Agent> {
+    const key = keyOf(base, changes)
+    const known = this.#entries.get(key)
+    if (known?.base === base) return known.opening
+    // Of a version that was replaced.
+    this.#entries.delete(key)
+    const entry: Entry = { base, opening: this.#plan(base, changes), agent: undefined, unpin: base.pin() }
+    this.#entries.add(key, entry)
+    try {
+      entry.agent = await entry.opening
+      return entry.agent
+    } catch (error) {
+      if (this.#entries.get(key) === entry) this.#entries.delete(key)
+      throw error
+    }
+  }
+
+  /** Returns a variant that is open. */
+  find(base: Agent, changes: Changes): Agent | undefined {
+    const entry = this.#entries.get(keyOf(base, changes))
+    return entry?.base === base ? entry.agent : undefined
+  }
+
+  /** Closes the variants of an agent that is taken out of service. */
+  closeOf(base: Agent): void {
+    for (const key of this.#entries.keys()) if (this.#entries.get(key)?.base === base) this.#entries.delete(key)
+  }
+
+  async #close({ opening, unpin }: Entry): Promise<void> {
+    const agent = await opening.catch(() => undefined)
+    if (agent) await this.#retire(agent)
+    unpin()
+  }
+}
+
+function keyOf({ info: { id } }: Agent, changes: Changes): string {
+  return `${id} ${JSON.stringify(changes)}`
+}

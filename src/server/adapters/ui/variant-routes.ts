@@ -1,0 +1,139 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AgentError } from '../../../definition/problem.ts'
+import { HostError } from '../../../errors.ts'
+import type { Redact } from '../../../trace/redact.ts'
+import {
+  type Variant,
+  type VariantChange,
+  type VariantProblem,
+  type VariantRefusal,
+  VariantRequest,
+} from '../../../wire/variant.ts'
+import type { VariantProblem as FoundProblem } from '../../../wiring/plan-variant.ts'
+import type { DebugAdapterOptions } from '../../adapter.ts'
+import { isLoopback } from '../../guards/host-check.ts'
+import { principalOf, visitorOf } from '../../guards/principal.ts'
+import { isOwnPage } from '../../guards/shows-content.ts'
+import type { ServerOptions } from '../../options.ts'
+import type { describeUi } from './describe-ui.ts'
+import { shownDefinition } from './redact-definition.ts'
+import { type ReadChanges, readChanges, writeChanges } from './variant-text.ts'
+
+type VariantRoutesOptions = Pick<DebugAdapterOptions, 'host' | 'agents' | 'variants' | 'redact' | 'options'>
+
+/** More than the largest definition. */
+const MAX_BYTES = 1024 * 1024
+
+/** Adds the route by which variants of agents are made. To those who may not make any, it does not exist. */
+export function addVariantRoutes(
+  app: FastifyInstance,
+  options: VariantRoutesOptions,
+  describe: ReturnType<typeof describeUi>,
+): void {
+  const { development, allowVariants } = options.options
+  if (!development && !allowVariants) return
+  app.withTypeProvider<TypeBoxTypeProvider>().post(
+    '/api/ui/variants',
+    {
+      ...describe('createVariant'),
+      bodyLimit: MAX_BYTES,
+      schema: { body: VariantRequest },
+      onRequest: (request, reply, done) => {
+        if (mayVary(request, options.options)) done()
+        else reply.code(404).send({ detail: 'Not Found' })
+      },
+    },
+    (request, reply) => createVariant(request.body, request, reply, options),
+  )
+}
+
+/** Tells whether a request may make variants: one of the page under `dev`, otherwise one with a key that may look behind the scenes. */
+export function mayVary(
+  request: FastifyRequest,
+  { development, allowVariants }: Pick<ServerOptions, 'development' | 'allowVariants'>,
+): boolean {
+  if (development) return isOwnPage(request)
+  const { principal, origins } = visitorOf(request)
+  return allowVariants && principal.hasKey && principal.scopes.includes('debug') && !origins.isForeign(request)
+}
+
+/** Tells whether variants may be written as a whole definition: on the machine of the developer alone. */
+export function takesDefinitions({ development, host }: Pick<ServerOptions, 'development' | 'host'>): boolean {
+  return development && isLoopback(host)
+}
+
+async function createVariant(
+  { agent_id: agentId, version, ...given }: VariantRequest,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { host, agents, variants, redact, options }: VariantRoutesOptions,
+): Promise<FastifyReply> {
+  const info = host.get(agentId)
+  if (!info) return reply.code(404).send({ detail: `There is no agent '${agentId}'` })
+  if (version !== undefined && version !== info.version) {
+    return reply.code(409).send({ detail: `Agent '${agentId}' changed meanwhile: take its new text` })
+  }
+  const shown = shownDefinition(agentId, { host, agents, redact })
+  let locate: ReadChanges['locate'] = () => ({})
+  try {
+    const { changes, ...text } = read(given, shown, info.file, options)
+    locate = text.locate ?? locate
+    refuseSecrets(changes, redact)
+    const opened = await host.openVariant(agentId, changes)
+    const id = variants.add(principalOf(request).tenant, { agentId, changes })
+    const definition = given.definition ?? (shown === null ? null : writeChanges(shown, changes))
+    const variant: Variant = { id, agent_id: agentId, version: opened.version, changes: [...changes], definition }
+    return reply.code(201).send(variant)
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error
+    return reply.code(400).send(toRefusal(error, locate, redact))
+  }
+}
+
+function read(
+  { changes, definition }: Pick<VariantRequest, 'changes' | 'definition'>,
+  shown: string | null,
+  file: string | undefined,
+  options: ServerOptions,
+): Partial<ReadChanges> & Pick<ReadChanges, 'changes'> {
+  if (definition === undefined) return { changes: changes ?? [] }
+  if (changes) throw new HostError('REQUEST_INVALID', 'changes and definition exclude each other', { field: 'changes' })
+  if (!takesDefinitions(options)) {
+    const reason = 'only agent-host dev on this machine takes a whole text; send changes'
+    throw new HostError('REQUEST_INVALID', `definition: ${reason}`, { field: 'definition' })
+  }
+  if (shown === null) {
+    throw new HostError('REQUEST_INVALID', 'definition: the agent has no file', { field: 'definition' })
+  }
+  return readChanges(shown, definition, file)
+}
+
+/** A variant is shown in traces, and remembered with runs that wait. */
+function refuseSecrets(changes: readonly VariantChange[], redact: Redact): void {
+  const holding = changes.filter(({ value }) => {
+    const text = JSON.stringify(value) ?? ''
+    return redact(text) !== text
+  })
+  const problems = holding.map(({ module, path }) => ({
+    ...{ module, path },
+    message: `module '${module}', config: ${path.join('.')} holds a secret.`,
+    suggestions: ['Leave it out: tools and models get secrets from the environment.'],
+  }))
+  if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems)
+}
+
+function toRefusal({ problems }: AgentError, locate: ReadChanges['locate'], redact: Redact): VariantRefusal {
+  const shown = problems.map((problem): VariantProblem => {
+    const { module, path, line, column, message, suggestions } = problem as FoundProblem
+    return {
+      ...(module === undefined ? {} : { module, ...locate(module, path) }),
+      ...(path === undefined ? {} : { path: [...path] }),
+      ...(line === undefined ? {} : { line }),
+      ...(column === undefined ? {} : { column }),
+      message: redact(message),
+      suggestions: suggestions.map(redact),
+    }
+  })
+  return { detail: shown.map(({ message }) => message).join('\n'), problems: shown }
+}
