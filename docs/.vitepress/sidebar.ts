@@ -32,6 +32,7 @@ export const sidebar: SidebarGroup[] = [
     text: 'Guides',
     items: [
       page('Tools', 'tools'),
+      page('Tools from OpenAPI', 'openapi-tools'),
       page('Skills', 'skills'),
       page('Models', 'models'),
       page('Orchestrators', 'orchestrators'),

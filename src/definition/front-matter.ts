@@ -1,5 +1,5 @@
 import { HostError } from '../errors.ts'
-import { readYaml } from './yaml-source.ts'
+import { readYamlText } from './yaml-text.ts'
 
 /** A text with YAML above it, between two lines of `---`. */
 export interface FrontMatter {
@@ -27,21 +27,15 @@ export function readFrontMatter(source: string, file: string): FrontMatter {
       suggestions: ['Begin it with: a line of ---, lines of YAML, and another line of ---'],
     })
   }
-  const { value, problems, locate } = readYaml(yaml, { kind: 'front matter' })
   // The fence is the first line.
-  const lineOf = (field: string) => locate([field]).line + 1
-  const [problem] = problems
-  if (problem) {
-    const { message, line = 1, suggestions } = problem
-    throw new HostError('MODULE_INVALID', `${file}:${line + 1}: ${message}`, { suggestions })
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  const { data, lineOf } = readYamlText(yaml, file, { kind: 'front matter', linesAbove: 1 })
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
     throw new HostError('MODULE_INVALID', `${file}:1: the front matter must be a map: lines of \`name: value\`.`)
   }
   return {
-    data: value as Readonly<Record<string, unknown>>,
+    data: data as Readonly<Record<string, unknown>>,
     text: source.slice(fenced.length),
     textLine: fenced.split('\n').length,
-    lineOf,
+    lineOf: (field) => lineOf([field]),
   }
 }

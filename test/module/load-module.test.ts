@@ -204,6 +204,7 @@ export default { ...module, [Symbol.for('agent-host.module')]: 2 }`,
       'tools/local',
       'tools/mcp',
       'tools/memory',
+      'tools/openapi',
       'tools/skills',
     ])
   })

@@ -136,6 +136,7 @@ export const AGENTS: Readonly<Record<string, string>> = {
   'response/collector': `  - { id: it, module: response/collector }\n${OFFLINE}${LOOP}`,
   'tools/local': `  - { id: it, module: tools/local, config: { files: [tools/example.ts, tools/example.py] } }\n${OFFLINE}${LOOP}`,
   'tools/mcp': `  - { id: it, module: tools/mcp, config: { connect_timeout: 1, servers: [{ name: none, command: node, args: ['-e', '0'] }] } }\n${OFFLINE}${LOOP}`,
+  'tools/openapi': `  - { id: it, module: tools/openapi, scope: instance, config: { document: api.yaml } }\n${OFFLINE}${LOOP}`,
   'tools/skills': `  - { id: it, module: tools/skills }\n${OFFLINE}${LOOP}`,
 }
 

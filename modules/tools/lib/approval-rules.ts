@@ -32,8 +32,8 @@ export function checkRules(approval: Approval | undefined, words: readonly strin
   )
 }
 
-/** `*` stands for any characters. */
-function fits(name: string, glob: string): boolean {
+/** Matches a name with a glob: `*` stands for any characters. */
+export function fits(name: string, glob: string): boolean {
   const pattern = glob.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${pattern.join('.*')}$`).test(name)
 }

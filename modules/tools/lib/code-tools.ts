@@ -1,20 +1,8 @@
 import { basename, extname } from 'node:path'
-import {
-  compileSchema,
-  hasPatterns,
-  isTimeLimit,
-  type ModuleContext,
-  type Run,
-  runLimited,
-  type Tool,
-  type ToolResult,
-} from 'agent-host'
-import { checkArguments } from './check-arguments.ts'
+import type { ModuleContext, Run, Tool, ToolResult } from 'agent-host'
+import { type ArgumentCheck, makeArgumentCheck } from './check-arguments.ts'
 import type { LocalTool } from './local-tool.ts'
 import { toToolResult, withinTimeout } from './tool-result.ts'
-
-/** Time of one check: a pattern may backtrack for ever. */
-const CHECK_MS = 200
 
 const HOW_TO =
   "export const myTool = defineTool({ description: '...', parameters: Type.Object({}), execute() { ... } })"
@@ -41,7 +29,7 @@ function isTool(value: unknown): value is Tool {
 function makeTool(name: string, tool: Tool, file: string, timeout: number): LocalTool {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
     throw new Error(`${file}: the tool name '${name}' must be 1 to 64 of A-Z a-z 0-9 _ -.`)
-  const check = makeCheck(name, tool.parameters)
+  const check = makeArgumentCheck(name, tool.parameters)
   return {
     file,
     definition: { name, description: tool.description, parameters: { ...tool.parameters } },
@@ -50,27 +38,10 @@ function makeTool(name: string, tool: Tool, file: string, timeout: number): Loca
   }
 }
 
-type Check = (args: unknown) => Record<string, unknown>
-
-/** @returns the check of the arguments, which throws an Error that names the tool */
-function makeCheck(name: string, parameters: Tool['parameters']): Check {
-  const compiled = compileSchema(parameters)
-  const check: Check = (args) => checkArguments(name, compiled, args)
-  if (!hasPatterns(parameters)) return check
-  return (args) => {
-    try {
-      return runLimited(() => check(args), CHECK_MS)
-    } catch (error) {
-      if (!isTimeLimit(error)) throw error
-      throw new Error(`Wrong arguments for '${name}': their check takes longer than ${CHECK_MS} ms.`)
-    }
-  }
-}
-
 /** Decided by the arguments as the tool would get them; a call whose arguments do not fit is never executed. */
 async function needsApproval(
   { needsApproval: decide = false }: Partial<Tool>,
-  check: Check,
+  check: ArgumentCheck,
   args: Readonly<Record<string, unknown>>,
   run: Run,
 ): Promise<boolean> {

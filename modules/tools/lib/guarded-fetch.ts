@@ -1,0 +1,114 @@
+import { lookup as resolveHost } from 'node:dns'
+import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http'
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
+import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { Readable } from 'node:stream'
+
+export interface GuardedFetchOptions {
+  /** Names of hosts that the agent file names: they may have private addresses. */
+  readonly namedHosts: ReadonlySet<string>
+  readonly maxBytes: number
+}
+
+export type GuardedFetch = (input: string | URL, init?: RequestInit) => Promise<Response>
+
+/**
+ * Makes a `fetch` for addresses that strangers name. It connects only to public addresses, checked after each resolution of the
+ * name, follows no redirect, and fails when more than this many bytes arrive.
+ */
+export function makeGuardedFetch({ namedHosts, maxBytes }: GuardedFetchOptions): GuardedFetch & AsyncDisposable {
+  const options = { keepAlive: true, timeout: 30_000, lookup: guardedLookup(namedHosts) }
+  const agents = { 'http:': new HttpAgent(options), 'https:': new HttpsAgent(options) }
+  const fetch: GuardedFetch = async (input, init) => {
+    const request = new Request(input, init)
+    const url = new URL(request.url)
+    if (url.protocol !== 'http:' && url.protocol !== 'https:') throw new Error(`${url.protocol} is not fetched.`)
+    // The lookup is not called for an address.
+    const host = hostOf(url)
+    if (isIP(host) !== 0) refusePrivate(host, host, namedHosts)
+    const body = request.body === null ? undefined : Buffer.from(await request.arrayBuffer())
+    const send = url.protocol === 'http:' ? requestHttp : requestHttps
+    const message = await new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { 'accept-encoding': 'identity', ...Object.fromEntries(request.headers) }
+      const { method, signal } = request
+      const sent = send(url, { method, headers, signal, agent: agents[url.protocol as 'http:'] }, resolve)
+      sent.on('error', (error) => reject(signal.aborted ? signal.reason : error))
+      sent.end(body)
+    })
+    return toResponse(message, maxBytes)
+  }
+  return Object.assign(fetch, {
+    [Symbol.asyncDispose]: async () => {
+      for (const agent of Object.values(agents)) agent.destroy()
+    },
+  })
+}
+
+function toResponse(message: IncomingMessage, maxBytes: number): Response {
+  const headers = new Headers()
+  for (let index = 0; index < message.rawHeaders.length; index += 2) {
+    headers.append(message.rawHeaders[index] as string, message.rawHeaders[index + 1] as string)
+  }
+  const { statusCode: status = 500 } = message
+  if (status === 204 || status === 205 || status === 304) {
+    message.resume()
+    return new Response(null, { status, headers })
+  }
+  let left = maxBytes
+  const bounded = async function* () {
+    for await (const chunk of message) {
+      left -= chunk.length
+      if (left < 0) throw new Error(`the server answered more than ${maxBytes / 1024 / 1024} MiB`)
+      yield chunk
+    }
+  }
+  const body = Readable.toWeb(Readable.from(bounded(), { objectMode: false }))
+  return new Response(body as ReadableStream<Uint8Array>, { status: Math.max(status, 200), headers })
+}
+
+function guardedLookup(namedHosts: ReadonlySet<string>): LookupFunction {
+  return (host, options, callback) => {
+    resolveHost(host, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, '')
+      try {
+        // One private address among several is enough: the next connection might use it.
+        for (const { address } of addresses) refusePrivate(address, host, namedHosts)
+      } catch (refusal) {
+        return callback(refusal as Error, '')
+      }
+      const [first] = addresses
+      if (options.all) callback(null, addresses)
+      else callback(null, first?.address ?? '', first?.family)
+    })
+  }
+}
+
+/** @throws Error for a private address of a host that the agent file does not name */
+function refusePrivate(address: string, host: string, namedHosts: ReadonlySet<string>): void {
+  if (namedHosts.has(host) || !isPrivate(address)) return
+  throw new Error(
+    `${host} has the address ${address}, which is not public. Only hosts that the agent file names may have one.`,
+  )
+}
+
+export function hostOf(url: URL): string {
+  return url.hostname.replace(/^\[|\]$/g, '')
+}
+
+/** Reports whether an address is not on the public internet (IANA special-purpose registries, RFC 6890). */
+export function isPrivate(address: string): boolean {
+  return PRIVATE.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
+}
+
+const PRIVATE = new BlockList()
+for (const range of [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...['224.0.0.0/4', '240.0.0.0/4'],
+  // Addresses that hold an IPv4 address reach it through a gateway: NAT64, 6to4, Teredo.
+  ...['::/128', '::1/128', '64:ff9b::/96', '64:ff9b:1::/48', '100::/64', '2001::/23', '2001:db8::/32', '2002::/16'],
+  ...['::ffff:0:0:0/96', '::/96', 'fc00::/7', 'fe80::/10', 'fec0::/10', 'ff00::/8'],
+]) {
+  const [network = '', bits = ''] = range.split('/')
+  PRIVATE.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4')
+}

@@ -1,0 +1,225 @@
+import { open, realpath } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join, posix, resolve, sep } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { HostError, type ModuleContext, readYamlText } from 'agent-host'
+import type { GuardedFetch } from './guarded-fetch.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+/** A value of a document, with the file that its own references start from. */
+export interface Resolved {
+  readonly value: unknown
+  readonly file: string
+}
+
+interface Source {
+  readonly data: unknown
+  lineOf(path: readonly (string | number)[]): number
+}
+
+const MAX_JSON_BYTES = 8 * 1024 * 1024
+/** Its parser takes many times as long as that of JSON. */
+const MAX_YAML_BYTES = 2 * 1024 * 1024
+const MAX_FILES = 200
+/** References to references. */
+const MAX_HOPS = 50
+
+/** An OpenAPI document and the files of the project that it refers to. */
+export class OpenApiDocument {
+  readonly name: string
+  readonly #sources: ReadonlyMap<string, Source>
+
+  private constructor(name: string, sources: ReadonlyMap<string, Source>) {
+    this.name = name
+    this.#sources = sources
+  }
+
+  /**
+   * Reads and checks a document.
+   *
+   * @param place path in the project, or an address
+   * @throws HostError `MODULE_INVALID` naming file, line and reason
+   */
+  static async load(place: string, context: ModuleContext, fetch: GuardedFetch): Promise<OpenApiDocument> {
+    const isRemote = /^https?:/i.test(place)
+    const name = isRemote ? place : posix.normalize(place.replaceAll(sep, '/'))
+    const sources = new Map<string, Source>()
+    const text = isRemote ? await download(place, fetch) : await readProjectFile(name, context)
+    sources.set(name, readSource(text, name))
+    for (const [file, { data }] of sources) {
+      for (const reference of referencesIn(data)) {
+        const [target = ''] = reference.split('#')
+        if (target === '') continue
+        if (isRemote || /^[a-z][a-z0-9+.-]*:/i.test(target)) {
+          throw invalid(file, `the reference '${reference}' leaves the ${isRemote ? 'document' : 'project'}.`)
+        }
+        const path = fileOf(reference, file)
+        if (sources.has(path)) continue
+        if (sources.size === MAX_FILES) throw invalid(name, `the document refers to more than ${MAX_FILES} files.`)
+        sources.set(path, readSource(await readProjectFile(path, context), path))
+      }
+    }
+    const document = new OpenApiDocument(name, sources)
+    await document.#check(context.projectDir)
+    return document
+  }
+
+  get root(): Json {
+    return this.#sources.get(this.name)?.data as Json
+  }
+
+  /** @throws HostError `MODULE_INVALID` pointing at a place in the document */
+  refuse(path: readonly (string | number)[], message: string): HostError {
+    return invalid(`${this.name}:${this.#sources.get(this.name)?.lineOf(path) ?? 1}`, message)
+  }
+
+  /** Follows references until there is a value. */
+  resolve(value: unknown, file: string): Resolved {
+    let found: Resolved = { value, file }
+    for (let hops = 0; hops < MAX_HOPS; hops++) {
+      const reference = referenceOf(found.value)
+      if (reference === undefined) return found
+      found = this.follow(reference, found.file)
+    }
+    throw invalid(file, 'a reference leads to itself.')
+  }
+
+  /** Returns what a reference points at. */
+  follow(reference: string, from: string): Resolved {
+    const [, pointer = ''] = reference.split('#')
+    const file = fileOf(reference, from)
+    let value = this.#sources.get(file)?.data
+    for (const token of pointer.split('/').slice(1)) {
+      const key = decodePointer(token)
+      value = isObject(value) || Array.isArray(value) ? (value as Json)[key] : undefined
+      if (value === undefined) throw invalid(from, `the reference '${reference}' points at nothing.`)
+    }
+    return { value, file }
+  }
+
+  async #check(projectDir: string): Promise<void> {
+    const { root } = this
+    const { openapi, swagger } = root
+    if (swagger !== undefined) {
+      throw this.refuse(['swagger'], `this is Swagger ${swagger}; OpenAPI 3.0 or 3.1 is needed. Convert it first.`)
+    }
+    if (typeof openapi !== 'string' || !/^3\.[01]\./.test(openapi)) {
+      throw this.refuse(['openapi'], `openapi must be 3.0.x or 3.1.x, and is ${JSON.stringify(openapi)}.`)
+    }
+    const { validate } = await loadParser(projectDir)
+    const result = await validate(structuredClone(root) as never, { resolve: { external: false } })
+    if (result.valid) return
+    const [{ message } = { message: 'it is not valid' }] = result.errors
+    const [reason = ''] = message.split('\n')
+    const [, line] = /^> *(\d+) \|/m.exec(message) ?? []
+    const path = line === undefined ? [] : pathAtLine(root, Number(line))
+    throw this.refuse(path, `${reason.replace(/^[A-Z]+ /, '')}${path.length > 0 ? ` at ${path.join('.')}` : ''}.`)
+  }
+}
+
+/** Not everybody needs the parser: it is installed where an agent names this module. */
+async function loadParser(projectDir: string): Promise<typeof import('@readme/openapi-parser')> {
+  const name = '@readme/openapi-parser'
+  for (const base of [join(projectDir, 'package.json'), import.meta.url]) {
+    let entry: string
+    try {
+      entry = createRequire(base).resolve(name)
+    } catch {
+      continue
+    }
+    return import(pathToFileURL(entry).href)
+  }
+  throw new Error(
+    `tools/openapi needs the package ${name}, which is not installed. In the project: npm install ${name}`,
+  )
+}
+
+function readSource(text: string, name: string): Source {
+  if (!/^\s*[{[]/.test(text)) return readYamlText(text, name, { maxBytes: MAX_YAML_BYTES, kind: 'a document in YAML' })
+  // For the line of an error alone.
+  const lineOf = (path: readonly (string | number)[]) =>
+    readYamlText(text, name, { maxBytes: MAX_JSON_BYTES }).lineOf(path)
+  try {
+    return { data: JSON.parse(text), lineOf }
+  } catch (cause) {
+    throw new HostError('MODULE_INVALID', `${name}: ${(cause as Error).message}`, { cause })
+  }
+}
+
+async function download(url: string, fetch: GuardedFetch): Promise<string> {
+  const failed = (reason: string) =>
+    new HostError('MODULE_INVALID', `${url}: the document cannot be fetched: ${reason}`)
+  const response = await fetch(url, { headers: { accept: 'application/json, application/yaml' } }).catch((error) => {
+    throw failed(`${(error as Error).message}.`)
+  })
+  const { status, headers } = response
+  if (status >= 300 && status < 400) throw failed(`it redirects to ${headers.get('location')}. Name that address.`)
+  if (!response.ok) throw failed(`the server answered ${status}.`)
+  return response.text().catch((error) => {
+    throw failed(`${(error as Error).message}.`)
+  })
+}
+
+async function readProjectFile(name: string, { projectDir, watchFile }: ModuleContext): Promise<string> {
+  const path = resolve(projectDir, name)
+  if (name.startsWith('../')) throw invalid(name, 'the file is outside the project folder.')
+  // Refuses what is outside once links are followed.
+  watchFile(path)
+  const real = await realpath(path).catch(() => {
+    throw invalid(name, 'there is no such file.')
+  })
+  const file = await open(real)
+  try {
+    const { size } = await file.stat()
+    if (size > MAX_JSON_BYTES) throw invalid(name, `the file has ${size} bytes; a document may have ${MAX_JSON_BYTES}.`)
+    return await file.readFile('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+function* referencesIn(value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null) return
+  const reference = referenceOf(value)
+  if (reference !== undefined) yield reference
+  for (const child of Object.values(value)) yield* referencesIn(child)
+}
+
+function referenceOf(value: unknown): string | undefined {
+  const { $ref } = isObject(value) ? value : {}
+  return typeof $ref === 'string' ? $ref : undefined
+}
+
+function fileOf(reference: string, from: string): string {
+  const [target = ''] = reference.split('#')
+  return target === '' ? from : posix.normalize(posix.join(dirname(from), decodeURI(target)))
+}
+
+/** Path of the value that begins in a line of the indented JSON of a document: the checker counts its lines. */
+function pathAtLine(root: unknown, line: number): (string | number)[] {
+  const path: (string | number)[] = []
+  const indices: number[] = []
+  for (const text of JSON.stringify(root, null, 2).split('\n').slice(1, line)) {
+    const depth = (/^ */.exec(text)?.[0].length ?? 0) / 2
+    if (/^ *[}\]]/.test(text)) continue
+    const [, key] = /^ *("(?:[^"\\]|\\.)*"): /.exec(text) ?? []
+    path.length = Math.min(path.length, depth - 1)
+    indices.length = Math.min(indices.length, depth + 1)
+    indices[depth] = (indices[depth] ?? -1) + 1
+    path[depth - 1] = key === undefined ? (indices[depth] ?? 0) : JSON.parse(key)
+  }
+  return path
+}
+
+function decodePointer(token: string): string {
+  return decodeURIComponent(token).replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function invalid(place: string, message: string): HostError {
+  return new HostError('MODULE_INVALID', `${place}: ${message}`)
+}

@@ -1,0 +1,195 @@
+import { isObject, type Json, type OpenApiDocument } from './openapi-document.ts'
+import { SchemaCollector } from './openapi-schema.ts'
+import type { ParameterStyle } from './openapi-style.ts'
+
+/** Parameter of an operation. */
+export interface Parameter extends ParameterStyle {
+  readonly in: 'path' | 'query' | 'header' | 'cookie'
+  /** Name of its argument. */
+  readonly argument: string
+  /** Media type of a parameter that is a document of its own. */
+  readonly mediaType: string | undefined
+}
+
+export interface RequestBody {
+  readonly mediaType: string
+  /** Rules for writing the fields of a form, by their names. */
+  readonly encoding: Readonly<Record<string, Json>>
+  /** Fields of a multipart body that are files. */
+  readonly files: ReadonlySet<string>
+}
+
+/** Names of the security schemes that one way of calling needs, all of them. */
+export type SecurityRequirement = readonly string[]
+
+/** An operation of a document as a tool. */
+export interface Operation {
+  readonly name: string
+  readonly description: string
+  /** In capitals. */
+  readonly method: string
+  /** With parameters in braces. */
+  readonly path: string
+  readonly tags: readonly string[]
+  readonly parameters: readonly Parameter[]
+  readonly body: RequestBody | undefined
+  /** JSON Schema of the arguments. */
+  readonly schema: Json
+  readonly servers: readonly Json[]
+  readonly security: readonly SecurityRequirement[]
+}
+
+const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace']
+const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple', cookie: 'form' } as const
+/** Set by the client, whatever a document says (OpenAPI 3.1, section 4.8.12.1). */
+const IGNORED_HEADERS = ['accept', 'content-type', 'authorization']
+const MAX_NAME = 64
+
+/** Lists the operations of a document, in its order. */
+export function listOperations(document: OpenApiDocument): Operation[] {
+  const { root, name: file } = document
+  const paths = isObject(root.paths) ? root.paths : {}
+  return Object.entries(paths).flatMap(([path, rawItem]) => {
+    const item = document.resolve(rawItem, file)
+    if (!isObject(item.value)) return []
+    const shared = item.value
+    return METHODS.flatMap((method) => {
+      const operation = shared[method]
+      return isObject(operation) ? [readOperation(document, item.file, { path, method, shared, operation })] : []
+    })
+  })
+}
+
+interface Place {
+  readonly path: string
+  readonly method: string
+  /** Object that the operation stands in. */
+  readonly shared: Json
+  readonly operation: Json
+}
+
+function readOperation(document: OpenApiDocument, file: string, { path, method, shared, operation }: Place): Operation {
+  const { root } = document
+  const { operationId, summary, description, tags, security = root.security, servers } = operation
+  const collector = new SchemaCollector(document)
+  const properties: Record<string, unknown> = {}
+  const required: string[] = []
+  const parameters = mergeParameters(document, file, shared.parameters, operation.parameters).map(
+    ({ value, file: from }) => {
+      const parameter = readParameter(value, properties)
+      const { schema, content } = value
+      const [documented] = Object.values(isObject(content) ? content : {})
+      const found = collector.convert(schema ?? (isObject(documented) ? documented.schema : undefined) ?? {}, from)
+      properties[parameter.argument] = describe(found, value.description)
+      if (value.required === true) required.push(parameter.argument)
+      return parameter
+    },
+  )
+  const body = readBody(document, file, operation.requestBody, collector)
+  if (body) {
+    properties.body = body.schema
+    if (body.isRequired) required.push('body')
+  }
+  const { definitions } = collector
+  const text = [summary, description].filter((each) => typeof each === 'string' && each !== '').join('\n\n')
+  return {
+    name: nameOf(operationId, method, path),
+    description: text || `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path,
+    tags: Array.isArray(tags) ? tags.map(String) : [],
+    parameters,
+    body: body?.body,
+    schema: {
+      type: 'object',
+      properties,
+      required,
+      ...(Object.keys(definitions).length > 0 ? { $defs: definitions } : {}),
+    },
+    servers: [servers, shared.servers, root.servers].find((list): list is Json[] => Array.isArray(list)) ?? [],
+    security: Array.isArray(security) ? security.map((requirement) => Object.keys(requirement ?? {})) : [],
+  }
+}
+
+/** Those of the operation replace those of its path (OpenAPI 3.1, section 4.8.10). */
+function mergeParameters(document: OpenApiDocument, file: string, ...lists: readonly unknown[]) {
+  const merged = new Map<string, { readonly value: Json; readonly file: string }>()
+  for (const raw of lists.flatMap((list) => (Array.isArray(list) ? list : []))) {
+    const { value, file: from } = document.resolve(raw, file)
+    if (!isObject(value)) continue
+    const isIgnored = value.in === 'header' && IGNORED_HEADERS.includes(String(value.name).toLowerCase())
+    if (!isIgnored) merged.set(`${value.in} ${value.name}`, { value, file: from })
+  }
+  return [...merged.values()]
+}
+
+function readParameter(value: Json, taken: Json): Parameter {
+  const place = value.in as Parameter['in']
+  const name = String(value.name)
+  const plain = name.replace(/[^A-Za-z0-9_.-]/g, '_')
+  const isFree = !(plain in taken) && plain !== 'body'
+  const style = typeof value.style === 'string' ? value.style : DEFAULT_STYLES[place]
+  const [mediaType] = Object.keys(isObject(value.content) ? value.content : {})
+  return {
+    in: place,
+    name,
+    argument: isFree ? plain : `${place}_${plain}`,
+    style,
+    explode: typeof value.explode === 'boolean' ? value.explode : style === 'form',
+    allowReserved: value.allowReserved === true,
+    mediaType,
+  }
+}
+
+function readBody(document: OpenApiDocument, from: string, raw: unknown, collector: SchemaCollector) {
+  const { value, file } = document.resolve(raw, from)
+  if (!isObject(value) || !isObject(value.content)) return undefined
+  const mediaTypes = Object.keys(value.content)
+  const mediaType = PREFERRED.flatMap((pattern) => mediaTypes.find((each) => pattern.test(each)) ?? [])[0]
+  if (mediaType === undefined) return undefined
+  const media = value.content[mediaType]
+  const { schema = {}, encoding } = isObject(media) ? media : {}
+  const found = document.resolve(schema, file)
+  const { properties = {} } = isObject(found.value) ? found.value : {}
+  const files = Object.entries(isObject(properties) ? properties : {}).filter(([, property]) => {
+    const { value: field } = document.resolve(property, found.file)
+    return isBinary(field) || (isObject(field) && isBinary(document.resolve(field.items, found.file).value))
+  })
+  const body: RequestBody = {
+    mediaType,
+    encoding: (isObject(encoding) ? encoding : {}) as RequestBody['encoding'],
+    files: new Set(files.map(([name]) => name)),
+  }
+  const described = describe(collector.convert(schema, file), value.description ?? `The body, as ${mediaType}.`)
+  return { body, schema: described, isRequired: value.required === true }
+}
+
+const PREFERRED = [
+  /^application\/json\b/i,
+  /[/+]json\b/i,
+  /^application\/x-www-form-urlencoded\b/i,
+  /^multipart\/form-data\b/i,
+  /^text\//i,
+  /./,
+]
+
+/** A file: 3.0 says so by its format, 3.1 by a media type without a type or an encoding. */
+function isBinary(schema: unknown): boolean {
+  if (!isObject(schema)) return false
+  return schema.format === 'binary' || schema.contentMediaType !== undefined
+}
+
+function describe(schema: Json | boolean, description: unknown): Json | boolean {
+  if (typeof schema === 'boolean' || typeof description !== 'string') return schema
+  return { description, ...schema }
+}
+
+function nameOf(operationId: unknown, method: string, path: string): string {
+  const name = typeof operationId === 'string' && operationId !== '' ? operationId : `${method}${path}`
+  return (
+    name
+      .replace(/[^A-Za-z0-9_-]+/g, '_')
+      .replace(/^_+|_+$/g, '')
+      .slice(0, MAX_NAME) || method
+  )
+}

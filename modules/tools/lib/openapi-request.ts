@@ -1,0 +1,98 @@
+import type { Operation, Parameter, RequestBody } from './openapi-operations.ts'
+import { isRecord, textOf, toHeader, toPairs, toPathPart } from './openapi-style.ts'
+
+/** A request that is ready to be sent. */
+export interface OperationRequest {
+  readonly url: string
+  readonly init: RequestInit
+}
+
+/** Secrets, sent beside the arguments. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  readonly cookies: Readonly<Record<string, string>>
+}
+
+/**
+ * Builds the request of a call from its checked arguments.
+ *
+ * @throws Error for arguments that would lead to another path
+ */
+export function buildRequest(
+  { method, path, parameters, body }: Operation,
+  args: Readonly<Record<string, unknown>>,
+  baseUrl: string,
+  credentials: Credentials,
+): OperationRequest {
+  const given = parameters.filter(({ argument }) => args[argument] !== undefined)
+  const of = (place: Parameter['in']) => given.filter((parameter) => parameter.in === place)
+  const filled = of('path').reduce(
+    (text, parameter) => text.replaceAll(`{${parameter.name}}`, () => toPathPart(valueOf(parameter, args), parameter)),
+    path,
+  )
+  // An address with such a segment, encoded or not, is another one.
+  if (/(^|\/)\.{1,2}(\/|$)/.test(filled))
+    throw new Error(`Wrong arguments for the path ${path}: a part of it would be '..'.`)
+  const plain = (pairs: Readonly<Record<string, string>>) =>
+    Object.entries(pairs).flatMap(([name, value]) => toPairs(value, { name, style: 'form', explode: true }))
+  const query = [...of('query').flatMap((each) => toPairs(valueOf(each, args), each)), ...plain(credentials.query)]
+  const cookies = [...of('cookie').flatMap((each) => toPairs(valueOf(each, args), each)), ...plain(credentials.cookies)]
+  const headers = new Headers({ accept: 'application/json, */*;q=0.8' })
+  for (const each of of('header')) headers.set(each.name, toHeader(valueOf(each, args), each))
+  if (cookies.length > 0) headers.set('cookie', cookies.join('; '))
+  for (const [name, value] of Object.entries(credentials.headers)) headers.set(name, value)
+  const init: RequestInit = { method, headers }
+  if (body && args.body !== undefined) addBody(init, headers, body, args.body)
+  return { url: `${baseUrl.replace(/\/$/, '')}${filled}${query.length > 0 ? `?${query.join('&')}` : ''}`, init }
+}
+
+function valueOf({ argument, mediaType }: Parameter, args: Readonly<Record<string, unknown>>): unknown {
+  return mediaType === undefined ? args[argument] : JSON.stringify(args[argument])
+}
+
+function addBody(
+  init: RequestInit,
+  headers: Headers,
+  { mediaType, encoding, files }: RequestBody,
+  value: unknown,
+): void {
+  if (/^multipart\/form-data\b/i.test(mediaType)) {
+    // With a boundary of its own.
+    init.body = toFormData(value, encoding, files)
+    return
+  }
+  headers.set('content-type', mediaType)
+  if (/[/+]json\b/i.test(mediaType)) init.body = JSON.stringify(value)
+  else if (/^application\/x-www-form-urlencoded\b/i.test(mediaType)) init.body = toForm(value, encoding)
+  else init.body = textOf(value)
+}
+
+function toForm(value: unknown, encoding: RequestBody['encoding']): string {
+  const fields = Object.entries(isRecord(value) ? value : {})
+  return fields
+    .flatMap(([name, field]) => {
+      const { style, explode, allowReserved } = encoding[name] ?? {}
+      // Without a style an object is a document of its own.
+      const written = isRecord(field) && style === undefined ? JSON.stringify(field) : field
+      const chosen = typeof style === 'string' ? style : 'form'
+      const isExploded = typeof explode === 'boolean' ? explode : chosen === 'form'
+      return toPairs(written, { name, style: chosen, explode: isExploded, allowReserved: allowReserved === true })
+    })
+    .join('&')
+}
+
+function toFormData(value: unknown, encoding: RequestBody['encoding'], files: RequestBody['files']): FormData {
+  const form = new FormData()
+  for (const [name, field] of Object.entries(isRecord(value) ? value : {})) {
+    for (const item of Array.isArray(field) ? field : [field]) {
+      const { contentType } = encoding[name] ?? {}
+      const type = typeof contentType === 'string' && !contentType.includes('*') ? contentType.split(',')[0] : undefined
+      if (files.has(name))
+        form.append(name, new Blob([textOf(item)], { type: type ?? 'application/octet-stream' }), name)
+      else if (isRecord(item)) form.append(name, new Blob([textOf(item)], { type: type ?? 'application/json' }))
+      else form.append(name, textOf(item))
+    }
+  }
+  return form
+}

@@ -1,0 +1,90 @@
+import { isObject, type Json, type OpenApiDocument } from './openapi-document.ts'
+
+/** Keywords whose values are schemas, by the shape of the value. */
+const ONE = [
+  'items',
+  'additionalProperties',
+  'not',
+  'if',
+  'then',
+  'else',
+  'contains',
+  'propertyNames',
+  'unevaluatedProperties',
+]
+const LIST = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
+const MAP = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']
+/** Mean nothing to a model, or something else than in JSON Schema. */
+const DROPPED = ['xml', 'externalDocs', 'discriminator', 'example', 'nullable', '$schema', '$id']
+
+/**
+ * Collects the schemas of a tool's arguments: references become `#/$defs/...` of one self-contained JSON Schema, also in
+ * circles, and what OpenAPI 3.0 says in its own way is said as JSON Schema does.
+ */
+export class SchemaCollector {
+  readonly definitions: Record<string, Json> = {}
+  readonly #document: OpenApiDocument
+  readonly #names = new Map<string, string>()
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document
+  }
+
+  convert(schema: unknown, file: string): Json | boolean {
+    if (typeof schema === 'boolean') return schema
+    if (!isObject(schema)) return {}
+    const { $ref: reference, ...beside } = schema
+    if (typeof reference === 'string') {
+      const target = { $ref: `#/$defs/${this.#define(reference, file)}` }
+      const { description } = beside
+      return typeof description === 'string' ? { ...target, description } : target
+    }
+    const converted: Record<string, unknown> = {}
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (DROPPED.includes(keyword) || keyword.startsWith('x-')) continue
+      converted[keyword] = this.#convertValue(keyword, value, file)
+    }
+    return inJsonSchema(converted, schema)
+  }
+
+  #convertValue(keyword: string, value: unknown, file: string): unknown {
+    if (ONE.includes(keyword)) return this.convert(value, file)
+    if (LIST.includes(keyword) && Array.isArray(value)) return value.map((each) => this.convert(each, file))
+    if (!MAP.includes(keyword) || !isObject(value)) return value
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.convert(each, file)]))
+  }
+
+  #define(reference: string, from: string): string {
+    const { value, file } = this.#document.follow(reference, from)
+    const key = `${file} ${reference.split('#')[1] ?? ''}`
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    const base = (reference.split('/').at(-1) ?? 'schema').replace(/[^A-Za-z0-9_-]/g, '_') || 'schema'
+    let name = base
+    for (let n = 2; name in this.definitions; n++) name = `${base}_${n}`
+    this.#names.set(key, name)
+    this.definitions[name] = {}
+    const converted = this.convert(value, file)
+    this.definitions[name] = typeof converted === 'boolean' ? (converted ? {} : { not: {} }) : converted
+    return name
+  }
+}
+
+/** OpenAPI 3.0 has `nullable`, and limits that a flag makes exclusive. */
+function inJsonSchema(schema: Record<string, unknown>, { nullable }: Json): Json {
+  for (const [flag, limit] of [
+    ['exclusiveMinimum', 'minimum'],
+    ['exclusiveMaximum', 'maximum'],
+  ] as const) {
+    if (typeof schema[flag] !== 'boolean') continue
+    const isExclusive = schema[flag]
+    delete schema[flag]
+    if (!isExclusive || schema[limit] === undefined) continue
+    schema[flag] = schema[limit]
+    delete schema[limit]
+  }
+  if (nullable !== true) return schema
+  if (typeof schema.type !== 'string') return { anyOf: [schema, { type: 'null' }] }
+  const withNull = { ...schema, type: [schema.type, 'null'] }
+  return Array.isArray(schema.enum) ? { ...withNull, enum: [...new Set([...schema.enum, null])] } : withNull
+}

@@ -1,0 +1,31 @@
+import { isObject, type OpenApiDocument } from './openapi-document.ts'
+import type { Operation } from './openapi-operations.ts'
+
+/**
+ * Returns the address of an operation by the first of its servers, with its variables filled in.
+ *
+ * @throws HostError `MODULE_INVALID` when there is none, or a variable has no value
+ */
+export function serverOf(
+  document: OpenApiDocument,
+  { servers, name }: Operation,
+  values: Readonly<Record<string, string>>,
+): string {
+  const [server] = servers
+  const advice = 'Name the address of the API as `base_url`.'
+  if (typeof server?.url !== 'string') throw document.refuse(['servers'], `'${name}' has no server. ${advice}`)
+  const { url, variables } = server
+  const known = isObject(variables) ? variables : {}
+  const filled = url.replace(/\{([^{}]+)\}/g, (_, key: string) => {
+    const variable = known[key]
+    const { default: fallback, enum: choices } = isObject(variable) ? variable : {}
+    const value = values[key] ?? fallback
+    if (typeof value !== 'string') throw document.refuse(['servers'], `the variable '${key}' of a server has no value.`)
+    if (Array.isArray(choices) && !choices.includes(value)) {
+      throw document.refuse(['servers'], `the variable '${key}' is '${value}'; it may be ${choices.join(', ')}.`)
+    }
+    return value
+  })
+  if (/^https?:\/\//i.test(filled) && URL.canParse(filled)) return filled
+  throw document.refuse(['servers'], `the server '${filled}' of '${name}' is not an address. ${advice}`)
+}

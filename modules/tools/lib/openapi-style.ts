@@ -1,0 +1,80 @@
+/** Rules by which a parameter writes its value (OpenAPI 3.1, section 4.8.12.2). */
+export interface ParameterStyle {
+  readonly name: string
+  readonly style: string
+  readonly explode: boolean
+  readonly allowReserved?: boolean
+}
+
+type Encode = (text: string) => string
+
+const RESERVED = /%(3A|2F|3F|23|5B|5D|40|21|24|26|27|28|29|2A|2B|2C|3B|3D)/g
+
+/** Pieces of a query or a form: `a=1`, encoded. */
+export function toPairs(value: unknown, { name, style, explode, allowReserved = false }: ParameterStyle): string[] {
+  const encode: Encode = (text) => {
+    const encoded = encodeURIComponent(text)
+    return allowReserved ? encoded.replace(RESERVED, (escape) => decodeURIComponent(escape)) : encoded
+  }
+  const key = encode(name)
+  if (Array.isArray(value)) {
+    const items = value.map((item) => encode(textOf(item)))
+    if (explode && style === 'form') return items.map((item) => `${key}=${item}`)
+    return [`${key}=${items.join(DELIMITERS[style] ?? ',')}`]
+  }
+  if (!isRecord(value)) return [`${key}=${encode(textOf(value))}`]
+  const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+  if (style === 'deepObject') return entries.flatMap(([field, item]) => deepPairs(`${name}[${field}]`, item, encode))
+  const encoded = entries.map(([field, item]) => [encode(field), encode(textOf(item))] as const)
+  if (explode) return encoded.map((pair) => pair.join('='))
+  return [`${key}=${encoded.flat().join(DELIMITERS[style] ?? ',')}`]
+}
+
+const DELIMITERS: Readonly<Record<string, string>> = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' }
+
+function deepPairs(name: string, value: unknown, encode: Encode): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => deepPairs(name, item, encode))
+  if (isRecord(value)) return Object.entries(value).flatMap(([key, item]) => deepPairs(`${name}[${key}]`, item, encode))
+  return [`${encode(name)}=${encode(textOf(value))}`]
+}
+
+/** Part of a path: styles simple, label and matrix. */
+export function toPathPart(value: unknown, { name, style, explode }: ParameterStyle): string {
+  const encode: Encode = encodeURIComponent
+  if (style === 'matrix') {
+    if (Array.isArray(value) && explode) return value.map((item) => `;${name}=${encode(textOf(item))}`).join('')
+    if (isRecord(value) && explode)
+      return pairsOf(value, encode, '=')
+        .map((pair) => `;${pair}`)
+        .join('')
+    return `;${name}=${joined(value, explode, ',', encode)}`
+  }
+  return style === 'label'
+    ? `.${joined(value, explode, explode ? '.' : ',', encode)}`
+    : joined(value, explode, ',', encode)
+}
+
+/** Value of a header: style simple. */
+export function toHeader(value: unknown, { explode }: ParameterStyle): string {
+  return joined(value, explode, ',', (text) => text)
+}
+
+function joined(value: unknown, explode: boolean, delimiter: string, encode: Encode): string {
+  if (Array.isArray(value)) return value.map((item) => encode(textOf(item))).join(delimiter)
+  if (isRecord(value)) return pairsOf(value, encode, explode ? '=' : ',').join(delimiter)
+  return encode(textOf(value))
+}
+
+function pairsOf(value: Readonly<Record<string, unknown>>, encode: Encode, sign: string): string[] {
+  return Object.entries(value).map(([key, item]) => `${encode(key)}${sign}${encode(textOf(item))}`)
+}
+
+/** A plain value as text, anything else as JSON. */
+export function textOf(value: unknown): string {
+  if (value === null || value === undefined) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

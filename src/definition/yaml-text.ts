@@ -1,0 +1,40 @@
+import { HostError } from '../errors.ts'
+import type { Path } from './problem.ts'
+import { readYaml } from './yaml-source.ts'
+
+/** Value of a YAML text. */
+export interface YamlText {
+  readonly data: unknown
+  /** Returns the line of the file in which a value stands; of a missing one, where its parent does. */
+  lineOf(path: readonly (string | number)[]): number
+}
+
+/** Options of {@link readYamlText}. */
+export interface YamlTextOptions {
+  /** Default: 256 KiB. */
+  readonly maxBytes?: number
+  /** Name of the text in errors: `an OpenAPI document`. */
+  readonly kind?: string
+  /** Lines of the file above the text. Default: 0. */
+  readonly linesAbove?: number
+}
+
+/**
+ * Reads one YAML document of a file. Aliases are limited, and a key that stands twice is an error.
+ *
+ * @param file name of the file in errors
+ * @throws HostError `MODULE_INVALID` naming file, line and reason
+ */
+export function readYamlText(
+  text: string,
+  file: string,
+  { linesAbove = 0, ...options }: YamlTextOptions = {},
+): YamlText {
+  const { value, problems, locate } = readYaml(text, options)
+  const [problem] = problems
+  if (problem) {
+    const { message, line = 1, suggestions } = problem
+    throw new HostError('MODULE_INVALID', `${file}:${line + linesAbove}: ${message}`, { suggestions })
+  }
+  return { data: value, lineOf: (path: Path) => locate(path).line + linesAbove }
+}

@@ -1,0 +1,369 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Run } from 'agent-host'
+import { expect } from 'chai'
+import { Value } from 'typebox/value'
+import openapi from '../../../modules/tools/openapi.ts'
+import { makeContext, makeRun } from '../../support/fake-run.ts'
+import { makeProject } from '../../support/temp-project.ts'
+
+interface Recorded {
+  readonly line: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+}
+
+const PETS = `openapi: 3.0.3
+info: { title: Pets, version: '1' }
+servers: [{ url: 'http://{host}/v1', variables: { host: { default: example.com } } }]
+security: [{ key: [] }]
+paths:
+  /pets/{id}:
+    parameters:
+      - { name: id, in: path, required: true, schema: { type: string } }
+    get:
+      operationId: getPet
+      summary: Gets a pet.
+      tags: [reading]
+      parameters:
+        - { name: fields, in: query, schema: { type: array, items: { type: string } }, explode: false }
+        - { name: filter, in: query, style: deepObject, explode: true, schema: { type: object } }
+        - { name: id, in: query, schema: { type: integer, nullable: true } }
+        - { name: X-Trace, in: header, schema: { type: string } }
+        - { name: session, in: cookie, schema: { type: string } }
+        - { name: where, in: query, content: { application/json: { schema: { type: object } } } }
+      responses: { '200': { description: ok } }
+    delete:
+      security: []
+      responses: { '204': { description: gone } }
+  /pets:
+    $ref: paths/pets.yaml#/pets
+  /forms:
+    post:
+      operationId: sendForm
+      tags: [writing]
+      requestBody:
+        content:
+          application/x-www-form-urlencoded:
+            schema: { type: object, properties: { a: { type: string }, list: { type: array, items: { type: string } }, more: { type: object } } }
+      responses: { '200': { description: ok } }
+  /files:
+    post:
+      operationId: upload
+      requestBody:
+        content:
+          multipart/form-data:
+            schema: { type: object, properties: { note: { type: string }, file: { type: string, format: binary }, meta: { type: object } } }
+            encoding: { file: { contentType: text/csv } }
+      responses: { '200': { description: ok } }
+components:
+  securitySchemes:
+    key: { type: apiKey, in: query, name: api_key }
+    login: { type: http, scheme: basic }
+`
+
+const FILES = {
+  'api.yaml': PETS,
+  'paths/pets.yaml': `pets:
+  post:
+    operationId: addPet
+    requestBody: { $ref: '../parts.json#/bodies/pet' }
+    responses: { '200': { description: ok } }
+`,
+  'parts.json': JSON.stringify({
+    bodies: { pet: { required: true, content: { 'application/json': { schema: { $ref: '#/Pet' } } } } },
+    Pet: {
+      type: 'object',
+      required: ['name'],
+      properties: {
+        name: { type: 'string', example: 'Rex' },
+        parent: { $ref: '#/Pet' },
+        age: { type: 'number', minimum: 0, exclusiveMinimum: true },
+      },
+    },
+  }),
+}
+
+describe('tools/openapi', () => {
+  const servers: Server[] = []
+  afterEach(async () => {
+    for (const server of servers.splice(0)) {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  })
+
+  /** Answers every request with what `answer` says, and remembers it. */
+  async function record(
+    answer: { status?: number; headers?: Record<string, string>; body?: string | Buffer } = { body: '{"ok":true}' },
+  ) {
+    const requests: Recorded[] = []
+    const server = createServer(async (request, reply) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk)
+      const { method, url, headers } = request
+      requests.push({ line: `${method} ${url}`, headers, body: Buffer.concat(chunks).toString() })
+      reply.writeHead(answer.status ?? 200, { 'content-type': 'application/json', ...answer.headers }).end(answer.body)
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    return { requests, url: `http://127.0.0.1:${port}/v1`, port }
+  }
+
+  async function open(config: object, files: Record<string, string> = FILES) {
+    const { dir } = await makeProject(files)
+    const context = makeContext({ projectDir: dir })
+    const checked = Value.Parse(openapi.config, Value.Default(openapi.config, { document: 'api.yaml', ...config }))
+    const provider = await openapi.create({}, checked, context)
+    const call = async (name: string, args: Record<string, unknown> = {}, run: Run = makeRun()) =>
+      provider.executeTool(name, args, run)
+    return { provider, call, lines: context.lines }
+  }
+
+  const problemOf = (files: Record<string, string>, config: object = {}) =>
+    open(config, files).then(
+      () => 'It was loaded.',
+      (error: Error) => error.message,
+    )
+  const withPaths = (paths: object, more: object = {}) => ({
+    'api.yaml': JSON.stringify({ openapi: '3.1.0', info: { title: 't', version: '1' }, paths, ...more }),
+  })
+  const responses = { 200: { description: 'ok' } }
+
+  it('makes a tool of each operation, with a schema of its own', async () => {
+    const { provider } = await open({})
+    const tools = await provider.listTools(makeRun())
+    expect(tools.map(({ name }) => name)).to.deep.equal(['getPet', 'delete_pets_id', 'addPet', 'sendForm', 'upload'])
+    expect(tools[0]).to.deep.include({ description: 'Gets a pet.' })
+    expect(tools[0]?.parameters).to.deep.include({ required: ['id'] })
+    expect(Object.keys(tools[0]?.parameters.properties as object)).to.deep.equal([
+      'id',
+      'fields',
+      'filter',
+      'query_id',
+      'X-Trace',
+      'session',
+      'where',
+    ])
+    expect(tools[0]?.parameters.properties).to.deep.include({ query_id: { type: ['integer', 'null'] } })
+    expect(tools[2]?.parameters).to.deep.equal({
+      type: 'object',
+      properties: { body: { description: 'The body, as application/json.', $ref: '#/$defs/Pet' } },
+      required: ['body'],
+      $defs: {
+        Pet: {
+          type: 'object',
+          required: ['name'],
+          properties: {
+            name: { type: 'string' },
+            parent: { $ref: '#/$defs/Pet' },
+            age: { type: 'number', exclusiveMinimum: 0 },
+          },
+        },
+      },
+    })
+  })
+
+  it('sends parameters of every place, and the secrets of the operation', async () => {
+    const { requests, url } = await record()
+    const { call } = await open({ base_url: url, headers: { 'x-app': 'canary' }, security: { key: 's/1' } })
+    const args = {
+      id: 'a/b',
+      fields: ['x', 'y z'],
+      filter: { size: 'big' },
+      query_id: '3',
+      'X-Trace': 't1',
+      session: 's1',
+      where: { a: 1 },
+    }
+    expect(await call('getPet', args)).to.deep.equal({ text: '{"ok":true}', data: { ok: true } })
+    expect(requests[0]?.line).to.equal(
+      'GET /v1/pets/a%2Fb?fields=x,y%20z&filter%5Bsize%5D=big&id=3&where=%7B%22a%22%3A1%7D&api_key=s%2F1',
+    )
+    expect(requests[0]?.headers).to.include({ 'x-trace': 't1', cookie: 'session=s1', 'x-app': 'canary' })
+    const failure = await call('delete_pets_id', { id: '..' }).catch((error: Error) => error.message)
+    expect(failure).to.equal("Wrong arguments for the path /pets/{id}: a part of it would be '..'.")
+    expect(requests.length).to.equal(1)
+  })
+
+  it('sends bodies as JSON, forms and multipart', async () => {
+    const { requests, url } = await record()
+    const { call } = await open({ base_url: url, security: { key: 'k' } })
+    await call('addPet', { body: { name: 'Rex', parent: { name: 'Max' } } })
+    expect(requests[0]).to.deep.include({ body: '{"name":"Rex","parent":{"name":"Max"}}' })
+    expect(requests[0]?.headers['content-type']).to.equal('application/json')
+    await call('sendForm', { body: { a: '1 & 2', list: ['x', 'y'], more: { z: 1 } } })
+    expect(requests[1]?.body).to.equal('a=1%20%26%202&list=x&list=y&more=%7B%22z%22%3A1%7D')
+    await call('upload', { body: { note: 'hi', file: 'a;b', meta: { z: 1 } } })
+    const { body = '', headers } = requests[2] ?? {}
+    expect(headers?.['content-type']).to.match(/^multipart\/form-data; boundary=/)
+    expect(body).to.match(/name="note"\r\n\r\nhi\r\n/)
+    expect(body).to.match(/name="file"; filename="file"\r\ncontent-type: text\/csv\r\n\r\na;b\r\n/i)
+    expect(body).to.match(/name="meta"; filename="blob"\r\ncontent-type: application\/json\r\n\r\n\{"z":1\}\r\n/i)
+  })
+
+  it('rejects arguments that do not fit, also deep in a circle, without a call', async () => {
+    const { requests, url } = await record()
+    const { call } = await open({ base_url: url })
+    const failure = await call('addPet', { body: { name: 'Rex', parent: { name: 1, age: 0 } } }).catch((error) => error)
+    expect((failure as Error).message).to.match(/^Wrong arguments for 'addPet': /)
+    expect(requests).to.deep.equal([])
+  })
+
+  it('asks a person before anything but GET, unless the config says otherwise', async () => {
+    const { provider } = await open({})
+    const need = (name: string) => provider.needsApproval?.(name, {}, makeRun())
+    expect([need('getPet'), need('delete_pets_id'), need('addPet')]).to.deep.equal([false, true, true])
+    const { provider: other } = await open({ approval: { 'add*': 'never' } })
+    expect(other.needsApproval?.('addPet', {}, makeRun())).to.equal(false)
+    expect(other.needsApproval?.('upload', {}, makeRun())).to.equal(true)
+  })
+
+  it('offers the chosen operations, by names and tags, under a prefix', async () => {
+    const names = async (config: object) =>
+      (await (await open(config)).provider.listTools(makeRun())).map(({ name }) => name)
+    expect(await names({ operations: ['get*', 'tag:writ*'], prefix: 'pets_' })).to.deep.equal([
+      'pets_getPet',
+      'pets_sendForm',
+    ])
+    expect(await problemOf(FILES, { operations: ['put*'] })).to.match(
+      /^operations: 'put\*' fits no operation of api\.yaml\. Operations: getPet, /,
+    )
+  })
+
+  it('fills in the variables of a server, and refuses its private address, after resolution too', async () => {
+    const { requests, port } = await record()
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::1]:${port}`, `2130706433:${port}`]) {
+      const { call } = await open({ variables: { host }, security: { key: 'k' } })
+      const { text, isError } = await call('getPet', { id: '1' })
+      expect(isError).to.equal(true)
+      expect(text).to.match(/^GET http:\/\/\S+\/pets\/\{id\} failed: \S+ has the address \S+, which is not public\./)
+    }
+    expect(requests).to.deep.equal([])
+  })
+
+  it('reports errors with their status, and follows no redirect', async () => {
+    const missing = await record({ status: 404, body: '{"error":"no such pet"}' })
+    const { call } = await open({ base_url: missing.url, security: { key: 'k' } })
+    expect(await call('getPet', { id: '1' })).to.deep.equal({
+      text: 'HTTP 404: {"error":"no such pet"}',
+      isError: true,
+    })
+    const inner = await record()
+    const outer = await record({ status: 302, headers: { location: inner.url } })
+    const { call: redirected } = await open({ base_url: outer.url, headers: { 'x-app': 'canary' } })
+    expect(await redirected('getPet', { id: '1' })).to.deep.equal({
+      text: `HTTP 302: the server redirects to ${inner.url}. Redirects are not followed.`,
+      isError: true,
+    })
+    expect(inner.requests).to.deep.equal([])
+    const gone = await open({ base_url: 'http://127.0.0.1:1' })
+    expect((await gone.call('getPet', { id: '1' })).text).to.match(
+      /^GET http:\/\/127\.0\.0\.1:1\/pets\/\{id\} failed: /,
+    )
+  })
+
+  it('cuts long texts, and hands files over as attachments', async () => {
+    const long = await record({ body: 'ä'.repeat(40_000), headers: { 'content-type': 'text/plain' } })
+    const { call } = await open({ base_url: long.url })
+    const { text } = await call('getPet', { id: '1' })
+    expect(text).to.match(/ä\n\n\[cut: the first 65536 of 80000 bytes\]$/)
+    const data = Buffer.from([0x89, 0, 255])
+    const image = await record({ body: data, headers: { 'content-type': 'image/png' } })
+    const { call: fetchImage } = await open({ base_url: image.url })
+    expect(await fetchImage('getPet', { id: '1' })).to.deep.equal({
+      text: 'The answer is a file of 3 bytes, image/png.',
+      attachments: [{ mediaType: 'image/png', data }],
+    })
+  })
+
+  it('ends a call with its run, and when it takes too long', async () => {
+    const server = createServer(() => {})
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    const { call } = await open({ base_url: `http://127.0.0.1:${port}`, timeout: 0.05 })
+    expect((await call('getPet', { id: '1' })).text).to.match(/failed: The tool 'getPet' took longer than 0.05 seconds/)
+    const run = makeRun()
+    const { call: slow } = await open({ base_url: `http://127.0.0.1:${port}` })
+    const ended = slow('getPet', { id: '1' }, run).catch((error: Error) => error.message)
+    run.abort(new Error('enough'))
+    expect(await ended).to.equal('enough')
+  })
+
+  it('reads a document at an address that the config names, and none behind a redirect', async () => {
+    const document = await record({ body: withPaths({ '/a': { get: { operationId: 'a', responses } } })['api.yaml'] })
+    const api = await record()
+    const { call } = await open({ document: document.url, base_url: api.url, headers: { 'x-app': 'canary' } })
+    await call('a')
+    expect(api.requests.map(({ line }) => line)).to.deep.equal(['GET /v1/a'])
+    expect(document.requests[0]?.headers).to.not.have.property('x-app')
+    const moved = await record({ status: 301, headers: { location: document.url } })
+    expect(await problemOf({}, { document: moved.url, base_url: api.url })).to.equal(
+      `${moved.url}: the document cannot be fetched: it redirects to ${document.url}. Name that address.`,
+    )
+    expect(await problemOf({}, { document: document.url })).to.match(/^document: .* needs `base_url`/)
+  })
+
+  it('warns of operations without their secret', async () => {
+    const { lines } = await open({ operations: ['getPet'] })
+    expect(lines).to.deep.equal(['warn security: no secret is given for getPet: the server may refuse these calls.'])
+    expect((await open({ operations: ['getPet'], security: { key: 'x' } })).lines).to.deep.equal([])
+  })
+
+  for (const [what, files, problem] of [
+    [
+      'Swagger 2',
+      { 'api.yaml': 'swagger: "2.0"\ninfo: {}\n' },
+      /^api\.yaml:1: this is Swagger 2\.0; OpenAPI 3\.0 or 3\.1/,
+    ],
+    [
+      'another version',
+      { 'api.yaml': 'info: {}\nopenapi: 3.2.0\n' },
+      /^api\.yaml:2: openapi must be 3\.0\.x or 3\.1\.x/,
+    ],
+    ['no such file', {}, /^api\.yaml: there is no such file\.$/],
+    ['broken YAML', { 'api.yaml': 'openapi: 3.1.0\na: [\n' }, /^api\.yaml:[23]: The YAML cannot be read/],
+    [
+      'an invalid operation',
+      {
+        'api.yaml': "openapi: 3.0.3\ninfo: { title: t, version: '1' }\npaths:\n  /a:\n    get:\n      responses: {}\n",
+      },
+      /^api\.yaml:6: must NOT have fewer than 1 properties at paths\.\/a\.get\.responses\.$/,
+    ],
+    [
+      'a reference out of the project',
+      withPaths({ '/a': { $ref: '../../etc/passwd' } }),
+      /^\.\.\/\.\.\/etc\/passwd: the file is outside the project folder\.$/,
+    ],
+    [
+      'a reference to an address',
+      withPaths({ '/a': { $ref: 'http://127.0.0.1/x' } }),
+      /^api\.yaml: the reference 'http:\/\/127\.0\.0\.1\/x' leaves the project\.$/,
+    ],
+    [
+      'a reference that leads to itself',
+      { ...withPaths({ '/a': { $ref: 'b.json' } }), 'b.json': '{"$ref":"b.json"}' },
+      /^api\.yaml: a reference leads to itself\.$/,
+    ],
+    ['no server', withPaths({ '/a': { get: { responses } } }), /^api\.yaml:1: 'get_a' has no server/],
+    [
+      'two tools of one name',
+      withPaths({ '/a-b': { get: { responses } }, '/a_b': { get: { responses } }, '/a/b': { get: { responses } } }),
+      /^api\.yaml:1: GET \/a_b and GET \/a\/b both become the tool 'get_a_b'/,
+    ],
+  ] as const) {
+    it(`refuses ${what}, by file and line`, async () => {
+      expect(await problemOf(files as Record<string, string>)).to.match(problem)
+    })
+  }
+
+  it('refuses a document of 20 MB, and secrets of unknown schemes', async () => {
+    const large = { 'api.yaml': `{"openapi":"3.1.0","x":"${'x'.repeat(20_000_000)}"}` }
+    expect(await problemOf(large)).to.match(/^api\.yaml: the file has 200000\d\d bytes; a document may have 8388608\.$/)
+    expect(await problemOf(FILES, { security: { nothing: 'x' } })).to.match(
+      /^api\.yaml:\d+: there is no security scheme 'nothing'\. Schemes: key, login\.$/,
+    )
+  })
+})
