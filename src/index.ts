@@ -7,6 +7,7 @@ import type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 import { HostError } from './errors.ts'
 import type { ServerOptions } from './server/options.ts'
 import type { AgentServer } from './server/server.ts'
+import type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
 
 export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 export { type Static, Type } from 'typebox'
@@ -119,6 +120,7 @@ export type {
   StreamTransport,
 } from './server/streams/event-streams.ts'
 export { memoryStorage } from './store/memory-storage.ts'
+export type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
@@ -149,6 +151,21 @@ export async function openProject(options: Partial<ProjectOptions> = {}): Promis
     import('./server/load-translation.ts'),
   ])
   return assembly.openProject(resolveServerOptions(options), parts)
+}
+
+/**
+ * Replays a tape with the agent of the project that it is of: models, tools, memories and records answer as they did, and nothing is
+ * called. For tests, as `agent-host runs save` writes them.
+ *
+ * @param tape its file, relative to the project
+ * @throws HostError `TAPE_INVALID`; AgentError `AGENT_INVALID`
+ */
+export async function replay(tape: string, options: SavedReplayOptions = {}): Promise<SavedReplay> {
+  const [{ replaySaved }, { memoryStorage }] = await Promise.all([
+    import('./tape/replay-saved.ts'),
+    import('./store/memory-storage.ts'),
+  ])
+  return replaySaved(tape, options, memoryStorage())
 }
 
 /** Options of {@link agentHost}: those of a server, and Fastify's `prefix`. */

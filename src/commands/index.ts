@@ -14,6 +14,7 @@ import Mcp from './mcp.ts'
 import New from './new.ts'
 import Replay from './replay.ts'
 import Run from './run.ts'
+import RunsSave from './runs/save.ts'
 import RunsShow from './runs/show.ts'
 import RunsTail from './runs/tail.ts'
 import Runs from './runs.ts'
@@ -55,6 +56,7 @@ export const COMMANDS = {
   'approvals:answer': ApprovalsAnswer,
   runs: Runs,
   'runs:show': RunsShow,
+  'runs:save': RunsSave,
   'runs:tail': RunsTail,
   replay: Replay,
   'store:check': StoreCheck,

@@ -1,12 +1,13 @@
 import { Args, Flags } from '@oclif/core'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { describeDivergence } from '../tape/divergence.ts'
+import { findAgent } from '../tape/find-agent.ts'
 import type { Tape } from '../tape/read-tape.ts'
 import type { Replay as Outcome } from '../tape/replay.ts'
 import { BaseCommand } from './base-command.ts'
 import { plural } from './plural.ts'
-import { findRecordedAgent } from './replay/find-recorded-agent.ts'
 import { findTape } from './replay/find-tape.ts'
+import { RecordedAgain } from './replay/recorded-again.ts'
 import { pickServerFlags } from './server-flags.ts'
 
 export default class Replay extends BaseCommand {
@@ -34,6 +35,11 @@ export default class Replay extends BaseCommand {
       min: 1,
       dependsOn: ['live'],
     }),
+    update: Flags.boolean({
+      description:
+        'Record again what is called for real, and put the new tape and its test in the place of the old ones',
+      dependsOn: ['live'],
+    }),
     json: Flags.boolean({ description: 'Print the outcome as JSON' }),
     ...pickServerFlags([SERVER_OPTIONS.agentDir.flag]),
   }
@@ -41,20 +47,25 @@ export default class Replay extends BaseCommand {
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Replay)
     const asRecorded = flags['as-recorded']
-    const tape = await findTape(args.tape, (file) => this.pathOf(file))
+    const { tape, path } = findTape(args.tape, (file) => this.pathOf(file))
     if (!asRecorded) this.requireProject()
     const { replayTape } = await import('../tape/replay.ts')
     const { memoryStorage } = await import('../store/memory-storage.ts')
+    const recording = flags.update ? new RecordedAgain(process.cwd()) : undefined
     const outcome = await replayTape(tape, {
       projectDir: process.cwd(),
-      agent: asRecorded ? undefined : await findRecordedAgent(tape, String(flags['agent-dir'] ?? 'agents')),
+      agent: asRecorded
+        ? undefined
+        : await findAgent(tape, { projectDir: process.cwd(), agentDir: flags['agent-dir'] as string }),
       live: flags.live ?? [],
       from: flags.from ?? 1,
       storage: memoryStorage(),
+      record: recording,
     })
     if (flags.json) this.log(JSON.stringify(toJson(outcome), null, 2))
     else this.#print(tape, outcome)
     if (outcome.divergence) this.exit(1)
+    for (const line of recording?.replace(tape, path) ?? []) this.logToStderr(line)
   }
 
   #print(tape: Tape, { divergence, changedFiles, liveCalls, runs }: Outcome): void {
@@ -67,6 +78,10 @@ export default class Replay extends BaseCommand {
       return
     }
     const last = runs.at(-1)
+    if (last?.isBeyond) {
+      this.log('The run had failed, and does no longer: it went on to where its tape ends.')
+      return
+    }
     this.log(last?.status === 'completed' ? last.text : `${last?.status}: ${last?.error ?? describePending(last)}`)
     const count = tape.runs.reduce((sum, { calls }) => sum + calls.length, 0)
     const live = liveCalls === 0 ? '' : `, ${plural(liveCalls, 'call')} for real`

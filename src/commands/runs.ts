@@ -18,6 +18,7 @@ export default class Runs extends BaseCommand {
     '<%= config.bin %> runs --agent example --status failed',
     '<%= config.bin %> runs show 4f1c',
     '<%= config.bin %> runs tail',
+    '<%= config.bin %> runs save 4f1c',
   ]
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),

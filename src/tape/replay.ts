@@ -17,9 +17,11 @@ import { digestOf, type PendingAnswer, type PendingCall } from '../run/state/pen
 import type { RunResult, Turn } from '../run/turn.ts'
 import { makeNameSecrets, type Redact } from '../trace/redact.ts'
 import { type Project, planAgent } from '../wiring/plan-agent.ts'
+import type { AskedCall } from './call-matcher.ts'
 import { differences } from './differences.ts'
 import { type Divergence, toShown } from './divergence.ts'
 import { hideSecrets } from './hide-secrets.ts'
+import { PlayRecorder, type PlayRecorderOptions } from './play-recorder.ts'
 import type { Tape, TapedRun } from './read-tape.ts'
 import { withStandIns } from './stand-ins.ts'
 import type { HeadLine } from './tape-lines.ts'
@@ -40,6 +42,10 @@ export interface ReplayOptions {
   readonly log?: Log
   /** Records of modules that are called for real. */
   readonly storage?: StorageSource
+  /** Records the replay as a tape of its own. */
+  readonly record?: Pick<PlayRecorderOptions, 'add'> | undefined
+  /** Called with each call across a boundary, before it is answered. */
+  readonly onCall?: (call: AskedCall) => void
   /** Called with the events of the runs. */
   readonly onEvent?: (event: RunEvent) => void
 }
@@ -52,6 +58,8 @@ export interface ReplayedRun {
   readonly error: string | null
   readonly pending: readonly Pick<PendingCall, 'kind' | 'name'>[]
   readonly result: RunResult | undefined
+  /** True for a run that had failed, and went on beyond its tape now. */
+  readonly isBeyond: boolean
 }
 
 /** Outcome of a replay. */
@@ -110,6 +118,7 @@ async function replayRun(
   const { source, file } = options.agent ?? { source: recorded.head.agent.definition, file: undefined }
   const live = await findLive(options.live ?? [], recorded, project, source, file)
   let divergence: Divergence | undefined
+  let isBeyond = false
   const hide = makeNameSecrets(environment)
   const player = new TapePlayer({
     run: recorded,
@@ -121,14 +130,22 @@ async function replayRun(
       divergence ??= found
       stop()
     },
+    onBeyond: () => {
+      isBeyond = true
+      stop()
+    },
+    onCall: (call) => options.onCall?.(call),
     onPlayed: () => stopWhereCancelled(),
     onCutOff: () => {
       if (recorded.end.status === 'cancelled') stop()
     },
   })
-  const stand = await withStandIns({ project, source, file, live })
-  const blueprint = await planAgent(stand, file, project)
-  const agent = await Agent.open(blueprint, { events: new EventListeners(log), log, boundaries: player })
+  const { agent: standing, bounded } = await withStandIns({ project, source, file, live })
+  const blueprint = await planAgent(standing, file, project)
+  const boundaries = options.record
+    ? new PlayRecorder(player, { ...bounded, environment, hide, ...options.record })
+    : player
+  const agent = await Agent.open(blueprint, { events: new EventListeners(log), log, boundaries })
   let text = ''
   const onEvent = (event: RunEvent) => {
     if (event.type === 'text') text += event.text
@@ -146,10 +163,10 @@ async function replayRun(
     if (end.status === 'cancelled' && player.isPlayed && text.length >= end.text.length) setImmediate(stop)
   }
   stopWhereCancelled()
-  const run = await toReplayed(recorded, handle.result, () => text)
+  const run = { ...(await toReplayed(recorded, handle.result, () => text)), isBeyond }
   // Code that does not look at its signal must not hold up the rest.
   await settlesWithin(agent.close(), CLOSE_MS)
-  if (!divergence && live.size === 0) divergence = compareEnds(run, player, offset, hide)
+  if (!divergence && !isBeyond && live.size === 0) divergence = compareEnds(run, player, offset, hide)
   return { run, divergence, live: player.liveCalls }
 }
 
@@ -157,7 +174,7 @@ async function toReplayed(
   recorded: TapedRun,
   ending: Promise<RunResult>,
   textSoFar: () => string,
-): Promise<ReplayedRun> {
+): Promise<Omit<ReplayedRun, 'isBeyond'>> {
   try {
     const result = await ending
     const { status, text } = result
@@ -179,6 +196,8 @@ async function toReplayed(
 function compareEnds(run: ReplayedRun, player: TapePlayer, offset: number, hide: Redact): Divergence | undefined {
   const { recorded, status, text, error, pending } = run
   const { turn, end } = recorded
+  // A failed run that no longer fails is mended: what it does from there on is on no tape.
+  if (end.status === 'failed' && status !== 'failed' && !player.left) return undefined
   // Where a client left is a matter of time.
   if (end.status === 'cancelled' && status === 'cancelled') return undefined
   const { left } = player

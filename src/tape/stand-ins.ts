@@ -3,6 +3,7 @@ import { type DefinitionSource, readDefinition } from '../definition/definition.
 import { toAgentFile } from '../definition/to-agent-file.ts'
 import type { Module } from '../module/define-module.ts'
 import type { LoadedModule } from '../module/load-module.ts'
+import type { BoundedAgent } from '../run/calls/boundaries.ts'
 import { findHostModules } from '../wiring/host-modules.ts'
 import type { Project } from '../wiring/plan-agent.ts'
 import { planWiring } from '../wiring/plan-wiring.ts'
@@ -24,7 +25,11 @@ export interface StandInOptions {
  *
  * @throws AgentError `AGENT_INVALID` for a definition that cannot be read
  */
-export async function withStandIns({ project, source, file, live }: StandInOptions): Promise<Record<string, unknown>> {
+export async function withStandIns({ project, source, file, live }: StandInOptions): Promise<{
+  readonly agent: Record<string, unknown>
+  /** The agent without them. */
+  readonly bounded: Pick<BoundedAgent, 'definition' | 'loaded' | 'file'>
+}> {
   const read = readDefinition(source, file)
   const loaded = await loadAll(read, project)
   const needed = findNeeded(read, loaded, live)
@@ -32,7 +37,8 @@ export async function withStandIns({ project, source, file, live }: StandInOptio
     const module = loaded.get(entry.id)?.module
     return module && !needed.has(entry.id) ? { ...entry, module: standInFor(module), config: {} } : entry
   })
-  return { ...toAgentFile(read.definition), modules }
+  const { definition } = read
+  return { agent: { ...toAgentFile(definition), modules }, bounded: { definition, loaded, file } }
 }
 
 async function loadAll({ definition }: DefinitionSource, { loader }: Project): Promise<Map<string, LoadedModule>> {

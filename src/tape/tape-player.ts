@@ -26,6 +26,10 @@ export interface PlayerOptions {
   readonly hide: Redact
   /** Called with what differs first; the run is to end. */
   readonly onDivergence: (divergence: Divergence) => void
+  /** Called when a run goes on beyond its tape, at the end of which it had failed; it is to end. */
+  readonly onBeyond: () => void
+  /** Called with each call, before it is answered. */
+  readonly onCall: (call: AskedCall) => void
   /** Called when everything that came of the calls was given out. */
   readonly onPlayed: () => void
   /** Called when nothing is left to give out, and the run waits for a call that was cut off. */
@@ -78,12 +82,13 @@ export class TapePlayer implements Boundaries {
       const run = last instanceof AgentRun ? last : this.#run
       if (!run)
         throw new Error(`Module '${place.callerId}' calls '${place.moduleId}' outside of a run, which no tape has.`)
-      const given = last instanceof AgentRun ? args.slice(0, -1) : args
+      const asked = this.#ask(place, name, last instanceof AgentRun ? args.slice(0, -1) : args)
+      this.#options.onCall(asked)
       if (isLive && this.#isPast) {
         this.#liveCalls++
         return method.apply(provider, [...args])
       }
-      return this.#answer(this.#ask(place, name, given), run)
+      return this.#answer(asked, run)
     })
   }
 
@@ -129,7 +134,11 @@ export class TapePlayer implements Boundaries {
   }
 
   #diverge(asked: AskedCall): Error {
-    const { run, offset, onDivergence } = this.#options
+    const { run, offset, onDivergence, onBeyond } = this.#options
+    if (run.end.status === 'failed' && !this.left) {
+      onBeyond()
+      return new Error('The run goes on beyond its tape.')
+    }
     const divergence = divergenceAt(run.turn.run_id, asked, this.#matcher.nearest(asked), offset)
     onDivergence(divergence)
     return new Error('The replay differs from its tape.')

@@ -78,7 +78,7 @@ export function isBoundary({ protocol, isDeclared }: Place): boolean {
 }
 
 /** The head of a tape, without the hashes of files. */
-function makeHead(agent: BoundedAgent, environment: TapeRecorderOptions['environment']): HeadLine {
+export function makeHead(agent: BoundedAgent, environment: TapeRecorderOptions['environment']): HeadLine {
   const { id, version, file, loaded } = agent
   const definition = toAgentFile(hideConfigs(agent))
   return {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import {
   closeSync,
   constants,
@@ -10,10 +9,11 @@ import {
   rmSync,
   writeSync,
 } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { join } from 'node:path'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { gzipSync, constants as zlib } from 'node:zlib'
 import { messageOf } from '../errors.ts'
+import { fillHead } from './fill-head.ts'
 import { PART_ENDING, TapeFolder, tapeFile } from './tape-folder.ts'
 import type { LinesToWrite, TapeReply, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
@@ -54,7 +54,7 @@ class TapeService {
   #do(request: TapeRequest): void {
     switch (request.kind) {
       case 'head':
-        this.#heads.set(request.key, compress(this.#fillHead(request.line, request.files)))
+        this.#heads.set(request.key, compress(`${fillHead(request.line, request.files, this.#projectDir)}\n`))
         break
       case 'write':
         for (const lines of request.runs) this.#take(lines)
@@ -72,19 +72,6 @@ class TapeService {
         parentPort?.close()
         break
     }
-  }
-
-  /** The line of a head with the hashes of the files that are there. */
-  #fillHead(line: string, paths: readonly string[]): string {
-    const name = (path: string) => relative(this.#projectDir, path).split(sep).join('/')
-    const files = paths.filter((path) => existsSync(path)).map((path) => [name(path), hashOf(path)])
-    const head = JSON.parse(line) as { modules: { files: readonly string[] }[] }
-    const known = new Set(files.map(([path]) => path))
-    const modules = head.modules.map((module) => ({
-      ...module,
-      files: module.files.map(name).filter((path) => known.has(path)),
-    }))
-    return `${JSON.stringify({ ...head, modules, files: Object.fromEntries(files) })}\n`
   }
 
   #take(lines: LinesToWrite): void {
@@ -175,10 +162,6 @@ class TapeService {
   #say(reply: TapeReply): void {
     parentPort?.postMessage(reply)
   }
-}
-
-function hashOf(path: string): string {
-  return createHash('sha256').update(readFileSync(path)).digest('hex')
 }
 
 /** A part of its own: gzip files may be put one after another (RFC 1952, 2.2). */

@@ -1,8 +1,15 @@
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { HostError } from '../../errors.ts'
-import { readTapeFile, type Tape } from '../../tape/read-tape.ts'
+import { readTape, type Tape } from '../../tape/read-tape.ts'
 import { runOfFile, TAPE_FOLDER, tapeFile } from '../../tape/tape-folder.ts'
+
+/** A tape with its file. */
+export interface FoundTape {
+  readonly tape: Tape
+  readonly path: string
+  readonly bytes: Uint8Array
+}
 
 /**
  * Reads the tape that a word of the command line means: a file, or a run of this project by its id or the beginning of it.
@@ -10,11 +17,16 @@ import { runOfFile, TAPE_FOLDER, tapeFile } from '../../tape/tape-folder.ts'
  * @param pathOf absolute path of a file named on the command line
  * @throws HostError `TAPE_INVALID`; `PROJECT_INVALID` when it means none, or several
  */
-export async function findTape(word: string, pathOf: (file: string) => string): Promise<Tape> {
+export function findTape(word: string, pathOf: (file: string) => string): FoundTape {
   const path = pathOf(word)
-  if (existsSync(path) && statSync(path).isFile()) return readTapeFile(path, basename(path))
+  if (existsSync(path) && statSync(path).isFile()) return open(path, basename(path))
   const runId = findRunId(word)
-  return readTapeFile(join(TAPE_FOLDER, tapeFile(runId)), runId)
+  return open(join(TAPE_FOLDER, tapeFile(runId)), runId)
+}
+
+function open(path: string, name: string): FoundTape {
+  const bytes = readFileSync(path)
+  return { tape: readTape(bytes, name), path, bytes }
 }
 
 function findRunId(word: string): string {

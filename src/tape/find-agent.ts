@@ -1,8 +1,8 @@
 import { relative, resolve } from 'node:path'
-import { HostError } from '../../errors.ts'
-import { listAgentFiles } from '../../host/list-agent-files.ts'
-import { readAgentText, readClaim } from '../../host/read-agent-file.ts'
-import type { Tape } from '../../tape/read-tape.ts'
+import { HostError } from '../errors.ts'
+import { listAgentFiles } from '../host/list-agent-files.ts'
+import { readAgentText, readClaim } from '../host/read-agent-file.ts'
+import type { Tape } from './read-tape.ts'
 
 /**
  * Finds the agent of a tape among the agent files of the project.
@@ -10,11 +10,14 @@ import type { Tape } from '../../tape/read-tape.ts'
  * @returns its text, and the file relative to the project
  * @throws HostError `TAPE_INVALID` for an agent that is gone; AgentError `AGENT_INVALID` for one that cannot be read
  */
-export async function findRecordedAgent(tape: Tape, agentDir: string): Promise<{ source: string; file: string }> {
+export async function findAgent(
+  tape: Tape,
+  { projectDir, agentDir = 'agents' }: { projectDir: string; agentDir?: string },
+): Promise<{ source: string; file: string }> {
   const { id, file: recorded } = (tape.runs.at(-1) as Tape['runs'][number]).head.agent
-  const paths = await listAgentFiles(resolve(agentDir))
+  const paths = await listAgentFiles(resolve(projectDir, agentDir))
   for (const path of paths) {
-    const file = relative(process.cwd(), path)
+    const file = relative(projectDir, path)
     const text = await readAgentText(path)
     // A file that no longer can be read is named by the error of its plan.
     if (text && (readClaim(file, text).claimedId === id || file === recorded)) return { source: text.text, file }

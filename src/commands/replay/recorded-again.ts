@@ -1,0 +1,56 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { differences } from '../../tape/differences.ts'
+import { fillHead } from '../../tape/fill-head.ts'
+import { readTape, type Tape } from '../../tape/read-tape.ts'
+import { makeSavedTest, pinsOf } from '../../tape/saved-test.ts'
+import { TAPE_ENDING } from '../../tape/tape-folder.ts'
+
+/** The tape of a replay, to put in the place of the one that it replayed. */
+export class RecordedAgain {
+  readonly #projectDir: string
+  readonly #lines: string[] = []
+
+  constructor(projectDir: string) {
+    this.#projectDir = projectDir
+  }
+
+  readonly add = (line: string, files?: readonly string[]): void => {
+    this.#lines.push(files ? fillHead(line, files, this.#projectDir) : line)
+  }
+
+  /**
+   * Replaces the file of a tape, and the test beside it as `runs save` wrote it.
+   *
+   * @returns lines that tell what has changed
+   */
+  replace(before: Tape, path: string): string[] {
+    const bytes = gzipSync(`${this.#lines.join('\n')}\n`)
+    const now = readTape(bytes, before.name)
+    const draft = `${path}.tmp`
+    writeFileSync(draft, bytes, { mode: 0o600 })
+    renameSync(draft, path)
+    const changes = differences(pinsOf(before), pinsOf(now)).map((line) => `  ${line}`)
+    const told = changes.length === 0 ? ['The same calls of tools, the same answer.'] : ['Changed:', ...changes]
+    return [`Recorded ${basename(path)} again.`, ...told, ...this.#replaceTest(before, now, path)]
+  }
+
+  #replaceTest(before: Tape, now: Tape, path: string): string[] {
+    const name = basename(path, TAPE_ENDING)
+    const test = join(dirname(path), '..', `${name}.test.ts`)
+    const text = readIfThere(test)
+    if (text === undefined) return []
+    if (text !== makeSavedTest(before, name)) return [`${basename(test)} was edited: change what it expects yourself.`]
+    writeFileSync(test, makeSavedTest(now, name))
+    return [`Updated ${basename(test)}.`]
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
