@@ -52,7 +52,7 @@ export default defineModule({
           disableParallelToolUse: parallelToolCalls === undefined ? undefined : !parallelToolCalls,
           thinking: thinking_budget > 0 ? { type: 'enabled', budgetTokens: thinking_budget } : undefined,
         }),
-        habits: {
+        quirks: {
           systemFirst: true,
           toolFiles: /^(image\/|application\/pdf$)/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],

@@ -88,7 +88,7 @@ export default defineModule({
                 }
               : undefined,
         }),
-        habits: {
+        quirks: {
           systemFirst: true,
           toolFiles: /^image\/|^application\/pdf$/,
           efforts: ['low', 'medium', 'high', 'xhigh', 'max'],

@@ -70,7 +70,7 @@ export default defineModule({
             yield* replay(found, run.signal)
             return
           }
-          if (mode === 'replay') throw new Error(explain(recordings, request, config.file))
+          if (mode === 'replay') throw new Error(describeMiss(recordings, request, config.file))
         }
         if (!llm)
           throw new Error(`Module '${moduleId}' (llm/cassette) has no model to record. Add one that provides LLM.`)
@@ -131,7 +131,7 @@ function keyOf(request: unknown): string {
 }
 
 /** Describes the differences from the most similar recording. */
-function explain(recordings: readonly Recording[], request: unknown, file: string): string {
+function describeMiss(recordings: readonly Recording[], request: unknown, file: string): string {
   const [nearest] = recordings
     .map((recording) => differences(recording.request, request))
     .sort((a, b) => a.length - b.length)

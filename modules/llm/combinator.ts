@@ -95,7 +95,7 @@ function withoutCalls(messages: readonly Message[]): Message[] {
   })
 }
 
-interface Answer {
+interface ModelAnswer {
   readonly index: number
   readonly text: string
   readonly usage: readonly Partial<Usage>[]
@@ -108,7 +108,7 @@ async function askAll(
   request: LLMRequest,
   run: Run,
   tellFailure: (index: number, error: unknown) => void,
-): Promise<Answer[]> {
+): Promise<ModelAnswer[]> {
   const settled = await raceAbort(
     Promise.allSettled(llms.map((llm, index) => ask(llm, index, request, run))),
     run.signal,
@@ -126,7 +126,7 @@ async function askAll(
   return settled.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
 }
 
-async function ask(llm: LLM, index: number, request: LLMRequest, run: Run): Promise<Answer> {
+async function ask(llm: LLM, index: number, request: LLMRequest, run: Run): Promise<ModelAnswer> {
   const usage: Partial<Usage>[] = []
   let text = ''
   let isCut = false

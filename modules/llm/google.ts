@@ -49,7 +49,7 @@ export default defineModule({
         access: { names: 'GEMINI_API_KEY', isThere: apiKey !== '' },
         optionsName: 'google',
         optionsFor: ({ reasoningEffort }) => ({ thinkingConfig: thinkingOf(reasoningEffort, thinking_budget) }),
-        habits: {
+        quirks: {
           systemFirst: true,
           toolFiles: /^(image|audio|video)\/|^application\/pdf$/,
           efforts: ['minimal', 'low', 'medium', 'high'],

@@ -48,7 +48,7 @@ export default defineModule({
       defaults: { temperature, maxOutputTokens: max_tokens },
       maxRetries: max_retries,
       timeout,
-      habits: { takesAddresses: true },
+      quirks: { takesAddresses: true },
       optionsFor: ({ reasoningEffort, parallelToolCalls: parallel_tool_calls }) =>
         toProviderOptions('openaiCompatible', { reasoningEffort, parallel_tool_calls }),
       log,

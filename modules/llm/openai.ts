@@ -61,7 +61,7 @@ export default defineModule({
           strictJsonSchema: isStrictSchema(responseSchema),
         }),
         // By default the responses API makes every tool strict, and optional arguments null.
-        habits: {
+        quirks: {
           hasStrictTools: true,
           ...(api === 'responses' ? { toolFiles: /^(image\/|application\/pdf$)/ } : {}),
           efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],

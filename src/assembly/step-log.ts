@@ -21,7 +21,7 @@ export function logSteps(host: AgentHost, log: Log): void {
       const call = calls.get(event.call_id)
       calls.delete(event.call_id)
       if (!call || isWaitingResult(event.result)) return
-      if (event.exception === null) log.info(describeStep(call, shorten(textOf(event))))
+      if (event.exception === null) log.info(describeStep(call, shorten(outcomeOf(event))))
       else log.warn(describeStep(call, `failed: ${foldStack(event.exception, { projectDir: host.projectDir })}`))
     }
   })
@@ -42,7 +42,7 @@ function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, out
   return `${agent_id}  ${module_id}.executeTool ${tool}(${shorten(args === undefined ? '' : writePayload(args, asItIs))}) → ${outcome}`
 }
 
-function textOf({ result }: AgentEvent): string {
+function outcomeOf({ result }: AgentEvent): string {
   return ((result ?? {}) as { text?: string }).text ?? ''
 }
 

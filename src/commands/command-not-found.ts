@@ -3,14 +3,14 @@ import { didYouMean } from '../definition/nearest-name.ts'
 
 /** Runs for an unknown command. */
 const commandNotFound: Hook<'command_not_found'> = async ({ config, id, context }) => {
-  for (const line of explain(id, config.commandIDs)) process.stderr.write(`${line}\n`)
+  for (const line of adviceFor(id, config.commandIDs)) process.stderr.write(`${line}\n`)
   context.exit(2)
 }
 
 export default commandNotFound
 
 /** @param id the words, as oclif joins them: `serve extra` is `serve:extra` */
-function explain(id: string, commands: readonly string[]): string[] {
+function adviceFor(id: string, commands: readonly string[]): string[] {
   const words = id.split(':').filter((part, index) => index > 0 || part !== 'help')
   const called = words.findLastIndex((_, index) => {
     const prefix = words.slice(0, index + 1).join(':')

@@ -77,7 +77,7 @@ export class AgentFolder {
   }
 
   /** The text of the version of an agent that is in service; undefined for one that came from no file. */
-  textOf(id: string): string | undefined {
+  sourceOf(id: string): string | undefined {
     return [...this.#files.values()].find(({ servedId }) => servedId === id)?.servedText
   }
 
@@ -239,7 +239,7 @@ export class AgentFolder {
     } catch (error) {
       // A newer version of the file is on its way, or the host is closed.
       if (signal.aborted || (error instanceof HostError && error.code === 'SHUTTING_DOWN')) return []
-      return [this.#explain(file, error)]
+      return [this.#rejectFailed(file, error)]
     }
   }
 
@@ -261,7 +261,7 @@ export class AgentFolder {
     return []
   }
 
-  #explain(file: AgentFile, error: unknown): FileChange {
+  #rejectFailed(file: AgentFile, error: unknown): FileChange {
     if (error instanceof AgentError) {
       file.filesOfRejected = error.files
       return this.#reject(file, error.problems)

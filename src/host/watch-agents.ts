@@ -92,7 +92,7 @@ class AgentWatcher implements Watching {
     })
     this.#watcher = watcher
     watcher.on('all', (event, path) => this.#onEvent(event, resolve(path)))
-    watcher.on('error', (error) => this.#explain(error))
+    watcher.on('error', (error) => this.#logFailure(error))
     this.#stopListening = this.#folder.onLateChange((changes) => void this.#report(changes))
     await new Promise<void>((ready) => watcher.once('ready', ready))
     this.#checkFolders()
@@ -277,7 +277,7 @@ class AgentWatcher implements Watching {
     return !this.#folders.some((folder) => path.startsWith(folder + sep))
   }
 
-  #explain(error: unknown): void {
+  #logFailure(error: unknown): void {
     const code = systemCodeOf(error)
     const advice =
       code === 'ENOSPC'

@@ -65,12 +65,12 @@ export interface ServerOptions extends ProjectOptions {
 /** Options that no flag stands for. */
 type Unnamed = 'projectDir' | 'development' | 'workerOnly'
 
-type Facts = {
+type OptionSpecs = {
   readonly [Name in keyof Omit<ServerOptions, Unnamed>]-?: OptionSpec<ServerOptions[Name]>
 }
 
 /** Every option once. Flags, environment variables and checks follow from it. */
-export const SERVER_OPTIONS: Facts = {
+export const SERVER_OPTIONS: OptionSpecs = {
   agentDir: text('agent-dir', './agents', 'Folder of the agent files'),
   adapters: list('adapter', 'Adapter to serve, by its dotted path or ./file.ts#Name; can be given several times'),
   adapterOptions: {

@@ -222,7 +222,7 @@ async function assemble(
   }
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
-  doors.explain(app.log)
+  doors.logSurprises(app.log)
 }
 
 /** Carries out the runs of other servers from the start on. */

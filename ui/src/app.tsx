@@ -16,7 +16,7 @@ import { Sidebar } from './sidebar.tsx'
 import { readToken, useRefusal } from './token.ts'
 import { TokenScreen } from './token-screen.tsx'
 import { TracingNotice } from './tracing-notice.tsx'
-import type { ServerFacts } from './types.ts'
+import type { ServerInfo } from './types.ts'
 
 interface Screen {
   readonly title: string
@@ -54,7 +54,7 @@ export function App() {
 
 function Screens() {
   const route = useRoute()
-  const { data, error, reload } = useQuery<{ server: ServerFacts }>(SERVER_QUERY)
+  const { data, error, reload } = useQuery<{ server: ServerInfo }>(SERVER_QUERY)
   useLive('ready', reload)
   useLive('tracing', reload)
   const name = screenOf(route)

@@ -30,7 +30,7 @@ const QUERY =
   'query($text: String) { list_agents { id } runs(filter: { text: $text }, first: 8) { runs { run_id agent_id input } } }'
 const MAX_SHOWN = 12
 
-interface Answer {
+interface QueryData {
   readonly list_agents: readonly { readonly id: string }[]
   readonly runs: { readonly runs: readonly { run_id: string; agent_id: string; input: string | null }[] }
 }
@@ -89,10 +89,10 @@ function Menu({ onClose }: { onClose: () => void }) {
 }
 
 function useCommands(text: string): Command[] {
-  const [found, setFound] = useState<{ readonly text: string; readonly answer: Answer }>()
+  const [found, setFound] = useState<{ readonly text: string; readonly answer: QueryData }>()
   useEffect(() => {
     const leave = new AbortController()
-    ask<Answer>(QUERY, { text: text || null }, leave.signal).then(
+    ask<QueryData>(QUERY, { text: text || null }, leave.signal).then(
       (answer) => setFound({ text, answer }),
       // The screens are there in any case.
       () => {},
@@ -122,6 +122,6 @@ function commandsOf({ id }: { id: string }): Command[] {
   ]
 }
 
-function commandOfRun({ run_id, agent_id, input }: Answer['runs']['runs'][number]): Command {
+function commandOfRun({ run_id, agent_id, input }: QueryData['runs']['runs'][number]): Command {
   return { title: `${agent_id}: ${input || run_id}`, kind: 'run', target: href(['runs', run_id]) }
 }

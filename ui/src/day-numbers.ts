@@ -10,7 +10,7 @@ export interface DayNumbers {
   readonly counts: readonly number[]
 }
 
-interface Answer {
+interface QueryData {
   readonly metrics: { readonly agents: readonly (DayNumbers & { readonly agent_id: string })[] }
 }
 
@@ -29,7 +29,7 @@ export function useDayNumbers(agentId?: string): ReadonlyMap<string, DayNumbers>
   const refresh = useThrottled(() => setSince(dayAgo()), 1000)
   useLive('runs', refresh)
   useLive('ready', refresh)
-  const { data } = useQuery<Answer>(QUERY, { since, id: agentId ?? null })
+  const { data } = useQuery<QueryData>(QUERY, { since, id: agentId ?? null })
   return new Map(data?.metrics.agents.map((agent) => [agent.agent_id, agent]))
 }
 

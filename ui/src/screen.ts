@@ -1,8 +1,8 @@
 import type { Route } from './router.ts'
-import type { ServerFacts } from './types.ts'
+import type { ServerInfo } from './types.ts'
 
 /** Props of every screen. */
 export interface ScreenProps {
   readonly route: Route
-  readonly server: ServerFacts | undefined
+  readonly server: ServerInfo | undefined
 }

@@ -3,7 +3,7 @@ import { Icon, type IconName } from './components/icon.tsx'
 import { useIsLive } from './live.ts'
 import { href } from './router.ts'
 import { ThemeButton } from './theme-button.tsx'
-import type { ServerFacts } from './types.ts'
+import type { ServerInfo } from './types.ts'
 
 const NAVIGATION: readonly { name: string; title: string; icon: IconName }[] = [
   { name: 'agents', title: 'Agents', icon: 'agents' },
@@ -13,7 +13,7 @@ const NAVIGATION: readonly { name: string; title: string; icon: IconName }[] = [
 ]
 
 /** Navigation of the page, and below it how the page is connected. */
-export function Sidebar({ current, server }: { current: string; server: ServerFacts | undefined }) {
+export function Sidebar({ current, server }: { current: string; server: ServerInfo | undefined }) {
   const isLive = useIsLive()
   useInboxUpdates(server)
   return (

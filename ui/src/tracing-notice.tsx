@@ -1,9 +1,9 @@
 import { Notice } from './components/notice.tsx'
 import { plural } from './format.ts'
-import type { ServerFacts } from './types.ts'
+import type { ServerInfo } from './types.ts'
 
 /** Notice that traces are off, incomplete or still being read. */
-export function TracingNotice({ tracing }: { tracing: ServerFacts['tracing'] | undefined }) {
+export function TracingNotice({ tracing }: { tracing: ServerInfo['tracing'] | undefined }) {
   if (!tracing) return null
   if (!tracing.is_on) {
     return (

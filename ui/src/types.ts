@@ -39,7 +39,7 @@ export interface Problem {
   readonly suggestions: readonly string[]
 }
 
-export interface ServerFacts {
+export interface ServerInfo {
   readonly version: string
   /** Name among the servers that share the store. */
   readonly name: string

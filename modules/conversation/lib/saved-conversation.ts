@@ -70,7 +70,7 @@ export class SavedConversation {
     if (messages.findIndex(({ role }) => role === 'user' || role === 'assistant') !== asked) return []
     const opened = this.#open(run)
     const turns = opened ? await opened.turns.read(opened.run) : []
-    const said = textOf(messages.slice(asked + 1))
+    const said = saidIn(messages.slice(asked + 1))
     const [first, last] = turns.at(-1) ?? []
     if (said !== '' && first?.content === this.#question?.content && last?.content === said) {
       this.#storedPart = said
@@ -81,7 +81,7 @@ export class SavedConversation {
 }
 
 /** Text that an agent said before it waited for the results in between. */
-function textOf(messages: readonly Message[]): string {
+function saidIn(messages: readonly Message[]): string {
   return messages.map(({ role, content }) => (role === 'assistant' ? content : '')).join('')
 }
 

@@ -118,7 +118,7 @@ function toMessage(message: Message, { abilities, toolNames, isOfTurn }: Convers
       return { role: 'system', content: message.content }
     case 'user': {
       const files = (message.attachments ?? []).map((attachment) => toFile(attachment, abilities))
-      return { role: 'user', content: [...textOf(message), ...files] }
+      return { role: 'user', content: [...toTextParts(message), ...files] }
     }
     case 'assistant':
       return { role: 'assistant', content: toAnswer(message, isOfTurn) }
@@ -148,7 +148,7 @@ function toAnswer(
     input,
     ...optionsOf(ofCall),
   }))
-  const text = textOf(message).map((part) => ({ ...part, ...optionsOf(providerMetadata) }))
+  const text = toTextParts(message).map((part) => ({ ...part, ...optionsOf(providerMetadata) }))
   return [...toReasoning(message, isOfTurn), ...text, ...calls]
 }
 
@@ -195,7 +195,7 @@ function toContent({ mediaType, data, name }: Attachment): Extract<ToolOutput, {
   return { type: 'file-data', data: base64, mediaType, ...(name === undefined ? {} : { filename: name }) }
 }
 
-function textOf({ content }: Message): { type: 'text'; text: string }[] {
+function toTextParts({ content }: Message): { type: 'text'; text: string }[] {
   return content === '' ? [] : [{ type: 'text', text: content }]
 }
 

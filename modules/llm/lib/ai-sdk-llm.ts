@@ -25,7 +25,7 @@ export interface AskedModel {
   readonly maxRetries: number
   /** Seconds of silence after which a call fails. */
   readonly timeout: number
-  readonly habits?: VendorQuirks
+  readonly quirks?: VendorQuirks
   /** The vendor's own options of one request. */
   readonly optionsFor?: (request: LLMRequest) => SharedV3ProviderOptions
   /** Advice for an answer of this status. */
@@ -37,7 +37,7 @@ export interface AskedModel {
 
 /** The one way in which every vendor's model becomes an `LLM`. */
 export function makeLLM(asked: AskedModel): LLM {
-  const { model, subject, defaults, maxRetries, timeout, habits = {}, optionsFor, hints, missing, log } = asked
+  const { model, subject, defaults, maxRetries, timeout, quirks = {}, optionsFor, hints, missing, log } = asked
   const tell = tellOnce(subject, log)
   const fail = makeFail(asked.secrets)
 
@@ -48,7 +48,7 @@ export function makeLLM(asked: AskedModel): LLM {
     for (;;) {
       const settled = { ...left, ...request }
       const options: LanguageModelV3CallOptions = {
-        ...toCallOptions(settled, { ...habits, supportedUrls }),
+        ...toCallOptions(settled, { ...quirks, supportedUrls }),
         ...(optionsFor ? { providerOptions: optionsFor(settled) } : {}),
         abortSignal: silence.signal,
       }
@@ -66,7 +66,7 @@ export function makeLLM(asked: AskedModel): LLM {
 
   function withKnownEffort(options: Partial<LLMRequest>): Partial<LLMRequest> {
     const { reasoningEffort } = options
-    if (reasoningEffort === undefined || habits.efforts?.includes(reasoningEffort) !== false) return options
+    if (reasoningEffort === undefined || quirks.efforts?.includes(reasoningEffort) !== false) return options
     tell(`it knows no reasoning effort '${reasoningEffort}', which is left out`)
     return withoutKeys(options, ['reasoningEffort'])
   }
@@ -83,7 +83,7 @@ export function makeLLM(asked: AskedModel): LLM {
         const { responseSchema, ...own } = withoutKeys(request, Object.keys(ofClient))
         const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
         const stream = await open({ ...set, ...own }, dispensable, silence)
-        yield* convert(stream, { silence, warn: (part) => warnOf(part).forEach(tell), habits, model: model.modelId })
+        yield* convert(stream, { silence, warn: (part) => warnOf(part).forEach(tell), quirks, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
         const origin = originOf(error)
@@ -111,13 +111,13 @@ function withoutKeys<T extends object>(options: T, names: readonly string[]): T 
 interface Listening {
   readonly silence: IdleTimeout
   readonly warn: (part: LanguageModelV3StreamPart) => void
-  readonly habits: VendorQuirks
+  readonly quirks: VendorQuirks
   readonly model: string
 }
 
 async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
-  { silence, warn, habits, model }: Listening,
+  { silence, warn, quirks, model }: Listening,
 ): AsyncGenerator<LLMPart> {
   let isWhole = false
   let answering: string | undefined
@@ -127,7 +127,7 @@ async function* convert(
     silence.end()
     warn(part)
     if (part.type === 'response-metadata') answering = part.modelId
-    isWhole = part.type === 'finish' && !(habits.alwaysFinishes && hasNoReason(part))
+    isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
     if (part.type !== 'finish' || isWhole)
       for (const own of fromStreamPart(part)) yield nameModel(own, model, answering)
     silence.begin()

@@ -47,7 +47,7 @@ export async function openWithRetries(
     } catch (error) {
       signal.throwIfAborted()
       const failure = error as CallError
-      if (!failure.isRetryable || attempt >= maxRetries) throw explain(failure, hints)
+      if (!failure.isRetryable || attempt >= maxRetries) throw toError(failure, hints)
       await setTimeout(waitMs(failure, attempt), undefined, { signal })
     }
   }
@@ -66,7 +66,7 @@ function askedMs(headers: Readonly<Record<string, string>>): number {
   return Math.max(0, Date.parse(after) - Date.now())
 }
 
-function explain(failure: CallError, hints: Readonly<Record<number, string>>): Error {
+function toError(failure: CallError, hints: Readonly<Record<number, string>>): Error {
   // The answer had begun: a stream that breaks off at once.
   if (failure.statusCode === 200) return failure as Error
   const body = failure.data === undefined ? (failure.responseBody ?? '').trim().slice(0, 500) : ''

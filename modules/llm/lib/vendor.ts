@@ -68,14 +68,14 @@ export interface Vendor {
   /** Name of the vendor among the options of the AI SDK. */
   readonly optionsName: string
   readonly optionsFor: (request: LLMRequest) => Readonly<Record<string, unknown>>
-  readonly habits?: VendorQuirks
+  readonly quirks?: VendorQuirks
   /** Advice for an answer of this status. */
   readonly hints?: Readonly<Record<number, string>>
 }
 
 /** The `LLM` of a vendor's module. Without a key it can be created, so that an agent can be checked, but refuses to answer. */
 export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, moduleId }: ModuleContext): LLM {
-  const { module, model, address, secrets, access, optionsName, optionsFor, habits, hints } = vendor
+  const { module, model, address, secrets, access, optionsName, optionsFor, quirks, hints } = vendor
   const where = `${access.names} in .env or the environment, or api_key in the config of module '${moduleId}'`
   const missing = access.isThere ? undefined : `${module} has no key. Set ${where}.`
   if (missing !== undefined) log.warn(missing)
@@ -90,7 +90,7 @@ export function makeVendorLLM(vendor: Vendor, config: VendorConfig, { log, modul
     },
     maxRetries: config.max_retries,
     timeout: config.timeout,
-    habits: { alwaysFinishes: true, ...habits },
+    quirks: { alwaysFinishes: true, ...quirks },
     optionsFor: (request) => toProviderOptions(optionsName, { ...optionsFor(request), ...config.options }),
     hints: { 401: `The key comes from ${where}.`, 403: `The key comes from ${where}.`, ...hints },
     missing,

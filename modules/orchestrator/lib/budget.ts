@@ -65,7 +65,7 @@ export async function withinBudget(
     await work(budget)
   } catch (error) {
     run.throwIfStopped()
-    const spent = budget.explain(error)
+    const spent = budget.endOf(error)
     if (!spent) throw error
     run.markIncomplete(spent.reason)
     // A client that asked for data reads the reason, not a sentence.
@@ -120,7 +120,7 @@ export class Budget {
   }
 
   /** The end of the budget that an error stands for, if it does. */
-  explain(error: unknown): BudgetSpent | undefined {
+  endOf(error: unknown): BudgetSpent | undefined {
     if (error instanceof BudgetSpent) return error
     // Whatever a module makes of the abort, it is the time that is over.
     return this.#deadline?.signal.aborted ? this.#late() : undefined

@@ -10,7 +10,7 @@ import {
 } from 'agent-host'
 import type { Budget } from './budget.ts'
 
-export interface Answer {
+export interface ModelAnswer {
   readonly text: string
   readonly calls: readonly ToolCall[]
   /** The answer for the next request: with its reasoning and vendor metadata. */
@@ -33,7 +33,7 @@ export async function callModel(
   request: LLMRequest,
   budget: Budget,
   { run = budget.run, onText, onReasoning }: CallOptions = {},
-): Promise<Answer> {
+): Promise<ModelAnswer> {
   const heard = new HeardAnswer()
   let isCounted = false
   for await (const part of llm.generate(request, run)) {
@@ -57,7 +57,7 @@ function markCutOff(reason: FinishReason, run: Run): void {
 }
 
 /** An answer while it comes. */
-class HeardAnswer implements Answer {
+class HeardAnswer implements ModelAnswer {
   readonly calls: ToolCall[] = []
   isCut = false
   readonly #parts = new AnswerParts()
@@ -66,7 +66,7 @@ class HeardAnswer implements Answer {
     return this.#parts.answer.text
   }
 
-  get message(): Answer['message'] {
+  get message(): ModelAnswer['message'] {
     const { text, reasoning, providerMetadata } = this.#parts.answer
     return {
       role: 'assistant',

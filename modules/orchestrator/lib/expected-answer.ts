@@ -1,5 +1,5 @@
 import { type CompiledSchema, compileSchema, HostError, isTimeLimit, type Run, runLimited } from 'agent-host'
-import type { Answer } from './call-model.ts'
+import type { ModelAnswer } from './call-model.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -27,7 +27,7 @@ export class ExpectedAnswer {
    *
    * @throws HostError `OUTPUT_INVALID` when the corrected answer does not fit either
    */
-  read({ text: written, isCut }: Pick<Answer, 'text' | 'isCut'>): { text: string } | { correction: string } {
+  read({ text: written, isCut }: Pick<ModelAnswer, 'text' | 'isCut'>): { text: string } | { correction: string } {
     const text = withoutFence(written)
     const problem = isCut ? undefined : this.#problemOf(text)
     if (problem === undefined) return { text }

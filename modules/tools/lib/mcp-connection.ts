@@ -124,7 +124,7 @@ export class McpConnection {
       } catch (error) {
         run.signal.throwIfAborted()
         if (isUnreachable(error)) this.#drop(client, 'it cannot be reached')
-        if (!isSessionLost(error) || attempt > 0) throw this.#explain(error, localName)
+        if (!isSessionLost(error) || attempt > 0) throw this.#toError(error, localName)
         // It has not begun with this, since it does not know who asks.
         this.#drop(client, 'it has forgotten the session')
       }
@@ -332,7 +332,7 @@ export class McpConnection {
       .catch(() => {})
   }
 
-  #explain(error: unknown, tool: string): Error {
+  #toError(error: unknown, tool: string): Error {
     if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
       const { timeout, total_timeout } = this.#config
       const limit = isTotal(error) ? `took longer than ${total_timeout}` : `said nothing for ${timeout}`

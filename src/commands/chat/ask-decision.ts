@@ -1,12 +1,15 @@
-import type { ApprovalDecision as Decision } from '../../wire/approval.ts'
+import type { ApprovalDecision } from '../../wire/approval.ts'
 import type { WaitingCall } from './backend.ts'
 
 /** Shows a prompt and reads a line; undefined when the user leaves. */
 export type AskLine = (prompt: string) => Promise<string | undefined>
 
 /** Has the user decide about calls and answer their questions, in their order; undefined when the user leaves. */
-export async function askDecisions(calls: readonly WaitingCall[], ask: AskLine): Promise<Decision[] | undefined> {
-  const decisions: Decision[] = []
+export async function askDecisions(
+  calls: readonly WaitingCall[],
+  ask: AskLine,
+): Promise<ApprovalDecision[] | undefined> {
+  const decisions: ApprovalDecision[] = []
   for (const call of calls) {
     const decision = await askDecision(call, ask)
     if (!decision) return undefined
@@ -15,14 +18,14 @@ export async function askDecisions(calls: readonly WaitingCall[], ask: AskLine):
   return decisions
 }
 
-async function askDecision(call: WaitingCall, ask: AskLine): Promise<Decision | undefined> {
+async function askDecision(call: WaitingCall, ask: AskLine): Promise<ApprovalDecision | undefined> {
   return call.kind === 'question' ? askAnswer(call, ask) : askApproval(call, ask)
 }
 
 async function askApproval(
   { name, arguments: args, message }: WaitingCall,
   ask: AskLine,
-): Promise<Decision | undefined> {
+): Promise<ApprovalDecision | undefined> {
   const reason = message ? ` (${message})` : ''
   const question = `May it call ${name}(${JSON.stringify(args)})?${reason} [a]pprove, [r]eject, [e]dit: `
   for (;;) {
@@ -35,12 +38,12 @@ async function askApproval(
   }
 }
 
-async function askReason(ask: AskLine): Promise<Decision | undefined> {
+async function askReason(ask: AskLine): Promise<ApprovalDecision | undefined> {
   const reason = await ask('Reason, shown to the model (may be empty): ')
   return reason === undefined ? undefined : { decision: 'reject', ...(reason.trim() ? { reason: reason.trim() } : {}) }
 }
 
-async function askArguments(args: object, ask: AskLine): Promise<Decision | undefined> {
+async function askArguments(args: object, ask: AskLine): Promise<ApprovalDecision | undefined> {
   for (;;) {
     const text = await ask(`Arguments as JSON, such as ${JSON.stringify(args)}: `)
     if (text === undefined) return undefined
@@ -52,7 +55,7 @@ async function askArguments(args: object, ask: AskLine): Promise<Decision | unde
 }
 
 /** Reads the answer to a question: as typed where the schema takes text, otherwise as JSON. */
-async function askAnswer({ message, schema }: WaitingCall, ask: AskLine): Promise<Decision | undefined> {
+async function askAnswer({ message, schema }: WaitingCall, ask: AskLine): Promise<ApprovalDecision | undefined> {
   const text = await ask(`${message} `)
   if (text === undefined) return undefined
   const takesText = schema?.type === 'string' || (Array.isArray(schema?.enum) && schema.enum.includes(text.trim()))

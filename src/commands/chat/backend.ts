@@ -24,17 +24,17 @@ export interface Conversation {
    *
    * @throws HostError, also when `signal` aborts
    */
-  ask(text: string, listener: AnswerListener): Promise<Answer>
+  ask(text: string, listener: ReplyListener): Promise<Reply>
   /**
    * Goes on with the last answer, which waits for a person.
    *
    * @param decisions one for each call that it waits for, in their order
    * @throws HostError for a decision that does not fit; everything else then stays as it was
    */
-  decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer>
+  decide(decisions: readonly ApprovalDecision[], listener: ReplyListener): Promise<Reply>
 }
 
-export interface AnswerListener {
+export interface ReplyListener {
   readonly signal: AbortSignal
   onText(text: string): void
   /** A call of a tool has begun. */
@@ -59,7 +59,7 @@ export interface WaitingCall {
   readonly schema?: Readonly<Record<string, unknown>> | undefined
 }
 
-export interface Answer {
+export interface Reply {
   readonly text: string
   readonly runId?: string
   readonly toolCalls: readonly ToolOutcome[]

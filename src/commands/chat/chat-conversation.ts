@@ -1,5 +1,5 @@
 import { HostError } from '../../errors.ts'
-import type { Answer, AnswerListener, Conversation } from './backend.ts'
+import type { Conversation, Reply, ReplyListener } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
 
 interface Chunk {
@@ -18,7 +18,7 @@ export class ChatConversation implements Conversation {
     this.#agent = agent
   }
 
-  async ask(text: string, { signal, onText }: AnswerListener): Promise<Answer> {
+  async ask(text: string, { signal, onText }: ReplyListener): Promise<Reply> {
     const messages = [...this.said, { role: 'user' as const, content: text }]
     const body = JSON.stringify({ model: this.#agent, stream: true, messages })
     const response = await this.#client.request('/compat/chat/completions', { method: 'POST', body, signal })
@@ -33,7 +33,7 @@ export class ChatConversation implements Conversation {
     return { text: answer, toolCalls: [], waitsFor: [] }
   }
 
-  async decide(): Promise<Answer> {
+  async decide(): Promise<Reply> {
     throw new HostError('REQUEST_INVALID', 'The chat adapter takes no decisions.')
   }
 }

@@ -3,7 +3,7 @@ import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError, messageOf } from '../../errors.ts'
 import { oneLine } from '../one-line.ts'
 import { askDecisions } from './ask-decision.ts'
-import type { Answer, AnswerListener, Backend, ToolOutcome } from './backend.ts'
+import type { Backend, Reply, ReplyListener, ToolOutcome } from './backend.ts'
 import { MarkdownStream } from './markdown-stream.ts'
 
 const HELP = [
@@ -71,7 +71,7 @@ class TerminalConversation {
   }
 
   /** Runs a part of an answer; undefined when it fails or is stopped, and `refused` when nothing was done of it. */
-  async #attempt(work: (listener: AnswerListener) => Promise<Answer>, refused?: Answer): Promise<Answer | undefined> {
+  async #attempt(work: (listener: ReplyListener) => Promise<Reply>, refused?: Reply): Promise<Reply | undefined> {
     const answering = new AbortController()
     this.#answering = answering
     const { endLine, ...listener } = showAnswer(answering.signal)
@@ -128,7 +128,7 @@ function print(text: string): void {
 }
 
 /** Writes an answer as it comes, with its calls of tools on lines of their own. */
-function showAnswer(signal: AbortSignal): AnswerListener & { endLine(): void } {
+function showAnswer(signal: AbortSignal): ReplyListener & { endLine(): void } {
   const markdown = new MarkdownStream()
   let isLineOpen = false
   const write = (text: string) => {

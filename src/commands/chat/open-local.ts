@@ -5,7 +5,7 @@ import type { RunEvent } from '../../run/run-event.ts'
 import { bindAnswer, type PendingAnswer, type PendingCall } from '../../run/state/pending-call.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
 import { openAgents, stderrLog } from '../open-agents.ts'
-import type { Answer, AnswerListener, Backend, Conversation, ToolOutcome } from './backend.ts'
+import type { Backend, Conversation, Reply, ReplyListener, ToolOutcome } from './backend.ts'
 
 /** The agents of this project, in this process. */
 export async function openLocal(agentDir: string): Promise<Backend> {
@@ -40,11 +40,11 @@ class LocalConversation implements Conversation {
     return this.#messages.filter(({ role, content }) => (role === 'user' || role === 'assistant') && content !== '')
   }
 
-  ask(text: string, listener: AnswerListener): Promise<Answer> {
+  ask(text: string, listener: ReplyListener): Promise<Reply> {
     return this.#run([...this.#messages, { role: 'user', content: text }], {}, listener)
   }
 
-  decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer> {
+  decide(decisions: readonly ApprovalDecision[], listener: ReplyListener): Promise<Reply> {
     const { trail = [], pending = [] } = this.#waiting ?? {}
     const answers = pending.map((call, index) => toPendingAnswer(decisions[index] as ApprovalDecision, call))
     return this.#run(trail, { pending, answers }, listener)
@@ -53,8 +53,8 @@ class LocalConversation implements Conversation {
   async #run(
     messages: readonly Message[],
     decided: { pending?: readonly PendingCall[]; answers?: readonly PendingAnswer[] },
-    listener: AnswerListener,
-  ): Promise<Answer> {
+    listener: ReplyListener,
+  ): Promise<Reply> {
     const toolCalls: ToolOutcome[] = []
     const onEvent = translate(listener, toolCalls)
     try {
@@ -62,9 +62,9 @@ class LocalConversation implements Conversation {
       const { text, runId, trail, pending } = result
       if (pending.length === 0) this.#messages = trail
       this.#waiting = { trail, pending }
-      return { text, runId, toolCalls, waitsFor: pending as Answer['waitsFor'] }
+      return { text, runId, toolCalls, waitsFor: pending as Reply['waitsFor'] }
     } catch (error) {
-      throw explain(error, this.#agent)
+      throw nameFailure(error, this.#agent)
     }
   }
 }
@@ -77,7 +77,7 @@ function toPendingAnswer(decision: ApprovalDecision, call: PendingCall): Pending
   return bindAnswer({ callId, kind: 'approval', ...decision }, call)
 }
 
-function translate(listener: AnswerListener, toolCalls: ToolOutcome[]) {
+function translate(listener: ReplyListener, toolCalls: ToolOutcome[]) {
   const begun = new Map<string, ToolCall>()
   return (event: RunEvent): void => {
     if (event.type === 'text') listener.onText(event.text)
@@ -94,7 +94,7 @@ function translate(listener: AnswerListener, toolCalls: ToolOutcome[]) {
   }
 }
 
-function explain(error: unknown, agent: string): unknown {
+function nameFailure(error: unknown, agent: string): unknown {
   if (!(error instanceof HostError) || error.code !== 'AGENT_FAILED') return error
   return new HostError('AGENT_FAILED', `Agent '${agent}' failed: ${error.message}`, { cause: error.cause })
 }

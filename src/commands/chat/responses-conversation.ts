@@ -1,6 +1,6 @@
 import { HostError } from '../../errors.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
-import type { Answer, AnswerListener, Conversation, ToolOutcome } from './backend.ts'
+import type { Conversation, Reply, ReplyListener, ToolOutcome } from './backend.ts'
 import { readServerEvents, type ServerClient } from './server-client.ts'
 
 interface ToolItem {
@@ -37,7 +37,7 @@ export class ResponsesConversation implements Conversation {
     this.#agent = agent
   }
 
-  async ask(text: string, listener: AnswerListener): Promise<Answer> {
+  async ask(text: string, listener: ReplyListener): Promise<Reply> {
     this.#asked = text
     const body = JSON.stringify({
       model: this.#agent,
@@ -52,7 +52,7 @@ export class ResponsesConversation implements Conversation {
     )
   }
 
-  async decide(decisions: readonly ApprovalDecision[], listener: AnswerListener): Promise<Answer> {
+  async decide(decisions: readonly ApprovalDecision[], listener: ReplyListener): Promise<Reply> {
     let next: string | null = null
     for (const [index, { id }] of this.#waiting.entries()) {
       if (this.#decided.has(id)) continue
@@ -65,7 +65,7 @@ export class ResponsesConversation implements Conversation {
     return this.#read(await this.#client.request(`/compat/responses/${next}?stream=true`, init(listener)), listener)
   }
 
-  async #read(response: Response, listener: AnswerListener): Promise<Answer> {
+  async #read(response: Response, listener: ReplyListener): Promise<Reply> {
     const toolCalls: ToolOutcome[] = []
     let [text, id] = ['', '']
     for await (const event of readServerEvents<StreamEvent>(response)) {
@@ -96,7 +96,7 @@ export class ResponsesConversation implements Conversation {
   }
 }
 
-function endCall(item: ToolItem, listener: AnswerListener, toolCalls: ToolOutcome[]): void {
+function endCall(item: ToolItem, listener: ReplyListener, toolCalls: ToolOutcome[]): void {
   const { name, arguments: text, output, error } = item
   const args: unknown = JSON.parse(text)
   const outcome = { name, arguments: args, ...(error == null ? { result: output ?? '' } : { error }) }
@@ -104,10 +104,10 @@ function endCall(item: ToolItem, listener: AnswerListener, toolCalls: ToolOutcom
   listener.onCallEnd(outcome)
 }
 
-function toWaitingCall({ kind, name, arguments: args, message, schema }: Approval): Answer['waitsFor'][number] {
+function toWaitingCall({ kind, name, arguments: args, message, schema }: Approval): Reply['waitsFor'][number] {
   return { kind, name, arguments: args, message: message ?? undefined, schema: schema ?? undefined }
 }
 
-function init({ signal }: AnswerListener): RequestInit {
+function init({ signal }: ReplyListener): RequestInit {
   return { signal }
 }

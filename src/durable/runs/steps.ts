@@ -104,7 +104,7 @@ export function lengthOf(step: Step): number {
 }
 
 /** Whole text of an agent, without the calls in between. */
-function textOf(steps: readonly Step[]): string {
+function joinTexts(steps: readonly Step[]): string {
   let text = ''
   for (const step of steps) if (typeof step === 'string') text += step
   return text
@@ -112,14 +112,14 @@ function textOf(steps: readonly Step[]): string {
 
 /** Whole text of the last attempt. */
 export function answerOf(steps: readonly Step[]): string {
-  return textOf(steps.slice(steps.findLastIndex((step) => typeof step === 'object' && 'restart' in step) + 1))
+  return joinTexts(steps.slice(steps.findLastIndex((step) => typeof step === 'object' && 'restart' in step) + 1))
 }
 
 export function packSteps(steps: readonly Step[]): PackedSteps {
   const packed: (number | Exclude<Step, string>)[] = []
   // Without `map`: in Node 20 its array counts as one that may have holes, and its JSON takes longer.
   for (const step of steps) packed.push(typeof step === 'string' ? step.length : step)
-  return { text: textOf(steps), steps: packed }
+  return { text: joinTexts(steps), steps: packed }
 }
 
 export function unpackSteps({ text, steps }: PackedSteps): Step[] {

@@ -47,7 +47,7 @@ export class Doors {
   }
 
   /** Says what follows from the keys and may surprise. */
-  explain(log: Pick<FastifyBaseLogger, 'info' | 'warn'>): void {
+  logSurprises(log: Pick<FastifyBaseLogger, 'info' | 'warn'>): void {
     const shared = this.#names((key) => key.principal.tenant === '')
     if (shared.length > 1) log.info(`These keys have no tenant, and share what they store: ${shared.join(', ')}.`)
     const open = this.#adapters.filter((adapter) => !this.isClosed(adapter)).map(({ name }) => name)

@@ -4,7 +4,7 @@ import { Tabs } from '../components/tabs.tsx'
 import { useLive } from '../live.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
-import type { ServerFacts } from '../types.ts'
+import type { ServerInfo } from '../types.ts'
 import { AgentHead } from './agent-head.tsx'
 import { AGENT_QUERY, type AgentDetails } from './agent-query.ts'
 import { Definition } from './definition.tsx'
@@ -41,7 +41,7 @@ export function AgentScreen({ route, server }: ScreenProps) {
 interface AgentProps {
   readonly agent: AgentDetails
   readonly query: Readonly<Record<string, string>>
-  readonly server: ServerFacts | undefined
+  readonly server: ServerInfo | undefined
 }
 
 function Agent({ agent, query, server }: AgentProps) {

@@ -32,14 +32,14 @@ const QUERY = `{
   problems { ${PROBLEM_FIELDS} }
 }`
 
-interface Answer {
+interface QueryData {
   readonly list_agents: readonly AgentSummary[]
   readonly problems: readonly Problem[]
 }
 
 /** Reads the agents with their numbers, and reads them again when files change and runs end. */
 export function useAgents(): { readonly list: AgentList | undefined; readonly error: string | undefined } {
-  const { data, error, reload } = useQuery<Answer>(QUERY)
+  const { data, error, reload } = useQuery<QueryData>(QUERY)
   const numbers = useDayNumbers()
   const refresh = useThrottled(reload, 1000)
   useLive('agents', reload)

@@ -3,7 +3,7 @@ import { Code } from '../components/code.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
 import { Tabs } from '../components/tabs.tsx'
 import { curlSnippet, mcpSnippet, openaiSnippet, pythonSnippet } from '../snippets/client-snippets.ts'
-import type { ServerFacts } from '../types.ts'
+import type { ServerInfo } from '../types.ts'
 import type { AgentSummary } from './agents-query.ts'
 
 type Client = 'curl' | 'typescript' | 'python' | 'mcp'
@@ -16,7 +16,7 @@ const CLIENTS = [
 
 interface ClientSnippetsProps {
   readonly agents: readonly AgentSummary[]
-  readonly server: ServerFacts | undefined
+  readonly server: ServerInfo | undefined
 }
 
 /** Ways to call an agent, to be copied. */
@@ -47,7 +47,7 @@ export function ClientSnippets({ agents, server }: ClientSnippetsProps) {
   )
 }
 
-function writeSnippet(client: Client, model: string, server: ServerFacts | undefined): string {
+function writeSnippet(client: Client, model: string, server: ServerInfo | undefined): string {
   const hasKey = (name: string) => server?.adapters_with_key.includes(name) ?? false
   const facts = { model, message: 'Hello', hasKey: hasKey('ChatCompatApiAdapter') }
   if (client === 'curl') return curlSnippet(facts)

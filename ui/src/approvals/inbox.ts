@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { useLive, useThrottled } from '../live.ts'
 import { RefusedRequest, readKey, requestCompat } from '../responses/responses-client.ts'
-import type { ServerFacts } from '../types.ts'
+import type { ServerInfo } from '../types.ts'
 
 const ADAPTER = 'ResponsesCompatApiAdapter'
 const REFRESH_MS = 4000
@@ -31,7 +31,7 @@ export function useInbox(): Inbox {
 }
 
 /** Reads the inbox, and again every few seconds while the page is seen. */
-export function useInboxUpdates(server: ServerFacts | undefined): void {
+export function useInboxUpdates(server: ServerInfo | undefined): void {
   const mayAsk = () =>
     server?.adapters.includes(ADAPTER) && (!server.adapters_with_key.includes(ADAPTER) || readKey() !== '')
   const refresh = () => void (mayAsk() && refreshInbox())

@@ -8,16 +8,16 @@ import { formatCost, formatDuration, formatTokens } from '../format.ts'
 import { runIdOf } from '../responses/responses-client.ts'
 import { href } from '../router.ts'
 import { hasWaited } from '../types.ts'
-import { type Answer, useAnswer } from './answer.ts'
+import { type RunningAnswer, useAnswer } from './answer.ts'
 import { PendingDecisions } from './pending-decisions.tsx'
-import { type RunFacts, useRunFacts } from './run-facts.ts'
+import { type RunInfo, useRunInfo } from './run-info.ts'
 import { ToolCalls } from './tool-calls.tsx'
 
 interface AnswerViewProps {
   readonly responseId: string
   /** Nothing has gone on with it yet. */
   readonly isLatest: boolean
-  readonly onChange: (responseId: string, answer: Answer) => void
+  readonly onChange: (responseId: string, answer: RunningAnswer) => void
   readonly onContinue: (responseId: string, nextId: string) => void
   readonly onRetry: () => void
 }
@@ -25,7 +25,7 @@ interface AnswerViewProps {
 /** One stored response: tools, text and images as they arrive, with duration and tokens. */
 export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry }: AnswerViewProps) {
   const answer = useAnswer(responseId)
-  const facts = useRunFacts(runIdOf(responseId))
+  const facts = useRunInfo(runIdOf(responseId))
   useEffect(() => onChange(responseId, answer), [responseId, answer])
   const { text, pictures, status, error } = answer
   return (
@@ -53,7 +53,7 @@ export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry
   )
 }
 
-function Facts({ facts }: { facts: RunFacts | undefined }) {
+function Facts({ facts }: { facts: RunInfo | undefined }) {
   if (!facts || facts.duration_ms === null) return null
   const tokens = formatTokens(facts)
   const parts = [formatDuration(facts.duration_ms), tokens && `${tokens} tokens`, formatCost(facts.cost)]

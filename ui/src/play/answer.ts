@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type ResponseEvent, readEvents } from '../responses/responses-client.ts'
 
 /** An answer as far as it is known. */
-export interface Answer {
+export interface RunningAnswer {
   readonly text: string
   /** Pictures as data URLs. */
   readonly pictures: readonly string[]
@@ -10,8 +10,8 @@ export interface Answer {
   readonly error: string
 }
 
-const BEGUN: Answer = { text: '', pictures: [], status: 'running', error: '' }
-const ENDS: Readonly<Record<string, Answer['status']>> = {
+const BEGUN: RunningAnswer = { text: '', pictures: [], status: 'running', error: '' }
+const ENDS: Readonly<Record<string, RunningAnswer['status']>> = {
   'response.completed': 'completed',
   'response.incomplete': 'completed',
   'response.failed': 'failed',
@@ -21,7 +21,7 @@ const ENDS: Readonly<Record<string, Answer['status']>> = {
 const RETRY_MS = 1000
 
 /** Follows an answer from its beginning, however far it is. To leave is without effect on the run. */
-export function useAnswer(responseId: string): Answer {
+export function useAnswer(responseId: string): RunningAnswer {
   const [answer, setAnswer] = useState(BEGUN)
   useEffect(() => {
     const leave = new AbortController()
@@ -32,7 +32,7 @@ export function useAnswer(responseId: string): Answer {
   return answer
 }
 
-async function followAnswer(id: string, signal: AbortSignal, onChange: (answer: Answer) => void): Promise<void> {
+async function followAnswer(id: string, signal: AbortSignal, onChange: (answer: RunningAnswer) => void): Promise<void> {
   let answer = BEGUN
   let after = 0
   while (!signal.aborted && answer.status === 'running') {
@@ -52,7 +52,7 @@ async function followAnswer(id: string, signal: AbortSignal, onChange: (answer: 
   }
 }
 
-function addEvent(answer: Answer, { type, delta, item, response }: ResponseEvent): Answer {
+function addEvent(answer: RunningAnswer, { type, delta, item, response }: ResponseEvent): RunningAnswer {
   if (type === 'response.output_text.delta') return { ...answer, text: answer.text + (delta ?? '') }
   if (type === 'response.output_item.done' && item?.type === 'image_generation_call') {
     return { ...answer, pictures: [...answer.pictures, `data:image/png;base64,${item.result ?? ''}`] }

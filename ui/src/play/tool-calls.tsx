@@ -2,7 +2,7 @@ import { Icon } from '../components/icon.tsx'
 import { JsonTree } from '../components/json-tree.tsx'
 import { formatDuration } from '../format.ts'
 import { describeWaiting, type RunStatus } from '../types.ts'
-import type { ToolEvent } from './run-facts.ts'
+import type { ToolEvent } from './run-info.ts'
 
 /** Tools that a run has called, each with its arguments, result and time. */
 export function ToolCalls({ events, runStatus }: { events: readonly ToolEvent[]; runStatus: RunStatus | undefined }) {

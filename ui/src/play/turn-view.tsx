@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
-import type { Answer } from './answer.ts'
+import type { RunningAnswer } from './answer.ts'
 import { AnswerView } from './answer-view.tsx'
 import { columnTitle } from './column-title.ts'
 import type { Column, Turn, TurnAnswer } from './threads.ts'
@@ -10,7 +10,7 @@ interface TurnViewProps {
   readonly turn: Turn
   readonly columns: readonly Column[]
   readonly isLast: boolean
-  readonly onStatus: (responseId: string, status: Answer['status']) => void
+  readonly onStatus: (responseId: string, status: RunningAnswer['status']) => void
   readonly onContinue: (responseId: string, nextId: string) => void
   readonly onRetry: () => void
   readonly onEdit: () => void
@@ -21,7 +21,7 @@ export function TurnView({ turn, columns, isLast, onStatus, onContinue, onRetry,
   const end = useRef<HTMLDivElement>(null)
   const [length, setLength] = useState(0)
   useEffect(() => void (isLast && end.current?.scrollIntoView({ block: 'end' })), [length, isLast])
-  const follow = (responseId: string, { text, status }: Answer) => {
+  const follow = (responseId: string, { text, status }: RunningAnswer) => {
     setLength((before) => Math.max(before, text.length))
     onStatus(responseId, status)
   }
@@ -66,7 +66,7 @@ function Question({ turn: { question, files }, onEdit }: { turn: Turn; onEdit: (
 
 interface ColumnAnswerProps {
   readonly answer: TurnAnswer | undefined
-  readonly onChange: (responseId: string, answer: Answer) => void
+  readonly onChange: (responseId: string, answer: RunningAnswer) => void
   readonly onContinue: (responseId: string, nextId: string) => void
   readonly onRetry: () => void
 }

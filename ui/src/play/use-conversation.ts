@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { askAgent, cancelResponse, readInput } from '../responses/responses-client.ts'
 import { go } from '../router.ts'
-import type { Answer } from './answer.ts'
+import type { RunningAnswer } from './answer.ts'
 import { playAddress } from './play-address.ts'
 import { addContinuation, type Column, saveThread, type Thread, type Turn, type TurnAnswer } from './threads.ts'
 import { toInput, type Upload } from './uploads.ts'
@@ -15,7 +15,7 @@ interface Question {
 
 /** Asks the columns of a thread, each with its own history, and follows how far their answers are. */
 export function useConversation(columns: readonly Column[], thread: Thread | undefined) {
-  const [status, setStatus] = useState<Readonly<Record<string, Answer['status']>>>({})
+  const [status, setStatus] = useState<Readonly<Record<string, RunningAnswer['status']>>>({})
   const [error, setError] = useState('')
   const turns = thread?.turns ?? []
   const running = (turns.at(-1)?.answers ?? [])
@@ -55,7 +55,7 @@ export function useConversation(columns: readonly Column[], thread: Thread | und
       }
     },
     stop: () => void Promise.all(running.map(cancelResponse)).catch(report),
-    onStatus: (id: string, next: Answer['status']) => setStatus((before) => ({ ...before, [id]: next })),
+    onStatus: (id: string, next: RunningAnswer['status']) => setStatus((before) => ({ ...before, [id]: next })),
     onContinue: (id: string, next: string) => thread && addContinuation(thread.id, id, next),
   }
 }

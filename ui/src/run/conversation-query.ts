@@ -30,7 +30,7 @@ interface ToolEvent extends Said {
   readonly is_waiting: boolean
 }
 
-interface Answer {
+interface QueryData {
   readonly run: {
     readonly asked: { readonly events: readonly Said[] }
     readonly history: { readonly events: readonly Said[] }
@@ -79,7 +79,7 @@ export function useConversation(runId: string, entryCall: string, size: number) 
   const [error, setError] = useState('')
   useEffect(() => {
     const leave = new AbortController()
-    ask<Answer>(QUERY, { id: runId, entry: entryCall }, leave.signal).then(
+    ask<QueryData>(QUERY, { id: runId, entry: entryCall }, leave.signal).then(
       ({ run }) => setConversation(run ? readConversation(run) : { turns: [], earlier: 0, files: [], isCut: false }),
       (failure: Error) => leave.signal.aborted || setError(failure.message),
     )
@@ -88,7 +88,7 @@ export function useConversation(runId: string, entryCall: string, size: number) 
   return { conversation, error }
 }
 
-function readConversation({ asked, history, tools, pictures, ended }: NonNullable<Answer['run']>): Conversation {
+function readConversation({ asked, history, tools, pictures, ended }: NonNullable<QueryData['run']>): Conversation {
   const before = history.events[0]?.result
   const known = turnsOf(Array.isArray(before) ? before.map(readMessage) : [])
   const question = asked.events[0]?.arguments?.args[0]

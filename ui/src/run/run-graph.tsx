@@ -8,14 +8,14 @@ const QUERY = `query($id: String!) { agent_config(agent_id: $id) {
   modules { id module source provides } exchange { module protocol provider fieldName }
 } }`
 
-interface Answer {
+interface QueryData {
   readonly agent_config: { readonly modules: readonly ModuleSummary[]; readonly exchange: readonly ExchangeRow[] }
 }
 
 /** A run in the graph of its agent; of an agent that is gone, the modules that the run called. */
 export function RunGraph({ loaded }: { loaded: LoadedRun }) {
   const { agent_id: agent } = loaded.run
-  const { data, error } = useQuery<Answer>(QUERY, { id: agent })
+  const { data, error } = useQuery<QueryData>(QUERY, { id: agent })
   if (!data && error === undefined) return null
   const { modules, exchange } = data?.agent_config ?? NOTHING
   return (
@@ -29,4 +29,4 @@ export function RunGraph({ loaded }: { loaded: LoadedRun }) {
   )
 }
 
-const NOTHING: Answer['agent_config'] = { modules: [], exchange: [] }
+const NOTHING: QueryData['agent_config'] = { modules: [], exchange: [] }

@@ -10,14 +10,14 @@ import { formatCost, formatDuration, formatTime, formatTokens, plural, shortVers
 import { useShortcuts } from '../keyboard.ts'
 import { go, href } from '../router.ts'
 import type { LoadedRun } from '../traces/run-query.ts'
-import type { RunSummary, ServerFacts } from '../types.ts'
+import type { RunSummary, ServerInfo } from '../types.ts'
 import { writeIssueReport } from './issue-report.ts'
 import { exportRun } from './run-export.ts'
 import { StopButton } from './stop-button.tsx'
 import { WaitingFor } from './waiting-for.tsx'
 
 /** Top of a run's page: question, answer, duration, tokens and cost. */
-export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerFacts | undefined }) {
+export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerInfo | undefined }) {
   const { run, tree, elsewhere } = loaded
   const isHere = run.server === '' || run.server === server?.name
   const entry = run.entry_point === '__entry__' ? '' : run.entry_point

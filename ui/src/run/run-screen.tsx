@@ -11,7 +11,7 @@ import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
 import { findPlumbing } from '../traces/plumbing.ts'
 import { type LoadedRun, useRun } from '../traces/run-query.ts'
-import { EVENT_TYPES, type ServerFacts } from '../types.ts'
+import { EVENT_TYPES, type ServerInfo } from '../types.ts'
 import { CallPanel } from './call-panel.tsx'
 import { ConversationView } from './conversation.tsx'
 import { EventsView } from './events-view.tsx'
@@ -55,7 +55,7 @@ export function RunScreen({ route, server }: ScreenProps) {
 interface RunProps {
   readonly loaded: LoadedRun
   readonly query: Readonly<Record<string, string>>
-  readonly server: ServerFacts | undefined
+  readonly server: ServerInfo | undefined
 }
 
 function Run({ loaded, query, server }: RunProps) {

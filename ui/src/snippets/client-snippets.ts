@@ -5,13 +5,13 @@ export function baseUrl(): string {
   return new URL('.', location.href).href.replace(/\/$/, '')
 }
 
-interface SnippetFacts {
+interface SnippetSpec {
   readonly model: string
   readonly message: string
   readonly hasKey: boolean
 }
 
-export function curlSnippet({ model, message, hasKey }: SnippetFacts): string {
+export function curlSnippet({ model, message, hasKey }: SnippetSpec): string {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: message }] })
   const key = hasKey ? ['  -H "Authorization: Bearer $CUSTOM_COMPAT_API_KEY" \\'] : []
   return [
@@ -22,7 +22,7 @@ export function curlSnippet({ model, message, hasKey }: SnippetFacts): string {
   ].join('\n')
 }
 
-export function openaiSnippet({ model, message, hasKey }: SnippetFacts): string {
+export function openaiSnippet({ model, message, hasKey }: SnippetSpec): string {
   const key = hasKey ? 'process.env.CUSTOM_COMPAT_API_KEY' : `'none'`
   return [
     `import OpenAI from 'openai'`,
@@ -36,7 +36,7 @@ export function openaiSnippet({ model, message, hasKey }: SnippetFacts): string 
   ].join('\n')
 }
 
-export function pythonSnippet({ model, message, hasKey }: SnippetFacts): string {
+export function pythonSnippet({ model, message, hasKey }: SnippetSpec): string {
   const key = hasKey ? 'os.environ["CUSTOM_COMPAT_API_KEY"]' : '"none"'
   return [
     ...(hasKey ? ['import os', ''] : []),

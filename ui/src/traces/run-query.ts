@@ -15,7 +15,7 @@ interface Neighbours {
   readonly next: string | null
 }
 
-interface Answer {
+interface QueryData {
   readonly run:
     | (RunSummary & {
         readonly neighbours: Neighbours
@@ -62,7 +62,7 @@ class RunReader {
     try {
       for (let isMore = true; isMore && !this.isLeft; ) {
         this.#isStale = false
-        const { run } = await ask<Answer>(QUERY, { id: this.#id, after: this.#cursor })
+        const { run } = await ask<QueryData>(QUERY, { id: this.#id, after: this.#cursor })
         if (this.isLeft) return
         onPage(run && this.#take(run))
         isMore = run !== null && (run.events.has_more || this.#isStale)
@@ -72,7 +72,7 @@ class RunReader {
     }
   }
 
-  #take({ events: page, neighbours, ...run }: NonNullable<Answer['run']>): LoadedRun {
+  #take({ events: page, neighbours, ...run }: NonNullable<QueryData['run']>): LoadedRun {
     for (const event of page.events) this.#tree.add(event)
     this.#cursor = page.cursor
     return { run, neighbours, elsewhere: page.elsewhere, tree: this.#tree, size: this.#tree.size }

@@ -89,10 +89,10 @@ function checkTexts(content: ChatMessage['content'], index: number): void {
 
 function toText(content: ChatMessage['content']): string {
   if (typeof content === 'string') return content
-  return (content ?? []).map(textOf).join('')
+  return (content ?? []).map(readText).join('')
 }
 
-function textOf({ type, text, refusal }: ContentPart): string {
+function readText({ type, text, refusal }: ContentPart): string {
   const said = type === 'refusal' ? refusal : text
   return isText(type) && typeof said === 'string' ? said : ''
 }

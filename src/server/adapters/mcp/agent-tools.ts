@@ -115,10 +115,10 @@ export class AgentTools {
     try {
       const request = this.#readRequest(params)
       const later = this.#goOn(request, options)
-      if (later) return deferCall(later, (error) => this.#explain(error, options.requestId))
+      if (later) return deferCall(later, (error) => this.#toRpcError(error, options.requestId))
       return this.#start(request, { messages: [toMessage(request)] }, options)
     } catch (error) {
-      throw this.#explain(error, options.requestId)
+      throw this.#toRpcError(error, options.requestId)
     }
   }
 
@@ -158,7 +158,7 @@ export class AgentTools {
   #toCall<R>(work: Promise<R>, requestId: string): Call<R> {
     return {
       answer: (onResult, onFailure) =>
-        work.then(onResult, (error: unknown) => onFailure(this.#explain(error, requestId))),
+        work.then(onResult, (error: unknown) => onFailure(this.#toRpcError(error, requestId))),
       abort: () => {},
     }
   }
@@ -180,7 +180,7 @@ export class AgentTools {
     const { onProgress, requestId, tenant } = options
     const turn = { tenant, input: request.input.input, onEvent: onProgress && toProgress(onProgress), ...given }
     const handle = begin(turn)
-    const explain = (error: unknown) => this.#explain(error, requestId)
+    const toRpcError = (error: unknown) => this.#toRpcError(error, requestId)
     return {
       answer: (onResult, onFailure) =>
         handle.result.then(
@@ -192,12 +192,12 @@ export class AgentTools {
                   ? this.#wait(request.name, result, given, options)
                   : this.#finish(result, request, given.messages, options)
             } catch (error) {
-              return onFailure(explain(error))
+              return onFailure(toRpcError(error))
             }
             if (!(finished instanceof Promise)) return onResult(finished)
-            return finished.then(onResult, (error: unknown) => onFailure(explain(error)))
+            return finished.then(onResult, (error: unknown) => onFailure(toRpcError(error)))
           },
-          (error: unknown) => onFailure(explain(error)),
+          (error: unknown) => onFailure(toRpcError(error)),
         ),
       abort: (reason) => handle.abort(new Error(reason)),
     }
@@ -327,7 +327,7 @@ export class AgentTools {
     return problem === undefined ? { content, structuredContent: value as Record<string, unknown> } : complain(problem)
   }
 
-  #explain(error: unknown, requestId: string): JsonRpcError {
+  #toRpcError(error: unknown, requestId: string): JsonRpcError {
     if (error instanceof JsonRpcError) return error
     if (error instanceof HostError) {
       if (error.code === 'AGENT_NOT_FOUND') return new JsonRpcError(INVALID_PARAMS, `Invalid params: ${error.message}`)
@@ -362,12 +362,12 @@ function toNextTurn({ pending, trail: messages, variant }: WaitingCall, { respon
 }
 
 /** A call that starts later: an earlier abort takes effect as soon as it starts. */
-function deferCall<R>(beginning: Promise<Call<R>>, explain: (error: unknown) => JsonRpcError): Call<R> {
+function deferCall<R>(beginning: Promise<Call<R>>, toRpcError: (error: unknown) => JsonRpcError): Call<R> {
   return {
     answer: (onResult, onFailure) =>
       beginning.then(
         (call) => call.answer(onResult, onFailure),
-        (error: unknown) => onFailure(explain(error)),
+        (error: unknown) => onFailure(toRpcError(error)),
       ),
     abort: (reason) =>
       void beginning.then(

@@ -41,11 +41,11 @@ export interface Peer {
   readonly variantOf?: CallOptions['variantOf']
 }
 
-interface PendingCallOptions {
+interface CallInFlightOptions {
   readonly tools: AgentTools
   readonly elicitations: Elicitations
   /** Called before the answer is given. */
-  readonly onEnd: (call: PendingCall) => void
+  readonly onEnd: (call: CallInFlight) => void
 }
 
 type Answered = Omit<NonNullable<CallOptions['elicitation']>, 'by'>
@@ -55,7 +55,7 @@ const BATCH_VERSION = '2025-03-26'
 const MAX_BATCH = 100
 
 /** A call that is not answered yet. */
-export class PendingCall {
+export class CallInFlight {
   readonly id: RequestId
   /** Token for progress notifications, chosen by the client. */
   readonly progressToken: unknown
@@ -67,13 +67,13 @@ export class PendingCall {
   /** Takes requests to the client, each as JSON text. */
   onQuestion: ((message: string) => void) | undefined
   readonly #request: Request & { id: RequestId }
-  readonly #options: PendingCallOptions
+  readonly #options: CallInFlightOptions
   /** Undefined unless the client can be asked: a signal for every call costs too much. */
   readonly #leaving: AbortController | undefined
   #call!: Call<ToolResult | ReadResult | ListResult | SkillList | { skill: SkillEntry }>
   #progress = 0
 
-  constructor(request: Request & { id: RequestId }, peer: Peer, options: PendingCallOptions) {
+  constructor(request: Request & { id: RequestId }, peer: Peer, options: CallInFlightOptions) {
     const meta = request.params._meta
     this.id = request.id
     this.peer = peer
@@ -160,9 +160,9 @@ export class PendingCall {
  */
 export class HandshakeProtocol {
   readonly #tools: AgentTools
-  readonly #pending = new Set<PendingCall>()
+  readonly #pending = new Set<CallInFlight>()
   readonly #elicitations: Elicitations
-  readonly #onEnd = (call: PendingCall): void => {
+  readonly #onEnd = (call: CallInFlight): void => {
     this.#pending.delete(call)
   }
 
@@ -172,7 +172,7 @@ export class HandshakeProtocol {
   }
 
   /** Answers one message with JSON text, with {@link NOTHING}, or with a call that is to be waited for. */
-  answer(value: unknown, peer: Peer): string | PendingCall {
+  answer(value: unknown, peer: Peer): string | CallInFlight {
     try {
       const message = readMessage(value)
       if (!message) {
@@ -183,12 +183,12 @@ export class HandshakeProtocol {
       this.#handleNotification(message, peer)
       return NOTHING
     } catch (error) {
-      return isNotification(value) ? NOTHING : explain(idOf(value), error)
+      return isNotification(value) ? NOTHING : toFailure(idOf(value), error)
     }
   }
 
   /** Answers all messages of a batch together. */
-  async answerBatch(values: readonly unknown[], peer: Peer, onCall: (call: PendingCall) => void): Promise<string> {
+  async answerBatch(values: readonly unknown[], peer: Peer, onCall: (call: CallInFlight) => void): Promise<string> {
     const refusal = checkBatch(values, peer)
     if (refusal !== undefined) return failure(null, INVALID_REQUEST, `Invalid Request: ${refusal}`)
     const answers = values.map((value) => {
@@ -201,7 +201,7 @@ export class HandshakeProtocol {
     return replies.length === 0 ? NOTHING : `[${replies.join(',')}]`
   }
 
-  #answer(request: Request & { id: RequestId }, peer: Peer): string | PendingCall {
+  #answer(request: Request & { id: RequestId }, peer: Peer): string | CallInFlight {
     const { id, method, params } = request
     switch (method) {
       case 'initialize':
@@ -217,7 +217,7 @@ export class HandshakeProtocol {
     }
   }
 
-  #answerResources(request: Request & { id: RequestId }, peer: Peer): string | PendingCall {
+  #answerResources(request: Request & { id: RequestId }, peer: Peer): string | CallInFlight {
     const { id, method } = request
     const { resources } = this.#tools
     if (!resources.skills.isEmpty && (method === 'skills/list' || method === 'skills/get'))
@@ -240,9 +240,9 @@ export class HandshakeProtocol {
     }
   }
 
-  #call(request: Request & { id: RequestId }, peer: Peer): PendingCall {
+  #call(request: Request & { id: RequestId }, peer: Peer): CallInFlight {
     const [tools, elicitations, onEnd] = [this.#tools, this.#elicitations, this.#onEnd]
-    const call = new PendingCall(request, peer, { tools, elicitations, onEnd })
+    const call = new CallInFlight(request, peer, { tools, elicitations, onEnd })
     this.#pending.add(call)
     return call
   }
@@ -270,7 +270,7 @@ function checkBatch(values: readonly unknown[], { version }: Peer): string | und
   return undefined
 }
 
-function explain(id: RequestId | null, error: unknown): string {
+function toFailure(id: RequestId | null, error: unknown): string {
   if (error instanceof JsonRpcError) return failure(id, error.code, error.message)
   throw error
 }

@@ -13,7 +13,7 @@ import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
 import { describeMcp } from './describe-mcp.ts'
 import { canElicitForm } from './elicitation.ts'
-import { HandshakeProtocol, type Peer, PendingCall } from './handshake-protocol.ts'
+import { CallInFlight, HandshakeProtocol, type Peer } from './handshake-protocol.ts'
 import {
   failure,
   INTERNAL_ERROR,
@@ -72,10 +72,10 @@ export class McpApiAdapter implements Adapter {
     if (body instanceof JsonRpcError) return sendJson(reply, failure(null, body.code, body.message))
     if (Array.isArray(body) ? body.some(isAnswer) : isAnswer(body)) requireMayDecide(request)
     if (isForSdk(headers, body)) return this.#answerBySdk(request, reply)
-    const peer = describePeer(request, this.#options.variantOf)
+    const peer = toPeer(request, this.#options.variantOf)
     if (Array.isArray(body)) return this.#answerBatch(body, peer, reply)
     const answer = this.#plain.answer(body, peer)
-    if (answer instanceof PendingCall) return this.#wait(answer, request, reply)
+    if (answer instanceof CallInFlight) return this.#wait(answer, request, reply)
     // A name for the client, not a session: cancelling finds the right request by it.
     if (isObject(body) && body.method === 'initialize') reply.header('mcp-session-id', nameSession(body))
     return sendJson(reply, answer)
@@ -87,13 +87,13 @@ export class McpApiAdapter implements Adapter {
   }
 
   async #answerBatch(body: readonly unknown[], peer: Peer, reply: FastifyReply): Promise<unknown> {
-    const calls: PendingCall[] = []
+    const calls: CallInFlight[] = []
     const answer = this.#plain.answerBatch(body, peer, (call) => calls.push(call))
     abortOnLeave(calls, reply)
     return sendJson(reply, await answer)
   }
 
-  #wait(call: PendingCall, request: FastifyRequest, reply: FastifyReply): unknown {
+  #wait(call: CallInFlight, request: FastifyRequest, reply: FastifyReply): unknown {
     abortOnLeave([call], reply)
     if (call.mayAsk || (call.progressToken !== undefined && takesEvents(request))) {
       return this.#stream(call, request, reply)
@@ -102,7 +102,7 @@ export class McpApiAdapter implements Adapter {
     return call.answer
   }
 
-  #stream(call: PendingCall, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  #stream(call: CallInFlight, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     return streamAnswer(request, reply, this.#options.streams, {
       keepAlive: () => ': keep-alive\n\n',
       keepAliveMs: this.#options.options.streamingTimeout * 1000,
@@ -149,7 +149,7 @@ function nameSession({ params }: Readonly<Record<string, unknown>>): string {
   return canElicitForm(elicitation) ? ASKABLE + randomUUID() : randomUUID()
 }
 
-function describePeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf']): Peer {
+function toPeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf']): Peer {
   const { id: requestId, headers, body } = request
   const session = headers['mcp-session-id']
   const key = session === undefined ? undefined : String(session)
@@ -170,7 +170,7 @@ function takesEvents({ headers }: FastifyRequest): boolean {
   return headers.accept?.includes('text/event-stream') === true
 }
 
-function abortOnLeave(calls: readonly PendingCall[], reply: FastifyReply): void {
+function abortOnLeave(calls: readonly CallInFlight[], reply: FastifyReply): void {
   whenClientLeaves(reply, ({ message }) => {
     for (const call of calls) call.abort(message)
   })

@@ -10,13 +10,13 @@ import type { Redact } from '../../../trace/redact.ts'
 /** Sources of the text of an agent. */
 export interface DefinitionSources {
   readonly host: Pick<AgentHost, 'describe'>
-  readonly agents: Pick<AgentFolder, 'textOf'>
+  readonly agents: Pick<AgentFolder, 'sourceOf'>
   readonly redact: Redact
 }
 
 /** Returns the text of an agent's file without its secrets; null for one that came from no file. */
 export function shownDefinition(id: string, { host, agents, redact }: DefinitionSources): string | null {
-  const text = agents.textOf(id)
+  const text = agents.sourceOf(id)
   if (text === undefined) return null
   const secretPaths = (host.describe(id)?.modules ?? []).flatMap((module) => module.secretPaths)
   return redactDefinition(text, secretPaths, redact)

@@ -181,7 +181,7 @@ function readParts(
   let text = ''
   const attachments: Attachment[] = []
   for (const [index, part] of parts.entries()) {
-    const said = textOf(part)
+    const said = readText(part)
     if (typeof said === 'string') text += said
     else if (isText(part.type)) {
       if (isStrict) throw invalidField(`${at}[${index}].text`, 'must be a string')
@@ -226,7 +226,7 @@ function readPart(part: Fields, at: string): Attachment | undefined {
   throw new HostError('REQUEST_INVALID', message, { field: `${at}.type` })
 }
 
-function textOf({ type, text, refusal }: Fields): unknown {
+function readText({ type, text, refusal }: Fields): unknown {
   if (type === 'refusal') return refusal
   return isText(type) ? text : undefined
 }

@@ -26,7 +26,7 @@ export interface ToolEvent {
 }
 
 /** Part of a run that the playground shows below its answer. */
-export interface RunFacts {
+export interface RunInfo {
   readonly status: RunStatus
   readonly duration_ms: number | null
   readonly input_tokens: number
@@ -36,8 +36,8 @@ export interface RunFacts {
 }
 
 /** Reads the trace of a run, repeatedly while it runs; undefined if there is none. */
-export function useRunFacts(runId: string): RunFacts | undefined {
-  const { data, reload } = useQuery<{ run: RunFacts | null }>(QUERY, { id: runId })
+export function useRunInfo(runId: string): RunInfo | undefined {
+  const { data, reload } = useQuery<{ run: RunInfo | null }>(QUERY, { id: runId })
   const reloadSoon = useThrottled(reload, REFRESH_MS)
   useLive('runs', (runs) => runs.some(({ run_id }) => run_id === runId) && reloadSoon())
   return data?.run ?? undefined
