@@ -1,9 +1,11 @@
 import { Args, Flags } from '@oclif/core'
+import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { describeDivergence } from '../tape/divergence.ts'
 import { findAgent } from '../tape/find-agent.ts'
 import type { Tape } from '../tape/read-tape.ts'
 import type { Replay as Outcome } from '../tape/replay.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import { BaseCommand } from './base-command.ts'
 import { plural } from './plural.ts'
 import { findTape } from './replay/find-tape.ts'
@@ -24,6 +26,11 @@ export default class Replay extends BaseCommand {
   }
   static override flags = {
     'as-recorded': Flags.boolean({ description: 'Replay the agent as it was, instead of the one in the project' }),
+    set: Flags.string({
+      description: 'Change a value of the agent: a prompt, a model, a temperature, or what its modules mark; can be given several times',
+      helpValue: '<module>.<path>=<value>',
+      multiple: true,
+    }),
     live: Flags.string({
       description: 'Call these for real: llm, tools, or the id of a module; can be given several times',
       helpValue: '<name>',
@@ -57,6 +64,7 @@ export default class Replay extends BaseCommand {
       agent: asRecorded
         ? undefined
         : await findAgent(tape, { projectDir: process.cwd(), agentDir: flags['agent-dir'] as string }),
+      changes: (flags.set ?? []).map(readChange),
       live: flags.live ?? [],
       from: flags.from ?? 1,
       storage: memoryStorage(),
@@ -86,6 +94,24 @@ export default class Replay extends BaseCommand {
     const count = tape.runs.reduce((sum, { calls }) => sum + calls.length, 0)
     const live = liveCalls === 0 ? '' : `, ${plural(liveCalls, 'call')} for real`
     this.logToStderr(`Replayed ${tape.name}: ${plural(count, 'call')} on the tape${live}.`)
+  }
+}
+
+/** @throws HostError `OPTION_INVALID` for what is no change */
+function readChange(text: string): VariantChange {
+  const [, module, path, value] = /^([\w-]+)\.([^=]+)=(.*)$/s.exec(text) ?? []
+  if (module === undefined || path === undefined || value === undefined) {
+    throw new HostError('OPTION_INVALID', `--set must look like loop.system_prompt=Be brief., not '${text}'.`)
+  }
+  return { module, path: path.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key)), value: readValue(value) }
+}
+
+/** Numbers, switches, lists and the like are JSON; anything else is text. */
+function readValue(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
   }
 }
 

@@ -16,6 +16,7 @@ import type { RunEvent, RunStatus } from '../run/run-event.ts'
 import { digestOf, type PendingAnswer, type PendingCall } from '../run/state/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import { makeNameSecrets, type Redact } from '../trace/redact.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import { type Project, planAgent } from '../wiring/plan-agent.ts'
 import type { AskedCall } from './call-matcher.ts'
 import { differences } from './differences.ts'
@@ -33,6 +34,8 @@ export interface ReplayOptions {
   readonly projectDir: string
   /** The agent: text of its file, or plain data. Left out: as it was recorded. */
   readonly agent?: { readonly source: unknown; readonly file: string | undefined } | undefined
+  /** Values of its configs to change. Default: none. */
+  readonly changes?: readonly VariantChange[]
   /** Default: `process.env`. Variables of the tape fill in what is missing, and secrets are not needed. */
   readonly environment?: Readonly<Record<string, string | undefined>>
   /** `llm`, `tools`, or ids of modules: these are called for real. Default: none. */
@@ -140,7 +143,13 @@ async function replayRun(
       if (recorded.end.status === 'cancelled') stop()
     },
   })
-  const { agent: standing, bounded } = await withStandIns({ project, source, file, live })
+  const { agent: standing, bounded } = await withStandIns({
+    project,
+    source,
+    file,
+    live,
+    changes: options.changes ?? [],
+  })
   const blueprint = await planAgent(standing, file, project)
   const boundaries = options.record
     ? new PlayRecorder(player, { ...bounded, environment, hide, ...options.record })

@@ -1,11 +1,13 @@
 import { Type } from 'typebox'
-import { type DefinitionSource, readDefinition } from '../definition/definition.ts'
+import { type AgentDefinition, type DefinitionSource, readDefinition } from '../definition/definition.ts'
 import { toAgentFile } from '../definition/to-agent-file.ts'
 import type { Module } from '../module/define-module.ts'
 import type { LoadedModule } from '../module/load-module.ts'
 import type { BoundedAgent } from '../run/calls/boundaries.ts'
+import type { VariantChange } from '../wire/variant.ts'
 import { findHostModules } from '../wiring/host-modules.ts'
 import type { Project } from '../wiring/plan-agent.ts'
+import { planVariant } from '../wiring/plan-variant.ts'
 import { planWiring } from '../wiring/plan-wiring.ts'
 import type { PlannedModule } from '../wiring/wiring.ts'
 import { BOUNDARIES } from './tape-lines.ts'
@@ -17,6 +19,8 @@ export interface StandInOptions {
   readonly file: string | undefined
   /** Ids of modules that are made for real. */
   readonly live: ReadonlySet<string>
+  /** Values of its configs to change. */
+  readonly changes: readonly VariantChange[]
 }
 
 /**
@@ -25,7 +29,7 @@ export interface StandInOptions {
  *
  * @throws AgentError `AGENT_INVALID` for a definition that cannot be read
  */
-export async function withStandIns({ project, source, file, live }: StandInOptions): Promise<{
+export async function withStandIns({ project, source, file, live, changes }: StandInOptions): Promise<{
   readonly agent: Record<string, unknown>
   /** The agent without them. */
   readonly bounded: Pick<BoundedAgent, 'definition' | 'loaded' | 'file'>
@@ -33,12 +37,21 @@ export async function withStandIns({ project, source, file, live }: StandInOptio
   const read = readDefinition(source, file)
   const loaded = await loadAll(read, project)
   const needed = findNeeded(read, loaded, live)
-  const modules = read.definition.modules.map((entry) => {
+  const definition = change(read.definition, { loaded, file, changes, project })
+  const modules = definition.modules.map((entry) => {
     const module = loaded.get(entry.id)?.module
     return module && !needed.has(entry.id) ? { ...entry, module: standInFor(module), config: {} } : entry
   })
-  const { definition } = read
   return { agent: { ...toAgentFile(definition), modules }, bounded: { definition, loaded, file } }
+}
+
+/** @throws AgentError `AGENT_INVALID` for a change that no variant may have, naming those that it may */
+function change(
+  definition: AgentDefinition,
+  { loaded, file, changes, project }: Pick<StandInOptions, 'file' | 'changes' | 'project'> & Pick<BoundedAgent, 'loaded'>,
+): AgentDefinition {
+  if (changes.length === 0) return definition
+  return planVariant({ definition, loaded, file, files: [] }, changes, project).source.definition
 }
 
 async function loadAll({ definition }: DefinitionSource, { loader }: Project): Promise<Map<string, LoadedModule>> {

@@ -46,6 +46,19 @@ describe('replay', () => {
     expect(await callCli(['replay', 'aaaa', '--as-recorded'], { cwd: project.dir })).include({ exitCode: 0 })
   })
 
+  it('changes values with --set, and refuses those that no variant may change', async () => {
+    const { project } = await makeRecorded()
+    const brief = await callCli(['replay', 'aaaa', '--set', 'loop.system_prompt=Be brief.'], { cwd: project.dir })
+    expect(brief.exitCode).equal(1)
+    expect(brief.stderr).include('recorded "Be kind.", asked "Be brief."')
+    const live = ['replay', 'aaaa', '--set', 'loop.system_prompt=Be brief.', '--live', 'llm']
+    expect(await callCli(live, { cwd: project.dir })).include({ exitCode: 0, stdout: 'Hello.\n' })
+    const unknown = await callCli(['replay', 'aaaa', '--set', 'loop.sytem_prompt=x'], { cwd: project.dir })
+    expect(unknown).include({ exitCode: 1 })
+    expect(unknown.stderr).include('sytem_prompt may not be changed').and.include('system_prompt')
+    expect((await callCli(['replay', 'aaaa', '--set', 'x'], { cwd: project.dir })).exitCode).equal(2)
+  })
+
   it('prints the outcome as JSON', async () => {
     const { project, runId } = await makeRecorded()
     const { stdout } = await callCli(['replay', 'aaaa', '--live', 'llm', '--json'], { cwd: project.dir })
