@@ -11,6 +11,7 @@ import type { WaitingRun } from '../host/waiting-run.ts'
 import { watchAgents } from '../host/watch-agents.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Message } from '../protocols/message.ts'
+import type { Run } from '../protocols/run.ts'
 import { SharedRuns } from '../replicas/shared-runs.ts'
 import type { PendingAnswer } from '../run/state/pending-call.ts'
 import type { RunResult } from '../run/turn.ts'
@@ -27,6 +28,7 @@ import { Traces } from '../trace/traces.ts'
 import { describeFault, levelOfFailure, makeDescribeFailure } from './failures.ts'
 import { type LogLevel, openLog } from './project-log.ts'
 import { logSteps } from './step-log.ts'
+import { TapeSweeper } from './tape-sweeper.ts'
 
 /** The options of a project, complete and checked. */
 export interface ProjectOptions {
@@ -146,9 +148,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const tapes = options.record > 0 ? await openTapes(options, nameSecrets, log) : undefined
     if (tapes) cleanup.add(() => tapes.close())
     const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs, storage })
-    if (tapes) {
-      attachBoundaries(host, new TapeRecorder({ writer: tapes, share: options.record, environment: process.env }))
-    }
+    if (tapes) cleanup.add(recordTapes(options, host, tapes, () => shared.open(), log))
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
     if (traces) cleanup.add(() => traces.close())
@@ -183,6 +183,20 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
 /** Logs the failure of a run in the background, or of the queue. */
 function logRunFailure(error: unknown, id: string | undefined, log: Log & { readonly level?: string }): void {
   log[levelOfFailure(error)](`${id === undefined ? 'The queue' : `Run '${id}'`}: ${describeFault(error, log)}`)
+}
+
+/** @returns a function that ends it */
+function recordTapes(
+  { projectDir, record: share }: ProjectOptions,
+  host: AgentHost,
+  writer: TapeWriter,
+  openRecords: () => Promise<RecordStore>,
+  log: Log,
+): () => Promise<void> {
+  const sweeper = new TapeSweeper({ projectDir, writer, openRecords, log })
+  const onRun = ({ id, tenant }: Pick<Run, 'id' | 'tenant'>) => sweeper.note(id, tenant)
+  attachBoundaries(host, new TapeRecorder({ writer, share, environment: process.env, onRun }))
+  return () => sweeper.close()
 }
 
 function openTapes({ projectDir, debugMaxMb }: ProjectOptions, hide: Redact, log: Log): Promise<TapeWriter> {

@@ -27,7 +27,8 @@ export default class Replay extends BaseCommand {
   static override flags = {
     'as-recorded': Flags.boolean({ description: 'Replay the agent as it was, instead of the one in the project' }),
     set: Flags.string({
-      description: 'Change a value of the agent: a prompt, a model, a temperature, or what its modules mark; can be given several times',
+      description:
+        'Change a value of the agent: a prompt, a model, a temperature, or what its modules mark; can be given several times',
       helpValue: '<module>.<path>=<value>',
       multiple: true,
     }),
@@ -103,7 +104,11 @@ function readChange(text: string): VariantChange {
   if (module === undefined || path === undefined || value === undefined) {
     throw new HostError('OPTION_INVALID', `--set must look like loop.system_prompt=Be brief., not '${text}'.`)
   }
-  return { module, path: path.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key)), value: readValue(value) }
+  return {
+    module,
+    path: path.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key)),
+    value: readValue(value),
+  }
 }
 
 /** Numbers, switches, lists and the like are JSON; anything else is text. */

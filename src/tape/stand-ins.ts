@@ -48,7 +48,12 @@ export async function withStandIns({ project, source, file, live, changes }: Sta
 /** @throws AgentError `AGENT_INVALID` for a change that no variant may have, naming those that it may */
 function change(
   definition: AgentDefinition,
-  { loaded, file, changes, project }: Pick<StandInOptions, 'file' | 'changes' | 'project'> & Pick<BoundedAgent, 'loaded'>,
+  {
+    loaded,
+    file,
+    changes,
+    project,
+  }: Pick<StandInOptions, 'file' | 'changes' | 'project'> & Pick<BoundedAgent, 'loaded'>,
 ): AgentDefinition {
   if (changes.length === 0) return definition
   return planVariant({ definition, loaded, file, files: [] }, changes, project).source.definition

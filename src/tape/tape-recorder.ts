@@ -16,6 +16,8 @@ export interface TapeRecorderOptions {
   readonly share: number
   /** Source of `${NAME}` in a config. */
   readonly environment: Readonly<Record<string, string | undefined>>
+  /** Called with each run that is recorded. */
+  readonly onRun?: (run: AgentRun) => void
 }
 
 /** Records the runs of a host, each as a tape. */
@@ -35,6 +37,7 @@ export class TapeRecorder implements Boundaries {
     const sink = this.#options.writer.open(run.id, run.waiting.continues, () => this.#headOf(agent))
     const recorder = new RunRecorder(run, turn, sink)
     this.#runs.set(run.answer, recorder)
+    this.#options.onRun?.(run)
     result.then(
       (ended) => recorder.succeed(ended),
       (error) => recorder.fail(error),

@@ -52,6 +52,7 @@ export const TENANT_OPTIONS: Partial<ServerOptions> = {
   debug: true,
   metrics: true,
   allowVariants: true,
+  record: 1,
   keys: 'keys.yml',
 }
 
@@ -285,6 +286,11 @@ const LINES: Readonly<Record<string, Line>> = {
       )
     await isHidden(other.variants, run)
     expectOwn(own, textOf((await run(own.variants[0] as string)).json))
+  },
+  'GET /api/ui/runs/{run_id}/tape': async ({ own, other }) => {
+    const download = (id: string) => own.visitor.ask('GET', `/api/ui/runs/${id}/tape`)
+    await isHidden(other.runs, download)
+    await eventually(async () => expect((await download(own.runs[0] as string)).status).to.equal(200))
   },
   'GET /api/ui/live': async ({ own }) => {
     expectOwn(own, own.visitor.live)

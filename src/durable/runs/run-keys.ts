@@ -8,6 +8,9 @@ export const QUEUED = 'queued:'
 /** Topic of workers. */
 export const QUEUE_TOPIC = 'queue'
 
+/** Topic of those who keep something of runs beside the store. */
+export const RUNS_DELETED = 'runs-deleted'
+
 export function rowKey(id: string): string {
   return RUNS + id
 }

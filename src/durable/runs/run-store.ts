@@ -36,6 +36,7 @@ import {
   queuedKey,
   RUNNING,
   RUNS,
+  RUNS_DELETED,
   rowKey,
   runningKey,
   stepsLog,
@@ -388,7 +389,7 @@ export class RunStore<Facts, Item> {
     const removed = await this.#records.commit(
       keys.map((key): Change => [key, undefined]),
       { present: [rowKey(id)] },
-      topicsOf(id),
+      [...topicsOf(id), RUNS_DELETED],
     )
     if (removed) await removeForgottenTurns(this.#records, id, (other) => this.has(other))
     return removed

@@ -54,6 +54,19 @@ const ROUTES = {
     },
     errors: [404, 409, ...BODY_ERRORS],
   },
+  downloadTape: {
+    summary: 'Download the tape of a run',
+    description:
+      'Gzip of JSON lines: the whole run, without secrets. For pages of this server, or with a key that has the scope `debug`.',
+    params: Type.Object({ run_id: Type.String({ maxLength: 200 }) }),
+    answers: {
+      200: {
+        description: 'The tape.',
+        content: { 'application/gzip': Type.Unsafe({ type: 'string', format: 'binary' }) },
+      },
+    },
+    errors: [403, 404],
+  },
   followLive: {
     summary: 'Follow runs and agents',
     answers: {

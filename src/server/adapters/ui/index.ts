@@ -7,6 +7,7 @@ import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
 import { servePage } from './page.ts'
 import type { QuerySources } from './queries.ts'
+import { addTapeRoute } from './tape-route.ts'
 import { addVariantRoutes } from './variant-routes.ts'
 
 /** Maximum bytes of a query; longer ones are refused unread. */
@@ -37,6 +38,7 @@ export class UiApiAdapter implements Adapter {
       return (await route)(request, reply)
     })
     app.get('/api/ui/live', describe('followLive'), (request, reply) => live.open(request, reply))
+    addTapeRoute(app, this.#options, describe)
     addVariantRoutes(app, this.#options, describe)
     servePage(app)
   }

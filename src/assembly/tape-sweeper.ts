@@ -1,0 +1,164 @@
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { RUN_PREFIX, RunIds } from '../durable/runs/run-ids.ts'
+import { RUNS_DELETED, rowKey } from '../durable/runs/run-keys.ts'
+import { tenantPart } from '../durable/tenant-part.ts'
+import { messageOf } from '../errors.ts'
+import type { Log } from '../protocols/log.ts'
+import type { RecordStore } from '../store/record-store.ts'
+import { TAPE_FOLDER } from '../tape/tape-folder.ts'
+import type { TapeWriter } from '../tape/tape-writer.ts'
+
+export interface TapeSweeperOptions {
+  readonly projectDir: string
+  readonly writer: TapeWriter
+  readonly openRecords: () => Promise<RecordStore>
+  readonly log: Log
+}
+
+/** File that names the tapes whose runs are stored, one a line: tenants as in a URL, a space, the id. */
+const STORED = 'stored.txt'
+/** Time after a run has begun in which its row appears. */
+const LOOK_MS = 1000
+const SWEEP_EVERY_MS = 60 * 60 * 1000
+/** Looks for the row of a run that has ended. */
+const MAX_LOOKS = 5
+/** Rows that are looked for together. */
+const PAGE = 500
+
+/**
+ * Deletes the tapes of stored runs that were deleted: by a request or their retention, on this server or another, also while this one
+ * did not run. Opens the store only once a stored run has a tape.
+ */
+export class TapeSweeper {
+  readonly #options: TapeSweeperOptions
+  readonly #ids = new RunIds(RUN_PREFIX)
+  /** Tenants of the runs whose row was seen, by id. */
+  readonly #stored: Map<string, string>
+  /** Of those whose row may still appear. */
+  readonly #fresh = new Map<string, string>()
+  /** Looks for their rows since they ended. */
+  readonly #looks = new Map<string, number>()
+  #records: Promise<RecordStore> | undefined
+  #unwatch: (() => void) | undefined
+  #timer: NodeJS.Timeout | undefined
+  #looking: NodeJS.Timeout | undefined
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(options: TapeSweeperOptions) {
+    this.#options = options
+    this.#stored = readStored(this.#file, (runId) => options.writer.has(runId))
+    if (this.#stored.size > 0) this.#sweepSoon(0)
+  }
+
+  /** Notes a run that has a tape. */
+  note(runId: string, tenant: string): void {
+    if (!this.#ids.isId(RUN_PREFIX + runId)) return
+    this.#fresh.set(runId, tenant)
+    this.#sweepSoon(LOOK_MS)
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#looking)
+    clearInterval(this.#timer)
+    this.#unwatch?.()
+    await this.#work
+    const records = await this.#records?.catch(() => undefined)
+    await records?.close()
+  }
+
+  #sweepSoon(delayMs: number): void {
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined
+      this.#sweep()
+    }, delayMs).unref()
+  }
+
+  #sweep(): void {
+    this.#work = this.#work
+      .then(() => this.#removeDeleted())
+      .catch((error) => this.#options.log.warn(`Tapes of deleted runs are not deleted yet: ${messageOf(error)}`))
+  }
+
+  async #removeDeleted(): Promise<void> {
+    const records = await this.#open()
+    const known = [...this.#stored, ...this.#fresh]
+    for (let from = 0; from < known.length; from += PAGE) {
+      const gone: string[] = []
+      for (const [tenant, runIds] of groupByTenant(known.slice(from, from + PAGE))) {
+        const rows = await tenantPart(records, tenant).get(runIds.map((runId) => rowKey(RUN_PREFIX + runId)))
+        runIds.forEach((runId, index) => {
+          if (rows[index] !== undefined) this.#noteStored(runId, tenant)
+          else if (this.#stored.delete(runId)) gone.push(runId)
+        })
+      }
+      if (gone.length > 0) this.#options.writer.delete(gone)
+    }
+    if (this.#fresh.size > 0) this.#forgetUnstored()
+  }
+
+  #noteStored(runId: string, tenant: string): void {
+    this.#forget(runId)
+    if (this.#stored.has(runId)) return
+    this.#stored.set(runId, tenant)
+    appendFileSync(this.#file, toLine(runId, tenant), { mode: 0o600 })
+  }
+
+  /** A run with `store: false` never has a row: its tape stays as that of a chat does. */
+  #forgetUnstored(): void {
+    for (const runId of [...this.#fresh.keys()].filter((id) => this.#options.writer.has(id))) {
+      const looks = (this.#looks.get(runId) ?? 0) + 1
+      this.#looks.set(runId, looks)
+      if (looks >= MAX_LOOKS) this.#forget(runId)
+    }
+    if (this.#fresh.size > 0) this.#sweepSoon(LOOK_MS)
+  }
+
+  #forget(runId: string): void {
+    this.#fresh.delete(runId)
+    this.#looks.delete(runId)
+  }
+
+  #open(): Promise<RecordStore> {
+    this.#records ??= this.#options.openRecords().then((records) => {
+      this.#unwatch = records.watch([RUNS_DELETED], () => this.#sweep())
+      this.#timer = setInterval(() => this.#sweep(), SWEEP_EVERY_MS).unref()
+      return records
+    })
+    this.#records.catch(() => {
+      this.#records = undefined
+    })
+    return this.#records
+  }
+
+  get #file(): string {
+    return join(this.#options.projectDir, TAPE_FOLDER, STORED)
+  }
+}
+
+/** Reads the file of stored runs, and writes it again without those whose tapes are gone. */
+function readStored(file: string, hasTape: (runId: string) => boolean): Map<string, string> {
+  if (!existsSync(file)) return new Map()
+  const lines = readFileSync(file, 'utf8').split('\n')
+  const named = lines.map((line): [string, string] => {
+    const [tenant = '', runId = ''] = line.split(' ')
+    return [runId, decodeURIComponent(tenant)]
+  })
+  const stored = new Map(named.filter(([runId]) => runId !== '' && hasTape(runId)))
+  writeFileSync(file, [...stored].map(([runId, tenant]) => toLine(runId, tenant)).join(''), { mode: 0o600 })
+  return stored
+}
+
+function toLine(runId: string, tenant: string): string {
+  return `${encodeURIComponent(tenant)} ${runId}\n`
+}
+
+function groupByTenant(runs: readonly (readonly [runId: string, tenant: string])[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>()
+  for (const [runId, tenant] of runs) {
+    const group = groups.get(tenant)
+    if (group) group.push(runId)
+    else groups.set(tenant, [runId])
+  }
+  return groups
+}
