@@ -38,6 +38,30 @@ export const ERROR_CODES = {
 /** Code of an error, by which programs tell errors apart. */
 export type ErrorCode = keyof typeof ERROR_CODES
 
+/** Facts of a vendor's limit. */
+export interface ModelLimit {
+  /** 429: too many requests of this account. 529: no capacity at the vendor. */
+  readonly status: 429 | 529
+  /** Wait before the next request, as the vendor wants it; undefined if it does not say. */
+  readonly retryAfterSeconds: number | undefined
+}
+
+/**
+ * Error of a model that refuses a request for a limit of its vendor. Where the run has neither sent a text nor called a tool, clients of `/v1`
+ * learn when to try again.
+ */
+export class ModelLimited extends Error implements ModelLimit {
+  override readonly name = 'ModelLimited'
+  readonly status: ModelLimit['status']
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(message: string, { status, retryAfterSeconds, cause }: ModelLimit & { readonly cause?: unknown }) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.status = status
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
 /** Facts of an error beside its code and message. */
 export interface HostErrorOptions {
   /** Next steps for the reader, one line each. */
@@ -46,6 +70,8 @@ export interface HostErrorOptions {
   field?: string | undefined
   /** The first error, kept as it was thrown. */
   cause?: unknown
+  /** Limit of a vendor for which a run failed before it had any effect: it can be repeated. */
+  limit?: ModelLimit | undefined
 }
 
 /** An error of agent-host: what happened, to which named thing, and the next step. */
@@ -55,13 +81,15 @@ export class HostError extends Error {
   readonly statusCode: number
   readonly suggestions: readonly string[]
   readonly field: string | undefined
+  readonly limit: ModelLimit | undefined
 
-  constructor(code: ErrorCode, message: string, { suggestions = [], field, cause }: HostErrorOptions = {}) {
+  constructor(code: ErrorCode, message: string, { suggestions = [], field, cause, limit }: HostErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.statusCode = ERROR_CODES[code]
     this.suggestions = suggestions
     this.field = field
+    this.limit = limit
   }
 }
 

@@ -23,7 +23,15 @@ export { AgentError, type Position, type Problem } from './definition/problem.ts
 export { isTimeLimit, runLimited } from './definition/run-limited.ts'
 export type { Scope } from './definition/scope.ts'
 export { readYamlText, type YamlText, type YamlTextOptions } from './definition/yaml-text.ts'
-export { ERROR_CODES, type ErrorCode, HostError, type HostErrorOptions, messageOf } from './errors.ts'
+export {
+  ERROR_CODES,
+  type ErrorCode,
+  HostError,
+  type HostErrorOptions,
+  type ModelLimit,
+  ModelLimited,
+  messageOf,
+} from './errors.ts'
 export {
   AgentHost,
   type AgentHostOptions,

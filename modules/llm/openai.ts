@@ -53,18 +53,28 @@ export default defineModule({
         secrets: [apiKey],
         access: { names: 'OPENAI_API_KEY', isThere: apiKey !== '' },
         optionsName: 'openai',
-        optionsFor: ({ responseSchema, reasoningEffort, parallelToolCalls }) => ({
+        optionsFor: (request) => ({
           store,
-          reasoningEffort,
-          parallelToolCalls,
+          reasoningEffort: request.reasoningEffort,
+          parallelToolCalls: request.parallelToolCalls,
+          textVerbosity: request.verbosity,
+          serviceTier: request.serviceTier,
+          promptCacheKey: request.promptCacheKey,
+          safetyIdentifier: request.safetyIdentifier,
           reasoningSummary: api === 'responses' ? reasoning_summary : undefined,
-          strictJsonSchema: isStrictSchema(responseSchema),
+          strictJsonSchema: isStrictSchema(request.responseSchema),
         }),
         // By default the responses API makes every tool strict, and optional arguments null.
         quirks: {
           hasStrictTools: true,
           ...(api === 'responses' ? { toolFiles: /^(image\/|application\/pdf$)/ } : {}),
           efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
+          options: {
+            verbosity: ['low', 'medium', 'high'],
+            serviceTier: ['auto', 'default', 'flex', 'priority', 'fast', 'ultrafast'],
+            promptCacheKey: true,
+            safetyIdentifier: true,
+          },
         },
       },
       config,

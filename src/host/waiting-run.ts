@@ -13,6 +13,7 @@ export type WaitingOptions = Pick<
   | 'metadata'
   | 'input'
   | 'requestOptions'
+  | 'maxToolCalls'
   | 'clientTools'
   | 'background'
   | 'variant'
@@ -35,8 +36,9 @@ export interface ResumableRun extends WaitingRun {
 /** Returns a run that waits as a value. */
 export function toResumableRun(agent: string, result: RunResult, turn: WaitingOptions): ResumableRun {
   const { runId, pending, trail } = result
-  const { instructions, user, tenant, metadata, input, requestOptions, clientTools, background, variant } = turn
-  const options = { instructions, user, tenant, metadata, input, requestOptions, clientTools, background, variant }
+  const { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background } = turn
+  const shared = { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background }
+  const options = { ...shared, variant: turn.variant }
   return { runId, agent, pending, trail, options }
 }
 

@@ -11,6 +11,14 @@ export interface ModelOptions {
   readonly frequencyPenalty?: number
   /** `minimal`, `low`, `medium`, `high` or a word of the vendor's own. */
   readonly reasoningEffort?: string
+  /** Length of the answer: `low`, `medium` or `high`. */
+  readonly verbosity?: string
+  /** Tier of the vendor's service: `default`, `flex`, `priority` or a word of its own. */
+  readonly serviceTier?: string
+  /** Groups requests whose beginnings are alike, for the vendor's cache. */
+  readonly promptCacheKey?: string
+  /** Tells end users apart where the vendor looks for abuse; no name or address. */
+  readonly safetyIdentifier?: string
   /** Allows several tool calls in one answer. */
   readonly parallelToolCalls?: boolean
   /** JSON Schema that the answer's text must be an instance of; `{ type: 'object' }` for any JSON object. */

@@ -10,11 +10,13 @@ import type { Capabilities } from './turn.ts'
 export class AgentCapabilities implements Capabilities {
   readonly attachments: readonly string[]
   readonly takesClientTools: boolean
+  readonly hasTools: boolean
   readonly reasons: boolean
 
-  constructor({ attachments, takesClientTools, reasons }: Omit<AgentCapabilities, 'check' | 'takes'>) {
+  constructor({ attachments, takesClientTools, hasTools, reasons }: Omit<AgentCapabilities, 'check' | 'takes'>) {
     this.attachments = attachments
     this.takesClientTools = takesClientTools
+    this.hasTools = hasTools
     this.reasons = reasons
   }
 
@@ -64,8 +66,9 @@ export function capabilitiesOf(entryPoint: EntryPoint, modules: readonly WiredMo
     ({ scope, links }) =>
       scope === 'instance' && links.some(({ protocol, arity }) => protocol === 'ToolProvider' && arity === 'many'),
   )
+  const hasTools = reached.some(({ module }) => module.provides.some(({ name }) => name === 'ToolProvider'))
   const reasons = reached.some(({ module }) => module.reasons)
-  return new AgentCapabilities({ attachments: attachmentsOf(entryPoint, reached), takesClientTools, reasons })
+  return new AgentCapabilities({ attachments: attachmentsOf(entryPoint, reached), takesClientTools, hasTools, reasons })
 }
 
 function attachmentsOf({ handlers }: EntryPoint, reached: readonly WiredModule[]): readonly string[] {

@@ -3,6 +3,7 @@ import { HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import { CallBudget } from './state/call-budget.ts'
 import { RUN_WAITS } from './state/pending-call.ts'
 import { RunAbort } from './state/run-abort.ts'
 import { RunAnswer } from './state/run-answer.ts'
@@ -33,6 +34,7 @@ type RunSpec = Pick<
   | 'clientTools'
   | 'abort'
   | 'answer'
+  | 'callBudget'
   | 'waiting'
 > &
   Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
@@ -64,6 +66,8 @@ export class AgentRun implements Run {
   readonly callId: string | undefined
   readonly abort: RunAbort
   readonly answer: RunAnswer
+  /** Absent where the calls of the run are not limited. */
+  readonly callBudget: CallBudget | undefined
   readonly waiting: RunWaiting
   /** Signal and methods of this view, in the place of those of the run. */
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
@@ -73,6 +77,7 @@ export class AgentRun implements Run {
     const { instructions, user, input, variant, clientTools = NONE } = turn
     const abort = new RunAbort()
     const answer = new RunAnswer(turn.onEvent, abort)
+    const callBudget = turn.maxToolCalls === undefined ? undefined : new CallBudget(turn.maxToolCalls)
     const waiting = new RunWaiting(id, turn, answer)
     return new AgentRun(
       {
@@ -90,6 +95,7 @@ export class AgentRun implements Run {
         clientTools,
         abort,
         answer,
+        callBudget,
         waiting,
       },
       NOTHING,
@@ -115,6 +121,7 @@ export class AgentRun implements Run {
     this.callId = changes.callId ?? run.callId
     this.abort = run.abort
     this.answer = run.answer
+    this.callBudget = run.callBudget
     this.waiting = run.waiting
     this.own = mergeOwn(run.own ?? NOTHING, changes)
   }

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AgentError } from '../definition/problem.ts'
-import { HostError, messageOf } from '../errors.ts'
+import { HostError, type ModelLimit, ModelLimited, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
@@ -23,7 +23,7 @@ import { handleMessage } from './handle-message.ts'
 import { RunConversation, RunResponse } from './run-providers.ts'
 import { type RunObserver, StartedRun } from './started-run.ts'
 import { hasHeldCall } from './state/held-texts.ts'
-import { settleAnswers } from './state/settle-answers.ts'
+import { findProvider, settleAnswers } from './state/settle-answers.ts'
 import { openCallsOf } from './state/trail.ts'
 import type { AgentInfo, RunHandle, RunResult, Turn } from './turn.ts'
 
@@ -233,7 +233,7 @@ export class Agent {
       checkOutput(run)
       handle.succeed(resultOf(run, turn))
     } catch (cause) {
-      handle.fail(toHostError(cause))
+      handle.fail(toHostError(cause, run))
     } finally {
       abort.closeStreams()
       response.close()
@@ -274,11 +274,20 @@ export class Agent {
       await opening
       run.abort.throwIfRequested()
     }
+    if (typeof run.requestOptions.toolChoice === 'object')
+      await this.#refuseUnknownChoice(run.requestOptions.toolChoice.tool, exchange, run)
     if (turn.answers) await settleAnswers(turn, conversation, exchange, this.#modules, run)
     if (run.waiting.hasBegun) return
     if (this.#mayHold(turn) && !(await this.#admit(exchange, conversation, run, turn))) return
     const entryPoint = entryPointOf(this.#entryPoints, run.entryPoint)
     await handleMessage(exchange, entryPoint, conversation.getHistory(), run)
+  }
+
+  /** A choice may name a tool of the agent: what those are is known once they are listed. */
+  async #refuseUnknownChoice(tool: string, exchange: Exchange, run: AgentRun): Promise<void> {
+    if (run.clientTools.some(({ name }) => name === tool)) return
+    if (await findProvider(tool, exchange, this.#modules, run)) return
+    throw run.refuse(`tool_choice: neither tools nor agent '${run.agentId}' has a tool '${tool}'.`, 'tool_choice')
   }
 
   #mayHold({ messages }: Turn): boolean {
@@ -370,9 +379,22 @@ function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventL
 }
 
 /** Faults that are not the agent's keep their code. */
-function toHostError(cause: unknown): HostError {
+function toHostError(cause: unknown, { answer }: AgentRun): HostError {
   const isOurs = cause instanceof HostError && OURS.has(cause.code)
-  return isOurs ? cause : new HostError('AGENT_FAILED', messageOf(cause), { cause })
+  if (isOurs) return cause
+  return new HostError('AGENT_FAILED', messageOf(cause), {
+    cause,
+    limit: answer.isUntouched ? findLimit(cause) : undefined,
+  })
+}
+
+/** The limit that an error comes from. One of several models is enough for an answer: the first to ask again counts. */
+function findLimit(error: unknown): ModelLimit | undefined {
+  if (error instanceof ModelLimited) return error
+  if (!(error instanceof AggregateError)) return error instanceof Error ? findLimit(error.cause) : undefined
+  const limits = error.errors.map(findLimit)
+  if (limits.includes(undefined)) return undefined
+  return limits.reduce((a, b) => ((b?.retryAfterSeconds ?? 0) < (a?.retryAfterSeconds ?? 0) ? b : a), limits[0])
 }
 
 const OURS: ReadonlySet<string> = new Set(['RUN_ABORTED', 'REQUEST_INVALID', 'OUTPUT_INVALID'])

@@ -36,6 +36,8 @@ export interface Turn {
   readonly input?: Readonly<Record<string, unknown>> | undefined
   /** Options that the client sent for the model. */
   readonly requestOptions?: Readonly<ModelOptions> | undefined
+  /** Maximum number of calls of the agent's own tools; further ones fail, and the model reads why. */
+  readonly maxToolCalls?: number | undefined
   /** Tools that the client runs itself. */
   readonly clientTools?: readonly ToolDefinition[] | undefined
   /**
@@ -134,6 +136,8 @@ export interface Capabilities {
   readonly attachments: readonly string[]
   /** True when it passes the tools of a client to its model. */
   readonly takesClientTools: boolean
+  /** True if it may have tools of its own. */
+  readonly hasTools: boolean
   /** True if one of its models accepts a reasoning effort, and may show its reasoning. */
   readonly reasons: boolean
   /** Tells whether attachments of a media type are among them. */

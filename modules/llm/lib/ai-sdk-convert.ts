@@ -23,6 +23,9 @@ import type {
 import { CannotAsk } from './ai-sdk-retry.ts'
 import { isStrictSchema } from './strict-schema.ts'
 
+/** Option of a request that only some vendors take. */
+export type VendorOption = keyof Pick<LLMRequest, 'verbosity' | 'serviceTier' | 'promptCacheKey' | 'safetyIdentifier'>
+
 /** Requirements of a vendor's API that differ from those of the others. */
 export interface VendorQuirks {
   /** System messages stand before all others. */
@@ -37,6 +40,8 @@ export interface VendorQuirks {
   readonly toolFiles?: RegExp
   /** Reasoning efforts that the models know; left out: any word. */
   readonly efforts?: readonly string[]
+  /** Options that only some vendors take, with the words that the models know: `true` for any. */
+  readonly options?: { readonly [Name in VendorOption]?: readonly string[] | true }
 }
 
 /** Inputs that the model accepts. */

@@ -4,9 +4,23 @@ import type {
   LanguageModelV3StreamPart,
   SharedV3ProviderOptions,
 } from '@ai-sdk/provider'
-import type { LLM, LLMPart, LLMRequest, Log, ModelOptions, Run } from 'agent-host'
-import { fromStreamPart, toCallOptions, type VendorQuirks, withoutUndefined } from './ai-sdk-convert.ts'
-import { describeFailure, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
+import {
+  type LLM,
+  type LLMPart,
+  type LLMRequest,
+  type Log,
+  ModelLimited,
+  type ModelOptions,
+  type Run,
+} from 'agent-host'
+import {
+  fromStreamPart,
+  toCallOptions,
+  type VendorOption,
+  type VendorQuirks,
+  withoutUndefined,
+} from './ai-sdk-convert.ts'
+import { describeFailure, limitOf, openWithRetries, originOf, reasonOf } from './ai-sdk-retry.ts'
 import { IdleTimeout } from './idle-timeout.ts'
 import { providerName } from './provider-name.ts'
 import { refusedOptions } from './refused-options.ts'
@@ -44,7 +58,7 @@ export function makeLLM(asked: AskedModel): LLM {
   /** Drops options that the vendor rejects, unless the agent's config sets them. */
   async function open(request: LLMRequest, dispensable: Partial<LLMRequest>, silence: IdleTimeout) {
     const supportedUrls = await model.supportedUrls
-    let left = withKnownEffort(dispensable)
+    let left = withKnownOptions(withKnownEffort(dispensable))
     for (;;) {
       const settled = { ...left, ...request }
       const options: LanguageModelV3CallOptions = {
@@ -71,6 +85,18 @@ export function makeLLM(asked: AskedModel): LLM {
     return withoutKeys(options, ['reasoningEffort'])
   }
 
+  function withKnownOptions(options: Partial<LLMRequest>): Partial<LLMRequest> {
+    const unknown = VENDOR_OPTIONS.filter(([name, word]) => {
+      const value = options[name]
+      const known = quirks.options?.[name]
+      if (value === undefined || known === true || known?.includes(value)) return false
+      tell(`it ${known ? `knows no ${word} '${value}'` : `takes no ${word}`}, which is left out`)
+      return true
+    })
+    const names = unknown.map(([name]) => name)
+    return names.length === 0 ? options : withoutKeys(options, names)
+  }
+
   return {
     modelInfo: { name: model.modelId, provider: asked.provider ?? providerName(model.provider) },
     async *generate(request, run) {
@@ -95,6 +121,13 @@ export function makeLLM(asked: AskedModel): LLM {
     },
   }
 }
+
+const VENDOR_OPTIONS = [
+  ['verbosity', 'verbosity'],
+  ['serviceTier', 'service tier'],
+  ['promptCacheKey', 'key for its cache'],
+  ['safetyIdentifier', 'safety identifier'],
+] as const satisfies readonly (readonly [VendorOption, string])[]
 
 /** Options of the request that come from the run's client. Tool choice and schema are the orchestrator's, which passes them on. */
 function clientOptions(request: LLMRequest, { requestOptions }: Run): ModelOptions {
@@ -170,12 +203,12 @@ function tellOnce(subject: string, log: Log | undefined): (warning: string) => v
 /** Errors without secrets, even in the address: some servers echo a rejected key, or half of it. */
 function makeFail(rawSecrets: readonly string[]): (message: string, cause: unknown) => Error {
   const secrets = rawSecrets.filter((secret) => secret.length >= 8)
-  return (message, cause) =>
-    new Error(
-      secrets.reduce(
-        (text, secret) => text.replaceAll(secret, '[redacted]'),
-        message.replace(/:\/\/[^/@\s]+@/g, '://').replace(/[\w-]+\*{3,}\w*/g, '[redacted]'),
-      ),
-      { cause },
+  return (message, cause) => {
+    const shown = secrets.reduce(
+      (text, secret) => text.replaceAll(secret, '[redacted]'),
+      message.replace(/:\/\/[^/@\s]+@/g, '://').replace(/[\w-]+\*{3,}\w*/g, '[redacted]'),
     )
+    const limit = limitOf(cause)
+    return limit ? new ModelLimited(shown, { ...limit, cause }) : new Error(shown, { cause })
+  }
 }

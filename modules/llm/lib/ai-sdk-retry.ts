@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { LanguageModelV3StreamPart, LanguageModelV3StreamResult } from '@ai-sdk/provider'
-import { messageOf } from 'agent-host'
+import { type ModelLimited, messageOf } from 'agent-host'
 
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 30_000
@@ -20,11 +20,19 @@ interface CallError {
 class NotAnswered extends Error {
   readonly statusCode: number | undefined
   readonly hint: string | undefined
+  /** Wait before the next request, as the server wants it; NaN if it does not say. */
+  readonly retryAfterMs: number
 
-  constructor(reason: string, { statusCode }: CallError, hint: string | undefined, cause: unknown) {
+  constructor(
+    reason: string,
+    { statusCode, responseHeaders = {} }: CallError,
+    hint: string | undefined,
+    cause: unknown,
+  ) {
     super(reason, { cause })
     this.statusCode = statusCode
     this.hint = hint
+    this.retryAfterMs = askedMs(responseHeaders)
   }
 }
 
@@ -89,6 +97,14 @@ export function originOf(error: unknown): unknown {
 
 /** Messages of the SDK and of Node above the error that broke a connection. */
 const SAYS_NOTHING = new Set(['Failed to process successful response', 'terminated'])
+
+/** Limit of the vendor that a request was refused for; undefined for any other failure. */
+export function limitOf(error: unknown): Pick<ModelLimited, 'status' | 'retryAfterSeconds'> | undefined {
+  if (!(error instanceof NotAnswered)) return undefined
+  const { statusCode: status, retryAfterMs } = error
+  if (status !== 429 && status !== 529) return undefined
+  return { status, retryAfterSeconds: retryAfterMs >= 0 ? retryAfterMs / 1000 : undefined }
+}
 
 /**
  * Describes a failed request: the vendor's reason, and in parentheses where it comes from.

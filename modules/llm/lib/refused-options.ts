@@ -10,6 +10,10 @@ const WORDS: Readonly<Partial<Record<keyof LLMRequest, RegExp>>> = {
   presencePenalty: /\bpresence_?penalty\b/i,
   frequencyPenalty: /\bfrequency_?penalty\b/i,
   reasoningEffort: /\beffort\b|reasoning_?effort|thinking_?(level|config|budget)/i,
+  verbosity: /\bverbosity\b/i,
+  serviceTier: /service_?tier/i,
+  promptCacheKey: /prompt_?cache/i,
+  safetyIdentifier: /safety_?identifier/i,
   parallelToolCalls: /parallel_?tool/i,
   responseSchema: /response[ _]?(format|mime|schema)|json_?(schema|object)|output_(format|config)|text\.format/i,
 }

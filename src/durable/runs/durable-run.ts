@@ -173,11 +173,13 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   /**
    * Waits until there is a step, for so long at most.
    *
-   * @throws HostError `REQUEST_INVALID` when the request turned out to be one that cannot be served
+   * @throws HostError `REQUEST_INVALID` when the request turned out to be one that cannot be served, `AGENT_FAILED` for a limit of the
+   *   model's vendor
    */
   async begins(timeoutMs: number): Promise<void> {
     await settlesWithin(this.read(0), timeoutMs)
-    if (this.failure instanceof HostError && this.failure.code === 'REQUEST_INVALID') throw this.failure
+    if (!(this.failure instanceof HostError)) return
+    if (this.failure.code === 'REQUEST_INVALID' || this.failure.limit) throw this.failure
   }
 
   get hasStore(): boolean {

@@ -84,7 +84,11 @@ async function execute(tools: Tools, name: string, args: Arguments, run: AgentRu
   await answer.emit({ type: 'tool_call', call: { ...recorded.call, name, arguments: args }, moduleId: tools.moduleId })
   try {
     const call = { id, name, args, isNested: false }
-    const result = await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
+    const denial = run.callBudget?.take()
+    const result =
+      denial === undefined
+        ? await untilWaiting(executeApproved(tools, call, run.inTool(id)), recorded, run)
+        : { text: denial, isError: true }
     recorded.result = result
     await answer.emit({ type: 'tool_result', callId: id, result })
     return result

@@ -87,6 +87,11 @@ export class RunAnswer {
     return this.#holdsText ? '' : this.#text
   }
 
+  /** True while no text has gone out, and no tool was called: the run can be repeated. */
+  get isUntouched(): boolean {
+    return this.sentText === '' && this.attachments.length === 0 && !this.#trail?.hasCalls
+  }
+
   /** Time of the first text that went out, by `performance.now()`; undefined while there is none. */
   get firstTextAtMs(): number | undefined {
     return this.#firstTextAtMs

@@ -106,7 +106,7 @@ async function execute(
  *
  * @throws the error of a provider that could not list its tools, where no other has the tool: the run fails, and the call is not spent
  */
-async function findProvider(
+export async function findProvider(
   name: string,
   exchange: Exchange,
   modules: readonly WiredModule[],

@@ -109,6 +109,11 @@ export class Trail {
     return recorded
   }
 
+  /** True once a call was begun, or resumed. */
+  get hasCalls(): boolean {
+    return this.#resumed.calls.length > 0 || this.#answers.length > 0
+  }
+
   /** The call that a model proposed with this id. */
   find(callId: string | undefined): RecordedCall | undefined {
     return callId === undefined ? undefined : this.#proposed.get(callId)

@@ -21,7 +21,8 @@ interface ChosenTools {
 
 /**
  * Applies a client's choice to its tools. `none` hides them: the agent's own are no business of the client. `required` without tools
- * of the client is left to those of the agent. In a dialect that is not extended, a choice that cannot be met has no effect.
+ * of the client is left to those of the agent, and so is a name that the client's do not have, in an extended dialect. In another one,
+ * a choice that cannot be met has no effect.
  *
  * @param findCapabilities returns those of the agent; called only where the choice demands a call
  * @throws HostError `REQUEST_INVALID` in an extended dialect, for a choice that names a tool that the client does not have, or allows
@@ -34,8 +35,11 @@ export function chooseTools(
   findCapabilities: () => Capabilities,
 ): ChosenTools {
   const chosen = choose(tools, choice)
-  if (isExtended) refuseUnmet(tools, choice, chosen)
-  else if (chosen.toolChoice && chosen.clientTools.length > 0 && !findCapabilities().takesClientTools) {
+  if (isExtended) {
+    const isOwn = typeof choice === 'object' && 'tool' in choice && !hasTool(tools, choice.tool)
+    if (isOwn && findCapabilities().hasTools) return { ...chosen, toolChoice: choice }
+    refuseUnmet(tools, choice, chosen)
+  } else if (chosen.toolChoice && chosen.clientTools.length > 0 && !findCapabilities().takesClientTools) {
     return { ...chosen, toolChoice: undefined }
   }
   return chosen

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { HostError } from '../../errors.ts'
+import { HostError, type ModelLimit } from '../../errors.ts'
 import type { ServerOptions } from '../options.ts'
 
 /** Answer to a request that is refused. */
@@ -8,13 +8,21 @@ export interface Refusal {
   readonly detail: string
 }
 
+/** Answer in the format of a dialect. */
+interface DialectReply {
+  readonly statusCode: number
+  readonly body: object
+  /** In the place of those of the refusal. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
 /** Format of an API under one prefix. The same handlers serve all dialects, with the same requests. */
 export interface Dialect {
   readonly prefix: string
   /** True if answers may extend the specification: `event:` lines, states, descriptions of models. */
   readonly isExtended: boolean
   /** @param error cause of the refusal, if there is one */
-  toErrorReply(refusal: Refusal, error?: Error): { statusCode: number; body: object }
+  toErrorReply(refusal: Refusal, error?: Error): DialectReply
 }
 
 /** The specification, to the byte. */
@@ -36,8 +44,9 @@ export function dialectOf(path: string, { noV1 }: ServerOptions): Dialect {
   return isV1 ? V1 : COMPAT
 }
 
-function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): { statusCode: number; body: object } {
-  const { code, field = null, suggestions = [] } = error instanceof HostError ? error : {}
+function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): DialectReply {
+  const { code, field = null, suggestions = [], limit } = error instanceof HostError ? error : {}
+  if (limit) return toLimitReply(limit)
   const isUnknownModel = code === 'AGENT_NOT_FOUND'
   const isUnknownPrevious = code === 'RESPONSE_NOT_FOUND' && field === 'previous_response_id'
   const statusCode = isUnknownModel ? 404 : status
@@ -49,6 +58,19 @@ function toVendorError({ statusCode: status, detail }: Refusal, error?: Error): 
     code: isUnknownModel ? 'model_not_found' : isUnknownPrevious ? 'previous_response_not_found' : codeOf(statusCode),
   }
   return { statusCode, body: { error: vendorError, detail } }
+}
+
+/** A limit of the model's vendor is passed on: official clients repeat the request after that time. */
+function toLimitReply({ status, retryAfterSeconds = 1 }: ModelLimit): DialectReply {
+  const seconds = Math.max(1, Math.ceil(retryAfterSeconds))
+  const [statusCode, type, code] =
+    status === 429 ? [429, 'rate_limit_error', 'rate_limit_exceeded'] : [503, 'server_error', 'server_is_overloaded']
+  const message = `The vendor of the model is at its limit. Please try again in ${seconds}s.`
+  return {
+    statusCode,
+    body: { error: { message, type, param: null, code }, detail: message },
+    headers: { 'retry-after': String(seconds) },
+  }
 }
 
 const TYPES: Readonly<Record<number, string>> = {

@@ -91,6 +91,29 @@ describe('request options', () => {
     expect(server.requests.map(({ body }) => 'response_format' in body)).to.deep.equal([true, false])
   })
 
+  it('of one vendor alone are sent to it, with words that it knows, and left out for others with a line in the log', async () => {
+    const { server, llm, context } = await connect([ok, ok])
+    const given = { verbosity: 'low', serviceTier: 'default', promptCacheKey: 'k', safetyIdentifier: 's' }
+    await collect(llm, ...asking(given))
+    await collect(llm, ...asking({ serviceTier: 'golden' }))
+    const [first, second] = server.requests.map(({ body }) => body)
+    expect(first).to.deep.include({
+      verbosity: 'low',
+      service_tier: 'default',
+      prompt_cache_key: 'k',
+      safety_identifier: 's',
+    })
+    expect(second).to.not.have.property('service_tier')
+    expect(context.lines.join()).to.contain("it knows no service tier 'golden', which is left out")
+    const claude = await connectClaude([plays(anthropicWire, { text: ['ok'] })])
+    await collect(claude.llm, ...asking(given))
+    expect(JSON.stringify(claude.server.requests[0]?.body)).to.not.match(/service|verbosity|cache_key|safety/)
+    const lines = claude.context.lines.join()
+    for (const word of ['verbosity', 'service tier', 'key for its cache', 'safety identifier']) {
+      expect(lines).to.contain(`it takes no ${word}, which is left out`)
+    }
+  })
+
   it("use each vendor's names, without unknown efforts", async () => {
     const { server, llm, context } = await connectClaude([plays(anthropicWire, { text: ['ok'] })])
     await collect(llm, ...asking({ reasoningEffort: 'minimal', parallelToolCalls: false }))

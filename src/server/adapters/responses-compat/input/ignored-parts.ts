@@ -46,7 +46,7 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   const ignored: string[] = []
   const note = (treatments: Treatments, member: string, place: string, text: string) => {
     const decision = Object.hasOwn(treatments, member) ? treatments[member] : undefined
-    if (isExtended && decision?.effect === 'refused') throw invalidField(place, `is not supported. ${decision.note}`)
+    if (isExtended && decision?.effect === 'refused') throw invalidField(place, decision.note)
     ignored.push(text)
   }
   const noteListed = (treatments: Treatments, member: string, place: string) =>

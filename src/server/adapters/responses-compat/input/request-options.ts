@@ -6,6 +6,7 @@ import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
+import { FIELDS } from './treatments.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -38,6 +39,10 @@ export function readOptions(
     presencePenalty: body.presence_penalty,
     frequencyPenalty: body.frequency_penalty,
     reasoningEffort: body.reasoning?.effort,
+    verbosity: textOf(body.text?.verbosity),
+    serviceTier: body.service_tier,
+    promptCacheKey: body.prompt_cache_key,
+    safetyIdentifier: body.safety_identifier,
     parallelToolCalls: clientTools.length > 0 ? body.parallel_tool_calls : undefined,
     responseSchema: toResponseSchema(body.text?.format),
   }
@@ -59,7 +64,7 @@ const MISPLACED: Readonly<Record<string, string>> = {
 }
 
 function refuseMisplaced(body: Fields): void {
-  if (body.prompt) throw invalidField('prompt', 'is a template of another server: send its text as instructions.')
+  if (body.prompt) throw invalidField('prompt', FIELDS.prompt.note)
   for (const field in MISPLACED) {
     if ((body[field] ?? undefined) !== undefined) {
       throw invalidField(field, `is a field of the chat API: send ${MISPLACED[field]}.`)
@@ -94,6 +99,10 @@ function toChoice(choice: CreateRequest['tool_choice']): ClientChoice {
   if (choice.type === 'function') return { tool: choice.name }
   const { mode, tools } = choice
   return { mode, names: tools.flatMap(({ type, name }) => (type === 'function' && name !== undefined ? [name] : [])) }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
 }
 
 function toResponseSchema(format: NonNullable<CreateRequest['text']>['format']): Fields | undefined {

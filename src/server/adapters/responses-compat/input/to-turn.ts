@@ -35,6 +35,7 @@ export function toTurn(host: AgentHost, { runId, tenant, body, variant, messages
     tenant: tenant || undefined,
     metadata: metadata ?? undefined,
     background: body.background === true,
+    maxToolCalls: body.max_tool_calls ?? undefined,
     variant,
     ...options,
   }

@@ -25,6 +25,7 @@ const HOSTED = ignored('A hosted tool: give the agent a tool of its own.')
 const CALL_OF_HOSTED = ignored('Part of a call of a hosted tool.')
 const NO_HOSTED_OUTPUT = ignored('There is no hosted tool whose output it would add.')
 const PROGRAM = ignored('The model calls tools one by one; programs are not run.')
+const BY_OPENAI = given('By `llm/openai`; other models leave it out, with a line in the log.')
 const SAMPLING = given('Unless the config of the agent sets it.')
 
 /** Tools, by type. */
@@ -112,27 +113,27 @@ export const FIELDS = {
   tools: honoured('By their types.'),
   truncation: honoured('`auto` shortens a conversation that is too long.'),
   user: honoured('Shown to the agent.'),
+  max_tool_calls: honoured("Bounds the agent's own calls; the model reads why further ones fail."),
   instructions: given('For this response only.'),
   parallel_tool_calls: given('With tools of the client.'),
   reasoning: given('`effort`; any object shows the thinking.'),
-  text: given('`format`.'),
-  tool_choice: given('Among functions.'),
+  text: given('`format` and `verbosity`.'),
+  tool_choice: given("Among functions, and the agent's own tools in the first step."),
   frequency_penalty: SAMPLING,
   max_output_tokens: SAMPLING,
   presence_penalty: SAMPLING,
   temperature: SAMPLING,
   top_p: SAMPLING,
-  max_tool_calls: ignored('Limits of the agent apply.'),
+  prompt_cache_key: BY_OPENAI,
+  safety_identifier: BY_OPENAI,
+  service_tier: BY_OPENAI,
   context_management: ignored('Use `POST /responses/compact`.'),
-  prompt_cache_key: ignored('Set `options` in the config of the model.'),
   prompt_cache_options: ignored('Set `options` in the config of the model.'),
   prompt_cache_retention: ignored('Set `options` in the config of the model.'),
-  safety_identifier: ignored('Set `options` in the config of the model.'),
-  service_tier: ignored('Set `options` in the config of the model.'),
   top_logprobs: ignored('Models report no log probabilities.'),
   stream_options: ignored('Events are never padded.'),
   access_programs: ignored('A program of the vendor.'),
   image: ignored('Models get images as they are sent.'),
-  moderation: refused('Nothing here would moderate: use [guards](guards.md).'),
-  prompt: refused('A template of another server; refused under `/compat` too.'),
+  moderation: refused('is not done here: use guards.'),
+  prompt: refused('is a template of another server: send its text as instructions.'),
 } satisfies Treatments<keyof ResponseCreateParams | 'presence_penalty' | 'frequency_penalty'>

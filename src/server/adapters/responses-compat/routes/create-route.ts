@@ -104,7 +104,8 @@ export class CreateRoute {
     })
     await run.stored
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
-    if (run.facts.tools.length > 0) await run.begins(this.#adapter.options.streamingTimeout * 1000)
+    const isChecked = run.facts.tools.length > 0 || typeof run.facts.tool_choice === 'object'
+    if (isChecked) await run.begins(this.#adapter.options.streamingTimeout * 1000)
     return this.#replies.send(log, 0, request, reply)
   }
 

@@ -58,7 +58,7 @@ export const CreateRequest = Type.Object({
   reasoning: optional(Type.Object({ effort: optional(Type.String()) })),
   store: optional(Type.Boolean()),
   temperature: optional(Type.Number()),
-  text: optional(Type.Object({ format: optional(TextFormat) })),
+  text: optional(Type.Object({ format: optional(TextFormat), verbosity: Type.Optional(Type.Unknown()) })),
   tool_choice: optional(Type.Union([Type.String(), anything])),
   tools: optional(Type.Array(Type.Object({ type: Type.String() }))),
   top_p: optional(Type.Number()),
@@ -78,7 +78,11 @@ export const CreateRequest = Type.Object({
 export type CreateRequest = Static<typeof CreateRequest>
 
 /** Body of `POST /v1/responses`. */
-export const ExtendedCreateRequest = Type.Object({ ...CreateRequest.properties, tool_choice: optional(ToolChoice) })
+export const ExtendedCreateRequest = Type.Object({
+  ...CreateRequest.properties,
+  tool_choice: optional(ToolChoice),
+  max_tool_calls: optional(Type.Integer({ minimum: 0 })),
+})
 
 const OutputText = Type.Object({
   type: Type.Literal('output_text'),
