@@ -64,9 +64,9 @@ export class DurableRuns<Facts, Item> {
     const { log, ids, host, continuation } = options
     const records = tenantPart(options.records, tenant)
     this.tenant = tenant
-    this.store = new RunStore(records)
+    this.store = new RunStore(records, tenant)
     this.requests = new IdempotentRequests(records)
-    this.approvals = new Approvals(records)
+    this.approvals = new Approvals(records, tenant)
     this.conversations = new ConversationStore(records)
     const { store, conversations } = this
     this.deciding = new Deciding({

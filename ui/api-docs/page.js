@@ -38,4 +38,8 @@ function paint() {
 
 paint()
 darkTheme.addEventListener('change', paint)
-document.body.append(explorer)
+const back = document.createElement('a')
+back.href = '/'
+back.textContent = '← Back to the page'
+back.className = 'back'
+document.body.append(back, explorer)

@@ -6,7 +6,9 @@ import { CommandMenu } from './command-menu.tsx'
 import { Empty, Notice } from './components/notice.tsx'
 import { ConnectionNotice } from './connection-notice.tsx'
 import { HiddenScreen } from './hidden-screen.tsx'
-import { useLive } from './live.ts'
+import { InboxProvider } from './inbox.ts'
+import { useShortcuts } from './keyboard.ts'
+import { LiveProvider, useLive } from './live.ts'
 import { readKey, saveKey } from './responses/responses-client.ts'
 import { href, type Route, useRoute } from './router.ts'
 import { RunsScreen } from './runs/runs-screen.tsx'
@@ -49,7 +51,12 @@ const SERVER_QUERY =
 
 export function App() {
   const refusal = useRefusal()
-  return refusal === undefined ? <Screens /> : <TokenScreen refusal={refusal} />
+  if (refusal !== undefined) return <TokenScreen refusal={refusal} />
+  return (
+    <LiveProvider>
+      <Screens />
+    </LiveProvider>
+  )
 }
 
 function Screens() {
@@ -59,6 +66,8 @@ function Screens() {
   useLive('tracing', reload)
   const name = screenOf(route)
   const screen = SCREENS[name]
+  const [isMenuOpen, setMenuOpen] = useState(false)
+  useShortcuts({ 'mod+k': () => setMenuOpen(!isMenuOpen) })
   const main = useRef<HTMLElement>(null)
   useEffect(() => {
     const subject = name === 'agent' || name === 'run' ? route.path[1] : undefined
@@ -70,31 +79,33 @@ function Screens() {
   }, [data])
   if (data && !data.server.shows_content) return <HiddenScreen />
   return (
-    <div class="app">
-      {/* A button: what stands behind # is a place of the page. */}
-      <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        Skip to the content
-      </button>
-      <CommandMenu />
-      <ShortcutHelp />
-      <ConnectionNotice />
-      <Sidebar current={route.path[0] ?? 'agents'} server={data?.server} />
-      <main id="main" ref={main} tabIndex={-1}>
-        {error && !data && (
-          <Notice kind="bad" title="No answer from the server">
-            {error}
-          </Notice>
-        )}
-        <TracingNotice tracing={data?.server.tracing} />
-        {screen ? (
-          <ScreenOf key={name} screen={screen} route={route} server={data?.server} />
-        ) : (
-          <Empty isPage title="There is no such page">
-            <a href={href(['agents'])}>Go to the agents</a>
-          </Empty>
-        )}
-      </main>
-    </div>
+    <InboxProvider server={data?.server}>
+      <div class="app">
+        {/* A button: what stands behind # is a place of the page. */}
+        <button type="button" class="skip" onClick={() => main.current?.focus()}>
+          Skip to the content
+        </button>
+        {isMenuOpen && <CommandMenu onClose={() => setMenuOpen(false)} />}
+        <ShortcutHelp />
+        <ConnectionNotice />
+        <Sidebar current={route.path[0] ?? 'agents'} server={data?.server} onMenu={() => setMenuOpen(true)} />
+        <main id="main" ref={main} tabIndex={-1}>
+          {error && !data && (
+            <Notice kind="bad" title="No answer from the server">
+              {error}
+            </Notice>
+          )}
+          <TracingNotice tracing={data?.server.tracing} />
+          {screen ? (
+            <ScreenOf key={name} screen={screen} route={route} server={data?.server} />
+          ) : (
+            <Empty isPage title="There is no such page">
+              <a href={href(['agents'])}>Go to the agents</a>
+            </Empty>
+          )}
+        </main>
+      </div>
+    </InboxProvider>
   )
 }
 

@@ -1,6 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask } from './api.ts'
-import { useShortcuts } from './keyboard.ts'
 import { playAddress } from './play/play-address.ts'
 import { readThreads } from './play/threads.ts'
 import { go, href } from './router.ts'
@@ -36,13 +35,7 @@ interface QueryData {
 }
 
 /** Menu of everything that has a name, and of actions: Ctrl-K opens it. */
-export function CommandMenu() {
-  const [isOpen, setOpen] = useState(false)
-  useShortcuts({ 'mod+k': () => setOpen(!isOpen) })
-  return isOpen ? <Menu onClose={() => setOpen(false)} /> : null
-}
-
-function Menu({ onClose }: { onClose: () => void }) {
+export function CommandMenu({ onClose }: { onClose: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const [text, setText] = useState('')
   const [index, setIndex] = useState(0)

@@ -38,6 +38,16 @@ export function formatTick(time: number, stepSeconds: number): string {
   return (stepSeconds < 60 ? clock : clockMinutes).format(date)
 }
 
+/** Tells whether two times are on one day of this clock. @param one Unix seconds */
+export function isSameDay(one: number, other: number): boolean {
+  return new Date(one * 1000).toDateString() === new Date(other * 1000).toDateString()
+}
+
+/** `14:03:22`. @param time Unix seconds */
+export function formatClock(time: number): string {
+  return clock.format(new Date(time * 1000))
+}
+
 /** `Nov 22`. @param time Unix seconds */
 export function formatDay(time: number): string {
   return day.format(new Date(time * 1000))

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useShortcuts } from './keyboard.ts'
+import { go, href } from './router.ts'
 
 const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['Ctrl K', 'Go to an agent, a run, a thread or a screen'],
   ['/', 'Search or filter'],
-  ['↑ ↓', 'Move in a list, a tree or a diagram'],
+  ['g a g r', 'Go to the agents, to the runs; g p, g m: playground, metrics'],
+  ['↑ ↓ j k', 'Move in a list, a tree or a diagram'],
   ['← →', 'Close and open a row of the tree'],
   ['Enter', 'Open; send a message'],
   ['Esc', 'Close the panel'],
@@ -17,7 +19,13 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
 export function ShortcutHelp() {
   const [isOpen, setOpen] = useState(false)
   const dialog = useRef<HTMLDialogElement>(null)
-  useShortcuts({ '?': () => setOpen(true) })
+  useShortcuts({
+    '?': () => setOpen(true),
+    'g a': () => go(href(['agents'])),
+    'g r': () => go(href(['runs'])),
+    'g p': () => go(href(['play'])),
+    'g m': () => go(href(['metrics'])),
+  })
   useEffect(() => {
     if (isOpen) dialog.current?.showModal()
   }, [isOpen])

@@ -1,5 +1,5 @@
-import { useInbox, useInboxUpdates } from './approvals/inbox.ts'
 import { Icon, type IconName } from './components/icon.tsx'
+import { useInbox } from './inbox.ts'
 import { useIsLive } from './live.ts'
 import { href } from './router.ts'
 import { ThemeButton } from './theme-button.tsx'
@@ -12,16 +12,27 @@ const NAVIGATION: readonly { name: string; title: string; icon: IconName }[] = [
   { name: 'metrics', title: 'Metrics', icon: 'metrics' },
 ]
 
+interface SidebarProps {
+  readonly current: string
+  readonly server: ServerInfo | undefined
+  /** Opens the menu of everything that has a name. */
+  readonly onMenu: () => void
+}
+
 /** Navigation of the page, and below it how the page is connected. */
-export function Sidebar({ current, server }: { current: string; server: ServerInfo | undefined }) {
+export function Sidebar({ current, server, onMenu }: SidebarProps) {
   const isLive = useIsLive()
-  useInboxUpdates(server)
   return (
     <header class="sidebar">
       <a class="brand" href={href(['agents'])}>
         <Icon name="logo" />
         <span>agent-host</span>
       </a>
+      <button type="button" class="menu-button" onClick={onMenu} title="Go to (Ctrl K)">
+        <Icon name="search" />
+        <span>Go to</span>
+        <kbd>{/Mac|iPhone|iPad/.test(navigator.platform) ? '⌘ K' : 'Ctrl K'}</kbd>
+      </button>
       <nav aria-label="Main">
         {NAVIGATION.map(({ name, title, icon }) => (
           <a key={name} href={href([name])} aria-current={name === current ? 'page' : undefined}>
@@ -37,6 +48,11 @@ export function Sidebar({ current, server }: { current: string; server: ServerIn
           <span class="live-text">{isLive ? 'Live' : 'Connecting…'}</span>
         </span>
         <ThemeButton />
+        {server?.development && (
+          <a class="api-link" href="docs" title="Reference of the API">
+            API
+          </a>
+        )}
         {server && <span class="version">v{server.version}</span>}
       </div>
     </header>

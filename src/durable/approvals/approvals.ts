@@ -90,6 +90,15 @@ function openKeysOf({ id, expiresAt }: StoredApproval): string[] {
   return [OPEN + id, ...(expiresAt === null ? [] : [`${EXPIRING_APPROVALS}${toSortable(expiresAt)}:${id}`])]
 }
 
+/** Topics of a commit for those who watch the inbox of a tenant: none where it opens and closes no approval. */
+export function inboxTopics(changes: readonly Change[], tenant: string): string[] {
+  return changes.some(([key]) => key.startsWith(OPEN)) ? [inboxTopic(tenant)] : []
+}
+
+function inboxTopic(tenant: string): string {
+  return `inbox:${encodeURIComponent(tenant)}`
+}
+
 /** Unix seconds as a text that sorts like the number. */
 function toSortable(seconds: number): string {
   return String(seconds).padStart(12, '0')
@@ -98,9 +107,21 @@ function toSortable(seconds: number): string {
 /** Stored approvals of waiting runs. */
 export class Approvals {
   readonly #records: RecordStore
+  readonly #tenant: string
 
-  constructor(records: RecordStore) {
+  /** @param records of the tenant */
+  constructor(records: RecordStore, tenant = '') {
     this.#records = records
+    this.#tenant = tenant
+  }
+
+  /**
+   * Calls back when approvals of the tenant were opened or closed, on any server that shares the store; also without a reason.
+   *
+   * @returns a function that ends it
+   */
+  watch(onChange: () => void): () => void {
+    return this.#records.watch([inboxTopic(this.#tenant)], onChange)
   }
 
   /** @throws HostError `APPROVAL_NOT_FOUND` */
@@ -166,7 +187,7 @@ export class Approvals {
    * @returns false when another was quicker
    */
   async commit({ changes, equal }: Claim): Promise<boolean> {
-    return changes.length === 0 || this.#records.commit(changes, { equal })
+    return changes.length === 0 || this.#records.commit(changes, { equal }, inboxTopics(changes, this.#tenant))
   }
 }
 

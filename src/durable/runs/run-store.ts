@@ -3,7 +3,7 @@ import type { Message } from '../../protocols/message.ts'
 import { appendLog, readLog, readLogs, removeLog } from '../../store/record-log.ts'
 import type { Change, Guards, RecordStore } from '../../store/record-store.ts'
 import { parseIndexKey, type TenantItem } from '../../store/tenant-records.ts'
-import { Approvals } from '../approvals/approvals.ts'
+import { Approvals, inboxTopics } from '../approvals/approvals.ts'
 import { type Claim, joinClaims } from '../claim.ts'
 import { ConversationStore } from '../conversations/conversation-store.ts'
 import {
@@ -100,14 +100,17 @@ const MAX_RUNNING = 1_000_000
 /** Runs with their input items, their part of the conversation and their steps, in a store of records. */
 export class RunStore<Facts, Item> {
   readonly #records: RecordStore
+  readonly #tenant: string
   /** Mark of the runs that this server begins without a queue. */
   readonly #mark: string
   readonly #approvals: Approvals
   readonly #conversations: ConversationStore
 
-  constructor(records: RecordStore) {
+  /** @param records of the tenant */
+  constructor(records: RecordStore, tenant = '') {
     this.#records = records
-    this.#approvals = new Approvals(records)
+    this.#tenant = tenant
+    this.#approvals = new Approvals(records, tenant)
     this.#conversations = new ConversationStore(records)
     this.#mark = writeOwner(records.serverId)
   }
@@ -171,12 +174,12 @@ export class RunStore<Facts, Item> {
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
     const changes = (turn: StoredTurn) => [...around, ...linkChanges(turn), ...describe({ row, turn })]
     await writeBytes(this.#records, bytes)
-    if (await this.#records.commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
+    if (await this.#commit(changes(turn), { present, absent, equal }, notify)) return { row, turn }
     if (previous === null || (await loadTurn(this.#records, previous))) return this.#forgetBytes(id, bytes)
     // The run that this one continues was deleted meanwhile: its messages belong to this one now.
     const alone = detach(turn, earlier)
     await writeBytes(this.#records, newBytesOf(alone))
-    const isCreated = await this.#records.commit(changes(alone), { absent, equal }, notify)
+    const isCreated = await this.#commit(changes(alone), { absent, equal }, notify)
     return isCreated ? { row, turn: alone } : this.#forgetBytes(id, newBytesOf(alone))
   }
 
@@ -225,11 +228,16 @@ export class RunStore<Facts, Item> {
     const back = await this.#giveBack(run, ending)
     if (back) {
       const equal = [...(guards.equal ?? []), ...back.equal]
-      const isDone = await this.#records.commit([...changes, ...back.changes], { ...guards, absent, equal }, notify)
+      const isDone = await this.#commit([...changes, ...back.changes], { ...guards, absent, equal }, notify)
       // Otherwise what it took may have been deleted at this moment.
       if (isDone) return true
     }
-    return this.#records.commit(changes, { ...guards, absent }, notify)
+    return this.#commit(changes, { ...guards, absent }, notify)
+  }
+
+  /** Commits changes that may open or close approvals. */
+  #commit(changes: readonly Change[], guards: Guards, notify: readonly string[]): Promise<boolean> {
+    return this.#records.commit(changes, guards, [...notify, ...inboxTopics(changes, this.#tenant)])
   }
 
   /** Gives back the decisions of a run that fails before a call of it may have begun. */
@@ -386,7 +394,7 @@ export class RunStore<Facts, Item> {
     const [text] = await this.#records.get([rowKey(id)])
     if (text === undefined) return false
     const keys = await this.#keysOf(id, text)
-    const removed = await this.#records.commit(
+    const removed = await this.#commit(
       keys.map((key): Change => [key, undefined]),
       { present: [rowKey(id)] },
       [...topicsOf(id), RUNS_DELETED],

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
+import { eventually } from '../../support/eventually.ts'
 import { ask } from '../../support/graphql.ts'
 import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
 
@@ -56,6 +57,34 @@ describe('the inbox of the debug UI', function () {
     await page.getByRole('link', { name: 'Continued by another run' }).waitFor()
     expect(page.url()).to.contain(waiting)
     await page.locator('.run-head').getByText('continued', { exact: true }).waitFor()
+  })
+
+  it('tells what led to a call: the question of the user, and the arguments', async () => {
+    await askAgent('shop')
+    const page = await ui.open('#/approvals')
+    const row = page.getByRole('listitem').filter({ hasText: 'May shop call pay?' })
+    await row.getByText('Asked by the user').waitFor()
+    expect(await row.getByRole('definition').allInnerTexts()).deep.equal(['please', '40', 'Ann'])
+  })
+
+  it('hears of decisions over the live stream, and polls nothing', async () => {
+    const page = await ui.open('#/agents')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Approvals' }).waitFor()
+    let asked = 0
+    page.on('request', (request) => {
+      if (request.url().includes('/approvals')) asked++
+    })
+    const waiting = await askAgent('clerk')
+    await eventually(async () => expect(await countOf(page)).equal('1'))
+    const id = waiting.replace('resp_', 'mcpr_')
+    const payload = { decision: 'answer', answer: 7 }
+    const decided = await ui.server.app.inject({ method: 'POST', url: `/compat/approvals/${id}-000`, payload })
+    expect(decided.statusCode).equal(200)
+    await eventually(async () => expect(await page.locator('.nav-count').count()).equal(0))
+    const before = asked
+    await setTimeout(4500)
+    expect(asked).equal(before)
   })
 
   it('rejects with a reason, answers questions, and shows decisions of another page', async () => {

@@ -9,12 +9,12 @@ describe('the metrics of the debug UI', function () {
   it('link each point to its runs', async () => {
     await ui.complete('echo', 'counted')
     const page = await ui.open('#/metrics?range=15m&agent=echo')
-    await see(page, 'Runs and errors')
+    await see(page, 'Runs and failed runs')
     const box = await page.locator('.plot').first().locator('.u-over').boundingBox()
     if (!box) throw new Error('The chart has no size.')
     const legend = page.locator('.chart').first().locator('.legend')
-    // A bucket takes 15 s: the run is in the last one, or in the one before.
-    for (const fromEnd of [3, 3 + box.width / 60]) {
+    // A bucket takes 15 s, and twelve are shown: the run is in the last one, or in the one before.
+    for (const fromEnd of [3, 3 + box.width / 11]) {
       await page.mouse.move(box.x + box.width - fromEnd, box.y + box.height / 2)
       if ((await legend.innerText()).includes('Runs 1')) break
     }

@@ -32,7 +32,7 @@ describe('the debug UI in a browser', function () {
       [`#/runs/${run}?view=sequence`]: 'executeTool look_near(keys)',
       [`#/runs/${run}?view=events`]: 'planner.handleText',
       [`#/runs/${run}?view=conversation`]: 'I looked for keys',
-      '#/metrics': 'Time to first text',
+      '#/metrics': 'Time to first token',
       '#/nowhere': 'There is no such page',
       '#/runs/unknown': 'There is no such run',
       '#/agents/unknown': "Agent 'unknown' not found",

@@ -34,7 +34,7 @@ describe('runs in the debug UI', function () {
     const list = page.getByRole('list', { name: 'Runs' })
     const lastRow = list.locator('[data-index="229"]')
     await eventually(async () => {
-      await list.evaluate((element: { scrollTop: number; scrollHeight: number }) => {
+      await page.locator('.run-list').evaluate((element: { scrollTop: number; scrollHeight: number }) => {
         element.scrollTop = element.scrollHeight
       })
       expect(await lastRow.count()).equal(1)

@@ -43,7 +43,7 @@ export function MemoryView({ agentId, moduleId }: MemoryViewProps) {
           onInput={({ currentTarget }) => setSearch(currentTarget.value)}
         />
         <button type="submit" class="button">
-          {search.trim() ? 'Search' : 'Read again'}
+          {search.trim() ? 'Search' : 'Refresh'}
         </button>
       </form>
       {error && <Notice kind="bad" title={error} />}

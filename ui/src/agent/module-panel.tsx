@@ -38,8 +38,8 @@ export function ModulePanel({ module, exchange, agentId, isDevelopment, onClose 
       <p>{description}</p>
       <Facts module={module} used={exchange.filter((row) => row.module === id)} />
       <p>
-        <a href={href(['runs'], { agent: agentId, module: id })}>Its runs</a> ·{' '}
-        <a href={href(['metrics'], { agent: agentId, module: id })}>Its metrics</a>
+        <a href={href(['runs'], { agent: agentId, module: id })}>Runs</a> ·{' '}
+        <a href={href(['metrics'], { agent: agentId, module: id })}>Metrics</a>
       </p>
       <h3>Config</h3>
       <JsonTree value={config} label="config" />

@@ -52,7 +52,7 @@ export function ToolForm({ agentId, moduleId, name, parameters }: ToolFormProps)
           ) : (
             <Notice kind="bad" title={outcome.error} />
           )}
-          <a href={href(['runs', outcome.run_id])}>See the run</a>
+          <a href={href(['runs', outcome.run_id])}>View the run</a>
         </>
       )}
     </div>

@@ -46,7 +46,12 @@ function CardFoot({ agent: { id, latest_run: latest } }: { agent: AgentSummary }
     <p class="card-foot">
       {latest ? (
         <>
-          <Status status={latest.status} incomplete={latest.incomplete} />
+          {/* That it went well is seen above, from all of them. */}
+          {latest.status === 'completed' && latest.incomplete === null ? (
+            <span class="muted">Last run</span>
+          ) : (
+            <Status status={latest.status} incomplete={latest.incomplete} />
+          )}
           <a href={href(['runs', latest.run_id])}>{formatAgo(latest.started_at)}</a>
         </>
       ) : (

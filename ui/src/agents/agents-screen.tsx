@@ -1,6 +1,7 @@
 import { Notice } from '../components/notice.tsx'
 import { placeOf } from '../components/problem-text.tsx'
 import { plural } from '../format.ts'
+import { useListKeys } from '../keyboard.ts'
 import type { ScreenProps } from '../screen.ts'
 import type { Problem } from '../types.ts'
 import { AgentCard } from './agent-card.tsx'
@@ -8,6 +9,7 @@ import { type AgentList, useAgents } from './agents-query.ts'
 import { AgentsTable } from './agents-table.tsx'
 import { ClientSnippets } from './client-snippets.tsx'
 import { FirstAgent } from './first-agent.tsx'
+import { byHealth } from './health.tsx'
 
 /** From here on cards would be scrolled through, and rows are compared. */
 const MIN_TABLE = 12
@@ -15,6 +17,7 @@ const MIN_TABLE = 12
 /** All registered agents, and problems of their files. */
 export function AgentsScreen({ server }: ScreenProps) {
   const { list, error } = useAgents()
+  useListKeys('.card-link, .agents-table th a')
   if (!list) return error ? <Notice kind="bad" title="The agents could not be read" children={error} /> : null
   const { agents, problems } = list
   return (
@@ -36,7 +39,7 @@ function AgentsOf({ list }: { list: AgentList }) {
   if (list.agents.length >= MIN_TABLE) return <AgentsTable list={list} />
   return (
     <ul class="cards">
-      {list.agents.map((agent) => (
+      {byHealth(list).map((agent) => (
         <AgentCard key={agent.id} agent={agent} list={list} />
       ))}
     </ul>

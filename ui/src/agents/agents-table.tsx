@@ -3,10 +3,10 @@ import { formatAgo, formatCost, formatCount, formatDuration, formatPercent } fro
 import { href } from '../router.ts'
 import { AgentMarks } from './agent-marks.tsx'
 import type { AgentList, AgentSummary } from './agents-query.ts'
-import { Health } from './health.tsx'
+import { byHealth, Health } from './health.tsx'
 
 const COLUMNS = ['Agent', 'Models and tools', 'State', 'By hour'] as const
-const NUMBERS = ['Runs', 'Errors', 'p95', 'Cost', 'Last run'] as const
+const NUMBERS = ['Runs', 'Failed', 'p95', 'Cost', 'Last run'] as const
 
 /** Agents side by side, for projects with many. */
 export function AgentsTable({ list }: { list: AgentList }) {
@@ -28,7 +28,7 @@ export function AgentsTable({ list }: { list: AgentList }) {
           </tr>
         </thead>
         <tbody>
-          {list.agents.map((agent) => (
+          {byHealth(list).map((agent) => (
             <AgentRow key={agent.id} agent={agent} list={list} />
           ))}
         </tbody>

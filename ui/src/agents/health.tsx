@@ -8,14 +8,37 @@ interface HealthProps {
   readonly list: AgentList
 }
 
+type State = 'last good version' | 'failing' | 'some failed' | 'healthy' | 'ready'
+
+/** Kinds of badges by the state, the worst first. */
+const BADGES: Readonly<Record<State, string>> = {
+  'last good version': 'bad',
+  failing: 'bad',
+  'some failed': 'warn',
+  healthy: 'good',
+  ready: '',
+}
+const ORDER = ['last good version', 'failing', 'some failed'] as const
+
 /** Health of an agent in one word, from its file and then its runs. */
-export function Health({ agent: { id, file }, list: { problems, numbers } }: HealthProps) {
-  if (file !== null && problems.some((problem) => problem.file === file)) {
-    return <span class="badge bad">last good version</span>
+export function Health({ agent, list }: HealthProps) {
+  const state = stateOf(agent, list)
+  return <span class={`badge ${BADGES[state]}`}>{state}</span>
+}
+
+/** Agents with problems first, the others in their order. */
+export function byHealth(list: AgentList): AgentSummary[] {
+  const rankOf = (agent: AgentSummary) => {
+    const at = ORDER.findIndex((state) => state === stateOf(agent, list))
+    return at === -1 ? ORDER.length : at
   }
+  return [...list.agents].sort((one, other) => rankOf(one) - rankOf(other))
+}
+
+function stateOf({ id, file }: AgentSummary, { problems, numbers }: AgentList): State {
+  if (file !== null && problems.some((problem) => problem.file === file)) return 'last good version'
   const runs = numbers.get(id)?.numbers
-  if (!runs || runs.count === 0) return <span class="badge">ready</span>
-  if (runs.errors === 0) return <span class="badge good">healthy</span>
-  const isFailing = runs.errors / runs.count >= FAILING
-  return <span class={`badge ${isFailing ? 'bad' : 'warn'}`}>{isFailing ? 'failing' : 'some errors'}</span>
+  if (!runs || runs.count === 0) return 'ready'
+  if (runs.errors === 0) return 'healthy'
+  return runs.errors / runs.count >= FAILING ? 'failing' : 'some failed'
 }

@@ -63,6 +63,7 @@ export function ApprovalRow(props: ApprovalRowProps) {
 
 /** The question of the user, what the agent said before the call, and what the tool does. */
 function Context({ context: { question, said, description } }: { context: ApprovalContext }) {
+  if (question === '' && said === '' && description === '') return null
   return (
     <dl class="approval-context">
       {question && (

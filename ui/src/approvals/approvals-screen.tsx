@@ -2,11 +2,11 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { Empty } from '../components/notice.tsx'
 import { plural } from '../format.ts'
+import { decide, useInbox } from '../inbox.ts'
 import { useShortcuts } from '../keyboard.ts'
 import type { ScreenProps } from '../screen.ts'
 import { useApprovalContexts } from './approval-context.ts'
 import { ApprovalRow, type OpenForm } from './approval-row.tsx'
-import { decide, useInbox } from './inbox.ts'
 
 /** Inbox of the calls and questions that wait for a person. */
 export function ApprovalsScreen({ route }: ScreenProps) {

@@ -80,7 +80,7 @@ function Form({ label, read, onDecide, onClose, children }: FormProps) {
     }
   }
   return (
-    <form ref={form} class="tool-form" aria-label={label} onSubmit={submit}>
+    <form ref={form} class="tool-form" onSubmit={submit}>
       {children}
       {problem && <Notice kind="bad" title={problem} />}
       <div class="approval-actions">

@@ -15,7 +15,7 @@ export function DayFigures({ numbers, counts }: DayFiguresProps) {
     <div class="day-figures">
       <dl class="figures">
         <Figure name="Runs" value={formatCount(numbers.count)} />
-        <Figure name="Errors" value={formatPercent(numbers.errors / numbers.count)} isBad={numbers.errors > 0} />
+        <Figure name="Failed" value={formatPercent(numbers.errors / numbers.count)} isBad={numbers.errors > 0} />
         <Figure name="p95" value={formatDuration(numbers.p95_ms)} />
         {numbers.cost !== null && <Figure name="Cost" value={formatCost(numbers.cost)} />}
       </dl>

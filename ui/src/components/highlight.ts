@@ -16,8 +16,13 @@ const MAX_HIGHLIGHTED = 20_000
 /** Highlights code, as HTML; plain where the language is not known. */
 export function highlight(code: string, language: string): string {
   if (!hljs.getLanguage(language) || code.length > MAX_HIGHLIGHTED) return escapeHtml(code)
-  return hljs.highlight(code, { language, ignoreIllegals: true }).value
+  const { value } = hljs.highlight(code, { language, ignoreIllegals: true })
+  return language === 'yaml' ? value.replace(PART_OF_NAME, '$1$2') : value
 }
+
+/** A word such as `no` that is part of a longer name, `no-cards`: the grammar takes it for a value. */
+const PART_OF_NAME =
+  /(?<=[\w-])<span class="hljs-literal">(\w+)<\/span>|<span class="hljs-literal">(\w+)<\/span>(?=-\w)/g
 
 export function escapeHtml(text: string): string {
   const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

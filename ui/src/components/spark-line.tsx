@@ -10,7 +10,10 @@ interface SparkLineProps {
 }
 
 /** Course of a number, without axes. */
-export function SparkLine({ values, label }: SparkLineProps) {
+export function SparkLine({ values: all, label }: SparkLineProps) {
+  const values = sinceFirst(all)
+  // Two points are no course.
+  if (values.length < 3) return null
   const max = Math.max(...values, 1)
   const step = WIDTH / Math.max(1, values.length - 1)
   const y = (value: number) => HEIGHT - INSET - (value / max) * (HEIGHT - 2 * INSET)
@@ -29,4 +32,9 @@ export function SparkLine({ values, label }: SparkLineProps) {
       <polyline points={points} />
     </svg>
   )
+}
+
+/** Values from the first one on, with the nought before it. */
+function sinceFirst(values: readonly number[]): readonly number[] {
+  return values.slice(Math.max(0, values.findIndex((value) => value > 0) - 1))
 }

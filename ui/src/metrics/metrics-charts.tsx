@@ -20,7 +20,9 @@ interface MetricsChartsProps {
 }
 
 /** Charts of the metrics; a point opens its runs. */
-export function MetricsCharts({ metrics: { points, total, bucket_seconds: bucket }, selection }: MetricsChartsProps) {
+export function MetricsCharts({ metrics, selection }: MetricsChartsProps) {
+  const { total, bucket_seconds: bucket } = metrics
+  const points = withoutEmptyBeginning(metrics.points)
   const { agent, module } = selection
   const open = (index: number) => {
     const time = points[index]?.time
@@ -29,7 +31,7 @@ export function MetricsCharts({ metrics: { points, total, bucket_seconds: bucket
   const times = points.map(({ time }) => time)
   const drawings = [...drawingsOf(module ? 'Calls' : 'Runs'), ...(total.cost === null ? [] : [COST])]
   return (
-    <div class="charts">
+    <div class="charts" data-count={drawings.length}>
       {drawings.map(({ title, isBars = false, isWhole = false, format, lines }) => (
         <Chart
           key={title}
@@ -50,6 +52,16 @@ export function MetricsCharts({ metrics: { points, total, bucket_seconds: bucket
   )
 }
 
+/** Points before the first run that are left, so that the beginning is seen. */
+const EMPTY_BEFORE = 2
+const MIN_POINTS = 12
+
+/** Points from shortly before the first run on: the time before would take the room of the data. */
+function withoutEmptyBeginning(points: Metrics['points']): Metrics['points'] {
+  const first = points.findIndex(({ numbers }) => numbers.count > 0)
+  return points.slice(Math.max(0, Math.min(first - EMPTY_BEFORE, points.length - MIN_POINTS)))
+}
+
 const COST: Drawing = {
   title: 'Cost',
   isBars: true,
@@ -60,13 +72,13 @@ const COST: Drawing = {
 function drawingsOf(what: string): Drawing[] {
   return [
     {
-      title: `${what} and errors`,
+      title: what === 'Runs' ? 'Runs and failed runs' : `${what} and errors`,
       isBars: true,
       isWhole: true,
       format: formatCount,
       lines: [
         [what, ({ count }) => count, 'accent'],
-        ['Errors', ({ errors }) => errors, 'bad'],
+        [what === 'Runs' ? 'Failed' : 'Errors', ({ errors }) => errors, 'bad'],
       ],
     },
     {
@@ -78,9 +90,9 @@ function drawingsOf(what: string): Drawing[] {
       ],
     },
     {
-      title: 'Time to first text (median)',
+      title: 'Time to first token (median)',
       format: formatDuration,
-      lines: [['First text', ({ first_text_p50_ms }) => first_text_p50_ms, 'accent']],
+      lines: [['First token', ({ first_text_p50_ms }) => first_text_p50_ms, 'accent']],
     },
     {
       title: 'Tokens',

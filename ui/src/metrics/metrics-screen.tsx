@@ -4,7 +4,6 @@ import { Empty, Notice } from '../components/notice.tsx'
 import { formatCost, formatCount, formatDuration, formatPercent } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { ScreenProps } from '../screen.ts'
-import type { Numbers } from '../types.ts'
 import { MetricsCharts } from './metrics-charts.tsx'
 import { type Metrics, type MetricsSelection, RANGES, readSelection, useMetrics } from './metrics-query.ts'
 import { MetricsTables } from './metrics-tables.tsx'
@@ -23,9 +22,9 @@ export function MetricsScreen({ route, server }: ScreenProps) {
         <h1>Metrics</h1>
         <Selection selection={selection} metrics={metrics} onChange={change} />
       </div>
-      <Totals total={metrics.total} what={selection.module ? 'Calls' : 'Runs'} />
+      <Totals metrics={metrics} what={selection.module ? 'Calls' : 'Runs'} />
       {metrics.total.count === 0 ? (
-        <Empty title="Nothing happened in this time">
+        <Empty title="No runs in this period">
           Choose a longer time, or <a href={href(['play'])}>ask an agent</a>.
         </Empty>
       ) : (
@@ -69,19 +68,21 @@ function Selection({ selection: { range, agent, module }, metrics: { agents, mod
   )
 }
 
-function Totals({ total, what }: { total: Numbers; what: string }) {
+function Totals({ metrics: { total, tools }, what }: { metrics: Metrics; what: string }) {
+  const failedTools = tools.reduce((sum, { numbers }) => sum + numbers.errors, 0)
   return (
     <dl class="figures wide panel">
       <Figure name={what} value={formatCount(total.count)} />
       <Figure
-        name="Errors"
+        name={what === 'Runs' ? 'Failed' : 'Errors'}
         value={total.count === 0 ? '–' : formatPercent(total.errors / total.count)}
         isBad={total.errors > 0}
       />
+      {what === 'Runs' && failedTools > 0 && <Figure name="Failed tool calls" value={formatCount(failedTools)} />}
       {total.incomplete > 0 && <Figure name="Incomplete" value={formatCount(total.incomplete)} />}
       <Figure name="p50" value={formatDuration(total.p50_ms)} />
       <Figure name="p95" value={formatDuration(total.p95_ms)} />
-      <Figure name="First text" value={formatDuration(total.first_text_p50_ms)} />
+      <Figure name="First token" value={formatDuration(total.first_text_p50_ms)} />
       <Figure name="Tokens in" value={formatCount(total.input_tokens)} />
       <Figure name="Tokens out" value={formatCount(total.output_tokens)} />
       {total.cost !== null && <Figure name="Cost" value={formatCost(total.cost)} />}

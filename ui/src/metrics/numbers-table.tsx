@@ -46,8 +46,8 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
                 <td class={`number ${numbers.errors > 0 ? 'bad-text' : ''}`}>{formatCount(numbers.errors)}</td>
                 <td class="number">{formatDuration(numbers.p50_ms)}</td>
                 <td class="number">{formatDuration(numbers.p95_ms)}</td>
-                {hasTokens && <td class="number">{formatCount(numbers.input_tokens)}</td>}
-                {hasTokens && <td class="number">{formatCount(numbers.output_tokens)}</td>}
+                {hasTokens && <td class="number">{tokensOf(numbers, numbers.input_tokens)}</td>}
+                {hasTokens && <td class="number">{tokensOf(numbers, numbers.output_tokens)}</td>}
                 {hasCost && <td class="number">{formatCost(numbers.cost)}</td>}
               </tr>
             ))}
@@ -56,6 +56,11 @@ export function NumbersTable({ title, first, what, rows }: NumbersTableProps) {
       </div>
     </section>
   )
+}
+
+/** Nothing for a row that counts no tokens at all. */
+function tokensOf({ input_tokens, output_tokens }: Numbers, tokens: number): string {
+  return input_tokens + output_tokens === 0 ? '–' : formatCount(tokens)
 }
 
 /** Rows with the most first. */

@@ -19,7 +19,7 @@ const MEASURES: readonly Measure[] = [
   { name: 'Errors', read: ({ errors, count }) => errors / count, format: formatPercent },
   { name: 'p50', read: ({ p50_ms }) => p50_ms, format: formatDuration },
   { name: 'p95', read: ({ p95_ms }) => p95_ms, format: formatDuration },
-  { name: 'First text', read: ({ first_text_p50_ms }) => first_text_p50_ms, format: formatDuration },
+  { name: 'First token', read: ({ first_text_p50_ms }) => first_text_p50_ms, format: formatDuration },
   {
     name: 'Tokens a run',
     read: ({ input_tokens, output_tokens, count }) => (input_tokens + output_tokens) / count,

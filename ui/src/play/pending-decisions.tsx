@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Approval, ApprovalDecision } from '../../../src/wire/approval.ts'
 import { ApprovalRow, type OpenForm } from '../approvals/approval-row.tsx'
-import { decide, readApprovals, useInbox } from '../approvals/inbox.ts'
+import { decide, readApprovals, useInbox } from '../inbox.ts'
 
 interface PendingDecisionsProps {
   readonly responseId: string

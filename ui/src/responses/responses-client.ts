@@ -2,6 +2,7 @@ import { readEventStream } from '../read-event-stream.ts'
 
 const PATH = 'compat'
 const KEY = 'agent-host.responses-key'
+const KEY_SAVED = 'agent-host.key-saved'
 
 /** Part of the events of a response that the page reads. */
 export interface ResponseEvent {
@@ -19,6 +20,13 @@ export function readKey(): string {
 
 export function saveKey(key: string): void {
   sessionStorage.setItem(KEY, key)
+  dispatchEvent(new Event(KEY_SAVED))
+}
+
+/** Calls a listener when a key was saved. @returns a function that ends it */
+export function onKeySaved(listener: () => void): () => void {
+  addEventListener(KEY_SAVED, listener)
+  return () => removeEventListener(KEY_SAVED, listener)
 }
 
 interface Question {

@@ -134,7 +134,9 @@ function moveSelection(event: KeyboardEvent, { rows, selected, onSelect, toggle 
   }
   const acts: Readonly<Record<string, () => void>> = {
     ArrowDown: () => go(index + 1),
+    j: () => go(index + 1),
     ArrowUp: () => go(index - 1),
+    k: () => go(index - 1),
     Home: () => go(0),
     End: () => go(calls.length - 1),
     ArrowRight: () => current?.isCollapsed && toggle(current.call.id),
@@ -144,7 +146,7 @@ function moveSelection(event: KeyboardEvent, { rows, selected, onSelect, toggle 
     },
   }
   const act = acts[event.key]
-  if (!act) return
+  if (!act || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()
   act()
 }

@@ -1,14 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Notice } from '../components/notice.tsx'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
-import { plural } from '../format.ts'
+import { isSameDay, plural } from '../format.ts'
+import { useInbox } from '../inbox.ts'
+import { useShortcuts } from '../keyboard.ts'
 import { useLive } from '../live.ts'
+import { runIdOf } from '../responses/responses-client.ts'
 import { NoRuns } from './no-runs.tsx'
 import { RunRow } from './run-row.tsx'
 import { useRuns } from './runs-query.ts'
 import { SortHeader } from './sort-header.tsx'
 
 const ROW_HEIGHT = 52
+/** It stays above the rows. */
+const HEADER_HEIGHT = 34
 /** Rows before the end at which the next page is read. */
 const AHEAD = 20
 
@@ -29,6 +34,19 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
   const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * ROW_HEIGHT
   // Checked again after each page, since only one page is read at a time.
   useEffect(() => void (isNearEnd && loadMore()), [isNearEnd, listed])
+  const move = (event: KeyboardEvent) => moveFocus(event, count, list)
+  useShortcuts({
+    ArrowDown: move,
+    ArrowUp: move,
+    PageDown: move,
+    PageUp: move,
+    Home: move,
+    End: move,
+    j: move,
+    k: move,
+  })
+  const waiting = useWaiting()
+  const isByTime = !query.sort || query.sort === 'started_at'
   if (error && !listed) return <Notice kind="bad" title="The runs could not be read" children={error} />
   if (!listed) return null
   if (count === 0) return <NoRuns isFiltered={isFiltered} />
@@ -46,20 +64,17 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
           </button>
         )}
       </div>
-      <div class="run-table">
+      <div class="run-list" ref={setList}>
         <SortHeader sort={query.sort ?? ''} order={query.order ?? ''} onChange={onChange} />
-        <div
-          class="run-list"
-          ref={setList}
-          role="list"
-          aria-label="Runs"
-          onKeyDown={(event) => moveFocus(event, count, list)}
-        >
+        <div role="list" aria-label="Runs">
           <Rows count={count} rowHeight={ROW_HEIGHT} viewport={viewport}>
             {(index) => {
               const run = listed.runs[index]
               const isSelected = run?.run_id === query.run
-              const props = { index, count: listed.total, isSelected, hasServer }
+              const waitsFor = run && waiting.get(run.run_id)
+              const before = isByTime ? listed.runs[index - 1] : run
+              const isNewDay = index > 0 && before && run && !isSameDay(before.started_at, run.started_at)
+              const props = { index, count: listed.total, isSelected, hasServer, waitsFor, isNewDay: isNewDay === true }
               return run && <RunRow key={run.run_id} run={run} {...props} />
             }}
           </Rows>
@@ -69,10 +84,23 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
   )
 }
 
+/** Names of what the waiting runs wait for, by run id. */
+function useWaiting(): ReadonlyMap<string, string> {
+  const names = new Map<string, string>()
+  for (const { response_id, kind, name, message } of useInbox().open) {
+    const run = runIdOf(response_id)
+    const wanted = kind === 'question' ? `an answer: ${message}` : `an approval of ${name}`
+    names.set(run, names.has(run) ? `${names.get(run)}, ${wanted}` : wanted)
+  }
+  return names
+}
+
 function moveFocus(event: KeyboardEvent, count: number, list: HTMLElement | null): void {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: 1,
+    j: 1,
     ArrowUp: -1,
+    k: -1,
     PageDown: 10,
     PageUp: -10,
     Home: -count,
@@ -80,12 +108,12 @@ function moveFocus(event: KeyboardEvent, count: number, list: HTMLElement | null
   }
   const step = steps[event.key]
   if (step === undefined || !list) return
-  event.preventDefault()
   const current = Number((document.activeElement as HTMLElement | null)?.dataset.index ?? -1)
   const next = Math.max(0, Math.min(count - 1, current + step))
   const top = next * ROW_HEIGHT
   if (top < list.scrollTop) list.scrollTop = top
-  else if (top + ROW_HEIGHT > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW_HEIGHT - list.clientHeight
+  else if (top + ROW_HEIGHT > list.scrollTop + list.clientHeight - HEADER_HEIGHT)
+    list.scrollTop = top + ROW_HEIGHT - list.clientHeight + HEADER_HEIGHT
   focusRow(list, next)
 }
 

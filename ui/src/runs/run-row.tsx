@@ -1,5 +1,14 @@
 import { Status } from '../components/status.tsx'
-import { excerpt, formatCost, formatCount, formatDuration, formatTime, plural } from '../format.ts'
+import {
+  excerpt,
+  formatClock,
+  formatCost,
+  formatCount,
+  formatDay,
+  formatDuration,
+  formatTime,
+  plural,
+} from '../format.ts'
 import { go, href } from '../router.ts'
 import type { RunSummary } from '../types.ts'
 import { currentQuery } from './run-filter.ts'
@@ -12,10 +21,16 @@ interface RunRowProps {
   readonly isSelected: boolean
   /** Shows the server that ran it. */
   readonly hasServer: boolean
+  /** Decisions that it waits for, in words. */
+  readonly waitsFor: string | undefined
+  /** The run above it is of a later day. */
+  readonly isNewDay: boolean
 }
 
 /** One run: a link to its page. */
-export function RunRow({ run, index, count, isSelected, hasServer }: RunRowProps) {
+export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isNewDay }: RunRowProps) {
+  // One that made the run fail is seen in its status.
+  const failures = run.status === 'completed' ? run.errors : 0
   const remember = () => go(href(['runs'], { ...currentQuery(), run: run.run_id }), { replace: true })
   return (
     <div role="listitem" class="run-item" aria-setsize={count} aria-posinset={index + 1}>
@@ -26,41 +41,53 @@ export function RunRow({ run, index, count, isSelected, hasServer }: RunRowProps
         data-selected={isSelected}
         onClick={remember}
       >
-        <span>
+        {isNewDay && <span class="run-day">{formatDay(run.started_at)}</span>}
+        <Said run={run} waitsFor={waitsFor} />
+        <span class="run-state">
           <Status status={run.status} incomplete={run.incomplete} />
+          {failures > 0 && <span class="warn-text">{plural(failures, 'call')} failed</span>}
         </span>
         <span class="run-agent">
           {run.agent_id}
           {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
           {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
-        <Said run={run} />
-        <span class="run-number">
-          {formatDuration(run.duration_ms)}
-          {run.errors > 0 && run.status !== 'cancelled' && <span class="bad-text">{plural(run.errors, 'error')}</span>}
-        </span>
+        <span class="run-model muted">{run.models.map(({ model }) => model).join(', ')}</span>
+        <span class="run-number">{formatDuration(run.duration_ms)}</span>
         <span class="run-number muted">
           {run.input_tokens + run.output_tokens > 0 && formatCount(run.input_tokens + run.output_tokens)}
         </span>
         <span class="run-number muted">{formatCost(run.cost)}</span>
         <time class="run-time muted" dateTime={new Date(run.started_at * 1000).toISOString()}>
-          {formatTime(run.started_at)}
+          {isNewDay || index === 0 ? formatTime(run.started_at) : formatClock(run.started_at)}
         </time>
       </a>
     </div>
   )
 }
 
-/** Question, and below it the answer or the error. A stopped run has no error. */
-function Said({ run: { input, output, error, status, continues } }: { run: RunSummary }) {
+/** Status of HTTP that a vendor answered with, as its message names it. */
+const VENDOR_STATUS = /\b(4\d\d|5\d\d)\b/
+
+interface SaidProps {
+  readonly run: RunSummary
+  readonly waitsFor: string | undefined
+}
+
+/** Question, and below it the answer, what it waits for, or the error. A stopped run has no error. */
+function Said({ run: { input, output, error, status, continues }, waitsFor }: SaidProps) {
   const isFailed = error !== null && (status === 'failed' || status === 'interrupted')
+  const code = isFailed ? VENDOR_STATUS.exec(error)?.[0] : undefined
   return (
     <span class="run-text">
       <span class="run-input">
         {continues !== null && <span class="muted">↳ continues: </span>}
         {input || <span class="muted">–</span>}
       </span>
-      <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>{isFailed ? error : excerpt(output)}</span>
+      <span class={`run-output ${isFailed ? 'bad-text' : 'muted'}`}>
+        {code && <span class={`badge ${code.startsWith('4') ? 'bad' : 'warn'}`}>{code}</span>}
+        {isFailed ? error : waitsFor ? `Waits for ${waitsFor}` : excerpt(output)}
+      </span>
     </span>
   )
 }

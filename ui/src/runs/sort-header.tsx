@@ -1,7 +1,8 @@
 const COLUMNS = [
+  { title: 'Question and answer' },
   { title: 'Status', sort: 'status' },
   { title: 'Agent', sort: 'agent_id' },
-  { title: 'Question and answer' },
+  { title: 'Model' },
   { title: 'Duration', sort: 'duration_ms', isNumber: true },
   { title: 'Tokens', sort: 'tokens', isNumber: true },
   { title: 'Cost', isNumber: true },

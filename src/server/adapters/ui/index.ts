@@ -22,7 +22,7 @@ export class UiApiAdapter implements Adapter {
   }
 
   async adapt(app: FastifyInstance): Promise<void> {
-    const { host, agents, traces, redact, streams, log, served } = this.#options
+    const { host, agents, traces, redact, streams, log, served, durableRuns, servesInbox } = this.#options
     const prices = new Prices(host.projectDir, log)
     const { options } = this.#options
     const { development } = options
@@ -31,7 +31,7 @@ export class UiApiAdapter implements Adapter {
     const sources = { ...shared, options, development, projectDir, adapters: served }
     const describe = describeUi(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
-    const live = new LiveUpdates({ host, agents, traces, streams, prices })
+    const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, log })
     const limited = { ...describe('queryGraphql'), bodyLimit: MAX_QUERY_BYTES }
     app.post('/api/ui/graphql', limited, async (request, reply) => {
       route ??= openGraphql(sources)

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { messageOf } from '../../../errors.ts'
 import type { Prices } from '../../../trace/prices.ts'
 import type { RunSummary } from '../../../trace/run-summary.ts'
 import type { Traces } from '../../../trace/traces.ts'
@@ -20,15 +21,22 @@ const NO_CONTENT = {
   error: null,
 }
 
-type LiveSources = Pick<DebugAdapterOptions, 'host' | 'agents' | 'traces' | 'streams'> & { readonly prices: Prices }
+type LiveSources = Pick<
+  DebugAdapterOptions,
+  'host' | 'agents' | 'traces' | 'streams' | 'durableRuns' | 'servesInbox' | 'log'
+> & {
+  readonly prices: Prices
+}
 
 /**
  * News for the page as server-sent events: `runs` with those that have begun, gone on or ended, `agents` when an agent
- * or its file has changed, `tracing` when events were lost. Listeners then query the data that they show.
+ * or its file has changed, `approvals` when the inbox of the viewer's tenant has, `tracing` when events were lost. Listeners then query the data that they show.
  */
 export class LiveUpdates {
   readonly #sources: LiveSources
   readonly #open = new Map<EventStream, Viewer>()
+  /** Functions that end the watch of an inbox. */
+  readonly #inboxes = new Map<EventStream, () => void>()
   #stop: (() => void)[] = []
   #dropped = 0
 
@@ -45,13 +53,31 @@ export class LiveUpdates {
     })
     this.#open.set(stream, viewerOf(request))
     if (this.#open.size === 1) this.#listen()
+    void this.#watchInbox(stream)
     stream.send('event: ready\ndata: {}\n\n')
     return reply
   }
 
   #remove(stream: EventStream): void {
     this.#open.delete(stream)
+    this.#inboxes.get(stream)?.()
+    this.#inboxes.delete(stream)
     if (this.#open.size === 0) for (const stop of this.#stop.splice(0)) stop()
+  }
+
+  /** The inbox of a tenant is that of its own runs alone: those of all tenants are in no list. */
+  async #watchInbox(stream: EventStream): Promise<void> {
+    const { servesInbox, durableRuns, log } = this.#sources
+    const viewer = this.#open.get(stream)
+    if (!servesInbox || !viewer) return
+    try {
+      const runs = await durableRuns.open()
+      if (!this.#open.has(stream)) return
+      const tell = () => this.#sendTo(stream, 'approvals', {})
+      this.#inboxes.set(stream, runs.of(viewer.tenant ?? '').approvals.watch(tell))
+    } catch (error) {
+      log.warn(`The page is not told of approvals: ${messageOf(error)}`)
+    }
   }
 
   #listen(): void {
@@ -86,13 +112,16 @@ export class LiveUpdates {
   #send(event: string, dataFor: (viewer: Viewer) => object | undefined): void {
     for (const [stream, viewer] of this.#open) {
       const data = dataFor(viewer)
-      if (!data) continue
-      try {
-        stream.send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
-      } catch {
-        // The client does not read: it fetches what it missed when it reconnects.
-        stream.cut()
-      }
+      if (data) this.#sendTo(stream, event, data)
+    }
+  }
+
+  #sendTo(stream: EventStream, event: string, data: object): void {
+    try {
+      stream.send(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+    } catch {
+      // The client does not read: it fetches what it missed when it reconnects.
+      stream.cut()
     }
   }
 }
