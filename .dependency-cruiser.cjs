@@ -56,6 +56,13 @@ module.exports = {
       from: { path: '^modules/([^/]+)' },
       to: { path: '^(src|modules)/', pathNot: ['^src/index\\.ts$', '^modules/$1/'] },
     },
+    {
+      name: 'packages-import-only-the-front-door',
+      comment: 'a protocol of a package has what the public interface of adapters has',
+      severity: 'error',
+      from: { path: '^(packages|test/fixtures)/' },
+      to: { path: '^(src|modules)/', pathNot: '^src/index\\.ts$' },
+    },
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     {
       name: 'nothing-unresolved',

@@ -10,7 +10,7 @@ import type { AgentServer } from './server/server.ts'
 import type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
 
 export type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-export { type Static, Type } from 'typebox'
+export { type Static, type TSchema, Type } from 'typebox'
 export type { OpenedProject, ProjectOptions } from './assembly/open-project.ts'
 export type { LogLevel } from './assembly/project-log.ts'
 export { raceAbort, withDeadline } from './async.ts'
@@ -23,6 +23,22 @@ export { AgentError, type Position, type Problem } from './definition/problem.ts
 export { isTimeLimit, runLimited } from './definition/run-limited.ts'
 export type { Scope } from './definition/scope.ts'
 export { readYamlText, type YamlText, type YamlTextOptions } from './definition/yaml-text.ts'
+export type {
+  AdapterRuns,
+  AnsweredRun,
+  DurableRequest,
+  FollowOptions,
+  KeptRun,
+  OpenCall,
+  RunOutcome,
+  StoredRunInfo,
+  StoredRunStatus,
+  TenantRuns,
+  WaitingApproval,
+  WaitingPage,
+  WaitingRange,
+} from './durable/adapter-runs.ts'
+export type { DurableEvent } from './durable/runs/durable-event.ts'
 export {
   ERROR_CODES,
   type ErrorCode,
@@ -112,13 +128,18 @@ export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type {
   CallDecision,
   EarlierDecision,
+  GivenAnswer,
   NestedResult,
   PendingAnswer,
   PendingCall,
 } from './run/state/pending-call.ts'
 export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'
+export type { AdapterHttp, RouteTag } from './server/adapter-http.ts'
+export type { Decider } from './server/guards/decisions.ts'
+export type { AnswerDescription, RouteDescription } from './server/openapi/describe-route.ts'
 export type { ServerOptions } from './server/options.ts'
+export type { DialectReply, ErrorDialect, Refusal } from './server/replies/dialect.ts'
 export type { AgentServer } from './server/server.ts'
 export type {
   EventStream,
@@ -127,6 +148,7 @@ export type {
   StreamOptions,
   StreamTransport,
 } from './server/streams/event-streams.ts'
+export type { StreamedAnswer } from './server/streams/serve-turn.ts'
 export { memoryStorage } from './store/memory-storage.ts'
 export type { SavedReplay, SavedReplayOptions } from './tape/replay-saved.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'

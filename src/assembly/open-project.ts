@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { CleanupStack } from '../async.ts'
 import type { Problem } from '../definition/problem.ts'
+import type { AdapterRuns } from '../durable/adapter-runs.ts'
 import { WaitingRuns } from '../durable/approvals/waiting-runs.ts'
 import { RunService } from '../durable/run-service.ts'
+import { makeAdapterRuns } from '../durable/tenant-runs.ts'
 import type { Translation } from '../durable/translation.ts'
 import { AgentFolder } from '../host/agent-folder.ts'
 import { AgentHost, attachBoundaries, type ResumeOptions, type RunOptions } from '../host/host.ts'
@@ -111,6 +113,11 @@ export interface OpenedProject {
   /** Returns the runs that wait, those of other processes included. */
   listWaiting(): Promise<WaitingRun[]>
   /**
+   * Runs that outlive this process: stored, carried out by any process that opens the project, shown by the responses API and the inbox.
+   * Opened at their first use, with a worker unless `noWorker` is set.
+   */
+  readonly runs: AdapterRuns
+  /**
    * Picks up edits of agent files and project code live, until the project is closed.
    *
    * @returns when every folder is watched
@@ -123,6 +130,8 @@ export interface OpenedProject {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+/** Name under which data of programs is stored. */
+const PROGRAM = 'program'
 /** Folder of the traces, relative to the project. */
 const TRACE_FOLDER = 'debug'
 
@@ -154,7 +163,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     if (traces) cleanup.add(() => traces.close())
     if (traces && logsSteps) logSteps(host, log)
     if (traces && isRemote(options.store)) cleanup.add(shareRuns(options, host, traces, log, records))
-    const runs = new RunService({
+    const durableRuns = new RunService({
       limits: options,
       host,
       log,
@@ -163,13 +172,13 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       describeFailure: makeDescribeFailure(options.debug, redact),
       onFailure: (error, id) => logRunFailure(error, id, log),
     })
-    cleanup.add(() => runs.close())
+    cleanup.add(() => durableRuns.close())
     cleanup.add(() => host.close(options.drainTimeout * 1000))
     const agents = new AgentFolder(host, agentDir, log)
     await agents.scan()
     const waiting = new WaitingRuns({ host, log, openRecords: () => records.open() })
     return new AssembledProject(
-      { host, agents, traces, redact, log, runs, openRecords: () => shared.open() },
+      { host, agents, traces, redact, log, durableRuns, openRecords: () => shared.open() },
       options,
       cleanup,
       waiting,
@@ -236,8 +245,8 @@ export class AssembledProject implements OpenedProject {
   readonly traces: Traces | undefined
   readonly redact: Redact
   readonly log: Log
-  /** Runs that outlive their request: opened at their first use. */
-  readonly runs: RunService
+  readonly runs: AdapterRuns
+  readonly durableRuns: RunService
   /** Opens the store of the project for one more part of it, which closes it. */
   readonly openRecords: () => Promise<RecordStore>
   readonly #drainTimeoutMs: number
@@ -246,7 +255,7 @@ export class AssembledProject implements OpenedProject {
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
-    parts: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log' | 'runs' | 'openRecords'>,
+    parts: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'openRecords'>,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
     waiting: WaitingRuns,
@@ -256,7 +265,8 @@ export class AssembledProject implements OpenedProject {
     this.traces = parts.traces
     this.redact = parts.redact
     this.log = parts.log
-    this.runs = parts.runs
+    this.durableRuns = parts.durableRuns
+    this.runs = makeAdapterRuns(parts.durableRuns, parts.host, PROGRAM)
     this.openRecords = parts.openRecords
     this.#drainTimeoutMs = drainTimeout * 1000
     this.#cleanup = cleanup

@@ -1,150 +1,157 @@
-import { HostError } from '../errors.ts'
-import type { AgentHost } from '../host/host.ts'
 import type { WaitingOptions } from '../host/waiting-run.ts'
+import type { Message } from '../protocols/message.ts'
 import type { Usage } from '../protocols/run.ts'
-import { NO_USAGE } from '../protocols/usage.ts'
-import type { PendingCall } from '../run/state/pending-call.ts'
+import type { GivenAnswer, PendingCall } from '../run/state/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
-import { approvalId } from './approvals/approvals.ts'
-import { openWaiting } from './approvals/open-waiting.ts'
-import { makeTurn } from './conversations/conversation-tree.ts'
-import type { DurableRuns } from './durable-runs.ts'
-import { SHOWN_AFTER_DECISION } from './queue/job.ts'
-import type { Decisions } from './resumption.ts'
-import type { RunService } from './run-service.ts'
-import type { AdapterFacts } from './runs/run-facts.ts'
-import { answerOf, isEnd, nowSeconds, type Step } from './runs/steps.ts'
+import type { DurableEvent } from './runs/durable-event.ts'
 
-/** Run of the host that waits for a person, as it is stored. */
-export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
-  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
-  readonly agent: string
-  readonly result: RunResult
+/**
+ * Durable runs of a project as one adapter, or a program, uses them: kept in the store, carried out by any server that shares it, and
+ * followed and answered from each of them. The store is opened at their first use.
+ */
+export interface AdapterRuns {
+  /** Returns the runs of a tenant, '' for the nameless one: nothing of another exists in them. */
+  of(tenant: string): TenantRuns
 }
 
-/** Call that waits for a person, under the id of its approval. */
-export interface OpenApproval {
-  readonly id: string
-  readonly call: PendingCall
-}
-
-/** State of a run after a decision. */
-export interface ResumedRun {
-  /** Id of the run that continues; null while something else is open. */
-  readonly continuedBy: string | null
-  readonly open: readonly OpenApproval[]
-}
-
-/** Answer of a run that has ended well; `open` is what it waits for. */
-export interface RunOutcome {
-  readonly text: string
-  readonly usage: Readonly<Usage>
-  readonly incompleteReason: string | undefined
-  readonly open: readonly OpenApproval[]
-}
-
-/** Durable runs of a project as one adapter uses them. */
-export class AdapterRuns {
-  readonly #service: RunService
-  readonly #host: AgentHost
-  readonly #adapter: string
-
-  /** @param adapter name under which data of the adapter is stored */
-  constructor(service: RunService, host: AgentHost, adapter: string) {
-    this.#service = service
-    this.#host = host
-    this.#adapter = adapter
-  }
-
-  /** Returns the runs of a tenant: nothing of another exists in them. */
-  of(tenant: string): TenantRuns {
-    const open = async () => (await this.#service.open()).of(tenant)
-    return new TenantRuns({ open, ids: this.#service.ids, host: this.#host, adapter: this.#adapter })
-  }
-}
-
-interface TenantRunsOptions extends Pick<RunService, 'ids'> {
-  readonly open: () => Promise<DurableRuns<object, unknown>>
-  readonly host: AgentHost
-  readonly adapter: string
-}
-
-/** Durable runs of one tenant. */
-export class TenantRuns {
-  readonly #options: TenantRunsOptions
-
-  constructor(options: TenantRunsOptions) {
-    this.#options = options
-  }
-
+/** Durable runs of one tenant. Every method fails with `STORE_UNAVAILABLE` while the store does, and with `SHUTTING_DOWN` once the project is closed. */
+export interface TenantRuns {
   /**
-   * Stores a run of the host that waits, so that a decision continues it.
+   * Stores a run for the next free worker: of this process, or of another that shares the store. A message to a run that waits rejects
+   * what is open.
    *
-   * @returns its approvals, in the order of its pending calls
+   * @throws HostError `AGENT_NOT_FOUND`; `REQUEST_INVALID` for what the agent does not take, and for too long a history; `OVERLOADED`;
+   *   `RESPONSE_NOT_FOUND` and `RESPONSE_CONFLICT` for a previous run that is gone, or in progress
    */
-  async keep({ agent, messages, result, ...given }: KeptRun): Promise<readonly OpenApproval[]> {
-    const { open, ids, host, adapter } = this.#options
-    const runs = await open()
-    const { text, pending, usage, trail } = result
-    const id = ids.next()
-    const createdAt = nowSeconds()
-    const { tenant: _tenant, ...options } = given
-    const facts: AdapterFacts = { adapter, agent, createdAt, previousId: null, options, data: {} }
-    const turn = makeTurn(id, createdAt, messages, undefined)
-    const draft = { id, facts, items: [], turn, earlier: [], idempotency: undefined }
-    const steps: Step[] = [
-      ...(text === '' ? [] : [text]),
-      ...pending.map((call) => ({ pending: call })),
-      { end: 'completed', at: createdAt, usage },
-    ]
-    const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
-    const job = { agent, options: given, shows: SHOWN_AFTER_DECISION, isRestartSafe, approvalTtl }
-    const waiting = openWaiting(id, job, pending)
-    await runs.store.create(draft, steps, { messages: trail.slice(messages.length), pending, waiting })
-    return toOpen(id, pending)
-  }
-
+  start(request: DurableRequest): Promise<StoredRunInfo>
   /**
-   * Decides calls of one run; the last decision continues it.
+   * Stores a run of `host.start` that has ended waiting, so that an answer continues it.
    *
-   * @throws HostError `REQUEST_INVALID`, `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED`, `OVERLOADED`, `SHUTTING_DOWN`, `AGENT_NOT_FOUND`,
-   *   `STORE_UNAVAILABLE`: then they stay open
+   * @returns what it waits for, in the order of its pending calls
    */
-  async decide(decisions: Decisions, by: string): Promise<ResumedRun> {
-    const { approvals, continuedBy } = await (await this.#options.open()).deciding.decide(decisions, by)
-    const open = approvals.filter(({ status }) => status === 'pending')
-    return { continuedBy, open: open.map(({ id, pending: call }) => ({ id, call })) }
-  }
-
+  keep(waiting: KeptRun): Promise<readonly OpenCall[]>
+  /** Returns a run as it is now, also one that another adapter started; undefined if it does not exist. */
+  find(id: string): Promise<StoredRunInfo | undefined>
+  /**
+   * Yields the events of a run, those that are still to come included, up to its end. Ends early when the signal aborts, or the run is
+   * deleted.
+   *
+   * @throws HostError `RESPONSE_NOT_FOUND`
+   */
+  follow(id: string, options?: FollowOptions): AsyncIterable<DurableEvent>
   /**
    * Waits for the end of a run.
    *
    * @throws HostError `RESPONSE_NOT_FOUND`; `AGENT_FAILED` for a run that has not ended well
    */
-  async outcome(id: string, signal: AbortSignal): Promise<RunOutcome> {
-    const runs = await this.#options.open()
-    const stored = await runs.store.get(id)
-    if (!stored) throw new HostError('RESPONSE_NOT_FOUND', 'Response not found')
-    const log = runs.read(stored, signal)
-    const steps: Step[] = []
-    for (let more = await log.read(0); more.length > 0; more = await log.read(steps.length)) {
-      steps.push(...more)
-      if (isEnd(steps.at(-1))) break
-    }
-    const end = steps.at(-1)
-    if (!isEnd(end) || end.end !== 'completed') {
-      throw new HostError('AGENT_FAILED', (isEnd(end) && end.error) || 'Agent execution failed')
-    }
-    const pending = steps.flatMap((step) => (typeof step === 'object' && 'pending' in step ? [step.pending] : []))
-    return {
-      text: answerOf(steps),
-      usage: end.usage ?? NO_USAGE,
-      incompleteReason: end.incomplete,
-      open: toOpen(id, pending),
-    }
-  }
+  outcome(id: string, signal?: AbortSignal): Promise<RunOutcome>
+  /**
+   * Answers calls of a run that waits, by the ids of the open calls. The last answer continues it, as a new run. Results of client
+   * tools come together: the agent then asks again for every other call that has no answer. Of several callers that decide
+   * one does; who may decide is for the adapter to check.
+   *
+   * @param by name of the one who decides
+   * @throws HostError `REQUEST_INVALID` for an answer that does not fit, `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED`, `OVERLOADED`,
+   *   `AGENT_NOT_FOUND`: then the calls stay open
+   */
+  answer(answers: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun>
+  /** Cancels a run on any server, and what it waits for. One that has ended stays as it is. Undefined if it does not exist. */
+  cancel(id: string): Promise<StoredRunInfo | undefined>
+  /** Returns a page of the calls that wait for a person, oldest first. */
+  listWaiting(range?: WaitingRange): Promise<WaitingPage>
 }
 
-function toOpen(id: string, pending: readonly PendingCall[]): OpenApproval[] {
-  return pending.map((call, index) => ({ id: approvalId(id, index), call }))
+/** Request to start a durable run. */
+export interface DurableRequest extends Omit<WaitingOptions, 'tenant' | 'background'> {
+  /** Name of the agent: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  /** Messages that the run adds to the conversation; the last one of the user is handled. */
+  readonly messages: readonly Message[]
+  /** Run whose conversation this one continues. */
+  readonly previousId?: string | undefined
+  /** JSON that is stored with the run, and with those that continue it; only adapters of the same name get it. */
+  readonly data?: unknown
+}
+
+/** Run of the host that waits, as it is stored. */
+export interface KeptRun extends WaitingOptions, Pick<Turn, 'messages'> {
+  /** Name of the agent in the request: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly result: RunResult
+  /** As {@link DurableRequest.data}. */
+  readonly data?: unknown
+}
+
+/** Call that a run waits for, under the id by which it is answered. */
+export interface OpenCall {
+  readonly id: string
+  readonly call: PendingCall
+}
+
+/** State of a durable run. `waiting`: it needs a person or a client, and continues as a new run. */
+export type StoredRunStatus = 'queued' | 'in_progress' | 'waiting' | 'completed' | 'failed' | 'cancelled'
+
+/** Durable run as it is at this moment. */
+export interface StoredRunInfo {
+  readonly id: string
+  readonly status: StoredRunStatus
+  /** Text so far, of the last attempt. */
+  readonly text: string
+  /** Calls that it waits for. */
+  readonly open: readonly OpenCall[]
+  /** Run that continues this one after its answers; null until there is one. */
+  readonly continuedBy: string | null
+  /** Run whose conversation this one continues. Null for one that begins, as the next two are for a run of the responses adapter. */
+  readonly previousId: string | null
+  readonly agent: string | null
+  /** JSON that was stored with it; null where another adapter started it. */
+  readonly data: unknown
+  /** Unix seconds. */
+  readonly createdAt: number
+  readonly usage: Readonly<Usage>
+  /** Limit for which the agent stopped before its answer was complete. */
+  readonly incompleteReason: string | undefined
+  /** Why it failed, for clients. */
+  readonly error: string | undefined
+}
+
+/** Answer of a run that has ended well. */
+export type RunOutcome = Pick<StoredRunInfo, 'text' | 'usage' | 'incompleteReason' | 'open'>
+
+/** State of a run after answers. */
+export interface AnsweredRun {
+  /** Run that continues; null while something else is open. */
+  readonly continuedBy: string | null
+  readonly open: readonly OpenCall[]
+}
+
+/** Place in the events of a run from which on they are read. */
+export interface FollowOptions {
+  /** Number of the last event that is known: those after it follow. Default: 0, for all. */
+  readonly after?: number
+  readonly signal?: AbortSignal
+}
+
+/** Part of what waits. */
+export interface WaitingRange {
+  /** Default: 100. */
+  readonly limit?: number
+  /** Id of the last one before. */
+  readonly after?: string
+}
+
+/** Call that waits for a person. */
+export interface WaitingApproval extends OpenCall {
+  readonly runId: string
+  readonly agent: string
+  /** Unix seconds, as the next. */
+  readonly createdAt: number
+  /** Null for one that does not expire. */
+  readonly expiresAt: number | null
+}
+
+/** Page of the calls that wait for a person. */
+export interface WaitingPage {
+  readonly waiting: readonly WaitingApproval[]
+  readonly hasMore: boolean
 }

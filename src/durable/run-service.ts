@@ -4,7 +4,7 @@ import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
 import type { Continuation, NextIdentity } from './approvals/next-run.ts'
 import type { HistoryLimits } from './conversations/history-budget.ts'
-import { readHistory } from './conversations/read-history.ts'
+import { type HistoryOptions, readHistory } from './conversations/read-history.ts'
 import { DurableRuns } from './durable-runs.ts'
 import type { BullDelivery } from './queue/bull-delivery.ts'
 import { SHOWN_AFTER_DECISION } from './queue/job.ts'
@@ -50,7 +50,7 @@ export class RunService {
   readonly ids = new RunIds(RUN_PREFIX)
   readonly #options: RunServiceOptions
   #opening: Promise<Opened> | undefined
-  #opened: Opened | undefined
+  #runs: DurableRuns<object, unknown> | undefined
   #isClosed = false
 
   constructor(options: RunServiceOptions) {
@@ -71,8 +71,8 @@ export class RunService {
 
   /** @throws Error before it is open */
   get opened(): DurableRuns<object, unknown> {
-    if (!this.#opened) throw new Error('The durable runs are not open yet.')
-    return this.#opened.runs
+    if (!this.#runs) throw new Error('The durable runs are not open yet.')
+    return this.#runs
   }
 
   /**
@@ -95,10 +95,10 @@ export class RunService {
   async #open(): Promise<Opened> {
     try {
       const runs = await this.#openRuns()
+      this.#runs = runs
       const delivery = await this.#openDelivery(runs)
-      this.#opened = Object.freeze({ runs, delivery })
       if (!this.#options.limits.noWorker) delivery.start()
-      return this.#opened
+      return { runs, delivery }
     } catch (error) {
       this.#opening = undefined
       throw error
@@ -110,7 +110,12 @@ export class RunService {
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
     try {
-      const continuation = this.#describeContinuation()
+      // Runs that go on without a request: after decisions, and in the queue.
+      const continuation: Continuation<object> = {
+        shows: SHOWN_AFTER_DECISION,
+        describeFacts: (waiting, next) => this.#continueFacts(waiting, next),
+        readMessages: this.readMessages,
+      }
       return await DurableRuns.open({ records, ids: this.ids, retentionDays, maxQueuedRuns, log, host, continuation })
     } catch (error) {
       await records.close()
@@ -120,7 +125,7 @@ export class RunService {
 
   async #openDelivery(runs: DurableRuns<object, unknown>): Promise<Opened['delivery']> {
     const { host, limits, describeFailure, onFailure } = this.#options
-    const { readMessages } = this.#describeContinuation()
+    const { readMessages } = this
     const served = new ServedAgents(runs.queue, (agent) => host.has(agent))
     const worker = new RunWorker({ runs, host, served, readMessages, describeFailure, onFailure })
     try {
@@ -131,23 +136,23 @@ export class RunService {
     }
   }
 
-  /** Describes runs that go on without a request: after decisions, and in the queue. */
-  #describeContinuation(): Continuation<object> {
+  /** Limits of the project. */
+  get limits(): RunLimits {
+    return this.#options.limits
+  }
+
+  /**
+   * Reads the conversation up to a turn as its agent sees it, the turn included.
+   *
+   * @throws HostError `AGENT_NOT_FOUND`, `RESPONSE_NOT_FOUND`, `RECORD_UNREADABLE`
+   */
+  readonly readMessages: Continuation<object>['readMessages'] = async (tenant, turn, job) => {
     const { host, limits, loadTranslation } = this.#options
-    return {
-      shows: SHOWN_AFTER_DECISION,
-      describeFacts: (waiting, next) => this.#continueFacts(waiting, next),
-      readMessages: async (tenant, turn, job) => {
-        const runs = (await this.open()).of(tenant)
-        const { store, conversations } = runs
-        const options = { store, conversations, host, limits }
-        return readHistory(
-          { ...options, leaveOut: async (...removal) => (await loadTranslation()).leaveOut(runs, ...removal) },
-          turn,
-          job,
-        )
-      },
-    }
+    const runs = this.opened.of(tenant)
+    const { store, conversations } = runs
+    const leaveOut: HistoryOptions['leaveOut'] = async (...removal) =>
+      (await loadTranslation()).leaveOut(runs, ...removal)
+    return readHistory({ store, conversations, host, limits, leaveOut }, turn, job)
   }
 
   async #continueFacts(waiting: object, next: NextIdentity): Promise<object> {

@@ -9,6 +9,7 @@ import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import type { Redact } from '../trace/redact.ts'
 import type { Traces } from '../trace/traces.ts'
 import type { VariantChange } from '../wire/variant.ts'
+import type { AdapterHttp } from './adapter-http.ts'
 import type { ServerOptions } from './options.ts'
 import type { EventStreams } from './streams/event-streams.ts'
 import type { Variants } from './variants.ts'
@@ -30,7 +31,7 @@ export interface AdapterOptions {
   readonly requiresKey: boolean
   /** Returns the tenant that a request belongs to, for the runs that it starts: `host.run(name, text, { tenant })`. */
   readonly tenantOf: (request: FastifyRequest) => string
-  /** Runs that outlive their request: opened at their first use. */
+  /** Runs that outlive their request: opened at their first use. Data of an adapter is stored under the name that it is served by. */
   readonly runs: AdapterRuns
   /**
    * Opens the variant that the header `x-agent-variant` of a request names, for its turn: `{ ..., variant: await variantOf(request, name) }`.
@@ -41,6 +42,8 @@ export interface AdapterOptions {
     name: string,
     separator?: NameSeparator,
   ) => Promise<readonly VariantChange[]> | undefined
+  /** Serves turns, streams, errors, decisions, and descriptions of routes. */
+  readonly http: AdapterHttp
   /** Options of this adapter alone, checked against its `config` schema where it has one. */
   readonly config: Readonly<Record<string, unknown>>
 }

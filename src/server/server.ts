@@ -12,14 +12,15 @@ import { type DescribeFailure, makeDescribeFailure } from '../assembly/failures.
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
 import { NO_LINE, openLog, type ServerLog } from '../assembly/project-log.ts'
 import type { Problem } from '../definition/problem.ts'
-import { AdapterRuns } from '../durable/adapter-runs.ts'
 import type { RunService } from '../durable/run-service.ts'
+import { makeAdapterRuns } from '../durable/tenant-runs.ts'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentFolder } from '../host/agent-folder.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { GaugeSpec } from '../telemetry/add-gauge.ts'
 import { makeNameSecrets, makeRedact } from '../trace/redact.ts'
 import type { Adapter, DebugAdapterOptions } from './adapter.ts'
+import { makeAdapterHttp } from './adapter-http.ts'
 import { adapterName } from './adapter-name.ts'
 import { addMetrics } from './add-metrics.ts'
 import { acceptJsonOnly } from './bodies/json-body.ts'
@@ -181,7 +182,7 @@ async function assemble(
   project: AssembledProject,
   { adapters: loaded, fileKeys, describeFailure }: ServerParts,
 ): Promise<void> {
-  const { host, agents, traces, redact, runs: durableRuns, openRecords } = project
+  const { host, agents, traces, redact, durableRuns, openRecords } = project
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
   const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
@@ -390,7 +391,7 @@ interface NamedAdapter extends ServedPart {
 interface AdapterParts {
   readonly loaded: readonly LoadedAdapter[]
   readonly doors: Doors
-  readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config' | 'runs'>
+  readonly shared: Omit<DebugAdapterOptions, 'options' | 'log' | 'requiresKey' | 'config' | 'runs' | 'http'>
 }
 
 async function addAdapters(
@@ -402,8 +403,9 @@ async function addAdapters(
   for (const found of loaded) {
     const { name, Adapter, config } = found
     const requiresKey = doors.isClosed(found)
-    const runs = new AdapterRuns(shared.durableRuns, shared.host, name)
-    const adapter = new Adapter({ ...shared, runs, options, log: app.log, requiresKey, config })
+    const runs = makeAdapterRuns(shared.durableRuns, shared.host, name)
+    const http = makeAdapterHttp({ ...shared, requiresKey })
+    const adapter = new Adapter({ ...shared, runs, http, options, log: app.log, requiresKey, config })
     const checksItself = adapter.isOpen === false
     // Its page sends several requests a second, which would bury the work of agents.
     const logLevel = name === DEBUG_UI ? 'warn' : undefined

@@ -7,6 +7,7 @@ import type { Turn } from '../../run/turn.ts'
 import type { ConversationStore } from '../conversations/conversation-store.ts'
 import { makeTurn, type StoredTurn } from '../conversations/conversation-tree.ts'
 import { type Job, toNextJob } from '../queue/job.ts'
+import { isAdapterFacts } from '../runs/run-facts.ts'
 import { type RunIds, uuidOf } from '../runs/run-ids.ts'
 import type { Draft } from '../runs/run-row.ts'
 import type { RunStore } from '../runs/run-store.ts'
@@ -70,7 +71,10 @@ export async function makeNextRun<Facts, Item>(
   const { pending = [] } = waiting.turn
   if (answers.length < pending.length) return undefined
   const [id, createdAt, conversation] = [ids.next(), nowSeconds(), named?.id]
-  const job = { ...toNextJob(kept, answers), shows: continuation.shows }
+  const job = {
+    ...toNextJob(kept, answers),
+    shows: isAdapterFacts(waiting.row.facts) ? kept.shows : continuation.shows,
+  }
   const made = makeTurn(id, createdAt, [], waiting.turn, pending)
   const turn = conversation === undefined ? made : { ...made, conversation }
   const messages = await continuation.readMessages(tenant, turn, job)

@@ -54,6 +54,8 @@ export interface LoadOptions {
 }
 
 const BLOCK = 32
+/** More conversations than end with one turn. */
+const MAX_BRANCHES = 100
 
 export function turnKey(runId: string): string {
   return `turn:${runId}`
@@ -102,6 +104,13 @@ export async function listTurnIds(store: RecordStore, runId: string): Promise<st
     id = turn.block_before
   }
   return blocks.reverse().flat()
+}
+
+/** Ids of the turns that continue one, and of the conversations that end with it. */
+export async function listNextTurns(store: RecordStore, runId: string): Promise<string[]> {
+  const prefix = branchPrefix(runId)
+  const keys = await store.list({ prefix, limit: MAX_BRANCHES })
+  return keys.map((key) => key.slice(prefix.length))
 }
 
 /** Turns of the block before a turn, newest first. A turn within its block has the others of the block before it. */

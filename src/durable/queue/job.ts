@@ -33,6 +33,9 @@ export const CALL_EVENTS: readonly EventType[] = ['tool_call', 'tool_result']
 /** Types of the events of a run that goes on after a decision, for the client that decided. */
 export const SHOWN_AFTER_DECISION: readonly EventType[] = [...ANSWER_EVENTS, ...CALL_EVENTS]
 
+/** Types of the events of a run that an adapter of any protocol may show. */
+export const ADAPTER_EVENTS: readonly EventType[] = ['reasoning', ...SHOWN_AFTER_DECISION]
+
 type AnswerJson =
   | Exclude<PendingAnswer, { kind: 'client_tool' }>
   | {

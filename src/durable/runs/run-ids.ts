@@ -46,6 +46,11 @@ export class RunIds {
   }
 }
 
+/** Returns the time in an id, in Unix seconds. */
+export function secondsOf(id: string): number {
+  return Math.floor(Number.parseInt(uuidOf(id).slice(0, 13).replace('-', ''), 16) / 1000)
+}
+
 /** Returns an id without its prefix. */
 export function uuidOf(id: string): string {
   return id.slice(id.indexOf('_') + 1)

@@ -11,6 +11,7 @@ import {
   type LoadedConversation,
   type LoadOptions,
   linkChanges,
+  listNextTurns,
   loadConversation,
   loadTurn,
   newBytesOf,
@@ -27,6 +28,7 @@ import { parseRow } from '../parse-row.ts'
 import { type Job, readJob } from '../queue/job.ts'
 import { giveBack, hasFailedUnacted } from '../resumption.ts'
 import { isUnreadable } from '../unreadable-rows.ts'
+import { RUN_PREFIX } from './run-ids.ts'
 import {
   changeTopic,
   itemsPrefix,
@@ -117,6 +119,11 @@ export class RunStore<Facts, Item> {
 
   conversation(id: string, options?: LoadOptions): Promise<LoadedConversation | undefined> {
     return loadConversation(this.#records, id, options)
+  }
+
+  /** Returns the first run that continues one; undefined if none does. */
+  async nextOf(id: string): Promise<string | undefined> {
+    return (await listNextTurns(this.#records, id)).find((next) => next.startsWith(RUN_PREFIX))
   }
 
   /** Messages of one turn, with their bytes. */

@@ -67,9 +67,11 @@ export type PendingAnswer =
     }
 
 /** Answer to a call that is named beside it. */
-export type GivenAnswer = WithoutCallId<PendingAnswer>
-
-type WithoutCallId<A> = A extends unknown ? Omit<A, 'callId'> : never
+export type GivenAnswer = PendingAnswer extends infer Each
+  ? Each extends unknown
+    ? Omit<Each, 'callId'>
+    : never
+  : never
 
 /** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
 export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {

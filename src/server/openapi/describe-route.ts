@@ -36,11 +36,13 @@ export interface RouteGroup {
   readonly keyOf?: KeyOwner | undefined
   /** Statuses of errors that each of the routes has. */
   readonly errors: readonly number[]
+  /** Schema of the body of an error where no dialect says it. */
+  readonly error?: TSchema
   /** Schemas that {@link ref} names. */
   readonly schemas?: Readonly<Record<string, TSchema>>
 }
 
-export type KeyOwner = 'chat' | 'responses' | 'mcp' | 'ui'
+export type KeyOwner = 'chat' | 'responses' | 'mcp' | 'ui' | 'file'
 
 /** A description together with its group, as it stands in the `config` of a route. */
 export interface DescribedRoute {

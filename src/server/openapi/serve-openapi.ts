@@ -14,6 +14,7 @@ const KEYS: Readonly<Record<KeyOwner, string>> = {
   responses: 'Key of the responses adapter: `--responses-api-key`.',
   mcp: 'Key of the MCP adapter: `--mcp-api-key`.',
   ui: 'Token of the debug UI: `--ui-token`.',
+  file: 'Key of the file of keys: `--keys`.',
 }
 
 const ERRORS: Readonly<Record<number, string>> = {
@@ -34,8 +35,8 @@ const ERRORS: Readonly<Record<number, string>> = {
 const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)', 'Responses (compat)']
 
 /**
- * Serves `GET /openapi.json`, which describes the routes that are added after this call: those of users' adapters by their Fastify
- * schemas alone. The first request creates the document.
+ * Serves `GET /openapi.json`, which describes the routes that are added after this call; those of users' adapters by their Fastify
+ * schemas alone, unless these describe them. The first request creates the document.
  */
 export async function serveOpenapi(app: FastifyInstance): Promise<void> {
   const optionalBodies = new Set<string>()
@@ -122,7 +123,7 @@ function toSchema({ group, ...route }: DescribedRoute['openapi']): FastifySchema
   const { answers, errors = [], wildcard: _, isBodyOptional: __, ...rest } = route
   const { dialect, keyOf, tag } = group
   const isCompat = dialect !== undefined && !dialect.isExtended
-  const error = ref(dialect?.isExtended ? 'Error' : 'CompatError')
+  const error = group.error ?? ref(dialect?.isExtended ? 'Error' : 'CompatError')
   const refusals = [...new Set([...group.errors, ...errors])].map((status) => [
     status,
     json(ERRORS[status] ?? '', error),

@@ -8,21 +8,27 @@ export interface Refusal {
   readonly detail: string
 }
 
-/** Answer in the format of a dialect. */
-interface DialectReply {
+/** Answer in the format of a protocol. */
+export interface DialectReply {
   readonly statusCode: number
   readonly body: object
   /** In the place of those of the refusal. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/**
+ * Returns the reply to a request that is refused, in the format of a protocol.
+ *
+ * @param error cause of the refusal, if there is one
+ */
+export type ErrorDialect = (refusal: Refusal, error?: Error) => DialectReply
+
 /** Format of an API under one prefix. The same handlers serve all dialects, with the same requests. */
 export interface Dialect {
   readonly prefix: string
   /** True if answers may extend the specification: `event:` lines, states, descriptions of models. */
   readonly isExtended: boolean
-  /** @param error cause of the refusal, if there is one */
-  toErrorReply(refusal: Refusal, error?: Error): DialectReply
+  readonly toErrorReply: ErrorDialect
 }
 
 /** The specification, to the byte. */

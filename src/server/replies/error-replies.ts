@@ -51,7 +51,7 @@ function isRemoved(cause: unknown): boolean {
 }
 
 /** Answers every error in the format of a dialect, and logs errors of the server and of agents. */
-export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Dialect = COMPAT) {
+export function makeErrorHandler(describeFailure: DescribeFailure, dialect: Pick<Dialect, 'toErrorReply'> = COMPAT) {
   return (error: FastifyError | HostError, request: FastifyRequest, reply: FastifyReply): void => {
     const { headers = {}, ...refusal } = replyFor(error, describeFailure)
     noteFailure(request, refusal.statusCode >= 500 ? describeFault(error, request.log) : describeRefusal(error))

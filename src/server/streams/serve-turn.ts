@@ -4,6 +4,7 @@ import type { RunHandle, Turn } from '../../run/turn.ts'
 import { logFailure } from '../replies/error-replies.ts'
 import type { EventStream, EventStreamOptions, EventStreams } from './event-streams.ts'
 
+/** Answer that is sent as a stream of events. */
 export interface StreamedAnswer extends EventStreamOptions {
   /** Sends the whole answer, its last frame included. */
   readonly send: (stream: EventStream) => Promise<void>

@@ -1,4 +1,4 @@
-import type { OpenApproval } from '../../../durable/adapter-runs.ts'
+import type { OpenCall } from '../../../durable/adapter-runs.ts'
 import type { Decisions } from '../../../durable/resumption.ts'
 import { HostError } from '../../../errors.ts'
 import type { GivenAnswer, PendingCall } from '../../../run/state/pending-call.ts'
@@ -66,7 +66,7 @@ export function withoutApprovalTool(tools: ChatRequest['tools']): ChatRequest['t
 }
 
 /** Returns an approval in the shape of a call of the client's tool. */
-export function toApprovalCall({ id, call: { kind, name, arguments: args, message } }: OpenApproval): PendingCall {
+export function toApprovalCall({ id, call: { kind, name, arguments: args, message } }: OpenCall): PendingCall {
   const asked = { kind, name, arguments: args, ...(message === undefined ? {} : { message }) }
   return { callId: id, kind: 'client_tool', name: APPROVAL_TOOL, arguments: asked }
 }
@@ -76,7 +76,7 @@ export function toApprovalCall({ id, call: { kind, name, arguments: args, messag
  *
  * @param baseUrl of the inbox; undefined where its routes are not served
  */
-export function describeApproval({ id, call }: OpenApproval, baseUrl: string | undefined): string {
+export function describeApproval({ id, call }: OpenCall, baseUrl: string | undefined): string {
   const place = baseUrl === undefined ? '' : `at ${baseUrl}/approvals/${id} or `
   return `${describeCall(call)} Decide ${place}with: agent-host approvals\n`
 }

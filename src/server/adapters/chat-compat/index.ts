@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { deferred, settlesWithin } from '../../../async.ts'
-import type { OpenApproval, TenantRuns } from '../../../durable/adapter-runs.ts'
+import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs.ts'
 import type { Decisions } from '../../../durable/resumption.ts'
 import { HostError } from '../../../errors.ts'
 import { NO_USAGE } from '../../../protocols/usage.ts'
@@ -138,7 +138,7 @@ export class ChatCompatApiAdapter implements Adapter {
     const leaving = new AbortController()
     whenClientLeaves(reply, (reason) => leaving.abort(reason))
     const work = async (): Promise<Ending & Pick<Reply, 'text'>> => {
-      const decided = await runs.decide(decisions, by)
+      const decided = await runs.answer(decisions, by)
       const { continuedBy } = decided
       const ended = continuedBy === null ? undefined : await runs.outcome(continuedBy, leaving.signal)
       const { open, ...result } = ended ?? { ...NOTHING_SAID, open: decided.open }
@@ -202,7 +202,7 @@ export class ChatCompatApiAdapter implements Adapter {
     }) as never
   }
 
-  #show(open: readonly OpenApproval[], body: ChatRequest, request: FastifyRequest): Shown {
+  #show(open: readonly OpenCall[], body: ChatRequest, request: FastifyRequest): Shown {
     if (takesApprovalCalls(body)) return { text: '', pending: open.map(toApprovalCall) }
     const baseUrl = this.#servesInbox ? baseUrlOf(request, '/chat/completions') : undefined
     return { text: open.map((approval) => describeApproval(approval, baseUrl)).join(''), pending: [] }

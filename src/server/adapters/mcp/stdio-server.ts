@@ -2,7 +2,7 @@ import { serveStdio as serveMcp } from '@modelcontextprotocol/server/stdio'
 import { makeDescribeFailure } from '../../../assembly/failures.ts'
 import { type OpenedProject, openProject } from '../../../assembly/open-project.ts'
 import { openLog, type ServerLog } from '../../../assembly/project-log.ts'
-import { AdapterRuns } from '../../../durable/adapter-runs.ts'
+import { makeAdapterRuns } from '../../../durable/tenant-runs.ts'
 import { makeRedact } from '../../../trace/redact.ts'
 import { loadTranslation } from '../../load-translation.ts'
 import type { ServerOptions } from '../../options.ts'
@@ -31,7 +31,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const describeFailure = makeDescribeFailure(options.debug, redact)
   const memory = openCallMemory(options, project.openRecords)
   const { host } = project
-  const runs = new AdapterRuns(project.runs, host, 'McpApiAdapter')
+  const runs = makeAdapterRuns(project.durableRuns, host, 'McpApiAdapter')
   const parts = { host, describeFailure, log, redact, limits: options, memory, runs, servesInbox: false }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools)
