@@ -1,5 +1,7 @@
 import type { FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
+import { withScope } from '../guards/door.ts'
+import type { KeyScope } from '../guards/principal.ts'
 import type { Dialect } from '../replies/dialect.ts'
 
 /** Answer of one status. Without any media type it has no body. */
@@ -34,6 +36,8 @@ export interface RouteGroup {
   readonly dialect?: Dialect
   /** Whose key the routes ask for; undefined when they ask for none. */
   readonly keyOf?: KeyOwner | undefined
+  /** Scope that a key needs for them; default: run. */
+  readonly scope?: KeyScope
   /** Statuses of errors that each of the routes has. */
   readonly errors: readonly number[]
   /** Schema of the body of an error where no dialect says it. */
@@ -59,7 +63,8 @@ export function makeOperation(
   group: RouteGroup,
 ): <S extends FastifySchema>(schema: S, route: RouteDescription) => { readonly config: object; readonly schema: S } {
   const describe = makeDescribe(group)
-  return (schema, route) => ({ ...describe(route), schema })
+  const { scope = 'run' } = group
+  return (schema, route) => ({ config: withScope(describe(route).config, scope), schema })
 }
 
 /** Reference to a schema of a {@link RouteGroup} by its name. */

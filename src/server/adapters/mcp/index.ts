@@ -11,7 +11,6 @@ import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { DETAILS } from '../../replies/error-replies.ts'
 import { streamAnswer, whenClientLeaves } from '../../streams/serve-turn.ts'
 import { AgentTools } from './agent-tools.ts'
-import { describeMcp } from './describe-mcp.ts'
 import { canElicitForm } from './elicitation.ts'
 import { CallInFlight, HandshakeProtocol, type Peer } from './handshake-protocol.ts'
 import {
@@ -25,6 +24,7 @@ import {
   withExactId,
 } from './json-rpc.ts'
 import { openCallMemory } from './open-call-memory.ts'
+import { mcpOperations } from './operations.ts'
 import type { SdkProtocol } from './sdk-protocol.ts'
 import { isForSdk, readVersion } from './versions.ts'
 
@@ -64,7 +64,9 @@ export class McpApiAdapter implements Adapter {
     })
     app.addHook('preClose', async () => (await this.#sdk)?.close())
     app.addHook('onClose', () => this.#tools.close())
-    app.post('/mcp', describeMcp(this.#options.requiresKey), (request, reply) => this.#answer(request, reply))
+    app.post('/mcp', mcpOperations(this.#options.requiresKey).sendMcpMessage, (request, reply) =>
+      this.#answer(request, reply),
+    )
   }
 
   #answer(request: FastifyRequest, reply: FastifyReply): unknown {

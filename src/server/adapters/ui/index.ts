@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify'
 import { Prices } from '../../../trace/prices.ts'
 import type { Adapter, DebugAdapterOptions } from '../../adapter.ts'
 import { logFailure } from '../../replies/error-replies.ts'
-import { describeUi } from './describe-ui.ts'
 import { LiveUpdates } from './live.ts'
 import type { MutationSources } from './mutations.ts'
+import { uiOperations } from './operations.ts'
 import { servePage } from './page.ts'
 import type { QuerySources } from './queries.ts'
 import { addTapeRoute } from './tape-route.ts'
@@ -29,17 +29,17 @@ export class UiApiAdapter implements Adapter {
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices }
     const sources = { ...shared, options, development, projectDir, adapters: served }
-    const describe = describeUi(this.#options.requiresKey)
+    const { queryGraphql, createVariant, downloadTape, followLive } = uiOperations(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, log })
-    const limited = { ...describe('queryGraphql'), bodyLimit: MAX_QUERY_BYTES }
+    const limited = { ...queryGraphql, bodyLimit: MAX_QUERY_BYTES }
     app.post('/api/ui/graphql', limited, async (request, reply) => {
       route ??= openGraphql(sources)
       return (await route)(request, reply)
     })
-    app.get('/api/ui/live', describe('followLive'), (request, reply) => live.open(request, reply))
-    addTapeRoute(app, this.#options, describe)
-    addVariantRoutes(app, this.#options, describe)
+    app.get('/api/ui/live', followLive, (request, reply) => live.open(request, reply))
+    addTapeRoute(app, this.#options, downloadTape)
+    addVariantRoutes(app, this.#options, createVariant)
     servePage(app)
   }
 }

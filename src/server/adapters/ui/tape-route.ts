@@ -1,38 +1,35 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { HostError } from '../../../errors.ts'
 import { TAPE_FOLDER, tapeFile } from '../../../tape/tape-folder.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
-import type { describeUi } from './describe-ui.ts'
+import type { Operations } from './operations.ts'
 import { sees, viewerOf } from './viewer.ts'
 
 /** Serves the tape of a run as a download: to pages of this server, and with a key that has the scope `debug`. */
 export function addTapeRoute(
   app: FastifyInstance,
   { host, traces }: Pick<DebugAdapterOptions, 'host' | 'traces'>,
-  describe: ReturnType<typeof describeUi>,
+  operation: Operations['downloadTape'],
 ): void {
-  app.get<{ Params: { run_id: string } }>(
-    '/api/ui/runs/:run_id/tape',
-    describe('downloadTape'),
-    async (request, reply) => {
-      const viewer = viewerOf(request)
-      if (!viewer.seesContent) {
-        throw new HostError('ORIGIN_FORBIDDEN', 'A tape holds the whole run: pages of other sites do not get it')
-      }
-      const { run_id: runId } = request.params
-      const run = await traces?.query('run', runId)
-      const path = join(host.projectDir, TAPE_FOLDER, tapeFile(runId))
-      const stats = run && sees(viewer, run.tenant) ? await stat(path).catch(() => undefined) : undefined
-      if (!stats) return reply.code(404).send({ detail: 'There is no tape of this run on this server' })
-      return reply
-        .header('content-type', 'application/gzip')
-        .header('content-length', stats.size)
-        .header('content-disposition', `attachment; filename="${tapeFile(runId)}"`)
-        .header('cache-control', 'no-store')
-        .send(createReadStream(path))
-    },
-  )
+  app.withTypeProvider<TypeBoxTypeProvider>().get('/api/ui/runs/:run_id/tape', operation, async (request, reply) => {
+    const viewer = viewerOf(request)
+    if (!viewer.seesContent) {
+      throw new HostError('ORIGIN_FORBIDDEN', 'A tape holds the whole run: pages of other sites do not get it')
+    }
+    const { run_id: runId } = request.params
+    const run = await traces?.query('run', runId)
+    const path = join(host.projectDir, TAPE_FOLDER, tapeFile(runId))
+    const stats = run && sees(viewer, run.tenant) ? await stat(path).catch(() => undefined) : undefined
+    if (!stats) return reply.code(404).send({ detail: 'There is no tape of this run on this server' })
+    return reply
+      .header('content-type', 'application/gzip')
+      .header('content-length', stats.size)
+      .header('content-disposition', `attachment; filename="${tapeFile(runId)}"`)
+      .header('cache-control', 'no-store')
+      .send(createReadStream(path))
+  })
 }

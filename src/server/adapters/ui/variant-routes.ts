@@ -3,20 +3,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../definition/problem.ts'
 import { HostError } from '../../../errors.ts'
 import type { Redact } from '../../../trace/redact.ts'
-import {
-  type Variant,
-  type VariantChange,
-  type VariantProblem,
-  type VariantRefusal,
-  VariantRequest,
-} from '../../../wire/variant.ts'
+import type { Variant, VariantChange, VariantProblem, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
 import type { VariantProblem as FoundProblem } from '../../../wiring/plan-variant.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import { isLoopback } from '../../guards/host-check.ts'
 import { principalOf, visitorOf } from '../../guards/principal.ts'
 import { isOwnPage } from '../../guards/shows-content.ts'
 import type { ServerOptions } from '../../options.ts'
-import type { describeUi } from './describe-ui.ts'
+import type { Operations } from './operations.ts'
 import { shownDefinition } from './redact-definition.ts'
 import { type ReadChanges, readChanges, writeChanges } from './variant-text.ts'
 
@@ -29,16 +23,15 @@ const MAX_BYTES = 1024 * 1024
 export function addVariantRoutes(
   app: FastifyInstance,
   options: VariantRoutesOptions,
-  describe: ReturnType<typeof describeUi>,
+  operation: Operations['createVariant'],
 ): void {
   const { development, allowVariants } = options.options
   if (!development && !allowVariants) return
   app.withTypeProvider<TypeBoxTypeProvider>().post(
     '/api/ui/variants',
     {
-      ...describe('createVariant'),
+      ...operation,
       bodyLimit: MAX_BYTES,
-      schema: { body: VariantRequest },
       onRequest: (request, reply, done) => {
         if (mayVary(request, options.options)) done()
         else reply.code(404).send({ detail: 'Not Found' })

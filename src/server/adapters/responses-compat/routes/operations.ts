@@ -1,8 +1,6 @@
-import type { FastifySchema } from 'fastify'
 import { type TSchema, Type } from 'typebox'
 import { Approval, HiddenApproval } from '../../../../wire/approval.ts'
 import { DecisionRequest } from '../../../bodies/decision-request.ts'
-import { withScope } from '../../../guards/door.ts'
 import {
   BODY_ERRORS,
   COMMON_ERRORS,
@@ -10,7 +8,7 @@ import {
   jsonOrEvents,
   KEY_ERRORS,
   makeOperation,
-  type RouteDescription,
+  type RouteGroup,
   ref,
 } from '../../../openapi/describe-route.ts'
 import { nullable } from '../../../openapi/schemas.ts'
@@ -37,7 +35,7 @@ export type Operations = ReturnType<typeof responseOperations>
 export function responseOperations(dialect: Dialect, hasKey: boolean) {
   const { isExtended } = dialect
   const prefix = isExtended ? '' : 'Compat'
-  const route = makeOperation({
+  const group: RouteGroup = {
     tag: 'Responses',
     dialect,
     keyOf: hasKey ? 'responses' : undefined,
@@ -50,11 +48,9 @@ export function responseOperations(dialect: Dialect, hasKey: boolean) {
       Conversation,
       ...(isExtended ? EXTENDED_SCHEMAS : COMPAT_SCHEMAS),
     },
-  })
-  const decision = <S extends FastifySchema>(schema: S, description: RouteDescription) => {
-    const { config, ...rest } = route(schema, description)
-    return { ...rest, config: withScope(config, 'approve') }
   }
+  const route = makeOperation(group)
+  const decision = makeOperation({ ...group, scope: 'approve' })
   const response = json('The response.', ref(`${prefix}Response`))
   const events = ref(`${prefix}ResponseEvent`)
   const responseOrEvents = jsonOrEvents('The response, or its events.', ref(`${prefix}Response`), events)

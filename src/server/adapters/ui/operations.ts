@@ -1,0 +1,102 @@
+import { Type } from 'typebox'
+import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
+import {
+  BODY_ERRORS,
+  COMMON_ERRORS,
+  EVENTS_TYPE,
+  eventOf,
+  JSON_TYPE,
+  json,
+  KEY_ERRORS,
+  makeOperation,
+} from '../../openapi/describe-route.ts'
+import { AnyObject, nullable } from '../../openapi/schemas.ts'
+
+const GraphqlRequest = Type.Object({
+  query: Type.String(),
+  variables: Type.Optional(nullable(AnyObject)),
+  operationName: Type.Optional(nullable(Type.String())),
+})
+
+const GraphqlError = Type.Object({
+  message: Type.String(),
+  locations: Type.Optional(Type.Array(Type.Object({ line: Type.Integer(), column: Type.Integer() }))),
+  path: Type.Optional(Type.Array(Type.Unsafe({ type: ['string', 'integer'] }))),
+  extensions: Type.Optional(AnyObject),
+})
+
+const GraphqlAnswer = Type.Object({
+  data: Type.Optional(nullable(AnyObject)),
+  errors: Type.Optional(Type.Array(GraphqlError)),
+})
+
+const content = { [JSON_TYPE]: GraphqlAnswer, 'application/graphql-response+json': GraphqlAnswer }
+
+/** Routes of the adapter by their operations. */
+export type Operations = ReturnType<typeof uiOperations>
+
+/** Returns the routes of the adapter. GraphQL over HTTP checks its requests by itself: their schema is a description alone. */
+export function uiOperations(hasKey: boolean) {
+  const operation = makeOperation({
+    tag: 'Debug UI',
+    keyOf: hasKey ? 'ui' : undefined,
+    scope: 'debug',
+    errors: [...COMMON_ERRORS, ...(hasKey ? KEY_ERRORS : [])],
+  })
+  return {
+    queryGraphql: operation(
+      {},
+      {
+        operationId: 'queryGraphql',
+        summary: 'Query agents and their runs',
+        description: 'GraphQL over HTTP; `schema.graphql` is the contract.',
+        body: GraphqlRequest,
+        answers: {
+          200: { description: 'Data, or errors.', content },
+          400: { description: 'What is no query.', content },
+        },
+        errors: [405, 406, ...BODY_ERRORS],
+      },
+    ),
+    createVariant: operation(
+      { body: VariantRequest },
+      {
+        operationId: 'createVariant',
+        summary: 'Make a variant of an agent',
+        description:
+          'An agent with some values changed: prompts, model, temperature, and what its modules mark. Requests name it in the header `x-agent-variant`. An hour unused, it is forgotten.',
+        answers: {
+          201: json('The variant.', Variant),
+          400: json('A change is refused, or does not fit.', VariantRefusal),
+        },
+        errors: [404, 409, ...BODY_ERRORS],
+      },
+    ),
+    downloadTape: operation(
+      { params: Type.Object({ run_id: Type.String({ maxLength: 200 }) }) },
+      {
+        operationId: 'downloadTape',
+        summary: 'Download the tape of a run',
+        description:
+          'Gzip of JSON lines: the whole run, without secrets. For pages of this server, or with a key that has the scope `debug`.',
+        answers: {
+          200: {
+            description: 'The tape.',
+            content: { 'application/gzip': Type.Unsafe({ type: 'string', format: 'binary' }) },
+          },
+        },
+        errors: [403, 404],
+      },
+    ),
+    followLive: operation(
+      {},
+      {
+        operationId: 'followLive',
+        summary: 'Follow runs and agents',
+        answers: {
+          200: { description: 'Events, until the client leaves.', content: { [EVENTS_TYPE]: eventOf(AnyObject) } },
+        },
+      },
+    ),
+  }
+}
