@@ -123,7 +123,7 @@ export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export type { ModuleCall } from './run/agent.ts'
 export type { AttachmentJson } from './run/attachment-json.ts'
-export type { AgentEvent, AgentEventListener, CalledModel } from './run/calls/call-event.ts'
+export type { AgentEvent, AgentEventListener, CalledModel, RunOrigin } from './run/calls/call-event.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type {
   CallDecision,

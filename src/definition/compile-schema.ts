@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
-import { Value } from 'typebox/value'
+import { fillDefaults } from './fill-defaults.ts'
 import { findValueProblems } from './schema-problems.ts'
 
 /** A JSON schema that is ready to check values. */
@@ -28,6 +28,6 @@ export function compileSchema<Schema extends TSchema>(schema: Schema): CompiledS
       const found = findValueProblems(schema, validator, value, { unknownKeys: 'ignore', subject })
       return [...new Set(found.map(({ message }) => message))]
     },
-    fill: (value) => Value.Default(schema, value),
+    fill: (value) => fillDefaults(schema, value),
   }
 }

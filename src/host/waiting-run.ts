@@ -11,6 +11,7 @@ export type WaitingOptions = Pick<
   | 'user'
   | 'tenant'
   | 'metadata'
+  | 'traceparent'
   | 'input'
   | 'requestOptions'
   | 'maxToolCalls'
@@ -38,7 +39,7 @@ export function toResumableRun(agent: string, result: RunResult, turn: WaitingOp
   const { runId, pending, trail } = result
   const { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background } = turn
   const shared = { instructions, user, tenant, metadata, input, requestOptions, maxToolCalls, clientTools, background }
-  const options = { ...shared, variant: turn.variant }
+  const options = { ...shared, traceparent: turn.traceparent, variant: turn.variant }
   return { runId, agent, pending, trail, options }
 }
 

@@ -3,6 +3,7 @@ import { HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
+import type { RunOrigin } from './calls/call-event.ts'
 import { CallBudget } from './state/call-budget.ts'
 import { RUN_WAITS } from './state/pending-call.ts'
 import { RunAbort } from './state/run-abort.ts'
@@ -32,6 +33,7 @@ type RunSpec = Pick<
   | 'input'
   | 'requestOptions'
   | 'clientTools'
+  | 'origin'
   | 'abort'
   | 'answer'
   | 'callBudget'
@@ -59,6 +61,7 @@ export class AgentRun implements Run {
   readonly input: Readonly<Record<string, unknown>> | undefined
   readonly requestOptions: Readonly<ModelOptions>
   readonly clientTools: readonly ToolDefinition[]
+  readonly origin: RunOrigin | undefined
   readonly toolCallId: string | undefined
   /** True within the code of a tool: its own calls are not part of the conversation. */
   readonly isInTool: boolean
@@ -74,7 +77,7 @@ export class AgentRun implements Run {
 
   static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
-    const { instructions, user, input, variant, clientTools = NONE } = turn
+    const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
     const answer = new RunAnswer(turn.onEvent, abort)
     const callBudget = turn.maxToolCalls === undefined ? undefined : new CallBudget(turn.maxToolCalls)
@@ -93,6 +96,7 @@ export class AgentRun implements Run {
         input,
         requestOptions,
         clientTools,
+        origin: traceparent === undefined ? undefined : { traceparent, background },
         abort,
         answer,
         callBudget,
@@ -116,6 +120,7 @@ export class AgentRun implements Run {
     this.input = changes.input ?? run.input
     this.requestOptions = changes.requestOptions ?? run.requestOptions
     this.clientTools = run.clientTools
+    this.origin = run.origin
     this.toolCallId = changes.toolCallId ?? run.toolCallId
     this.isInTool = changes.isInTool ?? run.isInTool ?? false
     this.callId = changes.callId ?? run.callId

@@ -30,6 +30,11 @@ export interface Turn {
   /** Tenant that the run belongs to; '', the default, for none. See `run.tenant`. */
   readonly tenant?: string | undefined
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
+  /**
+   * W3C `traceparent` of whoever asks for the run: its spans become part of that trace. A background run has a trace of its own, with a
+   * link to it.
+   */
+  readonly traceparent?: string | undefined
   /** Nobody waits for it: it takes a slot of those for background runs. */
   readonly background?: boolean | undefined
   /** Arguments of an agent that is called by its own `input` schema. */

@@ -8,9 +8,12 @@ import { HostError } from '../errors.ts'
 export interface OpenTelemetry {
   readonly api: typeof import('@opentelemetry/api')
   readonly sdk: typeof import('@opentelemetry/sdk-trace-node')
-  readonly exporter: typeof import('@opentelemetry/exporter-trace-otlp-http')
+  readonly exporter: Exporter
   readonly resources: Resources
 }
+
+/** The packages of all encodings export the same class. */
+type Exporter = Pick<typeof import('@opentelemetry/exporter-trace-otlp-http'), 'OTLPTraceExporter'>
 
 type Resource = NonNullable<NodeTracerConfig['resource']>
 
@@ -24,30 +27,45 @@ interface Resources {
 
 const API = '@opentelemetry/api'
 const SDK = '@opentelemetry/sdk-trace-node'
-const EXPORTER = '@opentelemetry/exporter-trace-otlp-http'
+/** By the values of `OTEL_EXPORTER_OTLP_PROTOCOL`, the preferred one first. */
+const EXPORTERS = {
+  'http/protobuf': '@opentelemetry/exporter-trace-otlp-proto',
+  'http/json': '@opentelemetry/exporter-trace-otlp-http',
+} as const
+
+export type OtlpProtocol = keyof typeof EXPORTERS
+
+export const OTLP_PROTOCOLS = Object.keys(EXPORTERS) as readonly OtlpProtocol[]
 
 /**
  * Optional peers: all of them are taken from the project, or from where agent-host is installed.
  *
  * @param variable that asks for them
+ * @param protocols in which spans may be sent: the first one whose package is installed
  * @throws HostError `OPTION_INVALID` naming the packages to install
  */
-export async function loadOpenTelemetry(projectDir: string, variable: string): Promise<OpenTelemetry> {
-  for (const base of [join(projectDir, 'package.json'), import.meta.url]) {
-    const files = findPackages(base)
+export async function loadOpenTelemetry(
+  projectDir: string,
+  variable: string,
+  protocols: readonly OtlpProtocol[],
+): Promise<OpenTelemetry> {
+  const exporters = protocols.map((protocol) => EXPORTERS[protocol])
+  const bases = [join(projectDir, 'package.json'), import.meta.url]
+  for (const [base, name] of bases.flatMap((base) => exporters.map((exporter) => [base, exporter] as const))) {
+    const files = findPackages(base, name)
     if (!files) continue
     const [api, sdk, exporter, resources] = await Promise.all(files.map((file) => import(pathToFileURL(file).href)))
     return { api, sdk, exporter, resources }
   }
-  const names = [API, SDK, EXPORTER].join(' ')
+  const names = [API, SDK, ...exporters.slice(0, 1)].join(' ')
   throw new HostError('OPTION_INVALID', `${variable} is set, and needs packages that are not installed: ${names}.`, {
     suggestions: [`Install them in the project: npm install ${names}`, `Or unset ${variable}: no spans are then sent.`],
   })
 }
 
-function findPackages(base: string): readonly string[] | undefined {
+function findPackages(base: string, exporterName: string): readonly string[] | undefined {
   try {
-    const [api, sdk, exporter] = [API, SDK, EXPORTER].map((name) => createRequire(base).resolve(name))
+    const [api, sdk, exporter] = [API, SDK, exporterName].map((name) => createRequire(base).resolve(name))
     return [api, sdk, exporter, findResources(sdk)] as readonly string[]
   } catch {
     return undefined

@@ -1,4 +1,4 @@
-import type { Attributes, Context, Span, SpanKind, Tracer } from '@opentelemetry/api'
+import type { Attributes, Context, Link, Span, SpanContext, SpanKind, Tracer } from '@opentelemetry/api'
 import { Response } from '../protocols/response.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
@@ -27,6 +27,10 @@ interface OpenCall {
   /** Context of its own calls. */
   readonly context: Context
   readonly operation: Operation | undefined
+}
+
+interface NewSpan extends SpanDescription {
+  readonly links?: Link[]
 }
 
 /** A run under way, or the calls of modules that all runs share. */
@@ -101,20 +105,27 @@ export class RunSpans {
   #open(event: AgentEvent): OpenRun | undefined {
     const { run_id, parent_call_id } = event
     if (parent_call_id !== null || (run_id !== null && this.#cancelled.has(run_id))) return undefined
-    const { ROOT_CONTEXT, SpanKind } = this.#maker.api
-    const root =
-      run_id === null
-        ? { span: undefined, context: ROOT_CONTEXT }
-        : this.#start(event, toRunSpan(event), SpanKind.INTERNAL, ROOT_CONTEXT)
+    const root = run_id === null ? { span: undefined, context: this.#maker.api.ROOT_CONTEXT } : this.#startRun(event)
     const run: OpenRun = { ...root, calls: new Map(), failure: undefined }
     this.#runs.set(keyOf(event), run)
     return run
   }
 
-  #start(event: AgentEvent, { name, attributes }: SpanDescription, kind: SpanKind, parent: Context) {
+  /** Whoever asked for a run in the background does not wait for it: its span is not within theirs. */
+  #startRun(event: AgentEvent) {
+    const { ROOT_CONTEXT, SpanKind, trace } = this.#maker.api
+    const caller = event.origin ? parseTraceparent(event.origin.traceparent) : undefined
+    const isWithin = caller !== undefined && event.origin?.background === false
+    const parent = isWithin ? trace.setSpanContext(ROOT_CONTEXT, caller) : ROOT_CONTEXT
+    const links = caller && !isWithin ? [{ context: caller }] : []
+    return this.#start(event, { ...toRunSpan(event), links }, SpanKind.INTERNAL, parent)
+  }
+
+  #start(event: AgentEvent, description: NewSpan, kind: SpanKind, parent: Context) {
     const { api, tracer, traceIds } = this.#maker
+    const { name, attributes, links = [] } = description
     traceIds.use(event.run_id)
-    const span = tracer.startSpan(name, { kind, attributes, startTime: event.time * 1000 }, parent)
+    const span = tracer.startSpan(name, { kind, attributes, links, startTime: event.time * 1000 }, parent)
     this.#openSpans++
     return { span, context: api.trace.setSpan(parent, span) }
   }
@@ -205,4 +216,10 @@ function failureOf(status: RunEnd['status'], thrown: ParsedException | undefined
 /** Modules that all runs share may call each other outside of any run. */
 function keyOf({ run_id, agent_id }: AgentEvent): string {
   return run_id ?? `agent:${agent_id}`
+}
+
+function parseTraceparent(text: string): SpanContext | undefined {
+  const [, traceId, spanId, flags] = /^[\da-f]{2}-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})/.exec(text) ?? []
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote: true }
 }

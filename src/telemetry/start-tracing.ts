@@ -5,7 +5,7 @@ import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 import { VERSION } from '../version.ts'
-import { loadOpenTelemetry, type OpenTelemetry } from './load-opentelemetry.ts'
+import { loadOpenTelemetry, type OpenTelemetry, OTLP_PROTOCOLS, type OtlpProtocol } from './load-opentelemetry.ts'
 import { reportFailures } from './report-failures.ts'
 import { RunSpans } from './run-spans.ts'
 import { TraceIds } from './trace-ids.ts'
@@ -18,7 +18,7 @@ const FLUSH_MS = 2000
  * libraries read the rest of the environment (`OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_TRACES_SAMPLER`, ...) themselves.
  *
  * @returns a function that flushes and stops it
- * @throws HostError `OPTION_INVALID` when the packages are not installed, or the endpoint is no address
+ * @throws HostError `OPTION_INVALID` when the packages are not installed, the endpoint is no address, or the protocol is unknown
  */
 export async function startTracing(
   host: AgentHost,
@@ -28,7 +28,7 @@ export async function startTracing(
   const variable = endpointVariable(process.env)
   if (!variable) return async () => {}
   const endpoint = readEndpoint(variable)
-  const otel = await loadOpenTelemetry(host.projectDir, variable)
+  const otel = await loadOpenTelemetry(host.projectDir, variable, readProtocols(process.env))
   const traceIds = new TraceIds(new otel.sdk.RandomIdGenerator())
   const exporter = reportFailures(new otel.exporter.OTLPTraceExporter(), endpoint, log)
   const provider = makeProvider(otel, { traceIds, exporter, server })
@@ -56,6 +56,17 @@ function readEndpoint(variable: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url && /^https?:$/.test(url.protocol)) return url.origin + url.pathname
   throw new HostError('OPTION_INVALID', `${variable} must be an address like http://localhost:4318.`)
+}
+
+/** Any, unless the environment names one. */
+function readProtocols(environment: NodeJS.ProcessEnv): readonly OtlpProtocol[] {
+  const variables = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']
+  const variable = variables.find((name) => environment[name]?.trim())
+  if (variable === undefined) return OTLP_PROTOCOLS
+  const wanted = environment[variable]?.trim()
+  const protocols = OTLP_PROTOCOLS.filter((protocol) => protocol === wanted)
+  if (protocols.length > 0) return protocols
+  throw new HostError('OPTION_INVALID', `${variable} must be ${OTLP_PROTOCOLS.join(' or ')}, not '${wanted}'.`)
 }
 
 interface ProviderOptions {

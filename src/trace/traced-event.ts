@@ -1,7 +1,7 @@
 import type { AgentEvent } from '../run/calls/call-event.ts'
 
 /** An event as a trace file has it: those of calls, and the end of each run. */
-export interface TracedEvent extends Omit<AgentEvent, 'event_type' | 'model' | 'tool_call_id' | 'tenant'> {
+export interface TracedEvent extends Omit<AgentEvent, 'event_type' | 'model' | 'tool_call_id' | 'tenant' | 'origin'> {
   readonly event_type: AgentEvent['event_type'] | 'end'
   /** Left out for a run that belongs to no tenant. */
   readonly tenant?: string

@@ -16,18 +16,21 @@ export interface ReceivedSpan {
   /** Code 0 unset, 2 error. */
   readonly status: { readonly code?: number; readonly message?: string }
   readonly attributes: Readonly<Record<string, Value>>
+  readonly links: readonly { readonly traceId: string; readonly spanId: string }[]
   readonly events: readonly { readonly name: string; readonly attributes: Readonly<Record<string, Value>> }[]
 }
 
-/** A collector of OpenTelemetry: takes OTLP in JSON over HTTP, and remembers it. */
+/** A collector of OpenTelemetry: takes OTLP over HTTP, and remembers it. Spans are read from JSON alone. */
 export async function startCollector() {
   const texts: string[] = []
   const paths = new Set<string | undefined>()
+  const types = new Set<string | undefined>()
   const server = createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
     texts.push(text)
     paths.add(request.url)
+    types.add(request.headers['content-type'])
     response.setHeader('content-type', 'application/json').end('{}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -36,6 +39,7 @@ export async function startCollector() {
   return {
     url: `http://127.0.0.1:${port}`,
     paths,
+    types,
     /** Everything that arrived, as it came. */
     text: () => texts.join('\n'),
     resource: () => readAttributes(resources()[0]?.resource.attributes ?? []),
@@ -59,7 +63,7 @@ interface RawValue {
   readonly arrayValue?: { readonly values: readonly RawValue[] }
 }
 type RawAttributes = readonly { readonly key: string; readonly value: RawValue }[]
-interface RawSpan extends Pick<ReceivedSpan, 'traceId' | 'spanId' | 'name' | 'kind' | 'status'> {
+interface RawSpan extends Pick<ReceivedSpan, 'traceId' | 'spanId' | 'name' | 'kind' | 'status' | 'links'> {
   readonly parentSpanId?: string
   readonly startTimeUnixNano: string
   readonly endTimeUnixNano: string
@@ -82,6 +86,7 @@ function readSpan({ traceId, spanId, parentSpanId, name, kind, status, ...raw }:
     endMs: Number(raw.endTimeUnixNano) / 1e6,
     status,
     attributes: readAttributes(raw.attributes),
+    links: raw.links.map(({ traceId, spanId }) => ({ traceId, spanId })),
     events: raw.events.map((event) => ({ name: event.name, attributes: readAttributes(event.attributes) })),
   }
 }

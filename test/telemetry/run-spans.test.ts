@@ -49,6 +49,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     tenant: '',
     variant: null,
     continues: null,
+    origin: null,
     parent_call_id: null,
     entry_point: '__entry__',
     agent_version: null,

@@ -61,7 +61,7 @@ describe('telemetry of a process', () => {
     })
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
     const { exitCode, stderr } = await runNode(['--require', path('without.cjs'), RUN, ...SERVE], { cwd: dir, env })
-    const names = '@opentelemetry/api @opentelemetry/sdk-trace-node @opentelemetry/exporter-trace-otlp-http'
+    const names = '@opentelemetry/api @opentelemetry/sdk-trace-node @opentelemetry/exporter-trace-otlp-proto'
     expect({ exitCode, stderr }).to.deep.equal({
       exitCode: 2,
       stderr: `Error: OTEL_EXPORTER_OTLP_ENDPOINT is set, and needs packages that are not installed: ${names}.
@@ -72,7 +72,7 @@ describe('telemetry of a process', () => {
   })
 
   it("prefers the project's own packages", async () => {
-    const names = ['api', 'sdk-trace-node', 'sdk-trace-base', 'resources', 'exporter-trace-otlp-http']
+    const names = ['api', 'sdk-trace-node', 'sdk-trace-base', 'resources', 'exporter-trace-otlp-proto']
     const own = names.map((name) => [`node_modules/@opentelemetry/${name}/index.js`, 'throw new Error("my own")'])
     const { dir } = await makeProject({ ...ECHO, ...Object.fromEntries(own) })
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' }
@@ -133,7 +133,8 @@ describe('telemetry of a process', () => {
     const collector = await startCollector()
     try {
       const { dir } = await makeProject(ECHO)
-      const env = { PATH: process.env.PATH ?? '', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }
+      const protocol = { OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' }
+      const env = { PATH: process.env.PATH ?? '', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...protocol }
       const client = new Client({ name: 'test', version: '1.0.0' })
       await client.connect(
         new StdioClientTransport({

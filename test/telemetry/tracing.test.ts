@@ -5,6 +5,10 @@ import { eventually } from '../support/eventually.ts'
 import { chat, closeServers, makeServer } from '../support/server.ts'
 
 const COMPLETIONS = '/compat/chat/completions'
+const ALL_ADAPTERS = { adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter'] }
+const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SPAN_ID = '00f067aa0ba902b7'
+const TRACEPARENT = `00-${TRACE_ID}-${SPAN_ID}-01`
 const SECRET = 'canary-of-the-tests'
 const AGENTS = {
   'agents/guide.yml': `id: guide
@@ -57,11 +61,14 @@ function restoreVariables(): void {
 
 const collectors: Awaited<ReturnType<typeof startCollector>>[] = []
 
-async function makeTracedServer(environment: Readonly<Record<string, string>> = {}) {
+async function makeTracedServer(
+  environment: Readonly<Record<string, string>> = {},
+  options: { adapters?: string[] } = {},
+) {
   const collector = await startCollector()
   collectors.push(collector)
-  setVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...environment })
-  return { collector, server: await makeServer({}, AGENTS) }
+  setVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', ...environment })
+  return { collector, server: await makeServer(options, AGENTS) }
 }
 
 /** One run to its end, and the spans of it once the server is closed. */
@@ -230,7 +237,7 @@ describe('spans', () => {
   it('have no errors over the round trip of a client tool and an approval, and name each model', async () => {
     const collector = await startCollector()
     collectors.push(collector)
-    setVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+    setVariables({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json' })
     const replies = '[{ tool_calls: [{ name: NAME, arguments: {} }] }, { text: Done. }]'
     const agent = (id: string, tool: string) => `id: ${id}
 modules:
@@ -343,6 +350,105 @@ export const refund = defineTool({ description: 'Refunds.', parameters: Type.Obj
       expect(collector.text()).to.equal('')
       restoreVariables()
     }
+  })
+
+  it('are sent as protobuf where its exporter is installed, and in the encoding that is asked for', async () => {
+    for (const [value, type] of [
+      ['', 'application/x-protobuf'],
+      ['http/protobuf', 'application/x-protobuf'],
+      ['http/json', 'application/json'],
+    ] as const) {
+      const { collector, server } = await makeTracedServer({ OTEL_EXPORTER_OTLP_PROTOCOL: value })
+      await server.host.run('echo', 'hi')
+      await server.close()
+      expect([...collector.types]).to.deep.equal([type])
+      expect(collector.text()).to.include('invoke_agent echo')
+    }
+    setVariables({ OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: 'grpc' })
+    const refusal = await makeServer().catch((error) => error)
+    expect([refusal.code, refusal.message]).to.deep.equal([
+      'OPTION_INVALID',
+      "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL must be http/protobuf or http/json, not 'grpc'.",
+    ])
+  })
+
+  it("are part of the caller's trace, whatever the protocol", async () => {
+    const { collector, server } = await makeTracedServer({}, ALL_ADAPTERS)
+    const headers = { traceparent: TRACEPARENT, accept: 'application/json, text/event-stream' }
+    const call = { name: 'echo', arguments: { message: 'hi' } }
+    const meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    }
+    for (const [url, payload, more] of [
+      [COMPLETIONS, chat('echo', 'hi'), {}],
+      ['/v1/responses', { model: 'echo', input: 'hi' }, {}],
+      ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }, {}],
+      [
+        '/mcp',
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...call, _meta: { traceparent: TRACEPARENT } } },
+        { traceparent: '' },
+      ],
+      [
+        '/mcp',
+        { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { ...call, _meta: meta } },
+        { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' },
+      ],
+    ] as const) {
+      const { statusCode, body } = await server.app.inject({
+        method: 'POST',
+        url,
+        headers: { ...headers, ...more },
+        payload,
+      })
+      expect(statusCode, body).to.equal(200)
+    }
+    await server.close()
+    const roots = collector.spans().filter(({ name }) => name === 'invoke_agent echo')
+    const caller = { traceId: TRACE_ID, parentSpanId: SPAN_ID, links: [] }
+    expect(roots.map(({ traceId, parentSpanId, links }) => ({ traceId, parentSpanId, links }))).to.deep.equal(
+      Array(5).fill(caller),
+    )
+  })
+
+  it("of a background run link to the caller's trace", async () => {
+    const { collector, server } = await makeTracedServer({}, ALL_ADAPTERS)
+    const payload = { model: 'echo', input: 'hi', background: true }
+    const queued = await server.app.inject({
+      method: 'POST',
+      url: '/v1/responses',
+      headers: { traceparent: TRACEPARENT },
+      payload,
+    })
+    await eventually(async () => {
+      expect((await server.app.inject(`/v1/responses/${queued.json().id}`)).json().status).to.equal('completed')
+    })
+    await server.close()
+    const root = named(collector.spans(), 'invoke_agent echo')
+    expect(root).to.deep.include({ parentSpanId: undefined, links: [{ traceId: TRACE_ID, spanId: SPAN_ID }] })
+    expect(root.traceId).to.equal(String(root.attributes['agent_host.run_id']).replaceAll('-', ''))
+  })
+
+  it('have a trace of their own when the caller names none, or an invalid one', async () => {
+    const { collector, server } = await makeTracedServer()
+    for (const traceparent of [
+      '',
+      'tulips',
+      TRACEPARENT.replace(SPAN_ID, '0'.repeat(16)),
+      `ff${TRACEPARENT.slice(2)}`,
+    ]) {
+      await server.app.inject({
+        method: 'POST',
+        url: COMPLETIONS,
+        headers: { traceparent },
+        payload: chat('echo', 'hi'),
+      })
+    }
+    await server.close()
+    const roots = collector.spans().filter(({ name }) => name === 'invoke_agent echo')
+    expect(roots.map(({ parentSpanId, links }) => ({ parentSpanId, links }))).to.deep.equal(
+      Array(4).fill({ parentSpanId: undefined, links: [] }),
+    )
   })
 
   it('reject an endpoint that is not a URL', async () => {

@@ -42,8 +42,18 @@ export interface AgentEvent {
   readonly variant: readonly VariantChange[] | null
   /** Id of the waiting run that this run continues; null for any other. */
   readonly continues: string | null
+  /** Trace context that the run was asked for in; null without one. */
+  readonly origin: RunOrigin | null
   /** Of a closing event. */
   readonly duration_ms: number | null
+}
+
+/** Trace context of the request for a run. */
+export interface RunOrigin {
+  /** https://www.w3.org/TR/trace-context/#traceparent-header */
+  readonly traceparent: string
+  /** True for a run in the background: whoever asked does not wait for it. */
+  readonly background: boolean
 }
 
 /** Model of a call, as events name it. */

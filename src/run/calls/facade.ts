@@ -220,6 +220,7 @@ class ObservedCall {
       agent_version: this.run?.agentVersion ?? null,
       variant: this.run?.variant ?? null,
       continues: this.run?.waiting.continues ?? null,
+      origin: this.run?.origin ?? null,
       duration_ms: null,
       ...outcome,
     })

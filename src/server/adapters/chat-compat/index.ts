@@ -10,6 +10,7 @@ import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { RunHandle, RunResult, Turn } from '../../../run/turn.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../../adapter.ts'
 import { liftDataUrls } from '../../bodies/lift-data-urls.ts'
+import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { deciderOf } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
@@ -215,7 +216,9 @@ export class ChatCompatApiAdapter implements Adapter {
   #toTurn(body: ChatRequest, request: FastifyRequest, variant: Turn['variant'], onEvent: RunEventSink): Turn {
     const findCapabilities = () => this.#host.resolve(body.model).capabilities
     const { tenant } = principalOf(request)
-    return toTurn(body, { dialect: dialectOf(request.url, this.#options), tenant, variant, findCapabilities, onEvent })
+    const dialect = dialectOf(request.url, this.#options)
+    const traceparent = readTraceparent(request.headers.traceparent)
+    return toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
   }
 }
 

@@ -16,6 +16,8 @@ export interface TurnOptions {
   readonly tenant: string
   /** Of the agent, where the request names one. */
   readonly variant?: Turn['variant']
+  /** Trace context of the request. */
+  readonly traceparent: string | undefined
   /** Returns those of the agent; called only where the request needs them. */
   readonly findCapabilities: () => Capabilities
   readonly onEvent: RunEventSink
@@ -26,7 +28,10 @@ export interface TurnOptions {
  *
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toTurn(body: ChatRequest, { dialect, tenant, variant, findCapabilities, onEvent }: TurnOptions): Turn {
+export function toTurn(
+  body: ChatRequest,
+  { dialect, tenant, variant, traceparent, findCapabilities, onEvent }: TurnOptions,
+): Turn {
   const { messages, user, metadata, tools, tool_choice } = body
   refuseUnsupported(body)
   const { clientTools, toolChoice } =
@@ -38,6 +43,7 @@ export function toTurn(body: ChatRequest, { dialect, tenant, variant, findCapabi
     user: user ?? undefined,
     tenant,
     metadata: metadata ?? undefined,
+    traceparent,
     requestOptions: toRequestOptions(body, toolChoice),
     clientTools,
     isTrailLost: true,

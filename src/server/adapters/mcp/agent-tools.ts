@@ -52,6 +52,8 @@ export interface CallOptions extends Caller {
   readonly version: string
   /** Address of the server as the client knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
+  /** Trace context of the call. */
+  readonly traceparent: string | undefined
   /** Receives the agent's text and progress while it works. */
   readonly onProgress?: ProgressSink | undefined
   /** Present when the client can ask its user; continues a waiting call with its state and the responses by call id. */
@@ -177,8 +179,14 @@ export class AgentTools {
     options: CallOptions,
     begin = (turn: Turn) => this.#options.host.start(request.name, turn, '.'),
   ): Call<ToolResult> {
-    const { onProgress, requestId, tenant } = options
-    const turn = { tenant, input: request.input.input, onEvent: onProgress && toProgress(onProgress), ...given }
+    const { onProgress, requestId, tenant, traceparent } = options
+    const turn = {
+      tenant,
+      traceparent,
+      input: request.input.input,
+      onEvent: onProgress && toProgress(onProgress),
+      ...given,
+    }
     const handle = begin(turn)
     const toRpcError = (error: unknown) => this.#toRpcError(error, requestId)
     return {

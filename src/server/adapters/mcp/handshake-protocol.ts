@@ -1,4 +1,5 @@
 import { isObject } from '../../../is-object.ts'
+import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import type { ListResult, ReadResult } from './agent-resources.ts'
 import type { SkillEntry, SkillList } from './agent-skills.ts'
 import type { AgentTools, Call, CallOptions, ToolResult } from './agent-tools.ts'
@@ -36,6 +37,8 @@ export interface Peer {
   readonly requestId: string
   /** Address of the server as it knows it. */
   readonly baseUrl: string
+  /** Trace context of the HTTP request. */
+  readonly traceparent: string | undefined
   /** Name of the person who answers questions; undefined if the client cannot ask. */
   readonly decider: string | undefined
   readonly variantOf?: CallOptions['variantOf']
@@ -110,6 +113,7 @@ export class CallInFlight {
         tenant,
         requestId,
         baseUrl,
+        traceparent: traceparentOf(params) ?? this.peer.traceparent,
         onProgress,
         ...(elicitation ? { elicitation } : {}),
         ...(variantOf ? { variantOf } : {}),
@@ -273,4 +277,9 @@ function checkBatch(values: readonly unknown[], { version }: Peer): string | und
 function toFailure(id: RequestId | null, error: unknown): string {
   if (error instanceof JsonRpcError) return failure(id, error.code, error.message)
   throw error
+}
+
+/** The client's own, of this call: the HTTP request may carry several. */
+function traceparentOf({ _meta }: Readonly<Record<string, unknown>>): string | undefined {
+  return isObject(_meta) ? readTraceparent(_meta.traceparent) : undefined
 }

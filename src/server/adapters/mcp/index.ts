@@ -5,6 +5,7 @@ import { HostError } from '../../../errors.ts'
 import { isObject } from '../../../is-object.ts'
 import type { Adapter, AdapterOptions, StoreAdapterOptions } from '../../adapter.ts'
 import { parseJson } from '../../bodies/json-body.ts'
+import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { deciderOf, mayDecide, requireMayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
@@ -163,6 +164,7 @@ function toPeer(request: FastifyRequest, variantOf: AdapterOptions['variantOf'])
     tenant: principalOf(request).tenant,
     requestId,
     baseUrl: baseUrlOf(request, '/mcp'),
+    traceparent: readTraceparent(headers.traceparent),
     decider: mayAsk ? deciderOf(request).by : undefined,
     variantOf: (name) => variantOf(request, name, '.'),
   }

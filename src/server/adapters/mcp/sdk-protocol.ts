@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AdapterOptions } from '../../adapter.ts'
+import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
@@ -37,6 +38,8 @@ interface SdkClient {
   /** Address of the server as it knows it; undefined over stdio. */
   readonly baseUrl: string | undefined
   readonly variantOf?: CallOptions['variantOf']
+  /** Trace context of the HTTP request; undefined over stdio. */
+  readonly traceparent: string | undefined
 }
 
 /** MCP from 2026-07-28 on, as the official SDK serves it: discovery, checks of headers, subscriptions to changes. */
@@ -81,6 +84,7 @@ export class SdkProtocol {
       decider: mayDecide(request) ? deciderOf(request).by : undefined,
       baseUrl: baseUrlOf(request, '/mcp'),
       variantOf: (name) => this.#variantOf(request, name, '.'),
+      traceparent: readTraceparent(request.headers.traceparent),
     })
     try {
       return reply.send(await this.#handler.fetch(asked, { parsedBody: request.body }))
@@ -104,7 +108,7 @@ export class SdkProtocol {
 export function makeSdkServer(
   tools: AgentTools,
   requestId: string,
-  { tenant, decider, baseUrl, variantOf }: SdkClient = { tenant: '', decider: requestId, baseUrl: undefined },
+  { tenant, decider, baseUrl, variantOf, traceparent }: SdkClient = overStdio(requestId),
 ): Server {
   const capabilities = { tools: { listChanged: true }, ...tools.moreCapabilities }
   const server = new Server(SERVER_INFO, { capabilities })
@@ -130,6 +134,7 @@ export function makeSdkServer(
         tenant,
         requestId,
         baseUrl,
+        traceparent: readTraceparent(mcpReq._meta?.traceparent) ?? traceparent,
         ...(canAsk ? { elicitation: { ...answered, by: decider } } : {}),
         ...(progressToken === undefined ? {} : { onProgress }),
         ...(variantOf ? { variantOf } : {}),
@@ -146,6 +151,10 @@ export function makeSdkServer(
     }),
   )
   return server
+}
+
+function overStdio(connection: string): SdkClient {
+  return { tenant: '', decider: connection, baseUrl: undefined, traceparent: undefined }
 }
 
 function addResources(server: Server, tools: AgentTools, caller: Caller): void {

@@ -13,6 +13,8 @@ export interface TurnRequest {
   /** Of the agent, where the request names one. */
   readonly variant: Turn['variant']
   readonly dialect: Dialect
+  /** Trace context of the request. */
+  readonly traceparent: string | undefined
   /** The whole conversation, the message to handle included. */
   readonly messages: readonly Message[]
 }
@@ -22,7 +24,10 @@ export interface TurnRequest {
  *
  * @throws HostError `AGENT_NOT_FOUND`, or `REQUEST_INVALID` naming the field
  */
-export function toTurn(host: AgentHost, { runId, tenant, body, variant, messages, dialect }: TurnRequest): Turn {
+export function toTurn(
+  host: AgentHost,
+  { runId, tenant, body, variant, messages, dialect, traceparent }: TurnRequest,
+): Turn {
   const { instructions, user, metadata } = body
   const { capabilities } = host.resolve(body.model)
   const options = readOptions(body, dialect, () => capabilities)
@@ -34,6 +39,7 @@ export function toTurn(host: AgentHost, { runId, tenant, body, variant, messages
     // A job without a tenant is stored as before there were any.
     tenant: tenant || undefined,
     metadata: metadata ?? undefined,
+    traceparent,
     background: body.background === true,
     maxToolCalls: body.max_tool_calls ?? undefined,
     variant,

@@ -3,6 +3,7 @@ import { type IdempotentRequest, RequestRepeated } from '../../../../durable/ide
 import { isEnd, type Step } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
+import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailure } from '../../../replies/error-replies.ts'
@@ -63,7 +64,8 @@ export class CreateRoute {
   ): Promise<unknown> {
     const opening = this.#adapter.variantOf(request, body.model)
     const variant = opening && (await opening)
-    const circumstances = { dialect: this.#dialect, decider: deciderOf(request), variant, idempotency }
+    const traceparent = readTraceparent(request.headers.traceparent)
+    const circumstances = { dialect: this.#dialect, traceparent, decider: deciderOf(request), variant, idempotency }
     const { starter } = this.#partsOf(request)
     if (body.background) {
       const queued = await starter.enqueue(body, circumstances)

@@ -3,6 +3,7 @@ import type { WebSocket } from 'ws'
 import { HostError, messageOf } from '../../../../errors.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import { parseJson } from '../../../bodies/json-body.ts'
+import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
 import { limitMessageTime } from '../../../guards/limit-message-time.ts'
@@ -107,6 +108,7 @@ export class ResponseSocket {
       const run = await this.#options.starter.start(body, {
         dialect: V1,
         variant: await this.#options.variantOf(this.#request, body.model),
+        traceparent: readTraceparent(this.#request.headers.traceparent),
         decider: deciderOf(this.#request),
         unstored: this.#unstored,
       })

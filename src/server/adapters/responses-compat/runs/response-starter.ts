@@ -36,6 +36,8 @@ export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'd
 /** Circumstances of a request. */
 export interface StartOptions {
   readonly dialect: Dialect
+  /** Trace context of the request. */
+  readonly traceparent?: string | undefined
   /** Client, for decisions that it makes. */
   readonly decider: Decider
   /** Of the agent, where the request names one. */
@@ -99,7 +101,7 @@ export class ResponseStarter {
     return run
   }
 
-  async #draft(body: CreateRequest, { dialect, decider, variant, idempotency, unstored }: StartOptions) {
+  async #draft(body: CreateRequest, { dialect, traceparent, decider, variant, idempotency, unstored }: StartOptions) {
     refuseContradictions(body)
     const { runs, ids, limits } = this.#options
     const createdAt = nowSeconds()
@@ -122,6 +124,7 @@ export class ResponseStarter {
       variant,
       messages: seen,
       dialect,
+      traceparent,
     })
     requireMayAnswer(given, conversation?.last.pending ?? [], decider)
     const decided = conversation && !isUnstored ? conversation.last : undefined
