@@ -170,7 +170,7 @@ export async function buildServer(options: Partial<ServerOptions>): Promise<Agen
 
 /**
  * Opens a project without a server: its agents registered, traced and disposed as `agent-host serve` does it. Options that are
- * left out have the defaults of the command line.
+ * left out have the defaults of the command line; `debug` is also read from `AGENT_HOST_DEBUG_UI`, which `agent-host run` sets.
  *
  * @throws HostError `OPTION_INVALID`, `PROJECT_INVALID`
  */
@@ -180,7 +180,12 @@ export async function openProject(options: Partial<ProjectOptions> = {}): Promis
     import('./server/options.ts'),
     import('./server/load-translation.ts'),
   ])
-  return assembly.openProject(resolveServerOptions(options), parts)
+  // `agent-host run` asks for traces; its output stays what the file prints.
+  const { debug = process.env.AGENT_HOST_DEBUG_UI } = options
+  return assembly.openProject(resolveServerOptions({ ...options, debug }), {
+    ...parts,
+    logsSteps: options.debug !== undefined,
+  })
 }
 
 /**

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { Args } from '@oclif/core'
 import { HostError } from '../errors.ts'
+import { SERVER_OPTIONS } from '../server/options.ts'
 import { BaseCommand } from './base-command.ts'
 
 /** A script may take as long as it likes: the longest time that a timer takes. */
@@ -23,6 +24,8 @@ export default class Run extends BaseCommand {
     if (file === '' || file.startsWith('-')) await this.parse(Run)
     const path = this.pathOf(file)
     if (!existsSync(path)) throw new HostError('PROJECT_INVALID', `There is no file ${path}.`)
+    // As the runs of `chat` and `tool`: a development server of the project shows them, too.
+    process.env[SERVER_OPTIONS.debug.variable] ??= 'true'
     const { ProjectCode } = await import('../module/project-code.ts')
     process.argv = [process.execPath, path, ...rest]
     await new ProjectCode(process.cwd(), NO_TIMEOUT_MS).load(path)

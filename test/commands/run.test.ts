@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { expect } from 'chai'
 import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
@@ -43,5 +44,25 @@ describe('run', () => {
   it('exits with the code that the file sets', async () => {
     const { dir } = await makeProject({ 'a.js': 'process.exitCode = 7\n' })
     expect((await runCli(['run', 'a.js'], { cwd: dir })).exitCode).equal(7)
+  })
+
+  it('traces the runs of a project that the file opens, unless it is told not to, and prints nothing more', async () => {
+    const ask = (options: string) => `import { openProject } from 'agent-host'
+const project = await openProject(${options})
+console.log((await project.run('echo', 'hi')).text)
+await project.close()
+`
+    const { dir, path } = await makeProject({
+      'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]',
+      'package.json': '{}',
+      'untraced.ts': ask('{ debug: false }'),
+      'ask.ts': ask(''),
+    })
+    const outcome = { exitCode: 0, stdout: 'hi\n', stderr: '' }
+    expect(await runCli(['run', 'untraced.ts'], { cwd: dir })).deep.equal(outcome)
+    expect(await runCli(['run', 'ask.ts'], { cwd: dir, env: { AGENT_HOST_DEBUG_UI: 'false' } })).deep.equal(outcome)
+    expect(existsSync(path('debug'))).equal(false)
+    expect(await runCli(['run', 'ask.ts'], { cwd: dir })).deep.equal(outcome)
+    expect(existsSync(path('debug/echo.jsonl'))).equal(true)
   })
 })
