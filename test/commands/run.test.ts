@@ -46,7 +46,7 @@ describe('run', () => {
     expect((await runCli(['run', 'a.js'], { cwd: dir })).exitCode).equal(7)
   })
 
-  it('traces the runs of a project that the file opens, unless it is told not to, and prints nothing more', async () => {
+  it('traces the runs of a project that the file opens, unless a setting says otherwise, and prints nothing more', async () => {
     const ask = (options: string) => `import { openProject } from 'agent-host'
 const project = await openProject(${options})
 console.log((await project.run('echo', 'hi')).text)

@@ -352,7 +352,7 @@ export const refund = defineTool({ description: 'Refunds.', parameters: Type.Obj
     }
   })
 
-  it('are sent as protobuf where its exporter is installed, and in the encoding that is asked for', async () => {
+  it('go out as protobuf where its exporter is installed, else in the encoding that the environment names', async () => {
     for (const [value, type] of [
       ['', 'application/x-protobuf'],
       ['http/protobuf', 'application/x-protobuf'],

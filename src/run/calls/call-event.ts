@@ -42,7 +42,7 @@ export interface AgentEvent {
   readonly variant: readonly VariantChange[] | null
   /** Id of the waiting run that this run continues; null for any other. */
   readonly continues: string | null
-  /** Trace context that the run was asked for in; null without one. */
+  /** Trace context of the request for the run; null without one. */
   readonly origin: RunOrigin | null
   /** Of a closing event. */
   readonly duration_ms: number | null
