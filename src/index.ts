@@ -117,7 +117,7 @@ export {
   type StorageSource,
   type StoredValue,
 } from './protocols/storage.ts'
-export type { ToolDefinition } from './protocols/tool-definition.ts'
+export type { ClientTool, ToolDefinition } from './protocols/tool-definition.ts'
 export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/tool-provider.ts'
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'

@@ -5,6 +5,7 @@ import type { Run } from '../../protocols/run.ts'
 import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { ToolProvider, ToolResult } from '../../protocols/tool-provider.ts'
 import { AgentRun } from '../agent-run.ts'
+import { findTextMisfit } from '../check-text.ts'
 import { type CallDecision, digestOf, type PendingCall, RUN_WAITS } from '../state/pending-call.ts'
 import type { RecordedCall } from '../state/trail.ts'
 
@@ -60,8 +61,15 @@ function waitForClient(name: string, args: Arguments, run: Run): Error {
   if (!(run instanceof AgentRun)) return new TypeError(`The client's tool '${name}' was called without the run.`)
   const { answer, waiting, toolCallId } = run
   const recorded = answer.trail.begin(name, args, toolCallId)
+  const { client } = run.clientTools.find((tool) => tool.name === name) ?? {}
+  const misfit = client?.isCustom ? findTextMisfit(client, args.input) : undefined
+  if (misfit !== undefined) {
+    recorded.result = { text: misfit, isError: true }
+    return new Error(misfit)
+  }
   recorded.isPending = true
-  return waiting.begin({ callId: recorded.call.id, kind: 'client_tool', name, arguments: args })
+  const called = { name, arguments: args, ...(client ? { client } : {}) }
+  return waiting.begin({ callId: recorded.call.id, kind: 'client_tool', ...called })
 }
 
 function refuseCollision(tools: readonly ToolDefinition[], run: AgentRun): void {

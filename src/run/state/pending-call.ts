@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { withoutStack } from '../../errors.ts'
+import type { ClientTool } from '../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
 import type { AttachmentJson } from '../attachment-json.ts'
 
@@ -13,6 +14,8 @@ export interface PendingCall {
   /** Name of the tool: the client's, the one to approve, or the one that asks. */
   readonly name: string
   readonly arguments: Readonly<Record<string, unknown>>
+  /** Tool of the client, where the client knows it by another name or form. */
+  readonly client?: ClientTool
   /** JSON Schema that the answer must fit: of edited arguments, or of the answer to a question. */
   readonly schema?: Readonly<Record<string, unknown>>
   /** Binds an approval to the exact call: SHA-256 (hex) of tool name, arguments and version of the agent. */

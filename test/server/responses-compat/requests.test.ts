@@ -124,7 +124,7 @@ describe('a request for a response', () => {
       "a choice of a vendor's own tool",
       { tools: [tool('a')], [choice]: { type: 'web_search' } },
       'tool_choice.type',
-      "tool_choice.type must be one of 'function' and 'allowed_tools'.",
+      "tool_choice.type must be one of 'function', 'custom' and 'allowed_tools'.",
     ],
     [
       'a choice of a tool that is not there',

@@ -16,6 +16,7 @@ export function inputItemId(responseId: string, index: number): string {
 const ITEM_PREFIXES = Object.freeze({
   message: 'msg',
   function_call: 'fc',
+  custom_tool_call: 'ctc',
   mcp_call: 'mcp',
   reasoning: 'rs',
   image_generation_call: 'ig',
@@ -29,7 +30,7 @@ export function outputItemId(type: keyof typeof ITEM_PREFIXES, responseId: strin
 
 /** Place of an item: its response, and its index (from 0) in the input or output. Undefined for an id of another kind. */
 export function findItem(itemId: string): { responseId: string; list: 'input' | 'output'; index: number } | undefined {
-  const [, uuid = '', position = ''] = /^(?:msg|fc|mcp|rs|ig)_([0-9a-f-]{31})([0-9a-f]{5})$/.exec(itemId) ?? []
+  const [, uuid = '', position = ''] = /^(?:msg|fc|ctc|mcp|rs|ig)_([0-9a-f-]{31})([0-9a-f]{5})$/.exec(itemId) ?? []
   const responseId = `${RUN_PREFIX}${uuid}00000`
   const place = Number.parseInt(position, 16)
   if (!IDS.isId(responseId) || place === 0) return undefined

@@ -5,6 +5,7 @@ import type { Message } from '../../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/state/pending-call.ts'
 import { openCallsOf } from '../../../../run/state/trail.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
+import { otherKind } from './call-pairs.ts'
 import { type ApprovalReply, type CallOutput, type ReadInput, toToolMessage } from './to-messages.ts'
 
 /** Part of a turn that a request adds to the conversation it continues. */
@@ -46,7 +47,7 @@ export function continueConversation(
  * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, and for messages over open calls
  */
 export function addToConversation(
-  { messages, outputs, approvals }: ReadInput,
+  { messages, outputs, approvals, calls }: ReadInput,
   conversation: LoadedConversation | undefined,
 ): { messages: readonly Message[]; pending: readonly PendingCall[] } {
   const waiting = conversation?.last.pending ?? []
@@ -60,9 +61,11 @@ export function addToConversation(
   if (last?.role !== 'assistant') refuseUnanswered(messages)
   else refuseUnanswered([...messages.slice(0, -1), { ...last, toolCalls: [] }])
   const open = openCallsOf([...earlier, ...answers, ...messages])
-  const pending = open.map(
-    ({ id: callId, name, arguments: args }): PendingCall => ({ callId, kind: 'client_tool', name, arguments: args }),
-  )
+  const pending = open.map(({ id: callId, name, arguments: args }): PendingCall => {
+    const known = waiting.find((call) => call.callId === callId)?.client
+    const client = known ?? (calls.isCustom(callId) ? { name, isCustom: true } : undefined)
+    return { callId, kind: 'client_tool', name, arguments: args, ...(client ? { client } : {}) }
+  })
   return { messages: [...answers, ...messages], pending }
 }
 
@@ -79,8 +82,10 @@ function refuseOpen(callIds: readonly string[]): void {
   throw invalid(`input: no function_call_output for ${names}; send one for each open call`)
 }
 
-function toClientAnswer({ callId, result }: CallOutput, pending: readonly PendingCall[]): PendingAnswer {
-  if (pending.some((call) => call.callId === callId && call.kind === 'client_tool')) {
+function toClientAnswer({ callId, kind, at, result }: CallOutput, pending: readonly PendingCall[]): PendingAnswer {
+  const call = pending.find((open) => open.callId === callId && open.kind === 'client_tool')
+  if (call) {
+    if ((kind === 'custom') !== (call.client?.isCustom ?? false)) throw otherKind(callId, kind, at)
     return { callId, kind: 'client_tool', result }
   }
   throw invalid(`input: no call '${callId}' waits for an output`)

@@ -6,6 +6,7 @@ import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
+import { isNamed, toClientTools } from './client-tools.ts'
 import { FIELDS } from './treatments.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -27,8 +28,9 @@ export function readOptions(
   findCapabilities: () => Capabilities,
 ): RequestedOptions {
   refuseMisplaced(body as Fields)
-  const choice = toChoice(body.tool_choice)
-  const { clientTools, toolChoice } = chooseTools(toClientTools(body), choice, dialect, findCapabilities)
+  const tools = toClientTools(body.tools)
+  const choice = toChoice(body.tool_choice, tools)
+  const { clientTools, toolChoice } = chooseTools(tools, choice, dialect, findCapabilities)
   const options: Record<keyof ModelOptions, unknown> = {
     toolChoice,
     temperature: body.temperature,
@@ -72,33 +74,22 @@ function refuseMisplaced(body: Fields): void {
   }
 }
 
-/** Functions, which the client runs itself. Tools of other types are ignored. */
-function toClientTools({ tools }: CreateRequest): ToolDefinition[] {
-  return (tools ?? []).flatMap((tool, index) => (tool.type === 'function' ? [toTool(tool, index)] : []))
-}
-
-function toTool({ name, description, parameters, strict }: Fields, index: number): ToolDefinition {
-  if (typeof name !== 'string' || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
-    throw invalidField(`tools[${index}].name`, 'must be 1 to 64 letters, digits, _ or -')
-  }
-  if ((parameters ?? undefined) !== undefined && (typeof parameters !== 'object' || Array.isArray(parameters))) {
-    throw invalidField(`tools[${index}].parameters`, 'must be a JSON Schema')
-  }
-  return {
-    name,
-    description: typeof description === 'string' ? description : '',
-    parameters: (parameters as Fields | null | undefined) ?? { type: 'object', properties: {} },
-    ...(strict === true ? { strict } : undefined),
-  }
-}
-
-function toChoice(choice: CreateRequest['tool_choice']): ClientChoice {
+function toChoice(choice: CreateRequest['tool_choice'], tools: readonly ToolDefinition[]): ClientChoice {
   // Most requests choose nothing: they need no check, which costs more than all the rest here.
   if ((choice ?? 'auto') === 'auto' || !Value.Check(ToolChoice, choice)) return 'auto'
   if (typeof choice === 'string') return choice
-  if (choice.type === 'function') return { tool: choice.name }
-  const { mode, tools } = choice
-  return { mode, names: tools.flatMap(({ type, name }) => (type === 'function' && name !== undefined ? [name] : [])) }
+  // A name may be that of tools in several namespaces.
+  const namesOf = (name: string) => {
+    const named = tools.filter((tool) => isNamed(tool, name)).map((tool) => tool.name)
+    return named.length > 0 ? named : [name]
+  }
+  if (choice.type !== 'allowed_tools') return { tool: namesOf(choice.name)[0] ?? choice.name }
+  const { mode, tools: allowed } = choice
+  const isClients = (type: string) => type === 'function' || type === 'custom'
+  return {
+    mode,
+    names: allowed.flatMap(({ type, name }) => (isClients(type) && name !== undefined ? namesOf(name) : [])),
+  }
 }
 
 function textOf(value: unknown): string | undefined {

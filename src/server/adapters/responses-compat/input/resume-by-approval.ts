@@ -23,5 +23,5 @@ function isAnswer({ type }: RawInputItem): boolean {
 }
 
 function isOutput({ type }: RawInputItem): boolean {
-  return type === 'function_call_output'
+  return type === 'function_call_output' || type === 'custom_tool_call_output'
 }

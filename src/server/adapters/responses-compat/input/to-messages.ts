@@ -8,7 +8,8 @@ import { readAddress, requireBytes } from '../../../bodies/read-address.ts'
 import { readAudio } from '../../../bodies/read-audio.ts'
 import { toSummaryMessage } from '../output/compaction-item.ts'
 import type { InputItem } from '../routes/schema.ts'
-import { CallPairs } from './call-pairs.ts'
+import { type CallKind, CallPairs } from './call-pairs.ts'
+import { flatName } from './client-tools.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Assistant = Extract<Message, { role: 'assistant' }>
@@ -16,6 +17,9 @@ type Assistant = Extract<Message, { role: 'assistant' }>
 /** Output of a client's tool. */
 export interface CallOutput {
   readonly callId: string
+  readonly kind: CallKind
+  /** Place in the input. */
+  readonly at: string
   readonly result: ToolResult
 }
 
@@ -34,6 +38,7 @@ export interface ReadInput {
   /** Outputs of calls that are not part of the input: they answer the response that is continued. */
   readonly outputs: readonly CallOutput[]
   readonly approvals: readonly ApprovalReply[]
+  readonly calls: CallPairs
 }
 
 /**
@@ -54,20 +59,24 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
     if (item.type === 'message') messages.push(toMessage(item, at, item === handled))
     else if (item.type === 'function_call' || item.type === 'mcp_call') {
       const call = toCall(item, at)
-      calls.open(call.id, at)
+      calls.open(call.id, 'function', at)
       addCall(messages, call)
       if (item.type === 'function_call') continue
-      calls.close(call.id, at)
-      messages.push(toToolMessage(toOwnOutput(call.id, item)))
-    } else if (item.type === 'function_call_output') {
+      calls.close(call.id, 'function', at)
+      messages.push(toToolMessage({ callId: call.id, result: toOwnResult(item) }))
+    } else if (item.type === 'custom_tool_call') {
+      const call = toCustomCall(item, at)
+      calls.open(call.id, 'custom', at)
+      addCall(messages, call)
+    } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
       const output = toOutput(item, at)
-      if (calls.close(output.callId, at)) messages.push(toToolMessage(output))
+      if (calls.close(output.callId, output.kind, at)) messages.push(toToolMessage(output))
       else outputs.push(output)
     } else if (item.type === 'image_generation_call') addImage(messages, item)
     else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at, decided))
     else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
   }
-  return { messages, outputs, approvals }
+  return { messages, outputs, approvals, calls }
 }
 
 /** The calls of one step stand in one message, whose list grows in place: there may be very many. */
@@ -100,7 +109,7 @@ function imageTypeOf(base64: string): string {
   return IMAGE_TYPES[base64.slice(0, 4)] ?? 'image/png'
 }
 
-export function toToolMessage({ callId, result }: CallOutput): Message {
+export function toToolMessage({ callId, result }: Pick<CallOutput, 'callId' | 'result'>): Message {
   const { text, attachments = [], isError } = result
   return {
     role: 'tool',
@@ -112,11 +121,18 @@ export function toToolMessage({ callId, result }: CallOutput): Message {
 }
 
 function toCall(item: InputItem, at: string): ToolCall {
-  const { id, call_id: callId = id, name, arguments: text } = item as Fields
+  const { id, call_id: callId = id, name, namespace, arguments: text } = item as Fields
   if (typeof callId !== 'string' || typeof name !== 'string') {
     throw invalidField(at, 'must have call_id and name')
   }
-  return { id: callId, name, arguments: parseArguments(text, at) }
+  return { id: callId, name: flatName(name, namespace), arguments: parseArguments(text, at) }
+}
+
+function toCustomCall(item: InputItem, at: string): ToolCall {
+  const { call_id: callId, name, namespace, input } = item as Fields
+  if (typeof callId !== 'string' || typeof name !== 'string') throw invalidField(at, 'must have call_id and name')
+  if (typeof input !== 'string') throw invalidField(`${at}.input`, 'must be string.')
+  return { id: callId, name: flatName(name, namespace), arguments: { input } }
 }
 
 function parseArguments(text: unknown, at: string): Fields {
@@ -129,10 +145,10 @@ function parseArguments(text: unknown, at: string): Fields {
   throw invalidField(`${at}.arguments`, 'must be a JSON object')
 }
 
-function toOwnOutput(callId: string, item: InputItem): CallOutput {
+function toOwnResult(item: InputItem): ToolResult {
   const { output, error } = item as Fields
-  if (typeof output === 'string') return { callId, result: { text: output } }
-  return { callId, result: { text: typeof error === 'string' ? error : CUT_OFF, isError: true } }
+  if (typeof output === 'string') return { text: output }
+  return { text: typeof error === 'string' ? error : CUT_OFF, isError: true }
 }
 
 const CUT_OFF = 'The call was cut off; its result is not known.'
@@ -140,12 +156,13 @@ const CUT_OFF = 'The call was cut off; its result is not known.'
 function toOutput(item: InputItem, at: string): CallOutput {
   const { call_id: callId, output } = item as Fields
   if (typeof callId !== 'string') throw invalidField(`${at}.call_id`, 'must be a string')
-  if (typeof output === 'string') return { callId, result: { text: output } }
+  const kind = item.type === 'custom_tool_call_output' ? 'custom' : 'function'
+  if (typeof output === 'string') return { callId, kind, at, result: { text: output } }
   if (!Array.isArray(output)) {
     throw invalidField(`${at}.output`, 'must be a string or an array of parts')
   }
   const { text, attachments } = readParts(output as Fields[], `${at}.output`, true)
-  return { callId, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
+  return { callId, kind, at, result: { text, ...(attachments.length > 0 ? { attachments } : {}) } }
 }
 
 /** @param decided ids of the requests that are decided before it */

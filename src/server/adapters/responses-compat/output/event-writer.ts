@@ -141,6 +141,10 @@ export class EventWriter {
     this.#writeFields('response.output_item.added', { output_index, item: toBegun(item) })
     if (item.type === 'mcp_call') this.#writeFields('response.mcp_call.in_progress', place)
     if (item.type === 'mcp_call' || item.type === 'function_call') this.#arguments(place, item)
+    if (item.type === 'custom_tool_call') {
+      this.#writeFields('response.custom_tool_call_input.delta', { ...place, delta: item.input })
+      this.#writeFields('response.custom_tool_call_input.done', { ...place, input: item.input })
+    }
     if (item.type === 'image_generation_call') {
       this.#writeFields('response.image_generation_call.in_progress', place)
       this.#writeFields('response.image_generation_call.completed', place)
@@ -201,5 +205,6 @@ type CallItem = Extract<OutputItem, { type: 'function_call' | 'mcp_call' }>
 function toBegun(item: Whole): object {
   if (item.type === 'mcp_call') return { ...item, arguments: '' }
   if (item.type === 'function_call') return { ...item, arguments: '', status: 'in_progress' }
+  if (item.type === 'custom_tool_call') return { ...item, input: '', status: 'in_progress' }
   return item.type === 'image_generation_call' ? { ...item, status: 'in_progress', result: null } : item
 }

@@ -13,6 +13,7 @@ import { attachmentToMarkdown } from '../../../replies/attachment-to-markdown.ts
 import { outputItemId } from '../ids.ts'
 import type {
   ApprovalRequest,
+  CustomToolCall,
   FunctionCall,
   McpCall,
   OutputItem,
@@ -169,13 +170,20 @@ export class Output {
     return [...closed, this.#add(this.#toItem(pending, place))]
   }
 
-  #toItem({ callId, kind, name, arguments: args }: PendingCall, place: number): FunctionCall | ApprovalRequest {
+  #toItem(pending: PendingCall, place: number): FunctionCall | CustomToolCall | ApprovalRequest {
+    if (pending.kind === 'client_tool') return this.#toClientCall(pending)
+    const { name, arguments: args } = pending
     const called = { name, arguments: JSON.stringify(args) }
-    if (kind === 'client_tool') {
-      const type = 'function_call'
-      return { type, id: this.#nextId(type), call_id: callId, ...called, status: 'completed' }
-    }
     return { type: 'mcp_approval_request', id: approvalId(this.#begun.id, place), server_label: name, ...called }
+  }
+
+  #toClientCall({ callId, name, client, arguments: args }: PendingCall): FunctionCall | CustomToolCall {
+    const type = client?.isCustom ? 'custom_tool_call' : 'function_call'
+    const { namespace } = client ?? {}
+    const named = { name: client?.name ?? name, ...(namespace === undefined ? {} : { namespace }) }
+    const [id, call_id, status] = [this.#nextId(type), callId, 'completed'] as const
+    if (type === 'custom_tool_call') return { type, id, call_id, ...named, input: String(args.input), status }
+    return { type, id, call_id, ...named, arguments: JSON.stringify(args), status }
   }
 
   /** Begins the answer again: what the previous attempt left open stays incomplete. */

@@ -27,10 +27,11 @@ export const ToolChoice = Type.Union([
   Type.Literal('none'),
   Type.Literal('required'),
   Type.Object({ type: Type.Literal('function'), name: Type.String() }),
+  Type.Object({ type: Type.Literal('custom'), name: Type.String() }),
   Type.Object({
     type: Type.Literal('allowed_tools'),
     mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
-    /** Those of types other than `function` are ignored, as in `tools`. */
+    /** Those of hosted tools are ignored, as in `tools`. */
     tools: Type.Array(Type.Object({ type: Type.String(), name: Type.Optional(Type.String()) })),
   }),
 ])
@@ -107,11 +108,24 @@ export const FunctionCall = Type.Object({
   id: Type.String(),
   call_id: Type.String(),
   name: Type.String(),
+  namespace: Type.Optional(Type.String()),
   /** JSON. */
   arguments: Type.String(),
   status: ItemStatus,
 })
 export type FunctionCall = Static<typeof FunctionCall>
+
+/** Call of a client's tool that takes free text. */
+export const CustomToolCall = Type.Object({
+  type: Type.Literal('custom_tool_call'),
+  id: Type.String(),
+  call_id: Type.String(),
+  name: Type.String(),
+  namespace: Type.Optional(Type.String()),
+  input: Type.String(),
+  status: ItemStatus,
+})
+export type CustomToolCall = Static<typeof CustomToolCall>
 
 /** Call of one of the agent's own tools. */
 export const McpCall = Type.Object({
@@ -156,7 +170,15 @@ export const ApprovalRequest = Type.Object({
 })
 export type ApprovalRequest = Static<typeof ApprovalRequest>
 
-export const OutputItem = Type.Union([OutputMessage, FunctionCall, McpCall, Reasoning, ImageCall, ApprovalRequest])
+export const OutputItem = Type.Union([
+  OutputMessage,
+  FunctionCall,
+  CustomToolCall,
+  McpCall,
+  Reasoning,
+  ImageCall,
+  ApprovalRequest,
+])
 export type OutputItem = Static<typeof OutputItem>
 
 export const Status = Type.Union([

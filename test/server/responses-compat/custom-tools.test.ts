@@ -1,0 +1,187 @@
+import { expect } from 'chai'
+import { type Json, makeResponses, textOf } from '../../support/responses.ts'
+import { closeServers, readEvents } from '../../support/server.ts'
+
+/** Its model calls what the user says, `<tool> <arguments>`; after results it tells them, and `tools` shows what it was given. */
+const FILES = {
+  'agents/caller.yml': `id: caller
+modules:
+  - { id: llm, module: caller }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/caller.ts': `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'Caller', provides: [LLM], create: () => ({
+  async *generate({ messages, tools = [] }) {
+    const last = messages.at(-1)
+    const calls = messages.flatMap(({ toolCalls = [] }) => toolCalls)
+    if (last.content === 'tools') yield { type: 'text', text: JSON.stringify(tools) }
+    else if (last.role === 'user') {
+      const [, name, input] = /^(\\S+) (.*)$/s.exec(last.content)
+      yield { type: 'tool_call', call: { id: 'c' + messages.length, name, arguments: JSON.parse(input) } }
+      return yield { type: 'finish', reason: 'tool_calls' }
+    } else if (last.isError && !last.content.includes('again')) {
+      yield { type: 'tool_call', call: { id: 'r1', name: 'sum', arguments: { input: '1+2' } } }
+      return yield { type: 'finish', reason: 'tool_calls' }
+    } else yield { type: 'text', text: JSON.stringify([calls.map(({ name, arguments: args }) => [name, args]), messages.filter(({ role }) => role === 'tool').map(({ content }) => content)]) }
+    yield { type: 'finish', reason: 'stop' }
+  } }) })`,
+}
+
+const patch = { type: 'custom', name: 'apply_patch', description: 'Patches.', format: { type: 'text' } }
+const sum = { type: 'custom', name: 'sum', format: { type: 'grammar', syntax: 'regex', definition: '\\d+\\+\\d+' } }
+const lark = { type: 'custom', name: 'lark', format: { type: 'grammar', syntax: 'lark', definition: 'start: "a"' } }
+const crm = {
+  type: 'namespace',
+  name: 'crm',
+  description: 'Customers.',
+  tools: [{ type: 'function', name: 'find', description: 'Finds one.', parameters: { type: 'object' } }, patch],
+}
+const tools = [patch, sum, lark, crm]
+
+describe('custom tools and namespaces of a client', () => {
+  afterEach(closeServers)
+
+  const makeAsk = async () => {
+    const { app } = await makeResponses({}, FILES)
+    return async (input: unknown, more: object = {}, prefix = '/v1') => {
+      const payload = { model: 'caller', input, tools, ...more }
+      const reply = await app.inject({ method: 'POST', url: `${prefix}/responses`, payload })
+      return {
+        status: reply.statusCode,
+        ignored: reply.headers['x-ignored'],
+        body: reply.body,
+        json: () => reply.json(),
+      }
+    }
+  }
+  const callIn = ({ output }: Json) => output.find(({ call_id }: Json) => call_id !== undefined)
+
+  it('are functions for the model, a namespace before their name', async () => {
+    const ask = await makeAsk()
+    const { ignored, json } = await ask('tools')
+    expect(ignored).to.equal(undefined)
+    const shown = JSON.parse(textOf(json()))
+    expect(shown.map(({ name }: Json) => name)).to.deep.equal([
+      'apply_patch',
+      'sum',
+      'lark',
+      'crm__find',
+      'crm__apply_patch',
+    ])
+    expect(shown[0].parameters).to.deep.include({ required: ['input'] })
+    expect(shown[2].description).to.equal('The input must be a text of this Lark grammar:\nstart: "a"')
+    expect(shown[3].description).to.equal('Customers.\n\nFinds one.')
+    const long = { ...crm, name: 'n'.repeat(80) }
+    const [cut] = JSON.parse(textOf((await ask('tools', { tools: [long] })).json()))
+    expect(cut.name).to.match(/^n{55}_[0-9a-f]{8}$/)
+  })
+
+  for (const prefix of ['/v1', '/compat']) {
+    it(`are called by items of their kind, and continue with outputs of it, under ${prefix}`, async () => {
+      const ask = await makeAsk()
+      const text = '*** Begin Patch'
+      const first = (await ask(`apply_patch ${JSON.stringify({ input: text })}`, {}, prefix)).json()
+      const { id, ...call } = callIn(first)
+      expect(id).to.match(/^ctc_/)
+      const custom = { type: 'custom_tool_call', call_id: 'c1', name: 'apply_patch', input: text }
+      expect(call).to.deep.equal({ ...custom, status: 'completed' })
+      const output = { type: 'custom_tool_call_output', call_id: 'c1', output: 'done' }
+      const next = (await ask([output], { previous_response_id: first.id }, prefix)).json()
+      const said = [[['apply_patch', { input: text }]], ['done']]
+      expect(JSON.parse(textOf(next))).to.deep.equal(said)
+      const whole = [{ role: 'user', content: 'go' }, custom, output]
+      expect(JSON.parse(textOf((await ask(whole, { store: false }, prefix)).json()))).to.deep.equal(said)
+    })
+
+    it(`of a namespace keep their name on the wire, under ${prefix}`, async () => {
+      const ask = await makeAsk()
+      const first = (await ask('crm__find {"id":7}', {}, prefix)).json()
+      const { id: _id, ...call } = callIn(first)
+      const found = { type: 'function_call', call_id: 'c1', name: 'find', namespace: 'crm', arguments: '{"id":7}' }
+      expect(call).to.deep.equal({ ...found, status: 'completed' })
+      const output = { type: 'function_call_output', call_id: 'c1', output: 'Ann' }
+      const whole = [{ role: 'user', content: 'go' }, found, output]
+      const said = [[['crm__find', { id: 7 }]], ['Ann']]
+      expect(JSON.parse(textOf((await ask(whole, {}, prefix)).json()))).to.deep.equal(said)
+      const custom = callIn((await ask('crm__apply_patch {"input":"x"}', {}, prefix)).json())
+      expect(custom).to.deep.include({ type: 'custom_tool_call', name: 'apply_patch', namespace: 'crm', input: 'x' })
+    })
+  }
+
+  it('are streamed with the events of their input', async () => {
+    const ask = await makeAsk()
+    const { body } = await ask('apply_patch {"input":"x"}', { stream: true }, '/compat')
+    const events = readEvents(body) as Json[]
+    const about = events.filter(({ type }) => /custom|item/.test(type ?? ''))
+    expect(about.map(({ type, delta, input, item }) => [type, delta ?? input ?? item.input])).to.deep.equal([
+      ['response.output_item.added', ''],
+      ['response.custom_tool_call_input.delta', 'x'],
+      ['response.custom_tool_call_input.done', 'x'],
+      ['response.output_item.done', 'x'],
+    ])
+  })
+
+  it('with an expression are called with matching texts alone: the model reads why another was not', async () => {
+    const ask = await makeAsk()
+    for (const input of ['{"input":"one"}', '{"input":5}', '{}']) {
+      const call = callIn((await ask(`sum ${input}`)).json())
+      expect(call, input).to.deep.include({ type: 'custom_tool_call', call_id: 'r1', input: '1+2' })
+    }
+  })
+
+  it('may be demanded by their own names', async () => {
+    const ask = await makeAsk()
+    for (const tool_choice of [
+      { type: 'custom', name: 'sum' },
+      { type: 'function', name: 'find' },
+      { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'custom', name: 'sum' }] },
+    ]) {
+      expect((await ask('tools', { tool_choice })).status, JSON.stringify(tool_choice)).to.equal(200)
+    }
+    const { status } = await ask('tools', { tool_choice: { type: 'custom', name: 'nobody' } })
+    expect(status).to.equal(400)
+  })
+
+  let deep: Json = {}
+  for (let level = 0; level < 200; level++) deep = { type: 'object', properties: { a: deep } }
+  const user = { role: 'user', content: 'go' }
+  const call = { type: 'custom_tool_call', call_id: 'x', name: 'sum', input: '1' }
+  const regex = (definition: string) => ({ ...sum, format: { type: 'grammar', syntax: 'regex', definition } })
+  for (const [what, body, param] of [
+    ['two tools of one name', { tools: [crm, crm] }, 'tools'],
+    [
+      'a function with the name of one in a namespace',
+      { tools: [crm, { type: 'function', name: 'crm__find' }] },
+      'tools',
+    ],
+    ['a deep schema', { tools: [{ type: 'function', name: 'a', parameters: deep }] }, null],
+    ['an expression that backtracks', { tools: [regex('(\\w+\\s?)+!')] }, 'tools[0].format.definition'],
+    ['an expression that is none', { tools: [regex('(')] }, 'tools[0].format.definition'],
+    ['a grammar that is not known', { tools: [{ ...sum, format: { type: 'x' } }] }, 'tools[0].format.type'],
+    ['a namespace without tools', { tools: [{ type: 'namespace', name: 'a' }] }, 'tools[0].tools'],
+    ['a hosted tool in a namespace', { tools: [{ ...crm, tools: [{ type: 'shell' }] }] }, 'tools[0].tools[0].type'],
+    ['a call without a text', { input: [user, { ...call, input: 5 }] }, 'input[1].input'],
+    [
+      'an output of the other kind',
+      { input: [user, call, { type: 'function_call_output', call_id: 'x', output: '' }] },
+      'input[2].type',
+    ],
+  ] as const) {
+    it(`get 400 for ${what}`, async () => {
+      const ask = await makeAsk()
+      const { status, json } = await ask('tools', body)
+      expect([status, json().error?.param]).to.deep.equal([400, param])
+    })
+  }
+
+  it('get 400 for an output of the other kind to a stored call', async () => {
+    const ask = await makeAsk()
+    const kinds = { custom_tool_call: 'apply_patch {"input":"x"}', function_call: 'crm__find {}' }
+    for (const [kind, text] of Object.entries(kinds)) {
+      const { id: previous_response_id } = (await ask(text)).json()
+      const other = kind === 'function_call' ? 'custom_tool_call' : 'function_call'
+      const output = { type: `${other}_output`, call_id: 'c1', output: 'x' }
+      const { status, json } = await ask([output], { previous_response_id })
+      expect([status, json().error?.param]).to.deep.equal([400, 'input[0].type'])
+    }
+  })
+})
