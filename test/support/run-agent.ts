@@ -13,7 +13,7 @@ interface Facts extends RunOptions {
   readonly files?: Readonly<Record<string, string>>
   /** One text each; the agent keeps what is agent-scoped between them. */
   readonly before?: readonly string[]
-  /** Hears of the calls between modules. */
+  /** Called for each call between modules. */
   readonly onCall?: AgentEventListener
 }
 
