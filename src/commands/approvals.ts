@@ -1,5 +1,6 @@
 import type { Approval } from '../wire/approval.ts'
-import { ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
+import { type ApprovalsClient, serverFlags } from './approvals/approvals-client.ts'
+import { useApprovals } from './approvals/use-approvals.ts'
 import { BaseCommand } from './base-command.ts'
 import { formatTime } from './format-time.ts'
 import { oneLine, shorten } from './one-line.ts'
@@ -16,7 +17,10 @@ export default class Approvals extends BaseCommand {
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(Approvals)
-    const client = new ApprovalsClient(flags)
+    await useApprovals(flags, (client) => this.#list(client))
+  }
+
+  async #list(client: ApprovalsClient): Promise<void> {
     const approvals = await client.list()
     if (approvals.length === 0) this.log('No pending approvals.')
     for (const approval of approvals) {

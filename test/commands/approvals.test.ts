@@ -1,8 +1,9 @@
 import { expect } from 'chai'
 import { callCli } from '../support/call-cli.ts'
+import { eventually } from '../support/eventually.ts'
 import { makeResponses, textOf } from '../support/responses.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
-import { closeServers } from '../support/server.ts'
+import { chat, closeServers, makeServer } from '../support/server.ts'
 import { SHOP_MODULES, shopAgent } from '../support/shop.ts'
 import { makeProject } from '../support/temp-project.ts'
 
@@ -41,6 +42,21 @@ describe('approvals in the terminal', () => {
     expect(await failure('reject', id)).to.deep.equal(['Error: The approval is already approved.'])
   })
 
+  it('are those of the store where no server has the inbox: another process goes on', async () => {
+    const agent = shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }')
+    const server = await makeServer({}, { ...SHOP_MODULES, 'agents/shop.yml': agent })
+    const run = (...args: string[]) =>
+      callCli(['approvals', ...args], { cwd: server.project.dir, env: { AGENT_HOST_PORT: '1' } })
+    expect((await run()).stderr).to.match(/^Error: Cannot reach/)
+    const payload = chat('shop', 'please')
+    await server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+    const [id = '', question, wish] = (await run()).stdout.split(/\n\s*/)
+    expect([question, wish]).to.deep.equal(['user: please', 'shop wants to call pay({"amount":40})'])
+    expect((await run('approve', id)).stdout).to.match(/^Approved: pay\. It continues as resp_/)
+    await eventually(async () => expect(await server.project.read('paid.txt')).to.equal('pay 40\n'))
+    expect((await run()).stdout).to.equal('No pending approvals.\n')
+  })
+
   it('take a plain text as the answer where the question takes a text', async () => {
     const asksText = ([path, text]: [string, string]) => [
       path,
@@ -63,7 +79,8 @@ describe('approvals in the terminal', () => {
   })
 
   it('and doctor find the development server of the project, or the one at AGENT_HOST_PORT', async () => {
-    const { dir } = await makeProject({ 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]\n' })
+    const files = { 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]\n' }
+    const [{ dir }, unused] = [await makeProject(files), await makeProject(files)]
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const [, port] = await server.printed(/ready at http:\S+:(\d+)\n/)
     expect((await callCli(['approvals'], { cwd: dir })).stdout).to.equal('No pending approvals.\n')
@@ -71,7 +88,7 @@ describe('approvals in the terminal', () => {
     expect(stdout).to.contain(`✓ Port       ${port}: the development server of this project.\n`)
     expect(await server.stop('SIGINT')).to.equal(0)
     const env = { AGENT_HOST_PORT: '47114' }
-    expect((await callCli(['approvals'], { cwd: dir, env })).stderr).to.contain('http://127.0.0.1:47114')
+    expect((await callCli(['approvals'], { cwd: unused.dir, env })).stderr).to.contain('http://127.0.0.1:47114')
     expect((await callCli(['doctor'], { cwd: dir, env })).stdout).to.contain('47114 is free.')
   }).timeout(60_000)
 })

@@ -2,12 +2,13 @@ import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
-import { defaultPort, findServer } from '../running-server.ts'
+import { pickServerFlags } from '../server-flags.ts'
 
-/** Flags of the commands that ask a running server. */
+/** Flags of the commands that ask a running server, or the store of the project. */
 export const serverFlags = {
+  ...pickServerFlags(['agent-dir', 'store', 'responses-dir']),
   url: Flags.string({
-    description: 'Address of the server [default: the development server of this project]',
+    description: 'Address of the server [default: the development server of this project, or else its store]',
     helpValue: '<url>',
   }),
   'api-key': Flags.string({
@@ -22,14 +23,25 @@ export interface ServerFlags {
   readonly 'api-key'?: string | undefined
 }
 
+/** Request to a server. */
+export interface SentRequest {
+  readonly method?: 'GET' | 'POST'
+  readonly body?: string
+  readonly headers: Record<string, string>
+}
+
+export type Send = (url: string, request: SentRequest) => Promise<Response>
+
 const PAGE = 100
 
 /** Asks a running server for its approvals. */
 export class ApprovalsClient {
   readonly #url: string
+  readonly #send: Send
   readonly #headers: Readonly<Record<string, string>>
 
-  constructor({ url = findServer() ?? `http://127.0.0.1:${defaultPort()}`, 'api-key': apiKey }: ServerFlags) {
+  constructor({ url = 'http://127.0.0.1', 'api-key': apiKey }: ServerFlags, send: Send = fetch) {
+    this.#send = send
     this.#url = `${url.replace(/\/+$/, '')}/compat`
     this.#headers = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
   }
@@ -83,9 +95,9 @@ export class ApprovalsClient {
     })
   }
 
-  async #request(path: string, init: RequestInit = {}): Promise<unknown> {
+  async #request(path: string, init: Omit<SentRequest, 'headers'> = {}): Promise<unknown> {
     const headers = { ...this.#headers, ...(init.body ? { 'content-type': 'application/json' } : {}) }
-    const reply = await fetch(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
+    const reply = await this.#send(this.#url + path, { ...init, headers }).catch((cause: unknown) => {
       const reason = messageOf((cause as Error).cause ?? cause)
       throw new HostError('OPTION_INVALID', `Cannot reach ${this.#url}: ${reason}`, {
         suggestions: ['Start the server: agent-host dev', 'Name another one with --url.'],

@@ -2,7 +2,8 @@ import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
-import { ApprovalsClient, type ServerFlags, serverFlags } from './approvals-client.ts'
+import { type ServerFlags, serverFlags } from './approvals-client.ts'
+import { useApprovals } from './use-approvals.ts'
 
 const id = Args.string({
   description: 'Id, as `agent-host approvals` lists it, or its first characters',
@@ -67,14 +68,17 @@ export class ApprovalsAnswer extends BaseCommand {
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsAnswer)
-    const { schema } = await new ApprovalsClient(flags).find(args.id)
+    const { schema } = await useApprovals(flags, (client) => client.find(args.id))
     this.log(await decide(flags, args.id, { decision: 'answer', answer: readAnswer(args.answer, schema) }))
   }
 }
 
 async function decide(flags: ServerFlags, prefix: string, decision: ApprovalDecision): Promise<string> {
-  const client = new ApprovalsClient(flags)
-  const { status, name, continued_by: next } = await client.decide((await client.find(prefix)).id, decision)
+  const {
+    status,
+    name,
+    continued_by: next,
+  } = await useApprovals(flags, async (client) => client.decide((await client.find(prefix)).id, decision))
   const outcome = `${status[0]?.toUpperCase()}${status.slice(1)}: ${name}.`
   return next === null
     ? `${outcome} The agent continues once everything else is decided.`
