@@ -12,6 +12,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['Esc', 'Close the panel'],
   ['[ ]', 'Previous and next run'],
   ['a e r', 'Approve, edit or reject what waits'],
+  ['x', 'Choose what waits, to decide several at once'],
   ['?', 'These keys'],
 ]
 

@@ -87,6 +87,17 @@ describe('the inbox of the debug UI', function () {
     expect(asked).equal(before)
   })
 
+  it('decides several at once', async () => {
+    await askAgent('shop')
+    const page = await ui.open('#/approvals')
+    await see(page, 'May shop call refund?')
+    await page.keyboard.press('x')
+    await page.getByRole('checkbox', { name: 'Choose: May shop call refund?' }).check()
+    await page.getByRole('button', { name: 'Approve 2' }).click()
+    await page.getByRole('link', { name: 'View the run' }).first().click()
+    await see(page, /Results: pay 40 Ann,[\s\S]*refund 2 Bob/)
+  })
+
   it('rejects with a reason, answers questions, and shows decisions of another page', async () => {
     await askAgent('clerk')
     await askAgent('shop')

@@ -479,7 +479,9 @@ modules:
     )
     await complete(server, 'tools')
     // Each model has its cost, as in every other answer; this one has no price.
-    await eventually(() => expect(heard).match(/"models":\[{[^}]*"input_tokens":5[^}]*"cost":null}\]/))
+    await eventually(() =>
+      expect(heard).match(/"models":\[{[^}]*"input_tokens":5[^}]*"cost":null,"context_window":null}\]/),
+    )
     await server.project.write('agents/new.yml', 'id: new\nmodules: [{ id: main, module: echo }]')
     await eventually(() => expect(heard).contain('event: agents\n'))
     const closing = Date.now()

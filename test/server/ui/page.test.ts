@@ -30,6 +30,8 @@ describe('the debug UI in a browser', function () {
       '#/runs': 'my bill',
       [`#/runs/${run}`]: 'handleText',
       [`#/runs/${run}?view=sequence`]: 'executeTool look_near(keys)',
+      [`#/runs/${run}?view=graph`]: 'planner',
+      '#/agents/finder': 'planner',
       [`#/runs/${run}?view=events`]: 'planner.handleText',
       [`#/runs/${run}?view=conversation`]: 'I looked for keys',
       '#/metrics': 'Time to first token',

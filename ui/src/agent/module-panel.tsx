@@ -7,6 +7,7 @@ import type { ModuleDetails } from './agent-query.ts'
 import { KeptConversation } from './kept-conversation.tsx'
 import { MemoryView } from './memory-view.tsx'
 import { ModuleTools } from './module-tools.tsx'
+import { useToolFigures } from './tool-figures.ts'
 
 const SOURCES: Readonly<Record<string, string>> = {
   library: 'from the library',
@@ -27,6 +28,7 @@ interface ModulePanelProps {
 /** One module: its origin, its data, and a way to use it alone. */
 export function ModulePanel({ module, exchange, agentId, isDevelopment, onClose }: ModulePanelProps) {
   const { id, description, provides, tools, config } = module
+  const figures = useToolFigures(agentId)
   useShortcuts({ Escape: onClose })
   return (
     <aside class="panel side" aria-label={`Module ${id}`}>
@@ -46,7 +48,7 @@ export function ModulePanel({ module, exchange, agentId, isDevelopment, onClose 
       {provides.includes('ToolProvider') && (
         <>
           <h3>Tools</h3>
-          <ModuleTools agentId={agentId} moduleId={id} tools={tools} canCall={isDevelopment} />
+          <ModuleTools agentId={agentId} moduleId={id} tools={tools} canCall={isDevelopment} figures={figures} />
         </>
       )}
       {isDevelopment && provides.includes('Memory') && <MemoryView agentId={agentId} moduleId={id} />}

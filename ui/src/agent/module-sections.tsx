@@ -3,6 +3,7 @@ import type { AgentDetails, ModuleDetails } from './agent-query.ts'
 import { KeptConversation } from './kept-conversation.tsx'
 import { MemoryView } from './memory-view.tsx'
 import { ModuleTools } from './module-tools.tsx'
+import { useToolFigures } from './tool-figures.ts'
 
 interface ModuleSectionsProps {
   readonly agent: AgentDetails
@@ -12,11 +13,18 @@ interface ModuleSectionsProps {
 
 /** Tools of an agent, by the module that provides them. */
 export function AgentTools({ agent, isDevelopment }: ModuleSectionsProps) {
+  const figures = useToolFigures(agent.id)
   return (
     <div class="module-sections">
       {providersOf(agent, 'ToolProvider').map((module) => (
         <Section key={module.id} module={module}>
-          <ModuleTools agentId={agent.id} moduleId={module.id} tools={module.tools} canCall={isDevelopment} />
+          <ModuleTools
+            agentId={agent.id}
+            moduleId={module.id}
+            tools={module.tools}
+            canCall={isDevelopment}
+            figures={figures}
+          />
         </Section>
       ))}
     </div>

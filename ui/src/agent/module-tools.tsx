@@ -1,5 +1,7 @@
 import { JsonTree } from '../components/json-tree.tsx'
+import { formatDuration, plural } from '../format.ts'
 import { href } from '../router.ts'
+import type { Numbers } from '../types.ts'
 import type { Tool } from './agent-query.ts'
 import { ToolForm } from './tool-form.tsx'
 
@@ -8,10 +10,12 @@ interface ModuleToolsProps {
   readonly moduleId: string
   readonly tools: readonly Tool[] | null
   readonly canCall: boolean
+  /** By the name of the tool; none for one that was not called. */
+  readonly figures: ReadonlyMap<string, Numbers>
 }
 
 /** Tools of a module, each with a form that calls it alone. */
-export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsProps) {
+export function ModuleTools({ agentId, moduleId, tools, canCall, figures }: ModuleToolsProps) {
   return (
     <>
       {!tools && (
@@ -23,6 +27,7 @@ export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsPr
         <details class="tool" key={name}>
           <summary>
             <code>{name}</code> <span class="muted">{description.split('\n', 1)[0]}</span>
+            <ToolFigures numbers={figures.get(name)} />
             {is_changed && <span class="badge bad">description changed</span>}
           </summary>
           {is_changed && (
@@ -34,5 +39,17 @@ export function ModuleTools({ agentId, moduleId, tools, canCall }: ModuleToolsPr
         </details>
       ))}
     </>
+  )
+}
+
+/** Calls of a tool in the last days, those that failed, and their time. */
+function ToolFigures({ numbers }: { numbers: Numbers | undefined }) {
+  if (!numbers) return null
+  return (
+    <span class="facts dotted tool-figures">
+      <span>{plural(numbers.count, 'call')}</span>
+      {numbers.errors > 0 && <span class="bad-text">{numbers.errors} failed</span>}
+      <span>p95 {formatDuration(numbers.p95_ms)}</span>
+    </span>
   )
 }

@@ -2,6 +2,7 @@ import { Notice } from '../components/notice.tsx'
 import { placeOf } from '../components/problem-text.tsx'
 import { plural } from '../format.ts'
 import { useListKeys } from '../keyboard.ts'
+import { useMedia } from '../media.ts'
 import type { ScreenProps } from '../screen.ts'
 import type { Problem } from '../types.ts'
 import { AgentCard } from './agent-card.tsx'
@@ -36,7 +37,8 @@ export function AgentsScreen({ server }: ScreenProps) {
 }
 
 function AgentsOf({ list }: { list: AgentList }) {
-  if (list.agents.length >= MIN_TABLE) return <AgentsTable list={list} />
+  const isNarrow = useMedia('(max-width: 760px)')
+  if (list.agents.length >= MIN_TABLE && !isNarrow) return <AgentsTable list={list} />
   return (
     <ul class="cards">
       {byHealth(list).map((agent) => (

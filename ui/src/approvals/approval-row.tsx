@@ -19,6 +19,10 @@ interface ApprovalRowProps {
   readonly context?: ApprovalContext | undefined
   readonly form: OpenForm | undefined
   readonly problem: string
+  /** Chosen to be decided together with others. */
+  readonly isMarked?: boolean
+  /** Left out where there is one alone. */
+  readonly onMark?: () => void
   readonly onCurrent: () => void
   readonly onForm: (form: OpenForm | undefined) => void
   /** Sends the decision. Until that has ended, the row takes no other. */
@@ -27,12 +31,21 @@ interface ApprovalRowProps {
 
 /** One approval: agent, call and age, with its buttons or the decision. */
 export function ApprovalRow(props: ApprovalRowProps) {
-  const { approval, isCurrent, isOfShownRun = false, context, problem, onCurrent } = props
+  const { approval, isCurrent, isOfShownRun = false, isMarked = false, context, problem, onMark, onCurrent } = props
   const { id, kind, agent, name, message, response_id, created_at, expires_at } = approval
   const title = kind === 'question' ? message : `May ${agent} call ${name}?`
   return (
     <li class="panel approval" data-id={id} aria-current={isCurrent ? 'true' : undefined} onFocusCapture={onCurrent}>
       <div class="approval-head">
+        {onMark && kind === 'approval' && approval.status === 'pending' && (
+          <input
+            type="checkbox"
+            title="Choose (x)"
+            aria-label={`Choose: ${title}`}
+            checked={isMarked}
+            onChange={onMark}
+          />
+        )}
         <h2>
           {isOfShownRun ? (
             title

@@ -30,6 +30,19 @@ export function ApprovalsScreen({ route }: ScreenProps) {
       setProblem({ id, text: (failure as Error).message })
     }
   }
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set())
+  const chosen = rows.filter(({ id, status }) => marked.has(id) && status === 'pending')
+  const mark = (id: string) =>
+    setMarked((before) => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  const sendAll = async (decision: ApprovalDecision) => {
+    for (const { id } of chosen) await send(id, decision)
+    setMarked(new Set())
+  }
+  useShortcuts({ x: () => current !== undefined && mark(current) })
   if (rows.length === 0) return <NothingWaits isOffered={isOffered} />
   return (
     <div class="screen">
@@ -38,6 +51,16 @@ export function ApprovalsScreen({ route }: ScreenProps) {
         <span class="muted" role="status">
           {open.length === 0 ? 'Nothing waits' : `${plural(open.length, 'decision')} to make`}
         </span>
+        {chosen.length > 1 && (
+          <span class="approval-actions">
+            <button type="button" class="button primary" onClick={() => sendAll({ decision: 'approve' })}>
+              Approve {chosen.length}
+            </button>
+            <button type="button" class="button" onClick={() => sendAll({ decision: 'reject' })}>
+              Reject {chosen.length}
+            </button>
+          </span>
+        )}
       </div>
       <ul class="approvals" ref={list} aria-label="Approvals">
         {rows.map((approval) => (
@@ -48,6 +71,8 @@ export function ApprovalsScreen({ route }: ScreenProps) {
             context={contexts.get(approval.id)}
             form={form?.id === approval.id ? form.kind : undefined}
             problem={problem?.id === approval.id ? problem.text : ''}
+            isMarked={marked.has(approval.id)}
+            onMark={() => mark(approval.id)}
             onCurrent={() => setCurrent(approval.id)}
             onForm={(kind) => setForm(kind && { id: approval.id, kind })}
             onDecide={(decision) => send(approval.id, decision)}

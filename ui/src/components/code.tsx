@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { escapeHtml } from './escape-html.ts'
 
 interface CodeProps {
   readonly text: string
@@ -12,19 +13,32 @@ export function Code({ text, language, isNumbered = false }: CodeProps) {
   const html = useHighlighted(text, language)
   return (
     <pre class={`code ${isNumbered ? 'numbered' : ''}`} tabIndex={0}>
-      {isNumbered && <LineNumbers count={text.split('\n').length} />}
-      {html === undefined ? <code>{text}</code> : <code dangerouslySetInnerHTML={{ __html: html }} />}
+      {isNumbered ? (
+        <code dangerouslySetInnerHTML={{ __html: toLines(html ?? escapeHtml(text)) }} />
+      ) : html === undefined ? (
+        <code>{text}</code>
+      ) : (
+        <code dangerouslySetInnerHTML={{ __html: html }} />
+      )}
     </pre>
   )
 }
 
-function LineNumbers({ count }: { count: number }) {
-  const numbers = Array.from({ length: count }, (_, index) => index + 1)
-  return (
-    <span class="line-numbers" aria-hidden="true">
-      {numbers.join('\n')}
-    </span>
-  )
+/** Each line in an element of its own, which has its number and wraps; colours that span lines begin anew in each. */
+function toLines(html: string): string {
+  const open: string[] = []
+  const lines = html
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => {
+      const begun = open.join('')
+      for (const [mark] of line.matchAll(/<span[^>]*>|<\/span>/g)) {
+        if (mark === '</span>') open.pop()
+        else open.push(mark)
+      }
+      return `<span class="line">${begun}${line}${'</span>'.repeat(open.length)}</span>`
+    })
+  return lines.join('')
 }
 
 function useHighlighted(text: string, language: string): string | undefined {

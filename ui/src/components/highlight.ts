@@ -6,6 +6,7 @@ import python from 'highlight.js/lib/languages/python'
 import sql from 'highlight.js/lib/languages/sql'
 import typescript from 'highlight.js/lib/languages/typescript'
 import yaml from 'highlight.js/lib/languages/yaml'
+import { escapeHtml } from './escape-html.ts'
 
 for (const [name, language] of Object.entries({ bash, javascript, json, python, sql, typescript, yaml })) {
   hljs.registerLanguage(name, language)
@@ -23,8 +24,3 @@ export function highlight(code: string, language: string): string {
 /** A word such as `no` that is part of a longer name, `no-cards`: the grammar takes it for a value. */
 const PART_OF_NAME =
   /(?<=[\w-])<span class="hljs-literal">(\w+)<\/span>|<span class="hljs-literal">(\w+)<\/span>(?=-\w)/g
-
-export function escapeHtml(text: string): string {
-  const marks: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-  return text.replace(/[&<>"]/g, (mark) => marks[mark] ?? mark)
-}

@@ -3,7 +3,8 @@ import { Marked } from 'marked'
 import { render } from 'preact'
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
-import { escapeHtml, highlight } from './highlight.ts'
+import { escapeHtml } from './escape-html.ts'
+import { highlight } from './highlight.ts'
 
 const marked = new Marked({
   gfm: true,

@@ -2,6 +2,8 @@ const WIDTH = 88
 const HEIGHT = 22
 /** Room for the stroke above and below. */
 const INSET = 2
+/** Fewer are not drawn. */
+const MIN_VALUES = 6
 
 interface SparkLineProps {
   /** Equally spaced, oldest first. */
@@ -12,8 +14,8 @@ interface SparkLineProps {
 /** Course of a number, without axes. */
 export function SparkLine({ values: all, label }: SparkLineProps) {
   const values = sinceFirst(all)
-  // Two points are no course.
-  if (values.length < 3) return null
+  // A few points are no course.
+  if (values.length < MIN_VALUES) return null
   const max = Math.max(...values, 1)
   const step = WIDTH / Math.max(1, values.length - 1)
   const y = (value: number) => HEIGHT - INSET - (value / max) * (HEIGHT - 2 * INSET)

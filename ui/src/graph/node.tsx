@@ -50,7 +50,6 @@ export function Node({ node, flow, isSelected, isDimmed, onSelect, onHover }: No
       role="button"
       tabindex={0}
       aria-pressed={isSelected}
-      aria-label={describe(node, flow)}
       onClick={select}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' && event.key !== ' ') return
@@ -81,6 +80,7 @@ function Content({ node, flow, left }: { node: GraphNode; flow: NodeFlow | undef
       <text class="node-title" x={text} y={subtitle ? y - 3 : y + 5}>
         {cut(title, room, 7.4)}
       </text>
+      {/* So that the name is read as several words. */}{' '}
       {subtitle && (
         <text class="node-subtitle" x={text} y={y + 15}>
           {cut(subtitle, room, 7.2)}
@@ -88,9 +88,10 @@ function Content({ node, flow, left }: { node: GraphNode; flow: NodeFlow | undef
       )}
       {flow && flow.calls > 0 && (
         <>
+          {' '}
           <text class="node-count" x={right} y={y - 3} text-anchor="end">
             {flow.hasFailed ? '✕ ' : ''}×{flow.calls}
-          </text>
+          </text>{' '}
           <text class="node-time" x={right} y={y + 15} text-anchor="end">
             {formatDuration(flow.busyMs)}
           </text>
@@ -98,12 +99,6 @@ function Content({ node, flow, left }: { node: GraphNode; flow: NodeFlow | undef
       )}
     </>
   )
-}
-
-function describe({ title, subtitle }: GraphNode, flow: NodeFlow | undefined): string {
-  const name = subtitle ? `${title}, ${subtitle}` : title
-  if (!flow || flow.calls === 0) return name
-  return `${name}, ${flow.calls} ${flow.calls === 1 ? 'call' : 'calls'}, ${formatDuration(flow.busyMs)}${flow.hasFailed ? ', failed' : ''}`
 }
 
 function cut(text: string, width: number, charWidth: number): string {

@@ -61,9 +61,11 @@ export function TraceView({ loaded, plumbing, selected, filter, isOnlyErrors, on
           }}
         </Rows>
         {plumbing.size > 0 && filter.trim() === '' && !isOnlyErrors && (
-          <button type="button" class="trace-more" onClick={onWhole}>
-            ⋯ {plural(plumbing.size, 'more call')}: history, lists of tools, pieces of text
-          </button>
+          <div role="treeitem" aria-level={1} tabIndex={-1}>
+            <button type="button" class="trace-more" onClick={onWhole}>
+              ⋯ {plural(plumbing.size, 'more call')}: history, lists of tools, pieces of text
+            </button>
+          </div>
         )}
       </div>
     </div>
