@@ -1,5 +1,11 @@
 import type { Redact } from '../trace/redact.ts'
 
+/** Lines of JSON without secrets. Searching them together costs a fraction of one search for each; few have any. */
+export function hideSecretsInLines(text: string, hide: Redact): string {
+  if (hide(text) === text) return text
+  return text.replace(/[^\n]+/g, (line) => hideSecrets(line, hide))
+}
+
 /**
  * A line of JSON without secrets, which is JSON again: a secret may be part of a number, and a pattern may reach beyond the text
  * that it was found in.

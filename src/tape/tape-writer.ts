@@ -5,7 +5,7 @@ import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
 import { findThreadScript } from '../trace/thread-script.ts'
-import { hideSecrets } from './hide-secrets.ts'
+import { hideSecrets, hideSecretsInLines } from './hide-secrets.ts'
 import type { LineSink } from './run-recorder.ts'
 import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
 import type { EndLine, HeadLine, TapeLine } from './tape-lines.ts'
@@ -153,12 +153,15 @@ export class TapeWriter {
     clearTimeout(this.#handingOver)
     this.#handingOver = undefined
     if (this.#due.size === 0) return
-    const runs = [...this.#due].map((sink) => sink.take(this.#keyOf(sink.head())))
-    for (const sink of this.#due) this.#growing.delete(sink)
+    const runs: LinesToWrite[] = []
+    for (const sink of this.#due) {
+      this.#growing.delete(sink)
+      this.#chars -= sink.chars
+      const lines = sink.take(this.#keyOf(sink.head()))
+      this.#waitingChars += lines.text.length
+      runs.push(lines)
+    }
     this.#due.clear()
-    const chars = runs.reduce((sum, { text }) => sum + text.length, 0)
-    this.#chars -= chars
-    this.#waitingChars += chars
     this.#tell({ kind: 'write', runs })
   }
 
@@ -255,18 +258,23 @@ class TapeSink implements LineSink {
     this.#write(this.#hasLost ? { ...line, incomplete: 'calls came faster than they could be written' } : line)
   }
 
+  /** Length of the lines that were not handed over. */
+  get chars(): number {
+    return this.#text.length
+  }
+
   get isDue(): boolean {
     return this.#isEnded || this.#text.length >= PART_CHARS
   }
 
   take(head: number): LinesToWrite {
-    const text = this.#text
+    const text = hideSecretsInLines(this.#text, this.#options.hide)
     this.#text = ''
     return { runId: this.#runId, continues: this.#continues, head, text, isEnd: this.#isEnded }
   }
 
   #write(line: TapeLine): void {
-    const text = `${hideSecrets(JSON.stringify(line), this.#options.hide)}\n`
+    const text = `${JSON.stringify(line)}\n`
     this.#text += text
     this.#options.noteAdded(this, text.length)
   }
