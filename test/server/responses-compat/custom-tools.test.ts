@@ -107,6 +107,25 @@ describe('custom tools and namespaces of a client', () => {
     })
   }
 
+  it('wait in the store: a server that is started later continues', async () => {
+    const before = await makeResponses({}, FILES)
+    const payload = { model: 'caller', input: 'crm__apply_patch {"input":"x"}', tools }
+    const waiting = (await before.app.inject({ method: 'POST', url: '/v1/responses', payload })).json()
+    await closeServers()
+    const { app } = await makeResponses({ projectDir: before.project.dir })
+    const stored = (await app.inject({ url: `/v1/responses/${waiting.id}` })).json()
+    expect(callIn(stored)).to.deep.include({
+      type: 'custom_tool_call',
+      name: 'apply_patch',
+      namespace: 'crm',
+      input: 'x',
+    })
+    const input = [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'done' }]
+    const next = { model: 'caller', input, tools, previous_response_id: waiting.id }
+    const answer = (await app.inject({ method: 'POST', url: '/v1/responses', payload: next })).json()
+    expect(JSON.parse(textOf(answer))).to.deep.equal([[['crm__apply_patch', { input: 'x' }]], ['done']])
+  })
+
   it('are streamed with the events of their input', async () => {
     const ask = await makeAsk()
     const { body } = await ask('apply_patch {"input":"x"}', { stream: true }, '/compat')
