@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
-// The package finds the loaded one.
-import 'agent-host'
+import { openProject } from 'agent-host'
 import { expect } from 'chai'
 import { transform } from 'esbuild'
 import { eventually } from '../support/eventually.ts'
@@ -176,6 +175,16 @@ describe('a protocol of a package', function () {
     expect((await until(ann, next, 'completed')).label).to.equal('of tasks alone')
     const own = (await ann.ask('POST', '/v1/responses', { model: 'checker', input: 'hi' })).json
     expect((await ann.ask('GET', `/tasks/${own.id}`)).json).to.include({ state: 'completed', label: null })
+  })
+
+  it('is followed by a program, which does not get the data of the adapter', async () => {
+    const { ann, project: folder } = await open()
+    const { task } = await begin(ann, 'checker', { label: 'of tasks alone' })
+    await using project = await openProject({ projectDir: folder.dir, noWorker: true, logLevel: 'silent' })
+    const runs = project.runs.of('acme')
+    expect((await runs.outcome(task)).text).to.equal('one two three')
+    expect(await runs.find(task)).to.include({ agent: 'checker', status: 'completed', data: null })
+    expect(await project.runs.of('').find(task)).to.equal(undefined)
   })
 
   it('goes on after its server has ended, on another', async () => {
