@@ -14,7 +14,7 @@ async function offered(...words: string[]): Promise<string[]> {
 describe('completion', () => {
   it('bash completes commands, subcommands and flags', async () => {
     expect(await offered('ch')).deep.equal(['chat', 'check'])
-    expect(await offered('runs', 's')).deep.equal(['show'])
+    expect(await offered('runs', 's')).deep.equal(['save', 'show'])
     expect(await offered('init', '--pa')).deep.equal(['--package-manager'])
     expect(await offered('runs', 'show', '--m')).deep.equal(['--mermaid'])
   })
