@@ -195,7 +195,7 @@ async function openPage(viewport, colorScheme) {
 async function converse(page) {
   await page.getByRole('textbox', { name: /^Message to/ }).fill('What is order A1 doing?')
   await page.getByRole('button', { name: 'Send' }).click()
-  await page.getByRole('link', { name: 'See the run' }).first().waitFor()
+  await page.getByRole('link', { name: 'View the run' }).first().waitFor()
   await page.getByRole('button', { name: 'Send' }).waitFor()
   await page.waitForTimeout(1200)
 }

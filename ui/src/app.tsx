@@ -47,7 +47,7 @@ function screenOf({ path: [first = 'agents', id] }: Route): string {
 }
 
 const SERVER_QUERY =
-  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
+  '{ server { version name shares_runs adapters adapters_with_key prices_date development project_dir takes_variants takes_definitions shows_content key_scopes tracing { is_on dropped problem missing_bytes } } }'
 
 export function App() {
   const refusal = useRefusal()

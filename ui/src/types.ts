@@ -52,6 +52,9 @@ export interface ServerInfo {
   readonly project_dir: string | null
   /** True when the page may act, not only look. */
   readonly development: boolean
+  /** True when the page may make variants of agents, and when it may send a whole definition. */
+  readonly takes_variants: boolean
+  readonly takes_definitions: boolean
   /** False at a host name that the server does not know as its own. */
   readonly shows_content: boolean
   /** Scopes of the key that the page sends; empty without one. */
@@ -65,7 +68,7 @@ export interface ServerInfo {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id entry_point server agent_version status incomplete continues continued_by started_at duration_ms first_text_ms calls errors input output error
+export const RUN_FIELDS = `run_id agent_id entry_point server agent_version variant status incomplete continues continued_by started_at duration_ms first_text_ms calls errors input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
 export const NUMBER_FIELDS = `count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`

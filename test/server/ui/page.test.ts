@@ -154,7 +154,7 @@ describe('the debug UI in a browser', function () {
       await page.getByLabel('Message to echo').fill('hello from here')
       await page.getByRole('button', { name: 'Send' }).click()
       await page.getByRole('article').nth(1).getByText('hello from here').waitFor()
-      await page.getByRole('link', { name: 'See the run' }).click()
+      await page.getByRole('link', { name: 'View the run' }).click()
       await see(page, 'handleText')
       await page.goto(`${ui.url}/#/`)
       await see(page, `curl ${ui.url}/compat/chat/completions`)

@@ -13,7 +13,7 @@ describe('the playground of the debug UI', function () {
     await page.getByLabel('Message to finder').fill('slow keys')
     await page.getByRole('button', { name: 'Send' }).click()
     await see(page, /I looked for slow keys more/)
-    await page.getByRole('link', { name: 'See the run' }).click()
+    await page.getByRole('link', { name: 'View the run' }).click()
     await see(page, 'planner.handleText')
     const statuses = '{ runs { runs { status } } }'
     expect(await ask(ui.server, statuses)).deep.equal({ runs: { runs: [{ status: 'running' }] } })
@@ -68,11 +68,11 @@ describe('the playground of the debug UI', function () {
 
   it('has two agents answer the same message side by side, and keeps the comparison', async () => {
     const page = await ui.open('#/play/echo')
-    await page.getByRole('button', { name: 'Compare' }).click()
-    await page.getByLabel('Beside').selectOption('desk/billing')
+    await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    await page.getByLabel('Compare with').selectOption('desk/billing')
     await page.getByLabel('Message to echo and desk/billing').waitFor()
-    await page.getByLabel('Its temperature').fill('0.2')
-    await page.getByLabel('Its temperature').blur()
+    await page.getByLabel('Temperature of column 2').fill('0.2')
+    await page.getByLabel('Temperature of column 2').blur()
     const message = page.getByLabel('Message to echo and desk/billing · temperature 0.2')
     await message.fill('good morning')
     await message.press('Enter')

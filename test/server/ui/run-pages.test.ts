@@ -121,7 +121,7 @@ describe('runs in the debug UI', function () {
     await page.getByRole('article').nth(1).getByText('I looked for keys').waitFor()
     await message.fill('slow keys')
     await message.press('Enter')
-    const link = page.getByRole('link', { name: 'See the run' }).nth(1)
+    const link = page.getByRole('link', { name: 'View the run' }).nth(1)
     await link.waitFor()
     const run = (await link.getAttribute('href')) ?? ''
     const other = await ui.open(run)

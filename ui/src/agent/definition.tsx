@@ -1,5 +1,6 @@
 import { Code } from '../components/code.tsx'
 import { CopyButton } from '../components/copy-button.tsx'
+import { EditorLink } from '../components/editor-link.tsx'
 import { Empty } from '../components/notice.tsx'
 import type { AgentDetails } from './agent-query.ts'
 
@@ -16,20 +17,10 @@ export function Definition({ agent: { definition, file }, projectDir }: Definiti
     <section class="panel">
       <div class="panel-head">
         <h2>The version in service</h2>
-        {file && projectDir && (
-          <a class="button" href={`vscode://file${slashed(projectDir)}/${file}`}>
-            Open in editor
-          </a>
-        )}
+        <EditorLink projectDir={projectDir} file={file} />
         <CopyButton text={definition} label="Copy" />
       </div>
       <Code text={definition} language="yaml" isNumbered />
     </section>
   )
-}
-
-/** `C:\project` as `/C:/project`. */
-function slashed(path: string): string {
-  const plain = path.replaceAll('\\', '/')
-  return plain.startsWith('/') ? plain : `/${plain}`
 }

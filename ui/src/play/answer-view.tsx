@@ -45,7 +45,7 @@ export function AnswerView({ responseId, isLatest, onChange, onContinue, onRetry
       )}
       <p class="message-foot">
         <Facts facts={facts} />
-        <a href={href(['runs', runIdOf(responseId)])}>See the run</a>
+        <a href={href(['runs', runIdOf(responseId)])}>View the run</a>
         {text !== '' && <CopyButton isQuiet text={text} label="Copy the answer" />}
         {isLatest && status !== 'running' && <IconButton icon="loop" label="Retry" onClick={onRetry} />}
       </p>

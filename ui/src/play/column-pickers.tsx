@@ -1,48 +1,77 @@
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
-import { go } from '../router.ts'
-import { playAddress } from './play-address.ts'
+import { type Column, isVaried } from '../responses/column.ts'
 import type { AgentName } from './play-query.ts'
-import type { Column } from './threads.ts'
+
+/** More columns are too narrow to read. */
+export const MAX_COLUMNS = 4
 
 interface ColumnPickersProps {
   readonly agents: readonly AgentName[]
   readonly columns: readonly Column[]
+  /** Index of the column whose values are shown; undefined while none are. */
+  readonly changing: number | undefined
+  readonly canChange: boolean
+  readonly onColumns: (columns: readonly Column[]) => void
+  readonly onChanging: (index: number | undefined) => void
 }
 
-/** Choice of an agent or entry point, and of a second one to compare. A change starts a new thread. */
-export function ColumnPickers({ agents, columns }: ColumnPickersProps) {
-  const [first, second] = columns
-  if (!first) return null
-  const open = (...next: Column[]) => go(playAddress(next))
-  const rest = second ? [second] : []
+/** Choice of those who answer: one agent or entry point, or up to four to compare. Another choice starts a new thread. */
+export function ColumnPickers({ agents, columns, changing, canChange, onColumns, onChanging }: ColumnPickersProps) {
+  const put = (index: number, column: Column) => onColumns(columns.with(index, column))
+  const areSeveral = columns.length > 1
   return (
-    <>
-      <AgentPicker agents={agents} model={first.model} onModel={(model) => open({ ...first, model }, ...rest)} />
-      <Temperature column={first} label="Temperature" onChange={(column) => open(column, ...rest)} />
-      {second ? (
-        <>
-          <ModelPicker agents={agents} model={second.model} onModel={(model) => open(first, { ...second, model })} />
-          <Temperature column={second} label="Its temperature" onChange={(column) => open(first, column)} />
-          <IconButton icon="close" label="End the comparison" onClick={() => open(first)} />
-        </>
-      ) : (
-        <button type="button" class="button" onClick={() => open(first, first)}>
+    <div class="column-picks">
+      {columns.map((column, index) => {
+        const suffix = areSeveral ? ` of column ${index + 1}` : ''
+        return (
+          <div key={index} class="column-pick" role="group" aria-label={`Column ${index + 1}`}>
+            {index === 0 ? (
+              <AgentPicker agents={agents} column={column} onModel={(model) => put(0, { model })} />
+            ) : (
+              <ModelPicker agents={agents} column={column} index={index} onModel={(model) => put(index, { model })} />
+            )}
+            <Temperature column={column} label={`Temperature${suffix}`} onChange={(next) => put(index, next)} />
+            {canChange && (
+              <button
+                type="button"
+                class="button"
+                aria-label={`Change${suffix}`}
+                aria-expanded={changing === index}
+                onClick={() => onChanging(changing === index ? undefined : index)}
+              >
+                <Icon name="edit" />
+                <span>Change</span>
+                {isVaried(column) && <span class="dot" title="Values are changed" />}
+              </button>
+            )}
+            {areSeveral && (
+              <IconButton
+                icon="close"
+                label={columns.length === 2 && index === 1 ? 'End the comparison' : `Remove column ${index + 1}`}
+                onClick={() => onColumns(columns.filter((_, each) => each !== index))}
+              />
+            )}
+          </div>
+        )
+      })}
+      {columns.length < MAX_COLUMNS && (
+        <button type="button" class="button" onClick={() => onColumns([...columns, ...columns.slice(-1)])}>
           <Icon name="compare" />
           <span>Compare</span>
         </button>
       )}
-    </>
+    </div>
   )
 }
 
 interface PickerProps {
   readonly agents: readonly AgentName[]
-  readonly model: string
+  readonly column: Column
   readonly onModel: (model: string) => void
 }
 
-function AgentPicker({ agents, model, onModel }: PickerProps) {
+function AgentPicker({ agents, column: { model }, onModel }: PickerProps) {
   const [id = '', entry = ''] = model.split('/')
   const entries = agents.find((agent) => agent.id === id)?.entry_points ?? []
   return (
@@ -70,12 +99,16 @@ function AgentPicker({ agents, model, onModel }: PickerProps) {
   )
 }
 
-function ModelPicker({ agents, model, onModel }: PickerProps) {
+function ModelPicker({ agents, column: { model }, index, onModel }: PickerProps & { index: number }) {
   const names = agents.flatMap(({ id, entry_points }) => [id, ...entry_points.map((entry) => `${id}/${entry}`)])
   return (
     <label class="field">
-      <span>Beside</span>
-      <select value={model} onChange={({ currentTarget }) => onModel(currentTarget.value)}>
+      <span>Compare with</span>
+      <select
+        aria-label={index === 1 ? 'Compare with' : `Compare with (column ${index + 1})`}
+        value={model}
+        onChange={({ currentTarget }) => onModel(currentTarget.value)}
+      >
         {names.map((name) => (
           <option key={name}>{name}</option>
         ))}
@@ -90,14 +123,15 @@ interface TemperatureProps {
   readonly onChange: (column: Column) => void
 }
 
-function Temperature({ column: { model, temperature }, label, onChange }: TemperatureProps) {
-  const change = (text: string) => onChange(text === '' ? { model } : { model, temperature: Number(text) })
+function Temperature({ column: { temperature, ...rest }, label, onChange }: TemperatureProps) {
+  const change = (text: string) => onChange(text === '' ? rest : { ...rest, temperature: Number(text) })
   return (
     <label class="field">
-      <span>{label}</span>
+      <span>Temperature</span>
       <input
         class="short"
         type="number"
+        aria-label={label}
         min={0}
         max={2}
         step={0.1}

@@ -1,10 +1,13 @@
 import { useState } from 'preact/hooks'
 import { Notice } from '../components/notice.tsx'
+import type { Column } from '../responses/column.ts'
+import type { Seed } from '../responses/setup.ts'
 import { columnTitle } from './column-title.ts'
 import { Composer } from './composer.tsx'
 import { FirstQuestions } from './first-questions.tsx'
 import type { AgentChoice } from './play-query.ts'
-import type { Column, Thread } from './threads.ts'
+import { SeedView } from './seed-view.tsx'
+import type { Thread } from './threads.ts'
 import { TurnView } from './turn-view.tsx'
 import type { Upload } from './uploads.ts'
 import { useConversation } from './use-conversation.ts'
@@ -12,6 +15,7 @@ import { useConversation } from './use-conversation.ts'
 interface ConversationProps {
   readonly agent: AgentChoice
   readonly columns: readonly Column[]
+  readonly seed: Seed | undefined
   readonly hasKey: boolean
   readonly thread: Thread | undefined
   /** Put into the composer at first. */
@@ -20,13 +24,13 @@ interface ConversationProps {
   readonly accepted: readonly string[]
 }
 
-/** One thread, with one agent or with two side by side. */
-export function Conversation({ agent, columns, hasKey, thread, draft: firstDraft, accepted }: ConversationProps) {
+/** One thread, with one agent or with several side by side. */
+export function Conversation({ agent, columns, seed, hasKey, thread, draft: firstDraft, accepted }: ConversationProps) {
   const [draft, setDraft] = useState(firstDraft)
   const [uploads, setUploads] = useState<readonly Upload[]>([])
   /** Turns before the question that is edited; all when none is. */
   const [kept, setKept] = useState<number>()
-  const { turns, error, isRunning, send, retry, stop, onStatus, onContinue } = useConversation(columns, thread)
+  const { turns, error, isRunning, send, retry, stop, onStatus, onContinue } = useConversation(columns, thread, seed)
   const sendDraft = async () => {
     if (!(await send(draft.trim(), uploads, kept))) return
     setKept(undefined)
@@ -40,7 +44,8 @@ export function Conversation({ agent, columns, hasKey, thread, draft: firstDraft
   return (
     <div class="chat" data-columns={columns.length}>
       <div class="chat-log" role="log" aria-label="Conversation" tabIndex={0}>
-        {turns.length === 0 && <FirstQuestions agent={agent} columns={columns} onChoose={setDraft} />}
+        {seed && <SeedView seed={seed} />}
+        {turns.length === 0 && !seed && <FirstQuestions agent={agent} columns={columns} onChoose={setDraft} />}
         {turns.map((turn, index) => (
           <TurnView
             key={turn.answers.map(({ responseIds }) => responseIds[0]).join()}

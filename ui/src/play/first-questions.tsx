@@ -1,5 +1,5 @@
+import type { Column } from '../responses/column.ts'
 import type { AgentChoice, ToolChoice } from './play-query.ts'
-import type { Column } from './threads.ts'
 
 const MAX_QUESTIONS = 3
 /** Of agents with a model. */

@@ -1,9 +1,10 @@
 import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { formatAgo } from '../format.ts'
+import type { Column } from '../responses/column.ts'
 import { go } from '../router.ts'
-import { playAddress } from './play-address.ts'
-import { type Column, removeThread, type Thread } from './threads.ts'
+import { playAddress, startAddress } from './play-address.ts'
+import { removeThread, type Thread } from './threads.ts'
 
 interface ThreadListProps {
   readonly threads: readonly Thread[]
@@ -16,11 +17,11 @@ interface ThreadListProps {
 export function ThreadList({ threads, current, columns }: ThreadListProps) {
   const remove = (id: string) => {
     removeThread(id)
-    if (id === current) go(playAddress(columns), { replace: true })
+    if (id === current) go(startAddress(columns), { replace: true })
   }
   return (
     <aside class="threads" aria-label="Threads">
-      <a class="button" href={playAddress(columns)}>
+      <a class="button" href={startAddress(columns.map(({ model }) => ({ model })))}>
         <Icon name="plus" />
         <span>New</span>
       </a>

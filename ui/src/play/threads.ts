@@ -1,12 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { Column } from '../responses/column.ts'
+import type { Seed } from '../responses/setup.ts'
 import { keep, readKept } from '../storage.ts'
-
-/** Agent that answers in a thread, with its settings. */
-export interface Column {
-  /** `<agent>` or `<agent>/<entry point>`. */
-  readonly model: string
-  readonly temperature?: number
-}
 
 /** Answer of one column: a stored response, and those that went on with it after a person had decided something. */
 export interface TurnAnswer {
@@ -21,13 +16,16 @@ export interface Turn {
   /** Names of the files that were sent along. */
   readonly files: readonly string[]
   readonly answers: readonly TurnAnswer[]
+  /** As they were asked; those of the thread where it does not say. */
+  readonly columns?: readonly Column[]
 }
 
 /** A conversation. The browser keeps its questions, the server its answers. */
 export interface Thread {
   readonly id: string
-  /** One; two for a comparison. */
+  /** One; up to four for a comparison. */
   readonly columns: readonly Column[]
+  readonly seed?: Seed
   /** Unix seconds. */
   readonly updatedAt: number
   readonly turns: readonly Turn[]
@@ -57,6 +55,11 @@ export function addContinuation(threadId: string, responseId: string, nextId: st
   writeThreads(
     readThreads().map((each) => (each.id === threadId ? { ...each, turns: each.turns.map(extendTurn) } : each)),
   )
+}
+
+/** Changes who answers in a thread from now on. */
+export function changeColumns(threadId: string, columns: readonly Column[]): void {
+  writeThreads(readThreads().map((each) => (each.id === threadId ? { ...each, columns } : each)))
 }
 
 export function removeThread(id: string): void {

@@ -1,10 +1,12 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from '../components/icon-button.tsx'
 import { Notice } from '../components/notice.tsx'
+import type { Column } from '../responses/column.ts'
 import type { RunningAnswer } from './answer.ts'
 import { AnswerView } from './answer-view.tsx'
 import { columnTitle } from './column-title.ts'
-import type { Column, Turn, TurnAnswer } from './threads.ts'
+import { markDifferences } from './mark-differences.ts'
+import type { Turn, TurnAnswer } from './threads.ts'
 
 interface TurnViewProps {
   readonly turn: Turn
@@ -17,18 +19,29 @@ interface TurnViewProps {
 }
 
 /** A question, and below it an answer of every column. */
-export function TurnView({ turn, columns, isLast, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
+export function TurnView({ turn, columns: current, isLast, onStatus, onContinue, onRetry, onEdit }: TurnViewProps) {
   const end = useRef<HTMLDivElement>(null)
+  const answers = useRef<HTMLDivElement>(null)
+  const { columns = current } = turn
   const [length, setLength] = useState(0)
+  const [ended, setEnded] = useState<ReadonlySet<string>>(new Set())
   useEffect(() => void (isLast && end.current?.scrollIntoView({ block: 'end' })), [length, isLast])
   const follow = (responseId: string, { text, status }: RunningAnswer) => {
     setLength((before) => Math.max(before, text.length))
+    if (status !== 'running') setEnded((before) => (before.has(responseId) ? before : new Set([...before, responseId])))
     onStatus(responseId, status)
   }
+  const areAllEnded = turn.answers.every(({ responseIds }) => responseIds.every((id) => ended.has(id)))
+  useEffect(() => {
+    if (columns.length < 2 || !areAllEnded) return
+    return markDifferences(
+      [...(answers.current?.children ?? [])].map((article) => article.querySelector('.message-text') ?? article),
+    )
+  }, [areAllEnded, length, columns.length])
   return (
     <>
       <Question turn={turn} onEdit={onEdit} />
-      <div class="answers" data-columns={columns.length}>
+      <div ref={answers} class="answers" data-columns={columns.length}>
         {columns.map((column, index) => (
           <article key={index} class="message assistant">
             <h2>{columns.length > 1 ? columnTitle(column) : 'Agent'}</h2>

@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
+import type { Column } from '../responses/column.ts'
 import { askAgent, cancelResponse, readInput } from '../responses/responses-client.ts'
+import type { Seed } from '../responses/setup.ts'
 import { go } from '../router.ts'
 import type { RunningAnswer } from './answer.ts'
 import { playAddress } from './play-address.ts'
-import { addContinuation, type Column, saveThread, type Thread, type Turn, type TurnAnswer } from './threads.ts'
+import { addContinuation, saveThread, type Thread, type Turn, type TurnAnswer } from './threads.ts'
 import { toInput, type Upload } from './uploads.ts'
 
 /** Input of a response, as the thread stores it. */
@@ -14,7 +16,7 @@ interface Question {
 }
 
 /** Asks the columns of a thread, each with its own history, and follows how far their answers are. */
-export function useConversation(columns: readonly Column[], thread: Thread | undefined) {
+export function useConversation(columns: readonly Column[], thread: Thread | undefined, seed: Seed | undefined) {
   const [status, setStatus] = useState<Readonly<Record<string, RunningAnswer['status']>>>({})
   const [error, setError] = useState('')
   const turns = thread?.turns ?? []
@@ -28,12 +30,12 @@ export function useConversation(columns: readonly Column[], thread: Thread | und
     const answers = await Promise.all(columns.map((column, index) => answerOf(column, index, question, before)))
     const refused = answers.every((answer) => answer.error !== '')
     if (refused) setError(answers[0]?.error ?? '')
-    else keepTurn({ question: question.text, files: question.files, answers }, before)
+    else keepTurn({ question: question.text, files: question.files, answers, columns }, before)
     return !refused
   }
   const keepTurn = (turn: Turn, before: readonly Turn[]) => {
     const id = thread?.id ?? turn.answers.flatMap(({ responseIds }) => responseIds)[0] ?? ''
-    saveThread({ id, columns, updatedAt: Date.now() / 1000, turns: [...before, turn] })
+    saveThread({ id, columns, updatedAt: Date.now() / 1000, turns: [...before, turn], ...(seed ? { seed } : {}) })
     // Without a new step back: the empty playground was none.
     if (!thread) go(playAddress(columns, id), { replace: true })
   }
@@ -44,12 +46,18 @@ export function useConversation(columns: readonly Column[], thread: Thread | und
     isRunning: running.length > 0,
     /** @returns false when the question was refused */
     send: (text: string, uploads: readonly Upload[], count = turns.length) =>
-      ask({ text, files: uploads.map(({ name }) => name), input: toInput(text, uploads) }, turns.slice(0, count)),
+      ask(
+        { text, files: uploads.map(({ name }) => name), input: afterSeed(toInput(text, uploads), count, seed) },
+        turns.slice(0, count),
+      ),
     retry: async (index: number) => {
       const turn = turns[index]
       if (!turn) return
       try {
-        await ask({ text: turn.question, files: turn.files, input: await inputOf(turn) }, turns.slice(0, index))
+        await ask(
+          { text: turn.question, files: turn.files, input: await inputOf(turn, index, seed) },
+          turns.slice(0, index),
+        )
       } catch (failure) {
         report(failure as Error)
       }
@@ -75,7 +83,36 @@ async function answerOf(
 }
 
 /** The question of a turn once more; its files are read from the server, which keeps them. */
-function inputOf({ question, files, answers }: Turn): Promise<string | readonly object[]> {
+function inputOf({ question, files, answers }: Turn, index: number, seed?: Seed): Promise<Question['input']> {
   const id = answers.find(({ error }) => error === '')?.responseIds[0]
-  return files.length === 0 || id === undefined ? Promise.resolve(question) : readInput(id)
+  return files.length === 0 || id === undefined ? Promise.resolve(afterSeed(question, index, seed)) : readInput(id)
+}
+
+/** Puts the conversation that a thread continues before its first question. */
+function afterSeed(input: Question['input'], index: number, seed: Seed | undefined): Question['input'] {
+  if (!seed || index > 0 || seed.items.length === 0) return input
+  return [...seed.items, ...(typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input)]
+}
+
+/** Asks the last question of a thread once more with other values, and shows the new answer beside the one that it had. */
+export async function compareLast(thread: Thread, column: Column, index: number): Promise<void> {
+  const { turns, seed } = thread
+  const last = turns.at(-1)
+  const answer = last?.answers[index]
+  if (!last || !answer) return
+  const { changes: _changes, version: _version, ...plain } = column
+  const original = last.columns?.[index] ?? plain
+  const columns = [original, column]
+  const both = (turn: Turn): Turn => {
+    const answers = turn.answers.slice(index, index + 1)
+    return { ...turn, answers: [...answers, ...answers], columns: [original, original] }
+  }
+  const before = turns.slice(0, -1).map(both)
+  const { question, files } = last
+  const input = await inputOf(last, before.length, seed)
+  const next = await answerOf(column, 1, { text: question, files, input }, before)
+  const id = next.responseIds[0] ?? crypto.randomUUID()
+  const turn: Turn = { question, files, answers: [answer, next], columns }
+  saveThread({ id, columns, updatedAt: Date.now() / 1000, turns: [...before, turn], ...(seed ? { seed } : {}) })
+  go(playAddress(columns, id))
 }

@@ -1,4 +1,6 @@
 import { readEventStream } from '../read-event-stream.ts'
+import { type Column, isVaried } from './column.ts'
+import { forgetVariants, variantIdOf } from './variants-client.ts'
 
 const PATH = 'compat'
 const KEY = 'agent-host.responses-key'
@@ -30,8 +32,7 @@ export function onKeySaved(listener: () => void): () => void {
 }
 
 interface Question {
-  /** The agent to ask, as `model`, with further fields of the request. */
-  readonly column: { readonly model: string }
+  readonly column: Column
   /** A text, or items. */
   readonly input: string | readonly object[]
   readonly previousId: string | undefined
@@ -42,9 +43,30 @@ interface Question {
  *
  * @returns the id of the response
  */
-export async function askAgent({ column, input, previousId }: Question): Promise<string> {
-  const body = { ...column, input, background: true, ...(previousId ? { previous_response_id: previousId } : {}) }
-  const response = await requestCompat('/responses', { method: 'POST', body: JSON.stringify(body) })
+export async function askAgent(question: Question): Promise<string> {
+  try {
+    return await sendQuestion(question)
+  } catch (failure) {
+    const isForgotten = failure instanceof RefusedRequest && failure.status === 400 && isVaried(question.column)
+    if (!isForgotten) throw failure
+    forgetVariants()
+    return sendQuestion(question)
+  }
+}
+
+async function sendQuestion({ column, input, previousId }: Question): Promise<string> {
+  const { model, temperature, options } = column
+  const variant = await variantIdOf(column)
+  const body = {
+    ...options,
+    model,
+    ...(temperature === undefined ? {} : { temperature }),
+    input,
+    background: true,
+    ...(previousId ? { previous_response_id: previousId } : {}),
+  }
+  const headers: Record<string, string> = variant === undefined ? {} : { 'x-agent-variant': variant }
+  const response = await requestCompat('/responses', { method: 'POST', body: JSON.stringify(body), headers })
   return ((await response.json()) as { id: string }).id
 }
 
@@ -91,6 +113,7 @@ export class RefusedRequest extends Error {
 export async function requestCompat(path: string, init: RequestInit = {}): Promise<Response> {
   const key = readKey()
   const headers = {
+    ...init.headers,
     ...(init.body ? { 'content-type': 'application/json' } : {}),
     ...(key ? { authorization: `Bearer ${key}` } : {}),
   }

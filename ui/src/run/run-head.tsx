@@ -133,6 +133,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
           version {shortVersion(run.agent_version)}
         </a>
       )}
+      {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
       <span class="run-id">
         run {shortId(run.run_id)}
         <CopyButton isQuiet text={run.run_id} label="Copy run id" />

@@ -50,6 +50,11 @@ export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isN
         <span class="run-agent">
           {run.agent_id}
           {run.entry_point !== '__entry__' && <span class="muted">/{run.entry_point}</span>}
+          {run.variant && (
+            <span class="badge" title={run.variant}>
+              variant
+            </span>
+          )}
           {hasServer && <span class="run-server muted">{run.server}</span>}
         </span>
         <span class="run-model muted">{run.models.map(({ model }) => model).join(', ')}</span>

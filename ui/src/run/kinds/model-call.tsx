@@ -4,6 +4,8 @@ import { Bubble, FoldedBubble } from '../../components/bubble.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { JsonTree } from '../../components/json-tree.tsx'
 import { Tabs } from '../../components/tabs.tsx'
+import { keepSetup } from '../../responses/kept-setups.ts'
+import { setupOfCall } from '../../responses/setup.ts'
 import { href } from '../../router.ts'
 import type { RunSummary } from '../../types.ts'
 import type { CallPayload } from '../call-payload.ts'
@@ -37,9 +39,7 @@ export function ModelCall({ run, call, payload }: ModelCallProps) {
     <>
       <p class="actions">
         <CopyButton text={() => vendorCurl(exchange, payload.reference, usage?.model ?? null)} label="Copy as curl" />
-        <a class="button" href={playgroundLink(run, exchange)}>
-          Open in playground
-        </a>
+        <PlaygroundLink run={run} exchange={exchange} />
       </p>
       <Tabs label="Views of the model call" tabs={VIEWS} selected={view} onSelect={setView} />
       {view === 'prompt' && <Prompt exchange={exchange} />}
@@ -111,8 +111,25 @@ function ToolSchemas({ tools }: Pick<ModelExchange, 'tools'>) {
   )
 }
 
-/** The playground of the agent, with the last question as the draft. */
-function playgroundLink({ agent_id, entry_point }: RunSummary, { messages }: ModelExchange): string {
-  const draft = messages.findLast(({ role }) => role === 'user')?.content.slice(0, 2000)
-  return href(['play', agent_id], { entry: entry_point === '__entry__' ? '' : entry_point, draft })
+/** The playground where this call began: with its system prompt, messages and parameters, and the last question as the draft. */
+function PlaygroundLink({
+  run: { run_id, agent_id, entry_point },
+  exchange,
+}: {
+  run: RunSummary
+  exchange: ModelExchange
+}) {
+  const id = `${run_id}-${exchange.messages.length}`
+  const entry = entry_point === '__entry__' ? '' : entry_point
+  const draft = exchange.messages.findLast(({ role }) => role === 'user')?.content.slice(0, 2000)
+  const model = entry ? `${agent_id}/${entry}` : agent_id
+  return (
+    <a
+      class="button"
+      href={href(['play', agent_id], { entry, draft, setup: id })}
+      onClick={() => keepSetup(id, setupOfCall({ ...exchange, model, runId: run_id }))}
+    >
+      Open in playground
+    </a>
+  )
 }

@@ -1,0 +1,168 @@
+import { expect } from 'chai'
+import type { Page } from 'playwright-core'
+import { CLIPBOARD, findBarriers, isTooWide, readClipboard } from '../../support/browser.ts'
+import { DebugUi, see } from '../../support/debug-ui.ts'
+import { eventually } from '../../support/eventually.ts'
+import { VARIED_PROJECT } from '../../support/varied.ts'
+
+describe('changes in the playground of the debug UI', function () {
+  this.timeout(90_000)
+  const ui = DebugUi.forSuite()
+  const add = async () => {
+    for (const [file, text] of Object.entries(VARIED_PROJECT)) await ui.project.write(file, text)
+    await ui.server.agents.scan()
+  }
+  const KIND = 'Be kind.|small|-|http://127.0.0.1:1|kind|hi there'
+  const SHORT = KIND.replace('Be kind.', 'Be short.')
+  const answers = (page: Page) => page.locator('.answers .message-text')
+  const say = async (page: Page, text: string) => {
+    const message = page.getByRole('textbox', { name: 'Message to talker' })
+    await message.fill(text)
+    await message.press('Enter')
+  }
+
+  it('lead from a bad answer over another prompt to two answers side by side, in four clicks', async () => {
+    await add()
+    const page = await ui.open('#/play/talker', { permissions: CLIPBOARD })
+    await say(page, 'hi there')
+    await see(page, KIND)
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const prompt = page.getByLabel('system prompt')
+    await prompt.click()
+    await prompt.fill('Be short.')
+    await page.getByRole('button', { name: 'Compare with the original' }).click()
+    await answers(page).nth(1).getByText(SHORT).waitFor()
+    expect(await answers(page).allInnerTexts()).to.deep.equal([KIND, SHORT])
+    const [left, right] = [await answers(page).nth(0).boundingBox(), await answers(page).nth(1).boundingBox()]
+    expect(left?.y).equal(right?.y)
+    // Marked are the words that differ, on both sides.
+    await eventually(async () => expect(await marked(page)).to.have.members(['kind.|small|-|', 'short.|small|-|']))
+    await see(page, 'talker · changed: system_prompt')
+    // The run is marked, and the thread is still there after a reload.
+    await page.reload()
+    await answers(page).nth(1).getByText(SHORT).waitFor()
+    await page.getByRole('button', { name: 'Change of column 2' }).click()
+    expect(await page.getByLabel('system prompt').inputValue()).to.equal('Be short.')
+    await page.getByRole('button', { name: 'Copy YAML' }).click()
+    await eventually(async () =>
+      expect(await readClipboard(page)).to.contain('# What it is told.\n      system_prompt: Be short.'),
+    )
+  })
+
+  it('can be made by keyboard alone', async () => {
+    await add()
+    const page = await ui.open('#/play/talker')
+    await say(page, 'hi there')
+    await see(page, KIND)
+    const press = async (name: string) => {
+      const focused = page.locator(`button[aria-label="${name}"]:focus`)
+      for (let count = 0; count < 60 && (await focused.count()) === 0; count++) await page.keyboard.press('Tab')
+      expect(await focused.count()).to.equal(1)
+      await page.keyboard.press('Enter')
+    }
+    await press('Change')
+    await page.locator('textarea:focus').waitFor()
+    await page.keyboard.press('Control+A')
+    await page.keyboard.type('Be short.')
+    await page.keyboard.press('Control+Enter')
+    await answers(page).nth(1).getByText(SHORT).waitFor()
+    expect(await answers(page).allInnerTexts()).to.deep.equal([KIND, SHORT])
+  })
+
+  it('are refused at their value, marked, and reset', async () => {
+    await add()
+    const page = await ui.open('#/play/talker')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    const panel = page.getByRole('complementary', { name: 'Change' })
+    await panel.getByLabel('temperature', { exact: true }).fill('3')
+    await panel.getByText("module 'llm' (told), config: temperature must be a number from 0 to 2.").waitFor()
+    await panel.getByText('edited').waitFor()
+    await panel.getByRole('button', { name: 'Reset temperature of llm' }).click()
+    await panel.getByText('must be a number').waitFor({ state: 'detached' })
+    expect(await panel.getByText('edited').count()).to.equal(0)
+    await panel.getByLabel('tone').selectOption('short')
+    await panel.getByLabel('system prompt').fill('Use ${TALKER_KEY}')
+    await panel.getByText("system_prompt has '${TALKER_KEY}', which this value does not have in the file.").waitFor()
+    await panel.getByRole('button', { name: 'Reset all' }).click()
+    expect(await panel.getByLabel('system prompt').inputValue()).to.equal('Be kind.')
+    ui.expected.push(/400/)
+  })
+
+  it('can be written as text, where other lines are refused; a file that changes meanwhile is taken up', async () => {
+    await add()
+    const page = await ui.open('#/play/talker')
+    await page.getByRole('button', { name: 'Change', exact: true }).click()
+    await page.getByRole('tab', { name: 'YAML' }).click()
+    const text = page.getByLabel('Definition')
+    const before = await text.inputValue()
+    await text.fill(before.replace('id: talker', 'id: other'))
+    await see(page, 'Line 2: id may not be changed by a variant.')
+    await text.fill(before.replace('Be kind.', 'Be brief.'))
+    await page.getByRole('tab', { name: 'Values' }).click()
+    await eventually(async () => expect(await page.getByLabel('system prompt').inputValue()).to.equal('Be brief.'))
+    await ui.project.write(
+      'agents/talker.yml',
+      VARIED_PROJECT['agents/talker.yml'].replace('max_steps: 4', 'max_steps: 3'),
+    )
+    await ui.server.agents.scan()
+    await see(page, 'The agent changed meanwhile.')
+    await page.getByRole('button', { name: 'Take its new text' }).click()
+    await page.getByText('The agent changed meanwhile.').waitFor({ state: 'detached' })
+    expect(await page.getByLabel('max steps').inputValue()).to.equal('3')
+    ui.expected.push(/400|409/)
+  })
+
+  it('begin at a model call of a run, with its prompt and messages; up to four answer', async () => {
+    await add()
+    const variant = [{ module: 'main', path: ['system_prompt'], value: 'Be odd.' }]
+    const turn = {
+      messages: [
+        { role: 'user' as const, content: 'first' },
+        { role: 'assistant' as const, content: 'one' },
+        { role: 'user' as const, content: 'hi there' },
+      ],
+      variant,
+    }
+    await ui.server.host.openVariant('talker', variant)
+    const { runId } = await ui.server.host.start('talker', turn).result
+    const page = await ui.open(`#/runs/${runId}`)
+    await see(page, 'variant: main.system_prompt')
+    await page.getByRole('link', { name: 'Open in playground' }).click()
+    await see(page, /2 messages before the question · tools: pay/)
+    await eventually(async () => expect(await page.getByLabel('system prompt').inputValue()).to.equal('Be odd.'))
+    await page.getByRole('button', { name: 'Send' }).click()
+    await see(page, KIND.replace('Be kind.', 'Be odd.'))
+    for (let count = 0; count < 3; count++) await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    expect(await page.getByRole('group', { name: /^Column/ }).count()).to.equal(4)
+    expect(await page.getByRole('button', { name: 'Compare', exact: true }).count()).to.equal(0)
+  })
+
+  for (const theme of ['light', 'dark'] as const) {
+    for (const width of [1440, 390]) {
+      it(`have no barrier in the ${theme} theme at ${width} pixels`, async () => {
+        await add()
+        const page = await ui.open('#/play/talker', { colorScheme: theme, viewport: { width, height: 900 } })
+        await say(page, 'hi there')
+        await see(page, KIND)
+        await page.getByRole('button', { name: 'Change', exact: true }).click()
+        await page.getByLabel('system prompt').fill('Be short.')
+        await page.getByText('edited').waitFor()
+        const shots = process.env.SHOTS
+        if (shots) await page.screenshot({ path: `${shots}/change-${theme}-${width}.png` })
+        expect(await findBarriers(page)).to.deep.equal([])
+        expect(await isTooWide(page)).to.equal(false)
+        await page.getByRole('button', { name: 'Compare with the original' }).click()
+        await answers(page).nth(1).getByText(SHORT).waitFor()
+        await page.getByText('View the run').nth(1).waitFor()
+        if (shots) await page.screenshot({ path: `${shots}/compare-${theme}-${width}.png` })
+        expect(await findBarriers(page)).to.deep.equal([])
+        expect(await isTooWide(page)).to.equal(false)
+      })
+    }
+  }
+})
+
+/** The marked words of the page. */
+function marked(page: Page): Promise<string[]> {
+  return page.evaluate("[...(CSS.highlights.get('difference') ?? [])].map(String)")
+}

@@ -1,0 +1,138 @@
+import { useEffect, useState } from 'preact/hooks'
+import { CopyButton } from '../components/copy-button.tsx'
+import { EditorLink } from '../components/editor-link.tsx'
+import { Icon } from '../components/icon.tsx'
+import { IconButton } from '../components/icon-button.tsx'
+import { Notice } from '../components/notice.tsx'
+import { Tabs } from '../components/tabs.tsx'
+import { type Column, isVaried } from '../responses/column.ts'
+import type { ServerInfo } from '../types.ts'
+import { changeOf, variablesOf, withChanges, withValue } from './changes.ts'
+import { DefinitionEditor } from './definition-editor.tsx'
+import type { AgentChoice } from './play-query.ts'
+import { useVariant } from './use-variant.ts'
+import { hasField, VariableField } from './variable-field.tsx'
+
+const VIEWS = [
+  { name: 'values', title: 'Values' },
+  { name: 'definition', title: 'YAML' },
+] as const
+
+interface ChangePanelProps {
+  readonly agent: AgentChoice
+  readonly server: Pick<ServerInfo, 'project_dir' | 'takes_definitions'>
+  readonly column: Column
+  /** Of the column, where there are several. */
+  readonly title: string
+  /** True when there is something to compare with. */
+  readonly canCompare: boolean
+  readonly onColumn: (column: Column) => void
+  readonly onCompare: () => void
+  readonly onClose: () => void
+}
+
+/** Values of the agent behind a column, to change and try again. */
+export function ChangePanel(props: ChangePanelProps) {
+  const { agent, server, column, title, canCompare, onColumn, onCompare, onClose } = props
+  const [view, setView] = useState<'values' | 'definition'>('values')
+  /** The whole text, while it is what was edited last. */
+  const [text, setText] = useState<string>()
+  const checked = useVariant(column, text)
+  const { variant } = checked
+  useEffect(() => {
+    if (text !== undefined && variant?.definition === text)
+      onColumn(withChanges(column, variant.changes, agent.version))
+  }, [variant])
+  const change = (next: Column) => {
+    setText(undefined)
+    onColumn(next)
+  }
+  const isOutdated = checked.isOutdated || (isVaried(column) && column.version !== agent.version)
+  const reset = () => change(withChanges(column, [], agent.version))
+  const takeNew = () => change(withChanges({ ...column, version: agent.version }, column.changes ?? [], agent.version))
+  const shown = variant?.definition ?? agent.definition ?? ''
+  return (
+    <aside class="panel change-panel" aria-label="Change">
+      <div class="panel-head">
+        <h2>{title}</h2>
+        <IconButton icon="close" label="Close the changes" onClick={onClose} />
+      </div>
+      {isOutdated && (
+        <Notice kind="warn" title="The agent changed meanwhile.">
+          <button type="button" class="button" onClick={takeNew}>
+            Take its new text
+          </button>
+        </Notice>
+      )}
+      {checked.error !== '' && <Notice kind="bad" title={checked.error} />}
+      {server.takes_definitions && agent.definition !== null && (
+        <Tabs label="Ways to change" tabs={VIEWS} selected={view} onSelect={setView} />
+      )}
+      {view === 'values' ? (
+        <Values
+          {...props}
+          problems={checked.problems}
+          onColumn={change}
+          onSubmit={() => canCompare && isVaried(column) && onCompare()}
+        />
+      ) : (
+        <DefinitionEditor text={text ?? shown} checked={checked} onText={setText} />
+      )}
+      <p class="muted">Nothing is written to a file: copy the text into it to keep a change.</p>
+      <div class="change-buttons">
+        <button type="button" class="button primary" onClick={onCompare} disabled={!canCompare || !isVaried(column)}>
+          <Icon name="compare" />
+          <span>Compare with the original</span>
+        </button>
+        <button type="button" class="button" onClick={reset} disabled={!isVaried(column)}>
+          Reset all
+        </button>
+        <EditorLink projectDir={server.project_dir} file={agent.file} />
+        {agent.definition !== null && (variant || !isVaried(column)) && (
+          <CopyButton text={text ?? shown} label="Copy YAML" />
+        )}
+      </div>
+    </aside>
+  )
+}
+
+interface ValuesProps extends ChangePanelProps {
+  readonly problems: ReturnType<typeof useVariant>['problems']
+  readonly onSubmit: () => void
+}
+
+function Values({ agent, column, problems, onColumn, onSubmit }: ValuesProps) {
+  const variables = variablesOf(agent).filter(hasField)
+  // What developers change most stands first.
+  const rank = (name: unknown) => ['system_prompt', 'model', 'temperature'].indexOf(String(name)) + 1 || 4
+  const sorted = variables.toSorted((one, other) => rank(one.path.at(-1)) - rank(other.path.at(-1)))
+  const others = problems.filter(
+    ({ module, path }) => !sorted.some((each) => each.module === module && each.path.join() === path?.join()),
+  )
+  if (sorted.length === 0) return <p class="muted">The modules of this agent have no values to change here.</p>
+  return (
+    <div class="variables">
+      {others.map(({ message }) => (
+        <Notice key={message} kind="bad" title={message} />
+      ))}
+      {sorted.map((variable, index) => {
+        const change = changeOf(column, variable)
+        const key = `${variable.module} ${variable.path.join('.')}`
+        return (
+          <VariableField
+            key={key}
+            variable={variable}
+            value={change ? change.value : (variable.value ?? undefined)}
+            isChanged={change !== undefined}
+            problem={problems.find(
+              ({ module, path }) => module === variable.module && path?.join() === variable.path.join(),
+            )}
+            hasFocus={index === 0}
+            onValue={(value) => onColumn(withValue(column, variable, value, agent.version))}
+            onSubmit={onSubmit}
+          />
+        )
+      })}
+    </div>
+  )
+}

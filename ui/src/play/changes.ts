@@ -1,0 +1,45 @@
+import type { VariantChange } from '../../../src/wire/variant.ts'
+import type { Column } from '../responses/column.ts'
+import type { Seed } from '../responses/setup.ts'
+import type { AgentChoice, Variable } from './play-query.ts'
+
+/** A value of an agent, with the module that it belongs to. */
+export interface AgentVariable extends Variable {
+  readonly module: string
+}
+
+export function variablesOf({ modules }: AgentChoice): readonly AgentVariable[] {
+  return modules.flatMap(({ id, variables }) => variables.map((variable) => ({ ...variable, module: id })))
+}
+
+function isOf({ module, path }: Pick<VariantChange, 'module' | 'path'>, variable: AgentVariable): boolean {
+  return module === variable.module && path.join('\n') === variable.path.join('\n')
+}
+
+export function changeOf({ changes = [] }: Column, variable: AgentVariable): VariantChange | undefined {
+  return changes.find((change) => isOf(change, variable))
+}
+
+/** Sets a value; one that the agent has anyway is no change. */
+export function withValue(column: Column, variable: AgentVariable, value: unknown, version: string): Column {
+  const others = (column.changes ?? []).filter((change) => !isOf(change, variable))
+  const isSame = JSON.stringify(value ?? null) === JSON.stringify(variable.value)
+  const { module, path } = variable
+  const own: VariantChange[] = isSame ? [] : [{ module, path: [...path], ...(value === undefined ? {} : { value }) }]
+  return withChanges(column, [...others, ...own], version)
+}
+
+/** @param version of the agent that the changes are meant for */
+export function withChanges(column: Column, changes: readonly VariantChange[], version: string): Column {
+  const { changes: _changes, version: earlier = version, ...rest } = column
+  return changes.length === 0 ? rest : { ...rest, changes, version: earlier }
+}
+
+/** The agent as a model call met it: its system prompt, where the agent has another one by now. */
+export function withSeed(column: Column, { system }: Seed, agent: AgentChoice): Column {
+  const prompts = variablesOf(agent).filter(({ path }) => path.at(-1) === 'system_prompt')
+  const texts = prompts.map((prompt) => String(changeOf(column, prompt)?.value ?? prompt.value ?? ''))
+  const isKnown = system === '' || texts.some((text) => text !== '' && system.startsWith(text))
+  const [prompt] = prompts
+  return isKnown || !prompt ? column : withValue(column, prompt, system, agent.version)
+}

@@ -1,0 +1,50 @@
+import { findDifferences } from './word-differences.ts'
+
+/** Name of the highlight in the style sheet. */
+const NAME = 'difference'
+
+/**
+ * Marks the words by which rendered texts differ from the first one, and those of the first that a single other lacks. The texts
+ * themselves stay as they are (CSS Custom Highlight API); browsers without it mark nothing.
+ *
+ * @returns a function that ends it
+ */
+export function markDifferences(texts: readonly Element[]): () => void {
+  const [first, ...others] = texts.map(wordsIn)
+  if (!first || typeof Highlight === 'undefined') return () => {}
+  const highlight = CSS.highlights.get(NAME) ?? new Highlight()
+  CSS.highlights.set(NAME, highlight)
+  const ranges = others.flatMap((other) => {
+    const [inFirst, inOther] = findDifferences(
+      first.map(({ word }) => word),
+      other.map(({ word }) => word),
+    )
+    return [
+      ...(others.length === 1 ? first.filter((_, index) => inFirst[index]) : []),
+      ...other.filter((_, index) => inOther[index]),
+    ]
+  })
+  for (const { range } of ranges) highlight.add(range)
+  return () => {
+    for (const { range } of ranges) highlight.delete(range)
+  }
+}
+
+interface Word {
+  readonly word: string
+  readonly range: Range
+}
+
+function wordsIn(text: Element): Word[] {
+  const nodes = document.createTreeWalker(text, NodeFilter.SHOW_TEXT)
+  const words: Word[] = []
+  for (let node = nodes.nextNode(); node; node = nodes.nextNode()) {
+    for (const { 0: word, index } of (node.nodeValue ?? '').matchAll(/\S+/g)) {
+      const range = new Range()
+      range.setStart(node, index)
+      range.setEnd(node, index + word.length)
+      words.push({ word, range })
+    }
+  }
+  return words
+}
