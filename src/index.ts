@@ -74,6 +74,7 @@ export { defineTool, type NeedsApproval, type Tool, type ToolOptions } from './m
 export type { ModuleSource } from './module/load-module.ts'
 export { AnswerParts, type CollectedAnswer } from './protocols/answer-parts.ts'
 export { ApprovalPolicy, type ApprovalRule } from './protocols/approval-policy.ts'
+export type { CallableAgent } from './protocols/callable-agent.ts'
 export { Chunker } from './protocols/chunker.ts'
 export { ConversationHistory } from './protocols/conversation-history.ts'
 export { Embedder } from './protocols/embedder.ts'
@@ -108,7 +109,7 @@ export {
   type Provided,
 } from './protocols/protocol.ts'
 export { type CollectedResponse, Response } from './protocols/response.ts'
-export type { Question, Run, RunOverrides, Usage } from './protocols/run.ts'
+export type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from './protocols/run.ts'
 export { type Skill, type SkillFile, Skills } from './protocols/skills.ts'
 export {
   Storage,
@@ -122,7 +123,7 @@ export { type ApprovalNeed, ToolProvider, type ToolResult } from './protocols/to
 export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export type { ModuleCall } from './run/agent.ts'
-export type { AttachmentJson } from './run/attachment-json.ts'
+export type { AttachmentJson, MessageJson } from './run/attachment-json.ts'
 export type { AgentEvent, AgentEventListener, CalledModel, RunOrigin } from './run/calls/call-event.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type {
@@ -132,6 +133,7 @@ export type {
   NestedResult,
   PendingAnswer,
   PendingCall,
+  WaitingChild,
 } from './run/state/pending-call.ts'
 export type { AgentInfo, Capabilities, ModuleInfo, RunEnd, RunHandle, RunResult, Turn } from './run/turn.ts'
 export type { Adapter, AdapterClass, AdapterOptions } from './server/adapter.ts'

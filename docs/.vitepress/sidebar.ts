@@ -36,6 +36,7 @@ export const sidebar: SidebarGroup[] = [
       page('Skills', 'skills'),
       page('Models', 'models'),
       page('Orchestrators', 'orchestrators'),
+      page('Several agents', 'multi-agent'),
       page('Memory', 'memory'),
       page('Conversations', 'conversations'),
       page('Approvals', 'approvals'),

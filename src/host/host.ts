@@ -6,6 +6,7 @@ import { AgentError } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
+import type { CallableAgent } from '../protocols/callable-agent.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
 import type { StorageSource } from '../protocols/storage.ts'
@@ -20,6 +21,7 @@ import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { planVariant } from '../wiring/plan-variant.ts'
 import { ENTRY } from '../wiring/wiring.ts'
+import { findCircle, listCallable } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
 import { NO_STORAGE } from './no-storage.ts'
 import { OpenVariants } from './open-variants.ts'
@@ -125,6 +127,8 @@ export class AgentHost {
   readonly #onChange: Listeners
   readonly #onRunEnd: Listeners<RunEnd>
   readonly #onWaiting: Listeners<ResumableRun>
+  /** Agents as others call them, until they change. */
+  #callable: readonly CallableAgent[] | undefined
   #closed = false
 
   static {
@@ -145,10 +149,21 @@ export class AgentHost {
     this.projectDir = resolve(projectDir)
     const code = new ProjectCode(this.projectDir)
     const loader = new ModuleLoader(this.projectDir, code)
-    this.#project = { dir: this.projectDir, environment, loader, code, log, storage }
+    this.#project = {
+      dir: this.projectDir,
+      environment,
+      loader,
+      code,
+      log,
+      storage,
+      listAgents: () => this.#listCallable(),
+    }
     this.#log = log
     this.#listeners = new EventListeners(log)
     this.#onChange = new Listeners('changes of the agents', log)
+    this.#onChange.add(() => {
+      this.#callable = undefined
+    })
     this.#onRunEnd = new Listeners('ends of runs', log)
     this.#onWaiting = new Listeners('waiting runs', log)
     this.#variants = new OpenVariants(
@@ -179,6 +194,7 @@ export class AgentHost {
       // Opening takes time, and another may have come first.
       this.#refuseDuplicate(blueprint)
       this.#refuseWhenClosed()
+      this.#refuseCircle(agent, blueprint)
     } catch (error) {
       await agent.close()
       throw error
@@ -205,6 +221,7 @@ export class AgentHost {
       if (!old) throw this.#notFound(id)
       if (newId !== id) this.#refuseDuplicate(blueprint)
       this.#refuseWhenClosed()
+      this.#refuseCircle(agent, blueprint)
     } catch (error) {
       await agent.close()
       throw error
@@ -555,7 +572,15 @@ export class AgentHost {
   }
 
   get #surroundings(): AgentSurroundings {
-    return { events: this.#listeners, log: this.#log, boundaries: this.#boundaries }
+    return {
+      events: this.#listeners,
+      log: this.#log,
+      boundaries: this.#boundaries,
+      startChild: (name, turn, parent) => {
+        const { agent, entryPoint } = this.#find(name, '/')
+        return this.#running.beginChild((observer) => agent.start(entryPoint, turn, observer, parent))
+      },
+    }
   }
 
   #retire(agent: Agent): Promise<void> {
@@ -572,6 +597,21 @@ export class AgentHost {
     const owner = taken.info.file ? ` in ${taken.info.file}` : ''
     const message = `The id '${definition.id}' is taken by the agent${owner}.`
     throw new AgentError('AGENT_DUPLICATE', [problemAt(['id'], message, ['Give one of the two another id.'])])
+  }
+
+  #listCallable(): readonly CallableAgent[] {
+    this.#callable ??= listCallable(this.list())
+    return this.#callable
+  }
+
+  /** Agents that call each other in a circle would call each other for ever. */
+  #refuseCircle(agent: Agent, { source }: AgentBlueprint): void {
+    if (agent.calls.size === 0) return
+    const circle = findCircle(agent, new Map(this.#agents).set(agent.info.id, agent))
+    if (!circle) return
+    const message = `Agents call each other in a circle: ${circle.join(' → ')}.`
+    const advice = 'Take one of them out of `agents` of a module tools/agents.'
+    throw new AgentError('AGENT_INVALID', [source.problemAt(['modules'], message, [advice])])
   }
 
   #refuseWhenClosed(): void {

@@ -31,6 +31,7 @@ export class RunningRuns {
   readonly #limits: Readonly<Record<RunKind, number>>
   readonly #timeoutMs: number
   readonly #observers: Readonly<Record<RunKind, RunObserver>>
+  readonly #childObserver: RunObserver
   /** Runs whose code has not ended: also those that ignore their abort. */
   readonly #occupied: Record<RunKind, number> = { runs: 0, 'background runs': 0 }
   /** Runs without an outcome yet, with the time of their start by `performance.now()`, in that order. */
@@ -54,6 +55,7 @@ export class RunningRuns {
       },
     })
     this.#observers = { runs: observe('runs'), 'background runs': observe('background runs') }
+    this.#childObserver = { onSettled: this.#observers.runs.onSettled, onFinished: () => {} }
   }
 
   /** Number of runs whose code has not ended. */
@@ -72,6 +74,11 @@ export class RunningRuns {
     const handle = start(this.#observers[kind])
     this.#occupied[kind]++
     return this.#add(handle)
+  }
+
+  /** Begins a run on the slot of its parent. */
+  beginChild(start: (observer: RunObserver) => RunHandle): RunHandle {
+    return this.#add(start(this.#childObserver))
   }
 
   /** @throws HostError `OVERLOADED` as {@link RunningRuns.begin} */

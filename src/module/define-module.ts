@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import type { Scope } from '../definition/scope.ts'
 import { HostError } from '../errors.ts'
+import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'
 
@@ -35,6 +36,13 @@ export interface ModuleContext {
   /** The environment variables, with those of the project's `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log
+  /**
+   * Says that this module calls agents by `run.callAgent`: those of these names, in which `*` stands for any characters. Call it in `create` of
+   * an agent-scoped module: the host then refuses agents that call each other in a circle.
+   *
+   * @returns a function that lists those in service, at every entry point, without this agent itself: the same array until agents change
+   */
+  callsAgents(names: readonly string[]): () => readonly CallableAgent[]
   /** Returns the ids of the modules of this agent that provide a protocol, in the order of the file. */
   providersOf(protocol: Protocol): readonly string[]
   /**

@@ -1,3 +1,4 @@
+import type { Attachment } from './message.ts'
 import type { ModelOptions } from './model-options.ts'
 import type { ToolDefinition } from './tool-definition.ts'
 
@@ -14,6 +15,21 @@ export interface Question {
   readonly message: string
   /** JSON Schema that the answer must fit. */
   readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** Call of another agent: see {@link Run.callAgent}. */
+export interface AgentCall {
+  /** `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly message: string
+  /** Arguments, for an agent with an `input` schema. */
+  readonly input?: Readonly<Record<string, unknown>>
+}
+
+/** Answer of a called agent. */
+export interface AgentReply {
+  readonly text: string
+  readonly attachments: readonly Attachment[]
 }
 
 /** Properties that a derived run replaces; see {@link Run.with}. */
@@ -89,6 +105,14 @@ export interface Run {
    * @throws HostError `REQUEST_INVALID` outside of a tool call
    */
   ask(question: Question): Promise<unknown>
+  /**
+   * Calls another agent from inside a tool, once in each call of the tool: a child run, with the user, tenant, signal and slot of this one. Its
+   * usage counts here, its text is progress. If it waits, this run waits for the same (this never returns); when the answer comes, the tool
+   * runs again from its start, the child goes on, and this returns its answer.
+   *
+   * @throws Error that names the agent and its failure; HostError `REQUEST_INVALID` outside of a tool call
+   */
+  callAgent(call: AgentCall): Promise<AgentReply>
   /** Adds to the token usage that the answer reports. What is left out counts as 0. */
   addUsage(usage: Partial<Usage>): void
   /**

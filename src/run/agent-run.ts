@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
-import type { Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
+import type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { RunOrigin } from './calls/call-event.ts'
+import type { ParentRun } from './parent-run.ts'
 import { CallBudget } from './state/call-budget.ts'
 import { RUN_WAITS } from './state/pending-call.ts'
 import { RunAbort } from './state/run-abort.ts'
@@ -16,7 +17,14 @@ export interface RunOwner {
   readonly agentId: string
   readonly agentVersion: string
   readonly entryPoint: string
+  /** Left out for a run that a client began. */
+  readonly parent?: ParentRun | undefined
+  /** Left out where no other agents can be called. */
+  readonly callChild?: CallChild | undefined
 }
+
+/** Calls another agent for the code of a tool of a run. */
+export type CallChild = (run: AgentRun, call: AgentCall) => Promise<AgentReply>
 
 /** Properties of a new run, or of the one that a view is of. */
 type RunSpec = Pick<
@@ -38,6 +46,8 @@ type RunSpec = Pick<
   | 'answer'
   | 'callBudget'
   | 'waiting'
+  | 'parent'
+  | 'callChild'
 > &
   Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
 
@@ -72,10 +82,13 @@ export class AgentRun implements Run {
   /** Absent where the calls of the run are not limited. */
   readonly callBudget: CallBudget | undefined
   readonly waiting: RunWaiting
+  /** Run that began this one; undefined for a run that a client began. */
+  readonly parent: ParentRun | undefined
+  readonly callChild: CallChild | undefined
   /** Signal and methods of this view, in the place of those of the run. */
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
-  static begin({ agentId, agentVersion, entryPoint }: RunOwner, turn: Turn): AgentRun {
+  static begin({ agentId, agentVersion, entryPoint, parent, callChild }: RunOwner, turn: Turn): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
     const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
@@ -101,6 +114,8 @@ export class AgentRun implements Run {
         answer,
         callBudget,
         waiting,
+        parent,
+        callChild,
       },
       NOTHING,
     )
@@ -128,6 +143,8 @@ export class AgentRun implements Run {
     this.answer = run.answer
     this.callBudget = run.callBudget
     this.waiting = run.waiting
+    this.parent = run.parent
+    this.callChild = run.callChild
     this.own = mergeOwn(run.own ?? NOTHING, changes)
   }
 
@@ -180,6 +197,11 @@ export class AgentRun implements Run {
     const { name, arguments: proposed } = recorded.call
     const args = recorded.decision?.arguments ?? proposed
     throw waiting.begin({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
+  }
+
+  async callAgent(call: AgentCall): Promise<AgentReply> {
+    if (this.callChild) return this.callChild(this, call)
+    throw new HostError('REQUEST_INVALID', `There are no agents to call here, '${call.agent}' neither.`)
   }
 
   /** @inheritdoc Overrides stay in every view of this run. */

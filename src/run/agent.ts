@@ -12,14 +12,16 @@ import { reachableModules } from '../wiring/reachable-modules.ts'
 import { type EntryPoint, entryPointOf, type WiredModule } from '../wiring/wiring.ts'
 import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import { informOf } from './agent-info.ts'
-import { AgentRun } from './agent-run.ts'
+import { AgentRun, type CallChild } from './agent-run.ts'
 import type { Boundaries, BoundedAgent } from './calls/boundaries.ts'
 import type { EventListeners } from './calls/call-event.ts'
 import type { Recorder } from './calls/facade.ts'
 import { checkOutput } from './check-output.ts'
+import { callAgent } from './child-run.ts'
 import { Exchange, type NamedCallee, nameCallees } from './exchange.ts'
 import { GuardRails } from './guard-rails.ts'
 import { handleMessage } from './handle-message.ts'
+import type { ParentRun, StartChild } from './parent-run.ts'
 import { RunConversation, RunResponse } from './run-providers.ts'
 import { type RunObserver, StartedRun } from './started-run.ts'
 import { hasHeldCall } from './state/held-texts.ts'
@@ -35,6 +37,8 @@ export class Agent {
   readonly info: AgentInfo
   /** The project's files that it consists of (absolute paths). */
   readonly files: ReadonlySet<string>
+  /** Globs of the agents that it calls. */
+  readonly calls: ReadonlySet<string>
   readonly #entryPoints: ReadonlyMap<string, EntryPoint>
   readonly #modules: readonly WiredModule[]
   readonly #hostModules: HostModules
@@ -49,14 +53,20 @@ export class Agent {
   readonly #boundaries: Boundaries | undefined
   readonly #capabilitiesByEntry = new Map<string, AgentCapabilities>()
   readonly #log: Log
+  readonly #callChild: CallChild | undefined
   #runs = 0
   #onIdle: (() => void) | undefined
 
-  private constructor(blueprint: AgentBlueprint, shared: Exchange, { events, log, boundaries }: AgentSurroundings) {
+  private constructor(
+    blueprint: AgentBlueprint,
+    shared: Exchange,
+    { events, log, boundaries, startChild }: AgentSurroundings,
+  ) {
     this.info = informOf(blueprint)
     const { source, modules, loaded, entryPoints } = blueprint
     this.#described = { definition: source.definition, modules, loaded, entryPoints }
     this.files = blueprint.files
+    this.calls = blueprint.calls
     this.#entryPoints = blueprint.entryPoints
     this.#modules = blueprint.modules
     this.#hostModules = findHostModules(source.definition, modules)
@@ -69,6 +79,7 @@ export class Agent {
     this.#events = events
     this.#boundaries = boundaries
     this.#log = log
+    this.#callChild = startChild && ((run, call) => callAgent(run, call, startChild))
   }
 
   /**
@@ -133,10 +144,11 @@ export class Agent {
    * Runs one turn. What goes wrong in it is in the handle's `result`. No code of the agent runs before this has returned.
    *
    * @param observer called once when the result is settled, and once when no code of the run is left
+   * @param parent run that begins this one
    * @throws HostError `REQUEST_INVALID` for a request that this agent cannot serve as it is meant
    */
-  start(entryPoint: string, rawTurn: Turn, observer: RunObserver): RunHandle {
-    const { run, turn } = this.#makeRun(entryPoint, rawTurn)
+  start(entryPoint: string, rawTurn: Turn, observer: RunObserver, parent?: ParentRun): RunHandle {
+    const { run, turn } = this.#makeRun(entryPoint, rawTurn, parent)
     if (this.#hostModules.OutputGuard.length > 0) run.answer.holdText()
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, (exchange, conversation) => this.#handle(exchange, conversation, run, turn))
@@ -148,11 +160,11 @@ export class Agent {
     this.#makeRun(entryPoint, turn)
   }
 
-  #makeRun(entryPoint: string, rawTurn: Turn): { run: AgentRun; turn: Turn } {
+  #makeRun(entryPoint: string, rawTurn: Turn, parent?: ParentRun): { run: AgentRun; turn: Turn } {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
-    const run = AgentRun.begin({ agentId, agentVersion, entryPoint }, turn)
+    const run = AgentRun.begin({ agentId, agentVersion, entryPoint, parent, callChild: this.#callChild }, turn)
     this.#refuseUnfit(run, turn)
     return { run, turn }
   }
@@ -165,7 +177,8 @@ export class Agent {
     const entry = { name: moduleId, handlers: { [protocol.name]: moduleId } }
     const { id: agentId, version: agentVersion } = this.info
     const turn: Turn = { messages: [], ...caller }
-    const run = AgentRun.begin({ agentId, agentVersion, entryPoint: moduleId }, turn)
+    const owner = { agentId, agentVersion, entryPoint: moduleId, callChild: this.#callChild }
+    const run = AgentRun.begin(owner, turn)
     const handle = new StartedRun(run, observer)
     void this.#runTurn(run, turn, handle, async (exchange) => {
       await exchange.open(instancesFor(entry, this.#modules))
@@ -349,6 +362,8 @@ export interface AgentSurroundings {
   readonly log: Log
   /** Absent unless tapes are recorded or played. */
   readonly boundaries?: Boundaries | undefined
+  /** Absent where no other agents can be called. */
+  readonly startChild?: StartChild
 }
 
 /** Call of one module of an agent, without the rest of it. */

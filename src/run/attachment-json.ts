@@ -10,11 +10,11 @@ export interface AttachmentJson {
 }
 
 /** Message whose attachments are JSON. */
-export type MessageJson = WithAttachmentJson<Message>
-
-type WithAttachmentJson<M> = M extends { readonly attachments?: readonly Attachment[] }
-  ? Omit<M, 'attachments'> & { readonly attachments?: readonly AttachmentJson[] }
-  : M
+export type MessageJson = Message extends infer M
+  ? M extends { readonly attachments?: readonly Attachment[] }
+    ? Omit<M, 'attachments'> & { readonly attachments?: readonly AttachmentJson[] }
+    : M
+  : never
 
 export function toAttachmentJson({ mediaType, name, data }: Attachment): AttachmentJson {
   const named = { mediaType, ...(name === undefined ? {} : { name }) }

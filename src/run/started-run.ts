@@ -55,12 +55,13 @@ export class StartedRun implements RunHandle {
     if (this.#isSettled) return
     this.#isSettled = true
     const durationMs = performance.now() - this.#startedMs
-    const { answer, waiting, agentId, tenant, entryPoint } = this.#run
+    const { answer, waiting, agentId, tenant, parent, entryPoint } = this.#run
     answer.end(status, reason)
     this.#observer.onSettled(this, () => ({
       runId: this.id,
       agentId,
       tenant,
+      parentRunId: parent?.runId,
       entryPoint,
       startedAt: (performance.timeOrigin + this.#startedMs) / 1000,
       durationMs,

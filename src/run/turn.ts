@@ -95,6 +95,8 @@ export interface RunEnd {
   readonly agentId: string
   /** '' for a run that belongs to no tenant. */
   readonly tenant: string
+  /** Run that began this one; undefined for a run that a client began. */
+  readonly parentRunId: string | undefined
   readonly entryPoint: string
   /** Unix time in seconds, with fractions. */
   readonly startedAt: number

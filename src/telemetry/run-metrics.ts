@@ -50,6 +50,8 @@ export class RunMetrics {
     const { agentId: agent, durationMs, usage } = end
     this.#runs.inc(this.#labelsOf(end))
     this.#durations.observe({ agent }, durationMs / 1000)
+    // Those of a run that another began are among those of that one.
+    if (end.parentRunId !== undefined) return
     for (const [name, kind] of Object.entries(KINDS)) {
       const count = usage[name as keyof Usage]
       if (count > 0) this.#tokens.inc({ agent, kind }, count)

@@ -116,9 +116,16 @@ export class RunSpans {
     const { ROOT_CONTEXT, SpanKind, trace } = this.#maker.api
     const caller = event.origin ? parseTraceparent(event.origin.traceparent) : undefined
     const isWithin = caller !== undefined && event.origin?.background === false
-    const parent = isWithin ? trace.setSpanContext(ROOT_CONTEXT, caller) : ROOT_CONTEXT
+    const around = this.#contextAround(event) ?? ROOT_CONTEXT
+    const parent = isWithin ? trace.setSpanContext(ROOT_CONTEXT, caller) : around
     const links = caller && !isWithin ? [{ context: caller }] : []
     return this.#start(event, { ...toRunSpan(event), links }, SpanKind.INTERNAL, parent)
+  }
+
+  /** Context of the call that began a child run. */
+  #contextAround({ parent_run_id, parent_run_call_id }: AgentEvent): Context | undefined {
+    const parent = parent_run_id === null ? undefined : this.#runs.get(parent_run_id)
+    return parent?.calls.get(parent_run_call_id ?? '')?.context ?? parent?.context
   }
 
   #start(event: AgentEvent, description: NewSpan, kind: SpanKind, parent: Context) {

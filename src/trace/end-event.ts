@@ -43,6 +43,8 @@ export function toEndEvent(end: RunEnd): TracedEvent {
     agent_version: null,
     variant: null,
     continues: null,
+    parent_run_id: null,
+    parent_run_call_id: null,
     duration_ms: durationMs,
   }
 }

@@ -2,12 +2,12 @@ import { closeSync, openSync, rmSync } from 'node:fs'
 import Database from 'libsql'
 
 /** Version of the tables below: an index of another version is rebuilt from the files. */
-const VERSION = 10
+const VERSION = 11
 const SCHEMA = `
 CREATE TABLE IF NOT EXISTS files (id INTEGER PRIMARY KEY, name TEXT NOT NULL, inode INTEGER NOT NULL, indexed INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS runs (
   change INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL UNIQUE, agent_id TEXT NOT NULL, tenant TEXT NOT NULL, entry_point TEXT NOT NULL,
-  server TEXT NOT NULL, agent_version TEXT, status TEXT NOT NULL, incomplete TEXT, variant TEXT, continues TEXT, continued_by TEXT,
+  server TEXT NOT NULL, agent_version TEXT, status TEXT NOT NULL, incomplete TEXT, variant TEXT, continues TEXT, continued_by TEXT, parent_run_id TEXT,
   started_at REAL NOT NULL, duration_ms REAL, first_text_ms REAL,
   calls INTEGER NOT NULL, results INTEGER NOT NULL, errors INTEGER NOT NULL, events INTEGER NOT NULL,
   input TEXT NOT NULL, output TEXT NOT NULL, error TEXT,
@@ -19,6 +19,7 @@ CREATE INDEX IF NOT EXISTS runs_by_agent ON runs (agent_id, started_at, run_id);
 CREATE INDEX IF NOT EXISTS runs_of_tenant ON runs (tenant, started_at, run_id) WHERE tenant <> '';
 CREATE INDEX IF NOT EXISTS runs_of_tenant_by_agent ON runs (tenant, agent_id, started_at, run_id) WHERE tenant <> '';
 CREATE INDEX IF NOT EXISTS runs_by_continued ON runs (continues, started_at) WHERE continues IS NOT NULL;
+CREATE INDEX IF NOT EXISTS runs_by_parent ON runs (parent_run_id, started_at) WHERE parent_run_id IS NOT NULL;
 `
 
 /**

@@ -39,6 +39,8 @@ export interface RunSummary {
   continues: string | null
   /** Id of the run that continues this one, the first of several; null while there is none. */
   continued_by: string | null
+  /** Id of the run that began this one; null for a run that a client began. */
+  parent_run_id: string | null
   /** Unix time in seconds, with fractions. */
   started_at: number
   /** Null while it runs. */
@@ -109,7 +111,17 @@ export class RunBuilder {
 
   static begin(
     runId: string,
-    { agent_id, tenant = '', entry_point, server = '', agent_version, variant, continues, time }: TracedEvent,
+    {
+      agent_id,
+      tenant = '',
+      entry_point,
+      server = '',
+      agent_version,
+      variant,
+      continues,
+      parent_run_id,
+      time,
+    }: TracedEvent,
   ): RunBuilder {
     const summary: RunSummary = {
       run_id: runId,
@@ -123,6 +135,7 @@ export class RunBuilder {
       variant: Array.isArray(variant) ? shorten(nameChanges(variant)) : null,
       continues: continues ?? null,
       continued_by: null,
+      parent_run_id: parent_run_id ?? null,
       started_at: time,
       duration_ms: null,
       first_text_ms: null,

@@ -3,7 +3,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, parent_run_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 
 /** Number of the file of runs whose events are elsewhere. */
@@ -33,7 +33,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 29 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 30 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -112,6 +112,12 @@ export class RunsTable {
       runs: shown.map(({ sorted, ...row }) => readSummary(row)),
       next: last && rows.length > first ? { value: last.sorted, runId: last.run_id } : undefined,
     }
+  }
+
+  /** Runs that a run has begun, in their order. */
+  childrenOf(runId: string): RunSummary[] {
+    const sql = `SELECT ${SUMMARY} FROM runs WHERE parent_run_id = ? ORDER BY started_at, run_id`
+    return this.#all<SummaryRow>(sql, [runId]).map(readSummary)
   }
 
   count(filter: RunFilter): number {
@@ -240,6 +246,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.variant ?? null,
     summary.continues,
     summary.continued_by,
+    summary.parent_run_id ?? null,
     summary.started_at,
     summary.duration_ms,
     summary.first_text_ms,

@@ -16,6 +16,7 @@ import { isModule, type Module, type ModuleContext } from '../module/define-modu
 import { findProjectFile } from '../module/find-project-file.ts'
 import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load-module.ts'
 import type { ProjectCode } from '../module/project-code.ts'
+import { type CallableAgent, isCalled } from '../protocols/callable-agent.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Protocol } from '../protocols/protocol.ts'
 import type { StorageSource } from '../protocols/storage.ts'
@@ -31,6 +32,8 @@ export interface Project {
   readonly code: ProjectCode
   readonly log: Log
   readonly storage: StorageSource
+  /** Lists the agents in service; absent where there are no others. */
+  readonly listAgents?: () => readonly CallableAgent[]
 }
 
 /** An agent that is checked, loaded and wired: everything that can be decided before a request comes. */
@@ -42,6 +45,8 @@ export interface AgentBlueprint {
   readonly entryPoints: ReadonlyMap<string, EntryPoint>
   /** Project files of the agent (absolute paths). Modules add to them when they are created. */
   readonly files: Set<string>
+  /** Globs of the agents that it calls. Modules add to them when they are created. */
+  readonly calls: Set<string>
 }
 
 /**
@@ -82,6 +87,7 @@ export function planLoaded(
     return module ? prepareConfig(read, entry, index, module, project, problems) : {}
   })
   if (loaded.size < definition.modules.length) throw new AgentError('AGENT_INVALID', problems, { files })
+  const calls = new Set<string>()
   const facts = new Map([...loaded].map(([id, { module }]) => [id, module]))
   const wiring = planWiring(read, facts)
   if ('problems' in wiring) problems.push(...wiring.problems)
@@ -89,11 +95,11 @@ export function planLoaded(
   const modules = wiring.plan.modules.map((planned): WiredModule => {
     const index = definition.modules.findIndex(({ id }) => id === planned.id)
     const { module, reference } = loaded.get(planned.id) as LoadedModule
-    const context = makeContext(definition, planned.id, loaded, project, files)
+    const context = makeContext(definition, planned.id, loaded, project, { files, calls })
     const storage = project.storage.storageOf({ agentId: definition.id, moduleId: planned.id })
     return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context, storage })
   })
-  return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files }
+  return { source: read, modules, loaded, entryPoints: wiring.plan.entryPoints, files, calls }
 }
 
 /** Separates modules passed as objects from the plain data around them, which refers to them by name. */
@@ -167,9 +173,9 @@ function makeContext(
   moduleId: string,
   loaded: ReadonlyMap<string, LoadedModule>,
   project: Project,
-  files: Set<string>,
+  { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
 ): ModuleContext {
-  const { dir, code, environment, log, storage } = project
+  const { dir, code, environment, log, storage, listAgents = () => [] } = project
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
   return Object.freeze({
     agentId,
@@ -189,6 +195,17 @@ function makeContext(
         (provides?.includes(name) ?? true)
       return modules.filter(isProvider).map(({ id }) => id)
     },
+    callsAgents(names: readonly string[]) {
+      for (const name of names) calls.add(name)
+      let all: readonly CallableAgent[] | undefined
+      let found: readonly CallableAgent[] = []
+      return () => {
+        const latest = listAgents()
+        if (latest !== all) found = latest.filter((agent) => !isOf(agentId, agent) && isCalled(agent, names))
+        all = latest
+        return found
+      }
+    },
     async importFile(path: string) {
       const file = findProjectFile(dir, path)
       files.add(file)
@@ -200,4 +217,8 @@ function makeContext(
       files.add(findProjectFile(dir, path))
     },
   })
+}
+
+function isOf(agentId: string, { name }: CallableAgent): boolean {
+  return name === agentId || name.startsWith(`${agentId}/`)
 }

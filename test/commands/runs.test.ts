@@ -176,6 +176,21 @@ main.handleText("first question")  500 ms
     expect(await list('show', first)).contain(`\ncontinued by  ${second}\n`)
   })
 
+  it('shows a run that another has called, and those that a run has called', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const [parent, child] = ['aaaaaaaa-0000-4000-8000-000000000000', 'bbbbbbbb-0000-4000-8000-000000000000']
+    recordRun(traces, echoRun(parent, 'hello', 1_700_000_000, 'desk'))
+    const [call, ...rest] = echoRun(child, 'go', 1_700_000_001, 'billing')
+    const origin = { parent_run_id: parent, parent_run_call_id: `${parent}.1` }
+    recordRun(traces, [{ ...(call as AgentEvent), ...origin }, ...rest])
+    await traces.close()
+    const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
+    expect(await list()).match(/billing .* {2}\(called by aaaaaaaa\) go$/m)
+    expect(await list('show', parent)).contain(`\ncalled        ${child}  billing, completed\n`)
+    expect(await list('show', child)).contain(`\ncalled by     ${parent}\n`)
+  })
+
   it('says that a run handed a call to its client, and why an answer is incomplete', async () => {
     const project = await makeProject(NO_AGENTS)
     const traces = await openTraces(project)

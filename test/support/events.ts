@@ -51,6 +51,7 @@ export function endOf(runId: string, facts: Partial<RunEnd> = {}): RunEnd {
     runId,
     agentId: 'echo',
     tenant: '',
+    parentRunId: undefined,
     entryPoint: '__entry__',
     startedAt: 1_700_000_000,
     durationMs: 500,

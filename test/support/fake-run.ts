@@ -29,6 +29,7 @@ export function makeRun(facts: Partial<Run> = {}): FakeRun {
     with: (overrides) => ({ ...run, ...overrides }),
     throwIfStopped: () => controller.signal.throwIfAborted(),
     ask: () => Promise.reject(new Error('Nobody answers.')),
+    callAgent: () => Promise.reject(new Error('There are no other agents.')),
     addUsage: (added) => {
       usage.push(added)
     },
@@ -63,6 +64,7 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     importFile: async (path) => import(path),
     watchFile: () => {},
     providersOf: () => [],
+    callsAgents: () => () => [],
     ...facts,
     lines,
   }

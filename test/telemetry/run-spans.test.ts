@@ -50,6 +50,8 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     variant: null,
     continues: null,
     origin: null,
+    parent_run_id: null,
+    parent_run_call_id: null,
     parent_call_id: null,
     entry_point: '__entry__',
     agent_version: null,
@@ -59,6 +61,22 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
 }
 
 describe('run spans', () => {
+  it('puts a child run below the call that began it, in one trace', () => {
+    const { spans, ended } = makeSpans()
+    spans.add(makeEvent('r.1'))
+    const child = { run_id: 'child', parent_run_id: 'r', parent_run_call_id: 'r.1' }
+    spans.add(makeEvent('child.1', child))
+    spans.add(makeEvent('child.1', { ...child, event_type: 'result' }))
+    spans.endRun(endOf('child'))
+    spans.add(makeEvent('r.1', { event_type: 'result' }))
+    spans.endRun(endOf('r'))
+    const [childCall, childRun, call, run] = ended()
+    expect(childCall?.parentSpanContext?.spanId).to.equal(childRun?.spanContext().spanId)
+    expect(childRun?.parentSpanContext?.spanId).to.equal(call?.spanContext().spanId)
+    expect(call?.parentSpanContext?.spanId).to.equal(run?.spanContext().spanId)
+    expect(new Set(ended().map((span) => span.spanContext().traceId)).size).to.equal(1)
+  })
+
   it('hold a limited number of open calls: the oldest run is dropped first', () => {
     const { spans, ended } = makeSpans(6)
     for (const run of ['1', '2', '3', '4', '5']) spans.add(makeEvent(run, { run_id: run }))

@@ -82,6 +82,7 @@ describe('Traces', () => {
       variant: null,
       continues: null,
       continued_by: null,
+      parent_run_id: null,
       started_at: 1_700_000_000,
       duration_ms: 500,
       first_text_ms: 250,

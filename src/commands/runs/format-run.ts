@@ -83,9 +83,16 @@ function describeProblem({ incomplete, error }: RunSummary): string {
   return oneLine(problems.join(' · '))
 }
 
-/** The other run of a conversation that waited in between. */
-function describeLink({ continues, continued_by: next }: RunSummary, shortId: TableOptions['shortId']): string {
-  const links = [continues && `continues ${shortId(continues)}`, next && `continued by ${shortId(next)}`]
+/** The run that called this one, and the other runs of a conversation that waited in between. */
+function describeLink(
+  { continues, continued_by: next, parent_run_id: parent }: RunSummary,
+  shortId: TableOptions['shortId'],
+): string {
+  const links = [
+    parent && `called by ${shortId(parent)}`,
+    continues && `continues ${shortId(continues)}`,
+    next && `continued by ${shortId(next)}`,
+  ]
   const text = links.filter((link) => link).join(', ')
   return text && `(${text}) `
 }

@@ -39,7 +39,8 @@ export default class RunsShow extends BaseCommand {
       if (elsewhere !== null) this.warn(elsewhere)
       if (flags.json) this.log(JSON.stringify({ run, events }, null, 2))
       else if (flags.mermaid) this.log(await drawMermaid(events))
-      else for (const line of await describeRun(run, events)) this.log(line)
+      else
+        for (const line of await describeRun(run, events, open.reader.index.runs.childrenOf(run.run_id))) this.log(line)
     } finally {
       await open.close()
     }
@@ -72,7 +73,11 @@ async function drawMermaid(events: readonly TracedEvent[]): Promise<string> {
   return toMermaid(await treeOf(events)).trimEnd()
 }
 
-async function describeRun(run: RunSummary, events: readonly TracedEvent[]): Promise<string[]> {
+async function describeRun(
+  run: RunSummary,
+  events: readonly TracedEvent[],
+  children: readonly RunSummary[],
+): Promise<string[]> {
   const tree = await treeOf(events)
   const tokens =
     run.input_tokens + run.output_tokens > 0 ? `, ${run.input_tokens} tokens in, ${run.output_tokens} out` : ''
@@ -84,6 +89,8 @@ async function describeRun(run: RunSummary, events: readonly TracedEvent[]): Pro
     ...(run.incomplete === null ? [] : [`incomplete    ${oneLine(run.incomplete)}`]),
     ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
     ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
+    ...(run.parent_run_id === null ? [] : [`called by     ${run.parent_run_id}`]),
+    ...children.map((child) => `called        ${child.run_id}  ${nameTarget(child)}, ${nameStatus(child.status)}`),
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
     `input   ${oneLine(run.input)}`,
     ...(run.output === '' ? [] : [`output  ${oneLine(run.output)}`]),

@@ -44,6 +44,10 @@ export interface AgentEvent {
   readonly continues: string | null
   /** Trace context of the request for the run; null without one. */
   readonly origin: RunOrigin | null
+  /** Id of the run that began this one; null for a run that a client began. */
+  readonly parent_run_id: string | null
+  /** Call of that run that began it. */
+  readonly parent_run_call_id: string | null
   /** Of a closing event. */
   readonly duration_ms: number | null
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { withoutStack } from '../../errors.ts'
 import type { ClientTool } from '../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../protocols/tool-provider.ts'
-import type { AttachmentJson } from '../attachment-json.ts'
+import type { AttachmentJson, MessageJson } from '../attachment-json.ts'
 
 /** Call of a tool that a run waits for. */
 export interface PendingCall {
@@ -24,8 +24,21 @@ export interface PendingCall {
   readonly message?: string
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
+  /** Run of another agent that waits for this: the tool of the call began it. */
+  readonly child?: WaitingChild
   /** Earlier decisions about this call, and about calls made by its tool. */
   readonly decided?: readonly EarlierDecision[]
+}
+
+/** Child run that waits, with everything that it needs to go on, as JSON. */
+export interface WaitingChild {
+  readonly runId: string
+  /** `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  /** The call of the parent waits for the first. */
+  readonly pending: readonly PendingCall[]
+  readonly trail: readonly MessageJson[]
+  readonly input?: Readonly<Record<string, unknown>>
 }
 
 /** Decision of a person about a call. */

@@ -1,6 +1,6 @@
 import type { Turn } from '../turn.ts'
 import { GivenAnswers } from './given-answers.ts'
-import { type PendingCall, RUN_WAITS, type RunWaits } from './pending-call.ts'
+import { type PendingCall, RUN_WAITS, type RunWaits, type WaitingChild } from './pending-call.ts'
 import type { RunAnswer } from './run-answer.ts'
 
 const NONE = Object.freeze([])
@@ -12,6 +12,8 @@ export class RunWaiting {
   readonly #answer: RunAnswer
   #pending: PendingCall[] | undefined
   #answers: GivenAnswers | undefined
+  /** Tool calls that have called an agent. */
+  #calledFrom: Set<string> | undefined
 
   constructor(runId: string, turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>, answer: RunAnswer) {
     this.#runId = runId
@@ -60,6 +62,18 @@ export class RunWaiting {
   /** Id of the waiting run that this one continues; null for any other. */
   get continues(): string | null {
     return this.#turn.pending?.[0]?.runId ?? null
+  }
+
+  /**
+   * Takes the waiting child run of a tool call; undefined for a call that has begun none yet.
+   *
+   * @throws Error for the second of one call: only one could be found again
+   */
+  takeChild(callId: string): WaitingChild | undefined {
+    this.#calledFrom ??= new Set()
+    if (this.#calledFrom.has(callId)) throw new Error('run.callAgent was called twice in one call of a tool.')
+    this.#calledFrom.add(callId)
+    return this.#turn.pending?.find((pending) => pending.callId === callId)?.child
   }
 
   /** Answers given to the run, and their use. */

@@ -34,7 +34,7 @@ export async function settleAnswers(
     else if (!answer && pending) {
       recorded.isPending = true
       run.waiting.begin(pending)
-    } else if (answer?.kind === 'client_tool') recorded.result = answer.result
+    } else if (answer?.kind === 'client_tool' && !pending?.child) recorded.result = answer.result
     else await execute(call, exchange, modules, run)
     const message = recorded.toMessage()
     if (message) conversation.addMessage(message)

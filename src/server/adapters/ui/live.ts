@@ -16,6 +16,7 @@ const NO_CONTENT = {
   variant: null,
   continues: null,
   continued_by: null,
+  parent_run_id: null,
   input: null,
   output: null,
   error: null,

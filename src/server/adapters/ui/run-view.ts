@@ -55,6 +55,7 @@ export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
     run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.run_id),
     variant: (_: unknown, viewer: Viewer) => contentFor(viewer, run.variant),
     continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
+    parent_run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_id),
     continued_by: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continued_by),
     input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
     output: (_: unknown, viewer: Viewer) => contentFor(viewer, run.output),

@@ -1,0 +1,94 @@
+import { type CallableAgent, defineModule, type Run, ToolProvider, type ToolResult, Type } from 'agent-host'
+import { checkRules, needOf, Rule, ruleOf } from './lib/approval-rules.ts'
+import { type ArgumentCheck, makeArgumentCheck } from './lib/check-arguments.ts'
+
+const MESSAGE = Type.Object({ message: Type.String({ minLength: 1, description: 'What to ask the agent.' }) })
+
+export default defineModule({
+  name: 'AgentTools',
+  description: 'Other agents of the project as tools.',
+  provides: [ToolProvider],
+  scope: 'agent',
+  config: Type.Object({
+    agents: Type.Array(Type.String({ minLength: 1 }), {
+      minItems: 1,
+      description: 'Ids of agents, or globs of them; `<agent>/<entry point>` for one entry point.',
+    }),
+    prefix: Type.String({ default: '', description: "Prefix of the tools' names." }),
+    approval: Type.Union([Rule, Type.Record(Type.String(), Rule)], {
+      default: 'never',
+      description:
+        'Calls that a person has to approve: always, never, the id of a module that decides (ApprovalPolicy), or a map from globs of tool names to one of these; the first match wins.',
+    }),
+  }),
+  create: (_, { agents, prefix, approval }, context) => {
+    checkRules(approval, ['always', 'never'], context)
+    const list = context.callsAgents(agents)
+    let latest: readonly CallableAgent[] | undefined
+    let tools: readonly AgentTool[] = []
+    const listTools = () => {
+      const listed = list()
+      if (listed !== latest) tools = toTools(listed, prefix)
+      latest = listed
+      return tools
+    }
+    // Reports two of one name when the agent loads, as far as they are in service by then.
+    listTools()
+    const missing = new Set<string>()
+    const warnOfMissing = (offered: readonly AgentTool[]): void => {
+      const names = agents.filter((name) => !name.includes('*') && !offered.some(({ agent }) => isMeant(agent, name)))
+      for (const name of names.filter((each) => !missing.has(each))) {
+        context.log.warn(`agents: there is no agent '${name}': it is not offered as a tool.`)
+        missing.add(name)
+      }
+    }
+    return {
+      listTools() {
+        warnOfMissing(listTools())
+        return tools.map(({ check: _, agent: __, ...definition }) => definition)
+      },
+      async executeTool(name, args, run) {
+        const tool = listTools().find((each) => each.name === name)
+        if (!tool) {
+          const known = tools.map((each) => each.name).join(', ') || 'none'
+          throw new Error(`There is no agent behind '${name}' any more. Agents: ${known}.`)
+        }
+        run.signal.throwIfAborted()
+        return call(tool, args, run)
+      },
+      needsApproval: (name) => needOf(ruleOf(approval, name) ?? 'never'),
+    }
+  },
+})
+
+interface AgentTool {
+  readonly agent: CallableAgent
+  readonly name: string
+  readonly description: string
+  readonly parameters: Readonly<Record<string, unknown>>
+  readonly check: ArgumentCheck
+}
+
+function toTools(agents: readonly CallableAgent[], prefix: string): AgentTool[] {
+  const named = new Map<string, AgentTool>()
+  for (const agent of agents) {
+    const name = (prefix + agent.name).replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
+    const other = named.get(name)
+    if (other) throw new Error(`The agents '${other.agent.name}' and '${agent.name}' both become the tool '${name}'.`)
+    const parameters: AgentTool['parameters'] = agent.input ?? { ...MESSAGE }
+    const description = agent.description || `Asks the agent ${agent.name}.`
+    named.set(name, { agent, name, description, parameters, check: makeArgumentCheck(name, agent.input ?? MESSAGE) })
+  }
+  return [...named.values()]
+}
+
+async function call({ agent, check }: AgentTool, args: unknown, run: Run): Promise<ToolResult> {
+  const input = check(args)
+  const message = typeof input.message === 'string' ? input.message : JSON.stringify(input)
+  const reply = await run.callAgent({ agent: agent.name, message, ...(agent.input ? { input } : {}) })
+  return reply.attachments.length > 0 ? { ...reply } : { text: reply.text }
+}
+
+function isMeant({ name }: CallableAgent, agent: string): boolean {
+  return name === agent || name.startsWith(`${agent}/`)
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { eventually } from '../../support/eventually.ts'
+import type { Json } from '../../support/responses.ts'
+import { closeServers, makeServer } from '../../support/server.ts'
+import { SHOP_MODULES, shopAgent } from '../../support/shop.ts'
+import { makeProject, type TempProject } from '../../support/temp-project.ts'
+
+const desk = (id: string, agent: string) => `id: ${id}
+modules:
+  - { id: team, module: tools/agents, config: { agents: [${agent}] } }
+  - { id: main, module: desk, config: { agent: ${agent} } }`
+
+const FILES = {
+  ...SHOP_MODULES,
+  'agents/shop.yml': shopAgent('shop', '{ name: pay, arguments: { amount: 40 } }'),
+  'agents/desk.yml': desk('desk', 'shop'),
+  'agents/helper.yml': `id: helper
+modules:
+  - { id: llm, module: asks-client }
+  - { id: main, module: orchestrator/tool-loop }`,
+  'agents/front.yml': desk('front', 'helper'),
+  // What they do follows from the conversation alone, so that it is the same on any server.
+  'modules/desk.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider, Type, many } from 'agent-host'
+export default defineModule({ name: 'Desk', provides: [TextMessageHandler], config: Type.Object({ agent: Type.String() }),
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools: [team], history, response }, { agent }) => ({ async handleText(message, run) {
+    const done = (await history.getHistory()).findLast(({ role }) => role === 'tool')
+    if (done) return void (await response.respondText('The agent says: ' + done.content))
+    await team.executeTool(agent, { message }, run.with({ toolCallId: 'call_1' })) } }) })`,
+  'modules/asks-client.ts': `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'AsksClient', provides: [LLM], create: () => ({
+  async *generate({ messages }) {
+    const done = messages.findLast(({ role }) => role === 'tool')
+    if (done) yield { type: 'text', text: 'It is ' + done.content }
+    else yield { type: 'tool_call', call: { id: 'w1', name: 'weather', arguments: { city: 'Lima' } } }
+    yield { type: 'finish', reason: done ? 'stop' : 'tool_calls' }
+  } }) })`,
+}
+const WEATHER = { type: 'function', name: 'weather', description: 'Of a city', parameters: { type: 'object' } }
+
+describe('child runs of stored responses', () => {
+  afterEach(closeServers)
+
+  async function serve(project: TempProject) {
+    const { app } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'], projectDir: project.dir })
+    const request = async (method: 'GET' | 'POST', path: string, payload?: object): Promise<Json> =>
+      (await app.inject({ method, url: `/compat${path}`, ...(payload ? { payload } : {}) })).json()
+    const ended = async (id: string) => {
+      await eventually(async () => expect((await request('GET', `/responses/${id}`)).status).to.equal('completed'))
+      return request('GET', `/responses/${id}`)
+    }
+    return { app, request, ended }
+  }
+
+  it('wait across a restart: the decision continues parent and child, and pays once', async () => {
+    const project = await makeProject(FILES)
+    const before = await serve(project)
+    const waiting = await before.request('POST', '/responses', { model: 'desk', input: 'please' })
+    expect(waiting.status).to.equal('completed')
+    await before.app.close()
+    const { request, ended } = await serve(project)
+    const [approval] = (await request('GET', '/approvals')).data
+    expect(approval).to.deep.include({ agent: 'desk', name: 'pay', arguments: { amount: 40 }, status: 'pending' })
+    const { continued_by: next } = await request('POST', `/approvals/${approval.id}`, { decision: 'approve' })
+    expect(JSON.stringify((await ended(next)).output)).to.contain('The agent says: Results: pay 40')
+    expect(await readFile(project.path('paid.txt'), 'utf8')).to.equal('pay 40\n')
+  })
+
+  it('get the output of a tool of the client', async () => {
+    const { request } = await serve(await makeProject(FILES))
+    const waiting = await request('POST', '/responses', { model: 'front', input: 'weather?', tools: [WEATHER] })
+    const call = waiting.output.find(({ type }: Json) => type === 'function_call')
+    expect(call).to.deep.include({ name: 'weather', arguments: '{"city":"Lima"}' })
+    const output = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }
+    const next = await request('POST', '/responses', {
+      model: 'front',
+      input: [output],
+      tools: [WEATHER],
+      previous_response_id: waiting.id,
+    })
+    expect(JSON.stringify(next.output)).to.contain('The agent says: It is sunny')
+  })
+})
