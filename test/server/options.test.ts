@@ -37,6 +37,7 @@ describe('server options', () => {
       responsesDir: '/project/responses',
       store: 'sqlite',
       queue: undefined,
+      record: 0,
       retentionDays: undefined,
       streamingTimeout: 10,
       bodyLimit: 10_485_760,

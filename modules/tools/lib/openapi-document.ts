@@ -108,7 +108,7 @@ export class OpenApiDocument {
       throw this.refuse(['openapi'], `openapi must be 3.0.x or 3.1.x, and is ${JSON.stringify(openapi)}.`)
     }
     const { validate } = await loadParser(projectDir)
-    const result = await validate(structuredClone(root) as never, { resolve: { external: false } })
+    const result = await validate(structuredClone(root), { resolve: { external: false } })
     if (result.valid) return
     const [{ message } = { message: 'it is not valid' }] = result.errors
     const [reason = ''] = message.split('\n')
@@ -118,8 +118,18 @@ export class OpenApiDocument {
   }
 }
 
+/** Part of `@readme/openapi-parser`. Its own types are there only where it is installed. */
+interface OpenApiParser {
+  validate(
+    document: object,
+    options: { readonly resolve: { readonly external: boolean } },
+  ): Promise<
+    { readonly valid: true } | { readonly valid: false; readonly errors: readonly { readonly message: string }[] }
+  >
+}
+
 /** Not everybody needs the parser: it is installed where an agent names this module. */
-async function loadParser(projectDir: string): Promise<typeof import('@readme/openapi-parser')> {
+async function loadParser(projectDir: string): Promise<OpenApiParser> {
   const name = '@readme/openapi-parser'
   for (const base of [join(projectDir, 'package.json'), import.meta.url]) {
     let entry: string

@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { fuzz, KEPT_SEEDS } from '../../support/fuzz/fuzz.ts'
 import { needsOpenFiles } from '../../support/needs-open-files.ts'
@@ -108,9 +109,19 @@ export default defineModule({ name: 'Leaky', provides: [TextMessageHandler], use
     await setTimeout(200)
     await server.stop()
     const output = server.output()
-    const files = await readdir(join(dir, 'debug'))
-    const traced = await Promise.all(files.map((file) => readFile(join(dir, 'debug', file), 'latin1')))
+    const folder = join(dir, 'debug')
+    const entries = await readdir(folder, { withFileTypes: true })
+    const files = entries.filter((entry) => entry.isFile()).map(({ name }) => name)
+    const traced = await Promise.all(files.map((file) => readFile(join(folder, file), 'latin1')))
     expect(files).to.include('leaky.jsonl')
+    const tapes = await readdir(join(folder, 'tapes'))
+    const taped = await Promise.all(tapes.map((file) => readFile(join(folder, 'tapes', file))))
+    expect(tapes).to.have.length(2)
+    // Arguments are whole in a tape: a replay compares them.
+    expect(taped.map((bytes) => gunzipSync(bytes).toString()).join())
+      .to.include('canary-argument')
+      .and.to.include('${CANARY_API_KEY}')
+      .and.not.to.include('canary-from-dotenv')
     expect(traced.join()).to.include('"password":"[redacted]"').and.to.include('refused with [redacted]')
     expect(told).to.include('refused with [redacted]').and.to.include('"key":"${CANARY_API_KEY}"')
     expect(answers).to.include('Agent execution failed: refused with [redacted]')

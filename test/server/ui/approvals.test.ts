@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
+import { deferred } from '../../../src/async.ts'
 import { findBarriers, isTooWide } from '../../support/browser.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
@@ -129,6 +130,21 @@ describe('the inbox of the debug UI', function () {
     await askAgent('clerk')
     const tabs = [await ui.open('#/approvals'), await ui.open('#/approvals')]
     for (const tab of tabs) await see(tab, 'Which size?')
+    // Neither decision is sent before the other: the live stream would take the call away.
+    const bothDecided = deferred()
+    let decided = 0
+    for (const tab of tabs) {
+      await tab.route(
+        ({ pathname }) => pathname.includes('approvals'),
+        async (route) => {
+          if (route.request().method() === 'POST') {
+            if (++decided === tabs.length) bothDecided.resolve()
+            await bothDecided.promise
+          }
+          await route.continue()
+        },
+      )
+    }
     const answers = tabs.map((tab) => tab.waitForResponse((reply) => reply.request().method() === 'POST'))
     for (const tab of tabs) {
       await tab.keyboard.press('a')
