@@ -6,6 +6,8 @@ import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRe
 
 /** Delay of the index after a write, unless a query comes before. */
 const INDEX_AFTER_MS = 200
+/** Interval at which the writes of other processes are indexed: of a command beside the server, which may not index them itself. */
+const LOOK_AROUND_MS = 1000
 /** Interval at which watchers receive the writes of other processes. */
 const WATCH_MS = 500
 const MAX_CHANGES = 200
@@ -21,6 +23,7 @@ class TraceService {
   #answers: Answers
   #indexing: NodeJS.Timeout | undefined
   #watching: NodeJS.Timeout | undefined
+  readonly #lookingAround = setInterval(() => this.#indexSoon(0), LOOK_AROUND_MS)
   #lastChange = 0
   #waitingBytes = 0
   #lastProblem = ''
@@ -145,6 +148,7 @@ class TraceService {
   #close(): void {
     clearTimeout(this.#indexing)
     clearInterval(this.#watching)
+    clearInterval(this.#lookingAround)
     this.#attempt(() => this.#reader.catchUp(this.#waitingBytes))
     this.#attempt(() => this.#reader.close())
     this.#say({ kind: 'closed' })

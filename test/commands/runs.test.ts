@@ -49,6 +49,13 @@ aaaa-1         Nov 14, 2023, 22:13:20  echo              completed              
     })
   })
 
+  it('lists a run of a command that a server has not seen, though the server keeps the index', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': 'id: echo\nmodules: [{ id: main, module: echo }]\n' })
+    await startCli(['dev', '--port', '0'], { cwd: dir }).printed(/ready at/)
+    expect((await runCli(['chat', '--once', 'from another process'], { cwd: dir })).exitCode).equal(0)
+    expect((await callCli(['runs'], { cwd: dir })).stdout).match(/completed .* from another process/)
+  })
+
   it('filters them, and prints JSON', async () => {
     const { dir } = await makeTracedProject()
     const { stdout } = await callCli(['runs', '--agent', 'other', '--status', 'failed', '--json'], { cwd: dir })

@@ -1,12 +1,16 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { HostError } from '../../errors.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 
+/** Maximum wait for a server to index what other processes wrote, such as a chat a moment ago. */
+const MAX_WAIT_MS = 1500
+
 /**
- * The traces of the project in this folder. While a server runs it keeps the index; otherwise this process brings it up to
- * date.
+ * The traces of the project in this folder. While a server runs it keeps the index, and is waited for; otherwise this process brings
+ * it up to date.
  *
  * @param mayBeNew true where runs of other servers are added
  * @throws HostError `PROJECT_INVALID` if there are none
@@ -22,6 +26,8 @@ export async function openReader({ mayBeNew = false } = {}): Promise<TraceReader
   // The process that writes decides when files are rotated.
   const reader = new Reader(dir, Number.POSITIVE_INFINITY)
   while (reader.step());
+  const untilMs = performance.now() + MAX_WAIT_MS
+  while (reader.index.missingBytes() > 0 && performance.now() < untilMs) await setTimeout(50)
   return reader
 }
 
