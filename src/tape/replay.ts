@@ -34,7 +34,7 @@ export interface ReplayOptions {
   readonly projectDir: string
   /** The agent: text of its file, or plain data. Left out: as it was recorded. */
   readonly agent?: { readonly source: unknown; readonly file: string | undefined } | undefined
-  /** Values of its configs to change. Default: none. */
+  /** Values of its configs to change, after those that the variant of the run changed. Default: none. */
   readonly changes?: readonly VariantChange[]
   /** Default: `process.env`. Variables of the tape fill in what is missing, and secrets are not needed. */
   readonly environment?: Readonly<Record<string, string | undefined>>
@@ -148,7 +148,7 @@ async function replayRun(
     source,
     file,
     live,
-    changes: options.changes ?? [],
+    changes: [...(decodeTurn(recorded).variant ?? []), ...(options.changes ?? [])],
   })
   const blueprint = await planAgent(standing, file, project)
   const boundaries = options.record
@@ -234,8 +234,9 @@ function fillEnvironment(
 }
 
 /** The turn of a run. Decisions are bound to the version of the agent: here to that of the replay. */
-function toTurn({ head, turn: line, findBytes }: TapedRun, version: string): Turn {
-  const turn = decodeValue(line.turn, findBytes) as Turn
+function toTurn(recorded: TapedRun, version: string): Turn {
+  const { head, turn: line } = recorded
+  const turn = decodeTurn(recorded)
   const digests = new Map<string, string>()
   const rebind = (call: PendingCall): PendingCall => {
     if (call.digest === undefined || call.digest !== digestOf(call.name, call.arguments, head.agent.version))
@@ -250,6 +251,10 @@ function toTurn({ head, turn: line, findBytes }: TapedRun, version: string): Tur
     return { ...answer, digest: digests.get(answer.digest) ?? answer.digest }
   })
   return { ...turn, runId: line.run_id, tenant: line.tenant, pending, answers }
+}
+
+function decodeTurn({ turn, findBytes }: TapedRun): Turn {
+  return decodeValue(turn.turn, findBytes) as Turn
 }
 
 /** Ids of the modules that are called for real. */

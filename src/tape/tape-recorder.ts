@@ -24,8 +24,8 @@ export interface TapeRecorderOptions {
 export class TapeRecorder implements Boundaries {
   readonly #options: TapeRecorderOptions
   readonly #runs = new WeakMap<AgentRun['answer'], RunRecorder>()
-  /** By what is the same for all runs of an agent that is registered once. */
-  readonly #heads = new WeakMap<BoundedAgent['loaded'], HeadToWrite>()
+  /** By what is the same for all runs of one version of an agent; variants have definitions of their own. */
+  readonly #heads = new WeakMap<BoundedAgent['definition'], HeadToWrite>()
 
   constructor(options: TapeRecorderOptions) {
     this.#options = options
@@ -67,11 +67,11 @@ export class TapeRecorder implements Boundaries {
   }
 
   #headOf(agent: BoundedAgent): HeadToWrite {
-    const known = this.#heads.get(agent.loaded)
+    const known = this.#heads.get(agent.definition)
     // Modules may have named more files since.
     if (known && known.files.length === agent.files.size) return known
     const head = { line: makeHead(agent, this.#options.environment), files: [...agent.files] }
-    this.#heads.set(agent.loaded, head)
+    this.#heads.set(agent.definition, head)
     return head
   }
 }

@@ -198,6 +198,21 @@ main.handleText("first question")  500 ms
     expect(await list('show', child)).contain(`\ncalled by     ${parent}\n`)
   })
 
+  it('marks the run of a variant with the values that it changed', async () => {
+    const project = await makeProject(NO_AGENTS)
+    const traces = await openTraces(project)
+    const [call, ...rest] = echoRun('aaaa-1', 'hello')
+    const variant = [
+      { module: 'loop', path: ['system_prompt'], value: 'Be brief.' },
+      { module: 'llm', path: ['limits', 0], value: 1 },
+    ]
+    recordRun(traces, [{ ...(call as AgentEvent), variant }, ...rest])
+    await traces.close()
+    const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
+    expect(await list()).match(/ 1 {2}\(variant: loop\.system_prompt, llm\.l/)
+    expect(await list('show', 'aaaa')).contain('\nvariant       loop.system_prompt, llm.limits[0]\n')
+  })
+
   it('says that a run handed a call to its client, and why an answer is incomplete', async () => {
     const project = await makeProject(NO_AGENTS)
     const traces = await openTraces(project)

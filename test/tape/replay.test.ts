@@ -64,6 +64,37 @@ describe('a replay', () => {
     ])
   })
 
+  it('has the values of the variant that was run', async () => {
+    const variant = [{ module: 'loop', path: ['system_prompt'], value: 'Be brief.' }]
+    await recording.host.openVariant('shop', variant)
+    const varied = await recording.tape((await recording.run('shop', 'Refund order 7', { variant })).runId)
+    refunds().length = 0
+    const asked: unknown[] = []
+    const onCall = (call: { arguments: unknown }) =>
+      void asked.push(JSON.stringify(call.arguments).match(/Be \w+\./)?.[0])
+    for (const agent of [asFile(AGENT), undefined])
+      expect((await replay(varied, { projectDir, agent, onCall })).divergence).equal(undefined)
+    expect(asked.filter((prompt) => prompt !== undefined)).deep.equal(new Array(4).fill('Be brief.'))
+    const kind = [{ module: 'loop', path: ['system_prompt'], value: 'Be kind.' }]
+    const { divergence } = await replay(varied, { projectDir, agent: asFile(AGENT), changes: kind })
+    expect(divergence?.differences).deep.equal(['request.messages[0].content: recorded "Be brief.", asked "Be kind."'])
+  })
+
+  it('of the agent as it was does not have those of a variant that ran before', async () => {
+    const own = await openRecordingHost(projectDir)
+    try {
+      await own.host.register(AGENT)
+      const variant = [{ module: 'loop', path: ['system_prompt'], value: 'Be brief.' }]
+      await own.host.openVariant('shop', variant)
+      await own.run('shop', 'Refund order 7', { variant })
+      const plain = await own.tape((await own.run('shop', 'Refund order 7')).runId)
+      expect((await replay(plain, { projectDir })).divergence).equal(undefined)
+    } finally {
+      await own.close()
+      refunds().length = 0
+    }
+  })
+
   it('names a call that was recorded and is not made', async () => {
     const silent = { id: 'shop', modules: [{ id: 'echo', module: 'echo' }] }
     const { divergence } = await replay(tape, { projectDir, agent: asFile(silent) })

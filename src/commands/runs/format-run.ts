@@ -83,12 +83,13 @@ function describeProblem({ incomplete, error }: RunSummary): string {
   return oneLine(problems.join(' · '))
 }
 
-/** The run that called this one, and the other runs of a conversation that waited in between. */
+/** The values of a variant, the run that called this one, and the other runs of a conversation that waited in between. */
 function describeLink(
-  { continues, continued_by: next, parent_run_id: parent }: RunSummary,
+  { continues, continued_by: next, parent_run_id: parent, variant }: RunSummary,
   shortId: TableOptions['shortId'],
 ): string {
   const links = [
+    variant && `variant: ${oneLine(variant)}`,
     parent && `called by ${shortId(parent)}`,
     continues && `continues ${shortId(continues)}`,
     next && `continued by ${shortId(next)}`,

@@ -86,6 +86,7 @@ async function describeRun(
   return [
     `${nameTarget(run)}  ${run.run_id}${run.server === '' ? '' : `  on ${run.server}`}`,
     `${nameStatus(run.status)}  ${formatMs(run.duration_ms)}${firstText}  ${counts}`,
+    ...(run.variant === null ? [] : [`variant       ${oneLine(run.variant)}`]),
     ...(run.incomplete === null ? [] : [`incomplete    ${oneLine(run.incomplete)}`]),
     ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
     ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
