@@ -67,15 +67,15 @@ function findProblem(
     const names = modules.map((entry) => entry.id)
     return problemAt(['modules'], `There is no module '${id}'.`, didYouMean(id, names))
   }
-  const refuse = (at: Path, reason: string, suggestion: string) =>
+  const refuse = (at: Path, reason: string, ...suggestions: readonly string[]) =>
     problemAt(
       ['modules', index, 'config', ...at],
       `module '${id}' (${entry.module}), config: ${formatPath(at)} ${reason}`,
-      [suggestion],
+      suggestions,
     )
   const isTrap = path.some((key) => TRAPS.has(String(key)))
   if (isTrap || !isVariable(from.module, path))
-    return refuse(path, 'may not be changed by a variant.', whatMay(entry, from))
+    return refuse(path, 'may not be changed by a variant.', ...whatMay(path, entry, from))
   if (!hasPlace(entry.config, path)) return refuse(path, 'has no place in the list.', 'Edit the file.')
   for (const { at, text } of textsIn(value, path)) {
     const found = findBadText(text, at, getAt(entry.config, at))
@@ -85,11 +85,10 @@ function findProblem(
   return trap && refuse(trap, 'is no name of a field.', 'Leave it out.')
 }
 
-function whatMay({ config }: ModuleEntry, { module }: LoadedModule): string {
+function whatMay(refused: Path, { config }: ModuleEntry, { module }: LoadedModule): string[] {
   const names = listVariables(module, config).map(({ path }) => formatPath(path))
-  return names.length === 0
-    ? 'No value of this module may be; edit the file.'
-    : `These may: ${names.join(', ')}. For all others edit the file.`
+  if (names.length === 0) return ['No value of this module may be; edit the file.']
+  return [...didYouMean(formatPath(refused), names), `These may: ${names.join(', ')}. For all others edit the file.`]
 }
 
 /** Names of models, with folders, versions and regions; neither addresses nor ways to other folders. */

@@ -55,8 +55,27 @@ describe('replay', () => {
     expect(await callCli(live, { cwd: project.dir })).include({ exitCode: 0, stdout: 'Hello.\n' })
     const unknown = await callCli(['replay', 'aaaa', '--set', 'loop.sytem_prompt=x'], { cwd: project.dir })
     expect(unknown).include({ exitCode: 1 })
-    expect(unknown.stderr).include('sytem_prompt may not be changed').and.include('system_prompt')
+    expect(
+      unknown.stderr,
+    ).equal(`Error: module 'loop' (orchestrator/tool-loop), config: sytem_prompt may not be changed by a variant.
+  Did you mean 'system_prompt'?
+  These may: system_prompt, max_steps, max_repeats. For all others edit the file.
+`)
     expect((await callCli(['replay', 'aaaa', '--set', 'x'], { cwd: project.dir })).exitCode).equal(2)
+  })
+
+  it('refuses a --set of a secret', async () => {
+    const { project } = await makeRecorded()
+    const vendor = AGENT.replace(
+      'llm/mock, config: { replies: [Hello.] }',
+      "llm/openai, config: { model: m, api_key: '${KEY}' }",
+    )
+    await project.write('agents/greeter.yml', vendor)
+    const { exitCode, stderr } = await callCli(['replay', 'aaaa', '--set', 'llm.api_key=mine'], { cwd: project.dir })
+    expect(exitCode).equal(1)
+    expect(stderr).match(
+      /^Error: module 'llm' \(llm\/openai\), config: api_key may not be changed by a variant\.\n {2}These may: model, /,
+    )
   })
 
   it('prints the outcome as JSON', async () => {
