@@ -1,3 +1,4 @@
+import { HostError } from '../errors.ts'
 import type { Tape, TapedCall, TapedRun } from './read-tape.ts'
 import type { JsonValue } from './tape-values.ts'
 
@@ -8,8 +9,55 @@ export interface PinnedRun {
   readonly end: string
 }
 
+/** A run as files of a project. */
+export interface SavedRun {
+  readonly name: string
+  /** Relative to the project, as is that of the tape. */
+  readonly testFile: string
+  readonly tapeFile: string
+  /** Text of the test. */
+  readonly test: string
+  /** Next step for a run that failed in a call, as a sentence; null for any other. */
+  readonly advice: string | null
+}
+
 /** Names of files: they stand in paths and titles. */
-export const TEST_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
+const TEST_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/
+
+/**
+ * Returns a recorded run as a test of the project.
+ *
+ * @param name of the test; by default the agent and the beginning of the run's id
+ * @throws HostError `OPTION_INVALID` for a name that no file may have
+ */
+export function toSavedRun(tape: Tape, name = nameTest(tape)): SavedRun {
+  if (!TEST_NAME.test(name)) {
+    throw new HostError('OPTION_INVALID', `The name of a test must be letters, digits, '-' and '_', not '${name}'.`)
+  }
+  return {
+    name,
+    testFile: `tests/${name}.test.ts`,
+    tapeFile: `tests/tapes/${name}.jsonl.gz`,
+    test: makeSavedTest(tape, name),
+    advice: adviceFor(tape, `tests/tapes/${name}.jsonl.gz`),
+  }
+}
+
+function adviceFor(tape: Tape, file: string): string | null {
+  const failed = findFailedCall(tape)
+  if (!failed) return null
+  const { module, protocol } = failed.line
+  const next =
+    protocol === 'LLM'
+      ? `once prompt or model are mended, record again with agent-host replay ${file} --live llm --update`
+      : 'the test passes once that is mended'
+  return `The run failed in a call of '${module}': ${next}.`
+}
+
+function nameTest(tape: Tape): string {
+  const { head, turn } = lastOf(tape)
+  return `${head.agent.id.replaceAll('.', '-')}-${turn.run_id.slice(0, 8)}`
+}
 
 /** Returns the calls of tools, the answer and the end of a tape. */
 export function pinsOf(tape: Tape): PinnedRun {
@@ -88,7 +136,7 @@ function failedBody(tape: Tape, file: string): string[] {
 }
 
 /** The last call that failed, unless its caller went on. */
-export function findFailedCall(tape: Tape): TapedCall | undefined {
+function findFailedCall(tape: Tape): TapedCall | undefined {
   const { calls } = lastOf(tape)
   const outer = calls.filter(({ line }) => line.within === null)
   const last = outer.at(-1)

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises'
+import type { ServerOptions } from 'agent-host'
 import { expect } from 'chai'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type BuiltServer, buildServer } from '../../src/server/server.ts'
@@ -66,10 +67,22 @@ export class DebugUi {
   #browser: Browser | undefined
   #pages: WatchedPage[] = []
   #address = ''
+  readonly #options: Partial<ServerOptions>
+  readonly #files: Readonly<Record<string, string>>
 
-  /** Registers the hooks. Where there is no browser the suite is skipped, and says so. */
-  static forSuite(): DebugUi {
-    const ui = new DebugUi()
+  private constructor(options: Partial<ServerOptions>, files: Readonly<Record<string, string>>) {
+    this.#options = options
+    this.#files = { ...PROJECT, ...files }
+  }
+
+  /**
+   * Registers the hooks. Where there is no browser the suite is skipped, and says so.
+   *
+   * @param options of the server, beside those of `dev`
+   * @param files of the project, beside those that every suite has
+   */
+  static forSuite(options: Partial<ServerOptions> = {}, files: Readonly<Record<string, string>> = {}): DebugUi {
+    const ui = new DebugUi(options, files)
     before(async function () {
       if (!chromiumPath) {
         console.log(`      ${NO_BROWSER}`)
@@ -77,7 +90,7 @@ export class DebugUi {
       }
       launched ??= launchBrowser()
       ui.#browser = await launched
-      ui.project = await makeSharedProject(PROJECT)
+      ui.project = await makeSharedProject(ui.#files)
       await ui.serve(0)
     })
     afterEach(async function () {
@@ -98,7 +111,7 @@ export class DebugUi {
   async serve(port: number): Promise<void> {
     const adapters = ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter']
     const options = { adapters, debug: true, development: true, port, logLevel: 'silent', drainTimeout: 0 } as const
-    this.server = await buildServer({ projectDir: this.project.dir, ...options })
+    this.server = await buildServer({ projectDir: this.project.dir, ...options, ...this.#options })
     this.#address = await this.server.listen()
     this.url = this.#address
   }
@@ -142,9 +155,9 @@ export class DebugUi {
         return (await readdir(project.path(folder))).map((name) => `${folder}/${name}`)
       }),
     )
-    const added = listed.flat().filter((file) => !Object.hasOwn(PROJECT, file))
+    const added = listed.flat().filter((file) => !Object.hasOwn(this.#files, file))
     for (const file of added) await project.remove(file)
-    for (const [file, text] of Object.entries(PROJECT)) {
+    for (const [file, text] of Object.entries(this.#files)) {
       if ((await project.read(file)) !== text) await project.write(file, text)
     }
     await server.agents.scan(new Set(added.map((file) => project.path(file))))

@@ -560,5 +560,5 @@ function textOf({ output, ...rest }: Json): string {
 }
 
 function runQuery(id: string): string {
-  return `{ run(run_id: "${id}") { run_id input events { events { arguments } } } debug_log(agent_id: "teller", run_id: "${id}") { events { run_id } has_more } }`
+  return `{ run(run_id: "${id}") { run_id input saved_test { test } events { events { arguments } } } debug_log(agent_id: "teller", run_id: "${id}") { events { run_id } has_more } }`
 }

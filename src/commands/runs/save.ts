@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
-import { findFailedCall, makeSavedTest, TEST_NAME } from '../../tape/saved-test.ts'
+import { toSavedRun } from '../../tape/saved-test.ts'
 import { BaseCommand } from '../base-command.ts'
 import { findTape } from '../replay/find-tape.ts'
 
@@ -24,20 +24,15 @@ export default class RunsSave extends BaseCommand {
     const { args, flags } = await this.parse(RunsSave)
     this.requireProject()
     const { tape, bytes } = findTape(args.run_id, (file) => this.pathOf(file))
-    const [{ turn, head }] = tape.runs.slice(-1) as [(typeof tape.runs)[number]]
-    const name = flags.name ?? `${head.agent.id.replaceAll('.', '-')}-${turn.run_id.slice(0, 8)}`
-    if (!TEST_NAME.test(name)) {
-      throw new HostError('OPTION_INVALID', `--name must be letters, digits, '-' and '_', not '${name}'.`)
-    }
+    const { testFile, tapeFile, test, advice } = toSavedRun(tape, flags.name)
     const files = [
-      { path: join('tests', `${name}.test.ts`), content: makeSavedTest(tape, name) },
-      { path: join('tests', 'tapes', `${name}.jsonl.gz`), content: bytes },
+      { path: testFile, content: test },
+      { path: tapeFile, content: bytes },
     ]
     writeAll(files)
     for (const { path } of files) this.log(`Created ${path}`)
-    const failed = findFailedCall(tape)
-    this.log(`Run it: agent-host test ${files[0]?.path}`)
-    if (failed) this.log(`The run failed in a call of '${failed.line.module}': the test passes once that is mended.`)
+    this.log(`Run it: agent-host test ${testFile}`)
+    if (advice !== null) this.log(advice)
     this.log('The tape holds the whole run, without secrets: look at what you commit.')
   }
 }

@@ -1,9 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
 import { buildServer } from '../../../src/server/server.ts'
 import { readTape } from '../../../src/tape/read-tape.ts'
+import { toSavedRun } from '../../../src/tape/saved-test.ts'
 import { eventually } from '../../support/eventually.ts'
+import { ask, askRaw } from '../../support/graphql.ts'
 import { pathOfTape } from '../../support/tapes.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
@@ -70,6 +72,43 @@ describe('the tape of a stored response', () => {
       expect(existsSync(two.path)).equal(true)
       server = await open(dir)
       await eventually(() => expect(existsSync(two.path)).equal(false))
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('a recorded run as a test', () => {
+  it('is what `runs save` writes, under any name that a file may have; other sites see none', async () => {
+    const { dir } = await makeProject({ 'agents/echo.yml': ECHO })
+    const server = await open(dir)
+    try {
+      const { runId } = await server.host.run('echo', 'hello')
+      const path = pathOfTape(dir, runId)
+      await eventually(() => expect(existsSync(path)).equal(true))
+      const query = (name: string) =>
+        `{ run(run_id: "${runId}") { has_tape saved_test${name} { name test_file tape_file test advice } } }`
+      const { run } = await ask<{ run: object }>(server, query(''))
+      const saved = toSavedRun(readTape(readFileSync(path), 't'))
+      expect(run).deep.equal({
+        has_tape: true,
+        saved_test: {
+          name: `echo-${runId.slice(0, 8)}`,
+          test_file: saved.testFile,
+          tape_file: saved.tapeFile,
+          test: saved.test,
+          advice: null,
+        },
+      })
+      const named = await ask(server, query('(name: "hello")'))
+      expect(named).nested.property('run.saved_test.test_file', 'tests/hello.test.ts')
+      const refused = await askRaw(server, { query: query('(name: "../x")') })
+      expect(refused.errors?.[0]?.message).match(/^The name of a test must be letters, .*, not '..\/x'\.$/)
+      const foreign = await ask(server, query(''), {}, { origin: 'https://elsewhere.example' })
+      expect(foreign).nested.property('run.saved_test', null)
+      writeFileSync(path, readFileSync(path).subarray(0, -40))
+      const broken = await askRaw(server, { query: query('') })
+      expect(broken.errors?.[0]?.message).match(/^The tape .* is cut off after line/)
     } finally {
       await server.close()
     }

@@ -13,12 +13,15 @@ import type { LoadedRun } from '../traces/run-query.ts'
 import type { RunSummary, ServerInfo } from '../types.ts'
 import { writeIssueReport } from './issue-report.ts'
 import { exportRun } from './run-export.ts'
+import { SaveTest } from './save-test.tsx'
 import { StopButton } from './stop-button.tsx'
+import { useTape } from './use-tape.ts'
 import { WaitingFor } from './waiting-for.tsx'
 
 /** Top of a run's page: question, answer, duration, tokens and cost. */
 export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerInfo | undefined }) {
   const { run, tree, elsewhere } = loaded
+  const hasTape = useTape(run)
   const isHere = run.server === '' || run.server === server?.name
   const entry = run.entry_point === '__entry__' ? '' : run.entry_point
   return (
@@ -41,8 +44,9 @@ export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerI
             <Icon name="play" />
             <span>Try again</span>
           </a>
+          {hasTape && <SaveTest run={run} />}
           <CopyButton isQuiet text={() => writeIssueReport(run, tree, server?.version ?? '')} label="Copy report" />
-          <IconButton icon="download" label="Export" onClick={() => void exportRun(run)} />
+          <IconButton icon="download" label="Export" onClick={() => void exportRun(run, hasTape)} />
         </div>
       </div>
       <div class="run-head">

@@ -43,7 +43,11 @@ export interface RunsArguments {
 }
 
 /** The fields of `Query` that read runs, by their names. */
-export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' | 'prices'>) {
+export function makeRunQueries({
+  traces,
+  prices,
+  host: { projectDir },
+}: Pick<AgentSources, 'traces' | 'prices' | 'host'>) {
   return {
     async debug_log(wanted: LogArguments, viewer: Viewer) {
       const { agent_id, run_id } = wanted
@@ -84,7 +88,7 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
         isAscending: ascending ?? false,
       })
       return {
-        runs: runs.map((run) => viewRun(run, { traces, prices })),
+        runs: runs.map((run) => viewRun(run, { traces, prices, projectDir })),
         cursor: next ? contentFor(viewer, writeCursor(next)) : null,
         total: () => traces.query('count', wanted),
       }
@@ -93,7 +97,7 @@ export function makeRunQueries({ traces, prices }: Pick<AgentSources, 'traces' |
     async run({ run_id: runId }: { run_id: string }, viewer: Viewer) {
       await traces?.refresh()
       const run = await traces?.query('run', runId)
-      return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices }) : null
+      return run && traces && sees(viewer, run.tenant) ? viewRun(run, { traces, prices, projectDir }) : null
     },
   }
 }

@@ -15,6 +15,7 @@ import type { RunSummary } from '../../../trace/run-summary.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { TracedEvent } from '../../../trace/traced-event.ts'
 import type { Traces } from '../../../trace/traces.ts'
+import { hasTape, viewSavedTest } from './run-tape.ts'
 import { contentFor, type Viewer } from './viewer.ts'
 
 const MAX_EVENTS = 5000
@@ -28,9 +29,11 @@ export interface EventsArguments {
   event_type?: string | null
 }
 
-/** Data sources of runs and their costs. */
+/** Data sources of runs, their costs and their tapes. */
 export interface RunSources {
   readonly traces: Traces
+  /** Absolute path of the project. */
+  readonly projectDir: string
   readonly prices: Prices
 }
 
@@ -46,7 +49,7 @@ export function priceModels(models: readonly ModelUsage[], prices: Prices): Pric
 }
 
 /** A run in GraphQL. */
-export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
+export function viewRun(run: RunSummary, { traces, prices, projectDir }: RunSources) {
   return {
     ...run,
     models: priceModels(run.models, prices),
@@ -60,11 +63,18 @@ export function viewRun(run: RunSummary, { traces, prices }: RunSources) {
     input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
     output: (_: unknown, viewer: Viewer) => contentFor(viewer, run.output),
     error: (_: unknown, viewer: Viewer) => contentFor(viewer, run.error),
+    has_tape: () => hasTape(projectDir, run.run_id),
+    saved_test: ({ name }: { name?: string | null }, viewer: Viewer) =>
+      viewer.seesContent ? viewSavedTest(projectDir, run.run_id, name ?? undefined) : null,
     events: (wanted: EventsArguments) => eventsOf(run, wanted, { traces, prices }),
   }
 }
 
-async function eventsOf(run: RunSummary, wanted: EventsArguments, { traces, prices }: RunSources) {
+async function eventsOf(
+  run: RunSummary,
+  wanted: EventsArguments,
+  { traces, prices }: Pick<RunSources, 'traces' | 'prices'>,
+) {
   const first = between('first', wanted.first, MAX_EVENTS)
   const after = wanted.after == null ? -1 : readIndex(wanted.after)
   const { events, hasMore, elsewhere } = await traces.events(run, {

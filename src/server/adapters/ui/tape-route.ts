@@ -1,12 +1,12 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { HostError } from '../../../errors.ts'
-import { TAPE_FOLDER, tapeFile } from '../../../tape/tape-folder.ts'
+import { tapeFile } from '../../../tape/tape-folder.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { Operations } from './operations.ts'
+import { pathOfTape } from './run-tape.ts'
 import { sees, viewerOf } from './viewer.ts'
 
 /** Serves the tape of a run as a download: to pages of this server, and with a key that has the scope `debug`. */
@@ -22,7 +22,7 @@ export function addTapeRoute(
     }
     const { run_id: runId } = request.params
     const run = await traces?.query('run', runId)
-    const path = join(host.projectDir, TAPE_FOLDER, tapeFile(runId))
+    const path = pathOfTape(host.projectDir, runId)
     const stats = run && sees(viewer, run.tenant) ? await stat(path).catch(() => undefined) : undefined
     if (!stats) return reply.code(404).send({ detail: 'There is no tape of this run on this server' })
     return reply
