@@ -4,6 +4,7 @@ import { SERVER_OPTIONS } from '../server/options.ts'
 import { RUN_STATUSES, type RunStatus } from '../trace/run-summary.ts'
 import { BaseCommand } from './base-command.ts'
 import { formatRuns, shortensIds } from './runs/format-run.ts'
+import { listRuns } from './runs/list-runs.ts'
 import { openRuns } from './runs/open-runs.ts'
 import { readLocation, storeFlags } from './store/store-location.ts'
 
@@ -12,7 +13,7 @@ const NO_RUNS = 'No runs yet. Requests to a server are traced: `agent-host dev`,
 
 export default class Runs extends BaseCommand {
   static override description =
-    'Lists the latest runs of this project, newest first, from its traces in ./debug; with --store, those of all servers that share it.'
+    'Lists the latest runs of this project, newest first, from its traces in ./debug; with --store, those of all servers that share it. Runs of agents that another agent called stand below it, unless the list is filtered.'
   static override examples = [
     '<%= config.bin %> runs',
     '<%= config.bin %> runs --agent example --status failed',
@@ -40,7 +41,7 @@ export default class Runs extends BaseCommand {
     this.requireProject()
     const open = await openRuns(readLocation(flags))
     try {
-      const { runs } = open.reader.index.runs.list({ filter, first: limit, after: undefined })
+      const runs = listRuns(open.reader.index.runs, filter, limit)
       if (json) this.log(JSON.stringify({ runs }, null, 2))
       else if (runs.length === 0) this.log(open.reader.index.runs.count({}) === 0 ? NO_RUNS : 'No matching runs.')
       else {

@@ -12,12 +12,16 @@ export type TraceStep = Pick<
   | 'module_class'
   | 'method_name'
   | 'time'
+  | 'agent_id'
+  | 'run_id'
   | 'call_id'
   | 'caller_id'
   | 'parent_call_id'
   | 'duration_ms'
 > & {
   readonly kind: CallKind
+  /** Of the call that began a run of another agent: the call around it. */
+  readonly parent_run_call_id?: string | null
   /** Of a call: see `labelOf`. */
   readonly label?: string | null
   /** Of an exception: see `errorOf`. */
@@ -33,8 +37,14 @@ export type TraceStep = Pick<
 /** One call of one module by another, from its events. */
 export interface Call {
   readonly id: string
+  /** Null where the reader is not told. */
+  readonly runId: string | null
+  readonly agentId: string
   readonly callerId: string
   readonly moduleId: string
+  /** Caller and module among the participants of the tree. */
+  from: string
+  readonly to: string
   readonly moduleClass: string
   readonly method: string
   readonly kind: CallKind
@@ -44,8 +54,8 @@ export interface Call {
   readonly startedAt: number
   /** Number of its first event in the run. */
   readonly index: number
-  readonly depth: number
-  readonly parent: Call | undefined
+  depth: number
+  parent: Call | undefined
   readonly children: Call[]
   status: 'running' | 'done' | 'waiting' | 'failed' | 'cancelled'
   /** Messages of its exception and of the causes; undefined where none was thrown, or the reader is not told. */
@@ -63,14 +73,19 @@ export function nameMethod({ method, label }: Pick<Call, 'method' | 'label'>): s
   return label.startsWith(`${method}(`) ? label : `${method} ${label}`
 }
 
-/** The calls of a run. This also runs in browsers. */
+/** The calls of a run, and of the runs below it. This also runs in browsers. */
 export class CallTree {
   /** In the order in which they began. */
   readonly calls: Call[] = []
   readonly roots: Call[] = []
-  /** Everybody who calls or is called, in the order of first use: `agent:<id>` and module ids. */
+  /**
+   * All that call or are called, in the order of first use: `agent:<id>` and module ids, those of an agent that another called as
+   * `<agent>/<module id>`.
+   */
   readonly participants: string[] = []
   readonly #byId = new Map<string, Call>()
+  /** Calls of agents whose caller is not known yet, by its call: of two files, either may be read first. */
+  readonly #orphans = new Map<string, Call[]>()
   #events = 0
 
   /** Number of events added. */
@@ -90,11 +105,19 @@ export class CallTree {
   }
 
   #begin(step: TraceStep, index: number): void {
-    const parent = step.parent_call_id === null ? undefined : this.#byId.get(step.parent_call_id)
+    const parentId = step.parent_call_id ?? step.parent_run_call_id ?? undefined
+    const parent = parentId === undefined ? undefined : this.#byId.get(parentId)
+    const isChild = step.agent_id !== (this.calls[0]?.agentId ?? step.agent_id)
+    const nameOf = (id: string) => (isChild && !id.startsWith('agent:') ? `${step.agent_id}/${id}` : id)
     const call: Call = {
       id: step.call_id,
+      runId: step.run_id,
+      agentId: step.agent_id,
       callerId: step.caller_id,
       moduleId: step.module_id,
+      // The module through which an agent was called stands for its caller.
+      from: (step.parent_call_id === null ? parent?.to : undefined) ?? nameOf(step.caller_id),
+      to: nameOf(step.module_id),
       moduleClass: step.module_class,
       method: step.method_name,
       kind: step.kind,
@@ -115,8 +138,20 @@ export class CallTree {
     this.calls.push(call)
     if (parent) parent.children.push(call)
     else this.roots.push(call)
-    for (const name of [call.callerId, call.moduleId])
-      if (!this.participants.includes(name)) this.participants.push(name)
+    if (step.parent_run_call_id && !parent) {
+      this.#orphans.set(step.parent_run_call_id, [...(this.#orphans.get(step.parent_run_call_id) ?? []), call])
+    }
+    for (const orphan of this.#orphans.get(call.id) ?? []) this.#adopt(orphan, call)
+    for (const name of [call.from, call.to]) if (!this.participants.includes(name)) this.participants.push(name)
+  }
+
+  #adopt(orphan: Call, parent: Call): void {
+    this.roots.splice(this.roots.indexOf(orphan), 1)
+    this.#orphans.delete(parent.id)
+    orphan.parent = parent
+    orphan.from = parent.to
+    parent.children.push(orphan)
+    deepen(orphan, parent.depth + 1)
   }
 
   #end(step: TraceStep, index: number): void {
@@ -130,6 +165,11 @@ export class CallTree {
     call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000
     call.endIndex = index
   }
+}
+
+function deepen(call: Call, depth: number): void {
+  call.depth = depth
+  for (const child of call.children) deepen(child, depth + 1)
 }
 
 function statusOf({ event_type, is_waiting, is_aborted }: TraceStep): Call['status'] {

@@ -6,8 +6,8 @@ export function toMermaid(tree: CallTree): string {
   const lines = ['sequenceDiagram']
   for (const [name, alias] of names) lines.push(`  participant ${alias} as ${label(name)}`)
   const steps = tree.calls.flatMap((each) => {
-    const { index, endIndex, callerId, moduleId, status } = each
-    const [from, to] = [names.get(callerId), names.get(moduleId)]
+    const { index, endIndex, status } = each
+    const [from, to] = [names.get(each.from), names.get(each.to)]
     const call = { index, line: `  ${from}->>+${to}: ${label(nameMethod(each))}` }
     if (endIndex === undefined) return [call]
     const arrow = status === 'done' || status === 'waiting' ? '-->>' : '--x'

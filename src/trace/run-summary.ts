@@ -41,6 +41,8 @@ export interface RunSummary {
   continued_by: string | null
   /** Id of the run that began this one; null for a run that a client began. */
   parent_run_id: string | null
+  /** Call of that run that began it. */
+  parent_run_call_id: string | null
   /** Unix time in seconds, with fractions. */
   started_at: number
   /** Null while it runs. */
@@ -120,6 +122,7 @@ export class RunBuilder {
       variant,
       continues,
       parent_run_id,
+      parent_run_call_id,
       time,
     }: TracedEvent,
   ): RunBuilder {
@@ -136,6 +139,7 @@ export class RunBuilder {
       continues: continues ?? null,
       continued_by: null,
       parent_run_id: parent_run_id ?? null,
+      parent_run_call_id: parent_run_call_id ?? null,
       started_at: time,
       duration_ms: null,
       first_text_ms: null,

@@ -1,19 +1,33 @@
 import type Database from 'libsql'
+import { addModelUsage, type ModelUsage } from './describe-event.ts'
 import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, parent_run_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
+/** The runs below one, and the models that these asked. */
+const LISTED = `${SUMMARY}, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
+  (WITH RECURSIVE below (id, models) AS (
+     SELECT child.run_id, child.models FROM runs AS child WHERE child.parent_run_id = runs.run_id
+     UNION ALL SELECT child.run_id, child.models FROM runs AS child JOIN below ON child.parent_run_id = below.id)
+   SELECT json_group_array(json(models)) FROM below) AS models_below`
 
 /** Number of the file of runs whose events are elsewhere. */
 const REMOTE = 0
 /** Remote runs at most; the oldest are forgotten. */
 const MAX_REMOTE = 10_000
 
-export type ChangedRun = RunSummary & { change: number }
+/** A run with what the runs below it add. */
+export interface ListedRun extends RunSummary {
+  /** Number of the runs that it began. */
+  readonly children: number
+}
+
+export type ChangedRun = ListedRun & { change: number }
 /** A summary as its row has it. */
 type SummaryRow = Omit<RunSummary, 'models'> & { readonly models: string }
+type ListedRow = SummaryRow & { readonly children: number; readonly models_below: string }
 
 /** Columns that runs can be sorted by. */
 const SORT_COLUMNS: Readonly<Record<RunSort, string>> = {
@@ -33,7 +47,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 30 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 31 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -104,20 +118,22 @@ export class RunsTable {
     }
     const condition = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
     const order = `ORDER BY ${column} ${direction}, run_id ${direction}`
-    const sql = `SELECT ${SUMMARY}, ${column} AS sorted FROM runs ${condition} ${order} LIMIT ?`
-    const rows = this.#all<SummaryRow & { sorted: string | number }>(sql, [...values, first + 1])
+    const sql = `SELECT ${LISTED}, ${column} AS sorted FROM runs ${condition} ${order} LIMIT ?`
+    const rows = this.#all<ListedRow & { sorted: string | number }>(sql, [...values, first + 1])
     const shown = rows.slice(0, first)
     const last = shown.at(-1)
     return {
-      runs: shown.map(({ sorted, ...row }) => readSummary(row)),
+      runs: shown.map(({ sorted, ...row }) => readListed(row)),
       next: last && rows.length > first ? { value: last.sorted, runId: last.run_id } : undefined,
     }
   }
 
-  /** Runs that a run has begun, in their order. */
-  childrenOf(runId: string): RunSummary[] {
-    const sql = `SELECT ${SUMMARY} FROM runs WHERE parent_run_id = ? ORDER BY started_at, run_id`
-    return this.#all<SummaryRow>(sql, [runId]).map(readSummary)
+  /** Runs that a run has begun, and those that these have, by their beginning. */
+  below(runId: string): ListedRun[] {
+    const sql = `WITH RECURSIVE tree (id) AS (SELECT run_id FROM runs WHERE parent_run_id = ?
+      UNION SELECT child.run_id FROM runs AS child JOIN tree ON child.parent_run_id = tree.id)
+      SELECT ${LISTED} FROM runs WHERE run_id IN tree ORDER BY started_at, run_id`
+    return this.#all<ListedRow>(sql, [runId]).map(readListed)
   }
 
   count(filter: RunFilter): number {
@@ -126,19 +142,19 @@ export class RunsTable {
     return this.#all<{ count: number }>(`SELECT count(*) AS count FROM runs ${condition}`, values)[0]?.count ?? 0
   }
 
-  get(runId: string): RunSummary | undefined {
-    const [row] = this.#all<SummaryRow>(`SELECT ${SUMMARY} FROM runs WHERE run_id = ?`, [runId])
-    return row && readSummary(row)
+  get(runId: string): ListedRun | undefined {
+    const [row] = this.#all<ListedRow>(`SELECT ${LISTED} FROM runs WHERE run_id = ?`, [runId])
+    return row && readListed(row)
   }
 
   /** Runs whose ids begin like this, newest first. */
-  like(prefix: string, limit: number): RunSummary[] {
-    const sql = `SELECT ${SUMMARY} FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY started_at DESC LIMIT ?`
-    return this.#all<SummaryRow>(sql, [prefix, `${prefix}\uffff`, limit]).map(readSummary)
+  like(prefix: string, limit: number): ListedRun[] {
+    const sql = `SELECT ${LISTED} FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY started_at DESC LIMIT ?`
+    return this.#all<ListedRow>(sql, [prefix, `${prefix}\uffff`, limit]).map(readListed)
   }
 
   /** The newest run of an agent, with its events, in which a step (`<module id>.<method>`) was taken. */
-  latestWith(wanted: Pick<RunFilter, 'agentId' | 'tenant' | 'step'>): RunSummary | undefined {
+  latestWith(wanted: Pick<RunFilter, 'agentId' | 'tenant' | 'step'>): ListedRun | undefined {
     return this.list({ filter: { ...wanted, hasEvents: true }, first: 1, after: undefined }).runs[0]
   }
 
@@ -161,11 +177,10 @@ export class RunsTable {
 
   /** Returns the runs changed after that change, oldest first. Every change rewrites a row with a new number. */
   changes(after: number, limit: number): ChangedRun[] {
-    const sql = `SELECT ${SUMMARY}, change FROM runs WHERE change > ? ORDER BY change LIMIT ?`
-    return this.#all<SummaryRow & { change: number }>(sql, [after, limit]).map((row) => ({
-      ...row,
-      models: readModels(row.models),
-    }))
+    const sql = `SELECT ${LISTED}, change FROM runs WHERE change > ? ORDER BY change LIMIT ?`
+    return this.#all<ListedRow & { change: number }>(sql, [after, limit]).map(({ change, ...row }) => {
+      return { ...readListed(row), change }
+    })
   }
 
   lastChange(): number {
@@ -176,8 +191,8 @@ export class RunsTable {
     const tally = new MetricsTally(query)
     const { agentId, tenant, since, until } = query
     const { where, values } = conditionsOf({ agentId, tenant, since, until })
-    const sql = `SELECT agent_id, agent_version, status, incomplete, started_at, duration_ms, first_text_ms, input_tokens, output_tokens,
-      models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
+    const sql = `SELECT agent_id, agent_version, status, incomplete, started_at, duration_ms, first_text_ms,
+      ${ownTokens('input_tokens')}, ${ownTokens('output_tokens')}, models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
     return tally.view()
   }
@@ -213,18 +228,32 @@ export class RunsTable {
   }
 }
 
+/** Tokens of a run without those of the runs that it began, which are among them once it has ended. */
+function ownTokens(column: 'input_tokens' | 'output_tokens'): string {
+  const ofChildren = `SELECT coalesce(sum(child.${column}), 0) FROM runs AS child WHERE child.parent_run_id = runs.run_id`
+  return `CASE WHEN duration_ms IS NULL THEN ${column} ELSE max(0, ${column} - (${ofChildren})) END AS ${column}`
+}
+
 function hasWaited({ status }: RunSummary): boolean {
   return status === 'waiting' || status === 'handed_to_client'
 }
 
 /** A page of runs; `next` is where the following one begins. */
 export interface RunsPage {
-  readonly runs: readonly RunSummary[]
+  readonly runs: readonly ListedRun[]
   readonly next: RunsQuery['after']
 }
 
 function readSummary(row: SummaryRow): RunSummary {
   return { ...row, models: readModels(row.models) }
+}
+
+function readListed({ models_below: below, ...row }: ListedRow): ListedRun {
+  const listed = { ...readSummary(row), children: row.children }
+  for (const models of JSON.parse(below) as ModelUsage[][]) {
+    for (const usage of models) listed.models = addModelUsage(listed.models, usage)
+  }
+  return listed
 }
 
 function readModels(models: string): RunSummary['models'] {
@@ -247,6 +276,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.continues,
     summary.continued_by,
     summary.parent_run_id ?? null,
+    summary.parent_run_call_id ?? null,
     summary.started_at,
     summary.duration_ms,
     summary.first_text_ms,
@@ -296,6 +326,10 @@ function conditionsOf(filter: RunFilter): { where: string[]; values: (string | n
   if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
   if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
   if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
+  if (filter.isTopLevel === true) {
+    const isKnown = 'EXISTS (SELECT 1 FROM runs AS parent WHERE parent.run_id = runs.parent_run_id)'
+    add(`(parent_run_id IS NULL OR NOT ${isKnown})`)
+  }
   if (filter.eventType === 'result') add('results > 0')
   if (filter.eventType === 'exception') add('errors > 0')
   if (filter.eventType === 'end') add(`status NOT IN ('running', 'interrupted')`)

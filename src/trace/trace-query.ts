@@ -30,6 +30,8 @@ export interface RunFilter {
   readonly maxDurationMs?: number | undefined
   /** Only runs whose events are in this folder. */
   readonly hasEvents?: boolean | undefined
+  /** Only runs that no other run began, and those whose parent is not known, or no longer. */
+  readonly isTopLevel?: boolean | undefined
   /** Only runs in which some call began (every run), returned or failed, or that have ended. */
   readonly eventType?: EventType | undefined
   readonly moduleId?: string | undefined
@@ -57,6 +59,8 @@ export interface EventsQuery {
   readonly runId: string
   /** Number of the event before the first one, counted from 0; -1 for the beginning. */
   readonly after: number
+  /** Adds the events of the runs below it, by their time: as `after`, by the ids of those that were read from. */
+  readonly below?: Readonly<Record<string, number>> | undefined
   readonly first: number
   readonly callId?: string | undefined
   readonly moduleId?: string | undefined
@@ -64,8 +68,17 @@ export interface EventsQuery {
   readonly eventType?: string | undefined
 }
 
+/** Line of a trace. */
+export interface RunLine {
+  /** Number in its run, from 0. */
+  readonly index: number
+  readonly line: string
+  /** Run below the queried one that it is of; absent for one of the queried run itself. */
+  readonly below?: string
+}
+
 export interface EventsPage {
-  readonly events: readonly { readonly index: number; readonly line: string }[]
+  readonly events: readonly RunLine[]
   readonly hasMore: boolean
   /** True for a run that another server has the events of. */
   readonly isElsewhere: boolean

@@ -2,7 +2,7 @@ import { readLocations } from './event-locations.ts'
 import { linesFromEnd, readAt, TraceFiles } from './trace-files.ts'
 import { STEP_BYTES, TraceIndex } from './trace-index.ts'
 import { readTraceLine } from './trace-line.ts'
-import type { EventsPage, EventsQuery, LogQuery } from './trace-query.ts'
+import type { EventsPage, EventsQuery, LogQuery, RunLine } from './trace-query.ts'
 import type { TracedEvent } from './traced-event.ts'
 
 /** Size of the part of the log searched for the latest events of an agent, from its end. */
@@ -65,22 +65,39 @@ export class TraceReader {
     for (let step = 0; step < steps; step++) if (!this.step()) return
   }
 
-  /** Events of a run, in their order. */
-  events({ runId, after, first, ...filter }: EventsQuery): EventsPage {
-    const text = this.index.runs.placesOf(runId)
-    const isElsewhere = text === '' && this.index.runs.get(runId) !== undefined
-    const places = readLocations(text)
+  /** Events of a run, in their order; with those of the runs below it, by their time. */
+  events({ runId, after, first, below, ...filter }: EventsQuery): EventsPage {
+    const { runs } = this.index
+    const isElsewhere = runs.placesOf(runId) === '' && runs.get(runId) !== undefined
+    const own = this.#fromBeginning(runId, after, filter)
+    const logs = below
+      ? runs.below(runId).map(({ run_id: id }) => this.#fromBeginning(id, below[id] ?? -1, filter, id))
+      : []
+    const found: RunLine[] = []
+    for (const { time: _, ...event } of merge([own, ...logs], (a, b) => a.time - b.time)) {
+      if (found.length === first) return { events: found, hasMore: true, isElsewhere }
+      found.push(event)
+    }
+    return { events: found, hasMore: false, isElsewhere }
+  }
+
+  /** The matching events of a run, in their order. */
+  *#fromBeginning(
+    runId: string,
+    after: number,
+    filter: EventFilter,
+    below?: string,
+  ): Generator<RunLine & { time: number }> {
+    const places = readLocations(this.index.runs.placesOf(runId))
     const tests = [`"run_id":${JSON.stringify(runId)}`, ...textsOf(filter)]
-    const found: { index: number; line: string }[] = []
     for (let from = after + 1; from < places.length; from += BATCH) {
       const lines = this.#linesAt(places.slice(from, from + BATCH))
       for (const [offset, line] of lines.entries()) {
-        if (line === undefined || !match(line, tests, filter)) continue
-        if (found.length === first) return { events: found, hasMore: true, isElsewhere }
-        found.push({ index: from + offset, line })
+        const event = line === undefined ? undefined : match(line, tests, filter)
+        if (line === undefined || !event) continue
+        yield { index: from + offset, line, time: event.time, ...(below === undefined ? {} : { below }) }
       }
     }
-    return { events: found, hasMore: false, isElsewhere }
   }
 
   /** The latest events of an agent, oldest first: of one tenant, or of all. */
@@ -89,7 +106,7 @@ export class TraceReader {
     const tests = [`"agent_id":${JSON.stringify(agentId)}`, ...textsOf(filter)]
     const logs = names.map((name) => this.#fromEnd(name, tests, filter))
     const lines: string[] = []
-    for (const found of newestFirst(logs)) {
+    for (const found of merge(logs, (a, b) => timeOf(b) - timeOf(a))) {
       if (found === 'more' || lines.length === limit) return { lines: lines.reverse(), hasMore: true }
       lines.push(found.line)
     }
@@ -173,16 +190,20 @@ function match(line: string, texts: readonly string[], filter: EventFilter): Tra
   return isMatch ? event : undefined
 }
 
-/** Joins logs that are each read from their end. */
-function* newestFirst(logs: readonly Generator<LoggedLine | 'more'>[]): Generator<LoggedLine | 'more'> {
-  const heads = logs.map((log) => ({ log, next: log.next() }))
+/** Joins logs that are each sorted. */
+function* merge<T>(logs: readonly Iterator<T>[], compare: (a: T, b: T) => number): Generator<T> {
+  let open = logs.flatMap((log) => readHead(log))
   for (;;) {
-    const open = heads.filter(({ next }) => !next.done)
-    const [first] = open.sort((one, other) => timeOf(other.next.value) - timeOf(one.next.value))
+    const [first, ...others] = open.sort((a, b) => compare(a.value, b.value))
     if (!first) return
-    yield first.next.value
-    first.next = first.log.next()
+    yield first.value
+    open = [...readHead(first.log), ...others]
   }
+}
+
+function readHead<T>(log: Iterator<T>): { log: Iterator<T>; value: T }[] {
+  const { done, value } = log.next()
+  return done ? [] : [{ log, value }]
 }
 
 function timeOf(found: LoggedLine | 'more'): number {

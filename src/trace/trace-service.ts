@@ -45,6 +45,7 @@ class TraceService {
       runs: (query) => runs.list(query),
       count: (filter) => runs.count(filter),
       run: (runId) => runs.get(runId),
+      below: (runId) => runs.below(runId),
       events: (query) => reader.events(query),
       log: (query) => reader.log(query),
       neighbours: (runId) => runs.neighbours(runId),

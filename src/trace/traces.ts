@@ -9,6 +9,7 @@ import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
 import type { RemoteRuns } from './remote-runs.ts'
 import type { RunSummary } from './run-summary.ts'
+import type { ListedRun } from './runs-table.ts'
 import { findThreadScript } from './thread-script.ts'
 import { TraceLineWriter } from './trace-line.ts'
 import type { EventsPage, EventsQuery } from './trace-query.ts'
@@ -54,7 +55,7 @@ export class Traces {
   readonly #writer: TraceLineWriter
   readonly #log: Log
   readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
-  readonly #watchers = new Set<(runs: readonly RunSummary[]) => void>()
+  readonly #watchers = new Set<(runs: readonly ListedRun[]) => void>()
   readonly #lines = new LineBuffer()
   #waitingBytes = 0
   #handingOver: NodeJS.Timeout | undefined
@@ -146,7 +147,7 @@ export class Traces {
    *
    * @returns a function that ends it
    */
-  watch(watcher: (runs: readonly RunSummary[]) => void): () => void {
+  watch(watcher: (runs: readonly ListedRun[]) => void): () => void {
     this.#watchers.add(watcher)
     if (this.#watchers.size === 1) this.#tell({ kind: 'watch', isWatched: true })
     const unfollow = this.#remote?.follow()
@@ -176,7 +177,10 @@ export class Traces {
    *
    * @returns beside them, in words, where they are when they cannot be read
    */
-  async events(run: RunSummary, query: EventsQuery): Promise<EventsPage & { readonly elsewhere: string | null }> {
+  async events(
+    run: Pick<RunSummary, 'server'>,
+    query: EventsQuery,
+  ): Promise<EventsPage & { readonly elsewhere: string | null }> {
     const page = await this.query('events', query)
     if (!page.isElsewhere || !this.#remote) return { ...page, elsewhere: null }
     return this.#remote.events(run.server, query)

@@ -1,7 +1,7 @@
 import type { LineBatch } from './line-buffer.ts'
 import type { MetricsView } from './metrics.ts'
-import type { RunRecord, RunSummary } from './run-summary.ts'
-import type { RunsPage } from './runs-table.ts'
+import type { RunRecord } from './run-summary.ts'
+import type { ListedRun, RunsPage } from './runs-table.ts'
 import type { EventsPage, EventsQuery, LogQuery, MetricsQuery, RunFilter, RunsQuery } from './trace-query.ts'
 
 /** Start data of the worker thread. */
@@ -14,11 +14,13 @@ export interface TraceThreadData {
 export interface TraceQueries {
   runs: [RunsQuery, RunsPage]
   count: [RunFilter, number]
-  run: [string, RunSummary | undefined]
+  run: [string, ListedRun | undefined]
+  /** The runs below one, by their beginning. */
+  below: [string, ListedRun[]]
   events: [EventsQuery, EventsPage]
   log: [LogQuery, { lines: string[]; hasMore: boolean }]
   neighbours: [string, { previous: string | undefined; next: string | undefined }]
-  latestWith: [Pick<RunFilter, 'agentId' | 'tenant' | 'step'>, RunSummary | undefined]
+  latestWith: [Pick<RunFilter, 'agentId' | 'tenant' | 'step'>, ListedRun | undefined]
   /** Removes the traces of an agent: of one tenant, or of all. */
   clear: [{ readonly agentId: string; readonly tenant: string | undefined }, undefined]
   metrics: [MetricsQuery, MetricsView]
@@ -47,6 +49,6 @@ export type WorkerMessage =
   /** A `write` is done; `problem` says why its lines are lost. */
   | { readonly kind: 'written'; readonly count: number; readonly bytes: number; readonly problem: string | undefined }
   | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
-  | { readonly kind: 'changed'; readonly runs: readonly RunSummary[] }
+  | { readonly kind: 'changed'; readonly runs: readonly ListedRun[] }
   | { readonly kind: 'failed'; readonly problem: string }
   | { readonly kind: 'closed' }

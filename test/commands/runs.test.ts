@@ -193,7 +193,21 @@ main.handleText("first question")  500 ms
     recordRun(traces, [{ ...(call as AgentEvent), ...origin }, ...rest])
     await traces.close()
     const list = async (...args: string[]) => (await callCli(['runs', ...args], { cwd: project.dir })).stdout
-    expect(await list()).match(/billing .* {2}\(called by aaaaaaaa\) go$/m)
+    const [, ...rows] = (await list()).trimEnd().split('\n')
+    expect(rows[0]).match(/^aaaaaaaa .* desk .* {2}hello$/)
+    expect(rows[1]).match(/^bbbbbbbb .* └ billing .* {2}go$/)
+    expect(await list('--agent', 'billing')).match(/billing .* {2}\(called by aaaaaaaa\) go$/m)
+    expect((await list('show', parent)).split('\n').slice(-5)).deep.equal([
+      'main.handleText("hello")  500 ms',
+      '├─ __response__.respondText("hello")  0.5 ms',
+      '└─ billing/main.handleText("go")  500 ms',
+      '   └─ billing/__response__.respondText("go")  0.5 ms',
+      '',
+    ])
+    const { below, events } = JSON.parse(await list('show', parent, '--json'))
+    expect(below.map(({ run_id }: RunSummary) => run_id)).deep.equal([child])
+    expect(events).lengthOf(10)
+    expect(await list('show', parent, '--mermaid')).match(/p0->>\+p1: handleText(.|\n)*p1->>\+p3: handleText/)
     expect(await list('show', parent)).contain(`\ncalled        ${child}  billing, completed\n`)
     expect(await list('show', child)).contain(`\ncalled by     ${parent}\n`)
   })

@@ -56,6 +56,41 @@ describe('CallTree', () => {
     expect(Math.round(tree.get('c')?.durationMs ?? 0)).equal(2)
   })
 
+  it('nests the run of an agent below the call that began it, also where that is read later', () => {
+    const begin = {
+      event_type: 'call',
+      call_id: 'a',
+      module_id: 'main',
+      caller_id: 'agent:desk',
+      agent_id: 'desk',
+    } as const
+    const tool = { ...begin, call_id: 'b', module_id: 'team', caller_id: 'main', parent_call_id: 'a' } as const
+    const called = { ...begin, call_id: 'c', agent_id: 'billing', caller_id: 'agent:billing', parent_run_call_id: 'b' }
+    const within = {
+      ...called,
+      call_id: 'd',
+      module_id: 'llm',
+      caller_id: 'main',
+      parent_call_id: 'c',
+      parent_run_call_id: null,
+    }
+    for (const order of [
+      [begin, tool, called, within],
+      [begin, called, within, tool],
+    ]) {
+      const tree = new CallTree()
+      for (const event of order) tree.add(viewStep(eventOf(event)))
+      expect(tree.roots.map(({ id }) => id)).deep.equal(['a'])
+      expect(
+        ['b', 'c', 'd'].map((id) => tree.get(id)).map((call) => [call?.from, call?.to, call?.depth, call?.parent?.id]),
+      ).deep.equal([
+        ['main', 'team', 1, 'a'],
+        ['team', 'billing/main', 2, 'b'],
+        ['billing/main', 'billing/llm', 3, 'c'],
+      ])
+    }
+  })
+
   it('ignores the end of a call whose start was lost', () => {
     const tree = treeOf([
       ['result', 'x', 'main'],

@@ -83,6 +83,8 @@ describe('Traces', () => {
       continues: null,
       continued_by: null,
       parent_run_id: null,
+      parent_run_call_id: null,
+      children: 0,
       started_at: 1_700_000_000,
       duration_ms: 500,
       first_text_ms: 250,
@@ -200,6 +202,61 @@ describe('Traces', () => {
     expect(await traces.query('count', { agentId: 'echo' })).equal(2)
     traces.record(eventOf({ event_type: 'call', run_id: 'run-4', call_id: 'run-4.1', time: 1_700_000_300 }))
     expect(await find({ eventType: 'end' })).deep.equal(['run-3', 'run-2', 'run-1'])
+  })
+
+  it('counts the runs below a run, and gives their events among its own, by their time', async () => {
+    const traces = await openTraces(await makeProject())
+    const model = (runId: string, agentId: string, time: number, tokens: number) => {
+      const usage = [{ type: 'usage', model: 'm', usage: { inputTokens: tokens, outputTokens: 0 } }]
+      const own = { agent_id: agentId, run_id: runId, module_id: 'llm', method_name: 'generate', caller_id: 'main' }
+      const call = { ...own, call_id: `${runId}.9`, parent_call_id: `${runId}.1` }
+      return [
+        eventOf({ ...call, event_type: 'call', time }),
+        eventOf({ ...call, event_type: 'result', time: time + 0.01, result: usage }),
+      ]
+    }
+    const record = (runId: string, time: number, agentId: string, total: number, parent?: string) => {
+      const [call, respond, responded, end] = echoRun(runId, 'go', time, agentId) as [AgentEvent, ...AgentEvent[]]
+      const origin = parent ? { parent_run_id: parent, parent_run_call_id: `${parent}.2` } : {}
+      const usage = { inputTokens: total, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 }
+      const events = [{ ...call, ...origin }, ...model(runId, agentId, time + 0.26, 10), respond, responded, end]
+      recordRun(traces, events as AgentEvent[], { usage })
+    }
+    record('c', 1_700_000_000.3, 'clerk', 10, 'b')
+    record('b', 1_700_000_000.2, 'billing', 20, 'a')
+    record('a', 1_700_000_000, 'desk', 30)
+    record('lost', 1_700_000_001, 'desk', 10, 'rotated')
+    const desk = await traces.query('run', 'a')
+    expect([desk?.children, desk?.input_tokens, desk?.models[0]?.input_tokens]).deep.equal([1, 30, 30])
+    const below = await traces.query('below', 'a')
+    expect(
+      below.map(({ run_id, parent_run_id, parent_run_call_id }) => [run_id, parent_run_id, parent_run_call_id]),
+    ).deep.equal([
+      ['b', 'a', 'a.2'],
+      ['c', 'b', 'b.2'],
+    ])
+    const top = await traces.query('runs', { ...ALL, filter: { isTopLevel: true } })
+    expect(top.runs.map(({ run_id }) => run_id)).deep.equal(['lost', 'a'])
+    expect(await traces.query('count', { isTopLevel: true })).equal(2)
+    const callsFrom = async (after: number, below: Record<string, number>, first: number) => {
+      const { events, hasMore } = await traces.query('events', { runId: 'a', after, below, first, eventType: 'call' })
+      return [events.map(({ line }) => JSON.parse(line).call_id), hasMore, events.at(-1)?.below]
+    }
+    const inOrder = ['a.1', 'b.1', 'a.9', 'a.2', 'c.1', 'b.9', 'b.2', 'c.9', 'c.2']
+    expect(await callsFrom(-1, {}, 100)).deep.equal([inOrder, false, 'c'])
+    expect(await callsFrom(-1, {}, 2)).deep.equal([inOrder.slice(0, 2), true, 'b'])
+    expect(await callsFrom(1, { b: 0 }, 100)).deep.equal([['a.2', 'c.1', 'b.9', 'b.2', 'c.9', 'c.2'], false, 'c'])
+    const { total, agents } = await traces.query('metrics', {
+      since: 1_699_999_999,
+      until: 1_700_000_002,
+      bucketSeconds: 1,
+    })
+    expect([total.input_tokens, total.models[0]?.input_tokens]).deep.equal([40, 40])
+    expect(agents.map(({ agent_id, input_tokens }) => [agent_id, input_tokens])).deep.members([
+      ['desk', 20],
+      ['billing', 10],
+      ['clerk', 10],
+    ])
   })
 
   it('returns the latest events of an agent, oldest first', async () => {

@@ -29,6 +29,8 @@ interface TableOptions {
   readonly width: number
   /** Adds the server that ran it. */
   readonly hasServer: boolean
+  /** Number of the runs above it that began it; 0, the default, for a run that stands alone. */
+  readonly depth?: number
 }
 
 /** Columns of a line: id, time, agent, status, duration and number of calls. */
@@ -43,7 +45,13 @@ const RIGHT = [3, 4]
 /** The table of runs: one line a run, with its question, and the error of the run or of a tool. */
 export function formatRuns(runs: readonly RunSummary[], options: Omit<TableOptions, 'idWidth'>): string[] {
   const idWidth = Math.max(MIN_ID_WIDTH, ...runs.map(({ run_id: id }) => options.shortId(id).length))
-  return [formatHeader({ ...options, idWidth }), ...runs.map((run) => formatRun(run, { ...options, idWidth }))]
+  const depths = new Map<string, number>()
+  const rows = runs.map((run) => {
+    const depth = (depths.get(run.parent_run_id ?? '') ?? -1) + 1
+    depths.set(run.run_id, depth)
+    return formatRun(run, { ...options, idWidth, depth })
+  })
+  return [formatHeader({ ...options, idWidth }), ...rows]
 }
 
 export const MIN_ID_WIDTH = 13
@@ -53,18 +61,19 @@ export function formatHeader({ idWidth, hasServer }: Pick<TableOptions, 'idWidth
   return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'], idWidth)}${server}  ${'INPUT'.padEnd(INPUT_WIDTH)}  ERROR`
 }
 
-export function formatRun(run: RunSummary, { shortId, idWidth, width, hasServer }: TableOptions): string {
+export function formatRun(run: RunSummary, options: TableOptions): string {
+  const { shortId, idWidth, width, hasServer, depth = 0 } = options
   const { run_id, started_at, status, duration_ms, calls } = run
   const row: Columns = [
     shortId(run_id),
     formatTime(started_at),
-    nameTarget(run),
+    depth > 0 ? `${'  '.repeat(depth - 1)}└ ${nameTarget(run)}` : nameTarget(run),
     nameStatus(status),
     formatMs(duration_ms),
     String(calls),
   ]
   const server = hasServer ? `  ${run.server.padEnd(SERVER_WIDTH)}` : ''
-  const input = shorten(describeLink(run, shortId) + oneLine(run.input), INPUT_WIDTH).padEnd(INPUT_WIDTH)
+  const input = shorten(describeLink(run, depth > 0, shortId) + oneLine(run.input), INPUT_WIDTH).padEnd(INPUT_WIDTH)
   return shorten(`${pad(row, idWidth)}${server}  ${input}  ${describeProblem(run)}`.trimEnd(), width)
 }
 
@@ -83,14 +92,15 @@ function describeProblem({ incomplete, error }: RunSummary): string {
   return oneLine(problems.join(' · '))
 }
 
-/** The values of a variant, the run that called this one, and the other runs of a conversation that waited in between. */
+/** The values of a variant, the run that called this one, unless it stands below that, and the other runs of a conversation that waited in between. */
 function describeLink(
   { continues, continued_by: next, parent_run_id: parent, variant }: RunSummary,
+  isBelow: boolean,
   shortId: TableOptions['shortId'],
 ): string {
   const links = [
     variant && `variant: ${oneLine(variant)}`,
-    parent && `called by ${shortId(parent)}`,
+    parent && !isBelow && `called by ${shortId(parent)}`,
     continues && `continues ${shortId(continues)}`,
     next && `continued by ${shortId(next)}`,
   ]
@@ -125,7 +135,7 @@ function formatCalls(calls: readonly Call[], lead: string, below: string, texts:
   const ms = calls.reduce((sum, { durationMs = 0 }) => sum + durationMs, 0)
   const mark = call.status === 'failed' ? '✗ ' : ''
   const times = calls.length > 1 ? ` ×${calls.length}` : ''
-  const said = `${call.moduleId}.${call.method}${texts.arguments(calls)}${times}${texts.outcome(call)}`
+  const said = `${call.to}.${call.method}${texts.arguments(calls)}${times}${texts.outcome(call)}`
   const groups = groupAlike(call.children)
   const children = groups.flatMap((group, index) => {
     const isLast = index === groups.length - 1

@@ -3,6 +3,7 @@ import { isWaitingResult, type WaitingResult } from '../../run/calls/waits-for.t
 import { endingOf } from '../../run/run-ending.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
+import type { ListedRun } from '../../trace/runs-table.ts'
 import { readTraceLine } from '../../trace/trace-line.ts'
 import type { TracedEvent } from '../../trace/traced-event.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -18,13 +19,16 @@ const MAX_TEXT = 60
 
 export default class RunsShow extends BaseCommand {
   static override description =
-    'Shows one run: input, output, and its calls as a tree, with results of tools and errors.'
+    'Shows one run: input, output, and its calls as a tree, with results of tools and errors, and with the runs of agents that it called.'
   static override examples = ['<%= config.bin %> runs show 4f1c', '<%= config.bin %> runs show 4f1c --json']
   static override args = {
     run_id: Args.string({ description: 'Id of the run, or its first characters', required: true }),
   }
   static override flags = {
-    json: Flags.boolean({ description: 'Print the run with all its events as JSON', exclusive: ['mermaid'] }),
+    json: Flags.boolean({
+      description: 'Print the run with the runs below it, and all their events, as JSON',
+      exclusive: ['mermaid'],
+    }),
     mermaid: Flags.boolean({ description: 'Print it as a Mermaid sequence diagram' }),
     ...storeFlags([SERVER_OPTIONS.store.flag]),
   }
@@ -37,10 +41,10 @@ export default class RunsShow extends BaseCommand {
       const run = findRun(open.reader, args.run_id)
       const { events, elsewhere } = await readEvents(open, run)
       if (elsewhere !== null) this.warn(elsewhere)
-      if (flags.json) this.log(JSON.stringify({ run, events }, null, 2))
+      const below = open.reader.index.runs.below(run.run_id)
+      if (flags.json) this.log(JSON.stringify({ run, below, events }, null, 2))
       else if (flags.mermaid) this.log(await drawMermaid(events))
-      else
-        for (const line of await describeRun(run, events, open.reader.index.runs.childrenOf(run.run_id))) this.log(line)
+      else for (const line of await describeRun(run, events, below)) this.log(line)
     } finally {
       await open.close()
     }
@@ -52,10 +56,15 @@ async function readEvents(
   run: RunSummary,
 ): Promise<{ events: TracedEvent[]; elsewhere: string | null }> {
   const events: TracedEvent[] = []
+  const below: Record<string, number> = {}
   for (let after = -1; ; ) {
-    const page = await open.events(run, { runId: run.run_id, after, first: PAGE })
-    events.push(...page.events.flatMap(({ line }) => readTraceLine(line) ?? []))
-    after = page.events.at(-1)?.index ?? after
+    const page = await open.events(run, { runId: run.run_id, after, below, first: PAGE })
+    for (const event of page.events) {
+      const traced = readTraceLine(event.line)
+      if (traced) events.push(traced)
+      if (event.below === undefined) after = event.index
+      else below[event.below] = event.index
+    }
     if (!page.hasMore) return { events, elsewhere: page.elsewhere }
   }
 }
@@ -76,7 +85,7 @@ async function drawMermaid(events: readonly TracedEvent[]): Promise<string> {
 async function describeRun(
   run: RunSummary,
   events: readonly TracedEvent[],
-  children: readonly RunSummary[],
+  below: readonly ListedRun[],
 ): Promise<string[]> {
   const tree = await treeOf(events)
   const tokens =
@@ -91,7 +100,7 @@ async function describeRun(
     ...(run.continues === null ? [] : [`continues     ${run.continues}`]),
     ...(run.continued_by === null ? [] : [`continued by  ${run.continued_by}`]),
     ...(run.parent_run_id === null ? [] : [`called by     ${run.parent_run_id}`]),
-    ...children.map((child) => `called        ${child.run_id}  ${nameTarget(child)}, ${nameStatus(child.status)}`),
+    ...below.map((called) => `called        ${called.run_id}  ${nameTarget(called)}, ${nameStatus(called.status)}`),
     ...(run.error === null ? [] : [`error   ${oneLine(run.error)}`]),
     `input   ${oneLine(run.input)}`,
     ...(run.output === '' ? [] : [`output  ${oneLine(run.output)}`]),

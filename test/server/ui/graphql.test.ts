@@ -33,6 +33,15 @@ export default defineModule({ name: 'Sums', provides: [ToolProvider],
     async executeTool(name, { a, b }) { return { text: String(a + b) } } }) })`,
 }
 
+const TEAM = {
+  ...TOOLS,
+  'agents/desk.yml': `id: desk
+modules:
+  - { id: llm, module: llm/mock, scope: agent, config: { replies: [{ tool_calls: [{ name: tools, arguments: { message: go } }] }, done] } }
+  - { id: team, module: tools/agents, config: { agents: [tools] } }
+  - { id: loop, module: orchestrator/tool-loop }`,
+}
+
 describe('GraphQL of the debug UI', () => {
   const complete = (server: Awaited<ReturnType<typeof makeServer>>, model: string, text = 'hi') =>
     server.app.inject({ method: 'POST', url: '/compat/chat/completions', payload: chat(model, text) })
@@ -209,6 +218,51 @@ describe('GraphQL of the debug UI', () => {
       ['loop', null],
     ])
     expect(await ask(server, '{ run(run_id: "nothing") { status } }')).deep.equal({ run: null })
+  })
+
+  it('returns a run with those below it as one, a page at a time', async () => {
+    const server = await makeServer({ debug: true }, TEAM)
+    await complete(server, 'desk', 'go')
+    const list =
+      '{ runs(filter: { top_level: true }) { total runs { run_id agent_id children below { agent_id parent_run_id } } } }'
+    const { runs } = await ask<{ runs: { total: number; runs: Record<string, unknown>[] } }>(server, list)
+    const [{ run_id: id, ...desk }] = runs.runs as [Record<string, unknown>]
+    expect([runs.total, desk]).deep.equal([
+      1,
+      { agent_id: 'desk', children: 1, below: [{ agent_id: 'tools', parent_run_id: id }] },
+    ])
+    const query = `query($id: String!, $after: String) { run(run_id: $id) { events(below: true, first: 3, after: $after) {
+      cursor has_more events { agent_id event_type call_id parent_run_call_id method_name } } } }`
+    const events: Record<string, string | null>[] = []
+    for (let after: string | null = null; ; ) {
+      const page: { run: { events: { cursor: string; has_more: boolean; events: typeof events } } } = await ask(
+        server,
+        query,
+        { id, after },
+      )
+      events.push(...page.run.events.events)
+      after = page.run.events.cursor
+      if (!page.run.events.has_more) break
+    }
+    const whole = await ask<{ run: { events: { events: unknown[] } } }>(
+      server,
+      query.replace('first: 3', 'first: 5000'),
+      { id },
+    )
+    expect(events).deep.equal(whole.run.events.events)
+    const begun = events.findIndex(({ agent_id }) => agent_id === 'tools')
+    const around = events.find(({ call_id }) => call_id === events[begun]?.parent_run_call_id)
+    expect([around?.agent_id, around?.method_name]).deep.equal(['desk', 'executeTool'])
+    expect(events.at(-1)).include({ agent_id: 'desk', event_type: 'end' })
+    const foreign = { 'sec-fetch-site': 'cross-site' }
+    const hidden = await ask(
+      server,
+      '{ runs { runs { parent_run_call_id below { run_id input } } } }',
+      undefined,
+      foreign,
+    )
+    expect(JSON.stringify(hidden)).not.contain(String(id)).not.contain('"go"')
+    expect(JSON.stringify(await ask(server, query, { id }, foreign))).not.contain('"agent_id":"tools"')
   })
 
   it('returns the log of an agent, by limit, run, type and module', async () => {

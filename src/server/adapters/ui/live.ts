@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { messageOf } from '../../../errors.ts'
 import type { Prices } from '../../../trace/prices.ts'
-import type { RunSummary } from '../../../trace/run-summary.ts'
+import type { ListedRun } from '../../../trace/runs-table.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { EventStream } from '../../streams/event-streams.ts'
@@ -17,6 +17,7 @@ const NO_CONTENT = {
   continues: null,
   continued_by: null,
   parent_run_id: null,
+  parent_run_call_id: null,
   input: null,
   output: null,
   error: null,
@@ -88,7 +89,7 @@ export class LiveUpdates {
     if (traces) this.#stop.push(traces.watch((runs) => this.#tellRuns(runs, traces)))
   }
 
-  #tellRuns(changed: readonly RunSummary[], traces: Traces): void {
+  #tellRuns(changed: readonly ListedRun[], traces: Traces): void {
     this.#send('runs', (viewer) => {
       const runs = changed.filter(({ tenant }) => sees(viewer, tenant)).map((run) => this.#view(run, viewer))
       return runs.length === 0 ? undefined : { runs }
@@ -103,7 +104,7 @@ export class LiveUpdates {
     this.#dropped = dropped
   }
 
-  #view({ tenant: _tenant, ...run }: RunSummary, { seesContent }: Viewer): object {
+  #view({ tenant: _tenant, ...run }: ListedRun, { seesContent }: Viewer): object {
     const { prices } = this.#sources
     const priced = { ...run, models: priceModels(run.models, prices), cost: prices.costOf(run.models) }
     return seesContent ? priced : { ...priced, ...NO_CONTENT }

@@ -31,6 +31,7 @@ export interface RawFilter {
   module_id: string
   method_name: string
   tool_name: string
+  top_level: boolean
   text: string
 }
 
@@ -117,6 +118,7 @@ function readFilter(given: GivenFilter): RunFilter {
     moduleId: given.module_id ?? undefined,
     methodName: given.method_name ?? undefined,
     toolName: given.tool_name ?? undefined,
+    isTopLevel: given.top_level ?? undefined,
     text: given.text || undefined,
   }
 }

@@ -11,8 +11,9 @@ import {
   usageOf,
 } from '../../../trace/describe-event.ts'
 import type { Prices } from '../../../trace/prices.ts'
-import type { RunSummary } from '../../../trace/run-summary.ts'
+import type { ListedRun } from '../../../trace/runs-table.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
+import type { EventsPage, EventsQuery } from '../../../trace/trace-query.ts'
 import type { TracedEvent } from '../../../trace/traced-event.ts'
 import type { Traces } from '../../../trace/traces.ts'
 import { hasTape, viewSavedTest } from './run-tape.ts'
@@ -23,6 +24,7 @@ const MAX_EVENTS = 5000
 export interface EventsArguments {
   first: number
   after?: string | null
+  below?: boolean | null
   call_id?: string | null
   module_id?: string | null
   method_name?: string | null
@@ -49,7 +51,8 @@ export function priceModels(models: readonly ModelUsage[], prices: Prices): Pric
 }
 
 /** A run in GraphQL. */
-export function viewRun(run: RunSummary, { traces, prices, projectDir }: RunSources) {
+export function viewRun(run: ListedRun, sources: RunSources) {
+  const { traces, prices, projectDir } = sources
   return {
     ...run,
     models: priceModels(run.models, prices),
@@ -59,6 +62,11 @@ export function viewRun(run: RunSummary, { traces, prices, projectDir }: RunSour
     variant: (_: unknown, viewer: Viewer) => contentFor(viewer, run.variant),
     continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
     parent_run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_id),
+    parent_run_call_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_call_id),
+    below: async () => {
+      const runs = run.children > 0 ? await traces.query('below', run.run_id) : []
+      return runs.map((each) => viewRun(each, sources))
+    },
     continued_by: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continued_by),
     input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
     output: (_: unknown, viewer: Viewer) => contentFor(viewer, run.output),
@@ -66,30 +74,32 @@ export function viewRun(run: RunSummary, { traces, prices, projectDir }: RunSour
     has_tape: () => hasTape(projectDir, run.run_id),
     saved_test: ({ name }: { name?: string | null }, viewer: Viewer) =>
       viewer.seesContent ? viewSavedTest(projectDir, run.run_id, name ?? undefined) : null,
-    events: (wanted: EventsArguments) => eventsOf(run, wanted, { traces, prices }),
+    // The ids of the runs below it are content.
+    events: (wanted: EventsArguments, { seesContent }: Viewer) =>
+      eventsOf(run, { ...wanted, below: wanted.below && seesContent }, { traces, prices }),
   }
 }
 
 async function eventsOf(
-  run: RunSummary,
+  run: ListedRun,
   wanted: EventsArguments,
   { traces, prices }: Pick<RunSources, 'traces' | 'prices'>,
 ) {
   const first = between('first', wanted.first, MAX_EVENTS)
-  const after = wanted.after == null ? -1 : readIndex(wanted.after)
+  const from = wanted.after == null ? { after: -1 } : readCursor(wanted.after)
   const { events, hasMore, elsewhere } = await traces.events(run, {
     runId: run.run_id,
-    after,
+    after: from.after,
+    ...(wanted.below ? { below: from.below ?? {} } : {}),
     first,
     callId: wanted.call_id ?? undefined,
     moduleId: wanted.module_id ?? undefined,
     methodName: wanted.method_name ?? undefined,
     eventType: wanted.event_type ?? undefined,
   })
-  const last = events.at(-1)?.index ?? after
   return {
     events: events.flatMap(({ line, index }) => viewLine(line, index, prices)),
-    cursor: last === -1 ? null : String(last),
+    cursor: writeCursor(from, events),
     has_more: hasMore,
     elsewhere,
   }
@@ -114,6 +124,7 @@ class EventView {
       exception: _exception,
       run_id: _run,
       variant: _variant,
+      parent_run_call_id: _parentCall,
       ...facts
     } = event
     Object.assign(this, facts)
@@ -132,6 +143,10 @@ class EventView {
 
   variant(_: unknown, viewer: Viewer): unknown {
     return contentFor(viewer, this.#event.variant ?? null)
+  }
+
+  parent_run_call_id(_: unknown, viewer: Viewer): string | null {
+    return contentFor(viewer, this.#event.parent_run_call_id ?? null)
   }
 
   label(_: unknown, viewer: Viewer): string | null {
@@ -179,8 +194,28 @@ export function between(name: string, value: number, max: number): number {
   throw new GraphQLError(`${name} must be from 1 to ${max}, not ${value}.`)
 }
 
-function readIndex(cursor: string): number {
-  const index = Number(cursor)
-  if (Number.isInteger(index) && index >= 0) return index
+type Position = Pick<EventsQuery, 'after' | 'below'>
+
+/** The number of the last event; with runs below, ` <run id>:<number>` for each of theirs. Null where nothing was read. */
+function writeCursor(from: Position, events: EventsPage['events']): string | null {
+  let { after } = from
+  const below = { ...from.below }
+  for (const event of events) {
+    if (event.below === undefined) after = event.index
+    else below[event.below] = event.index
+  }
+  return after === -1 ? null : [after, ...Object.entries(below).map((each) => each.join(':'))].join(' ')
+}
+
+function readCursor(cursor: string): Position {
+  const [own, ...others] = cursor.split(' ')
+  const below = others.map((each) => {
+    const [runId = '', index] = each.split(':')
+    return [runId, Number(index)] as const
+  })
+  const numbers = [Number(own), ...below.map(([, index]) => index)]
+  if (numbers.every((index) => Number.isInteger(index) && index >= 0)) {
+    return { after: Number(own), ...(below.length > 0 ? { below: Object.fromEntries(below) } : {}) }
+  }
   throw new GraphQLError(`after must be the cursor of a page, not '${cursor}'.`)
 }

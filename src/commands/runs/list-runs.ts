@@ -1,0 +1,20 @@
+import type { ListedRun, RunsTable } from '../../trace/runs-table.ts'
+import type { RunFilter } from '../../trace/trace-query.ts'
+
+/**
+ * The latest runs, newest first. Without a filter, runs that another began follow it, in their order.
+ *
+ * @param limit of the runs, without those that follow another
+ */
+export function listRuns(table: RunsTable, filter: RunFilter, limit: number): ListedRun[] {
+  const isFiltered = Object.values(filter).some((value) => value !== undefined)
+  const { runs } = table.list({ filter: { ...filter, isTopLevel: !isFiltered }, first: limit, after: undefined })
+  if (isFiltered) return [...runs]
+  return runs.flatMap((run) => (run.children > 0 ? [run, ...inTreeOrder(run.run_id, table.below(run.run_id))] : [run]))
+}
+
+/** Each run after the one that began it. */
+function inTreeOrder(parentId: string, below: readonly ListedRun[]): ListedRun[] {
+  const children = below.filter(({ parent_run_id }) => parent_run_id === parentId)
+  return children.flatMap((child) => [child, ...inTreeOrder(child.run_id, below)])
+}
