@@ -102,7 +102,7 @@ export function shortVersion(version: string): string {
 /** Name of a participant of a run. */
 export function participantName(id: string): string {
   if (id.startsWith('agent:')) return 'caller'
-  return id === '__response__' ? 'response' : id === '__conversation__' ? 'conversation' : id
+  return id.replace(/(^|\/)__(response|conversation)__$/, '$1$2')
 }
 
 /** Beginning of a Markdown text as one plain line. */

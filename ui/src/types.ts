@@ -2,7 +2,8 @@
 import type { TraceStep } from '../../src/trace/call-tree.ts'
 import type { ModelUsage as Usage } from '../../src/trace/describe-event.ts'
 import type { MetricsRow } from '../../src/trace/metrics.ts'
-import type { RunSummary as Run, RunStatus } from '../../src/trace/run-summary.ts'
+import type { RunStatus } from '../../src/trace/run-summary.ts'
+import type { ListedRun as Run } from '../../src/trace/runs-table.ts'
 
 export type { RunStatus }
 
@@ -68,9 +69,9 @@ export interface ServerInfo {
 }
 
 const USAGE_FIELDS = 'model input_tokens output_tokens cached_input_tokens reasoning_tokens cost'
-export const RUN_FIELDS = `run_id agent_id entry_point server agent_version variant status incomplete continues continued_by started_at duration_ms first_text_ms calls errors input output error
+export const RUN_FIELDS = `run_id agent_id entry_point server agent_version variant status incomplete continues continued_by parent_run_id parent_run_call_id children started_at duration_ms first_text_ms calls errors input output error
   input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
 export const PROBLEM_FIELDS = 'file line column message suggestions'
 export const NUMBER_FIELDS = `count errors incomplete p50_ms p95_ms first_text_p50_ms input_tokens output_tokens models { ${USAGE_FIELDS} } cost`
-export const EVENT_FIELDS = `event_type module_id module_class method_name time call_id caller_id parent_call_id duration_ms
+export const EVENT_FIELDS = `agent_id run_id event_type module_id module_class method_name time call_id caller_id parent_call_id parent_run_call_id duration_ms
   kind label error is_aborted is_waiting usage { ${USAGE_FIELDS} context_window }`

@@ -72,7 +72,8 @@ export class Flow {
     const msOf = (time: number) => Math.max(0, (time - startedAt) * 1000)
     const steps: Step[] = []
     for (const call of tree.calls) {
-      if (call.moduleId === RESPONSE) steps.push({ atMs: msOf(call.startedAt), call, type: 'text' })
+      // The text of an agent that another called goes to that one.
+      if (call.to === RESPONSE) steps.push({ atMs: msOf(call.startedAt), call, type: 'text' })
       // A stage, which takes the answers of others, is a module as any.
       const isLeftOut = plumbing.has(call) && call.kind !== 'response'
       if (isLeftOut || call.moduleId.startsWith('__')) continue
@@ -104,7 +105,7 @@ export class Flow {
 
   #take({ atMs, call, type }: Step): void {
     if (type === 'text') return
-    const node = this.#nodeOf(call.moduleId)
+    const node = this.#nodeOf(call.to)
     const open = this.#open.get(edgeOf(call)) ?? []
     if (type === 'begin') {
       node.calls++
@@ -179,8 +180,8 @@ export class Flow {
 }
 
 /** Edge that a call goes along. */
-function edgeOf({ callerId, moduleId }: Call): string {
-  return edgeKey(callerId.startsWith('agent:') ? ENTRY : callerId, moduleId)
+function edgeOf({ from, to }: Call): string {
+  return edgeKey(from.startsWith('agent:') ? ENTRY : from, to)
 }
 
 /** Edge on which a text comes back to the user. */

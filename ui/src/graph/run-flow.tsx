@@ -51,9 +51,9 @@ export function RunFlow({ loaded, modules, exchange, selected, onSelect }: RunFl
 /** Links from callers to modules, once each. */
 function linksOf(calls: readonly Call[]): ExchangeRow[] {
   const links = new Map<string, ExchangeRow>()
-  for (const { callerId, moduleId } of calls) {
-    const module = callerId.startsWith('agent:') ? ENTRY : callerId
-    links.set(`${module} ${moduleId}`, { module, protocol: '', provider: moduleId, fieldName: null })
+  for (const { from, to } of calls) {
+    const module = from.startsWith('agent:') ? ENTRY : from
+    links.set(`${module} ${to}`, { module, protocol: '', provider: to, fieldName: null })
   }
   return [...links.values()]
 }

@@ -37,7 +37,7 @@ interface CallPanelProps {
 
 /** Everything about one call, in the way that suits its kind. */
 export function CallPanel({ run, call, onClose }: CallPanelProps) {
-  const { payload, error } = useCallPayload(run.run_id, call)
+  const { payload, error } = useCallPayload(call.runId ?? run.run_id, call)
   useShortcuts({ Escape: onClose })
   const Kind = KINDS[call.kind] ?? AnyCall
   return (
@@ -70,11 +70,11 @@ interface FactsProps {
 }
 
 function Facts({ run, call, payload }: FactsProps) {
-  const { status, durationMs, startedAt, callerId, moduleId, method } = call
+  const { status, durationMs, startedAt, from, to, method } = call
   return (
     <p class="facts dotted muted">
       <span>
-        {participantName(callerId)} → {participantName(moduleId)}.{method}
+        {participantName(from)} → {participantName(to)}.{method}
       </span>
       {status !== 'done' && <span class={status === 'failed' ? 'bad-text' : ''}>{stateOf(run, status)}</span>}
       <span>{formatDuration(durationMs)}</span>

@@ -67,7 +67,7 @@ function EventLine({ row: { call, type, index }, startedAt, isSelected, onSelect
       <span class={isEnd && call.status === 'failed' ? 'bad-text' : ''}>{type}</span>
       <span class="event-name">
         <span class="event-route">
-          {participantName(call.callerId)} → {participantName(call.moduleId)}.
+          {participantName(call.from)} → {participantName(call.to)}.
         </span>
         <b>{call.label ?? call.method}</b>
         {call.usage?.model && <span class="muted"> {call.usage.model}</span>}

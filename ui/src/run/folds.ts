@@ -107,10 +107,10 @@ class Looks {
     return look
   }
 
-  #number({ moduleId, method, status, children }: Call): number {
+  #number({ to, method, status, children }: Call): number {
     const within = children.map((child) => this.#of(child))
     if (status !== 'done' || within.includes(UNIQUE)) return UNIQUE
-    const text = `${moduleId}.${method}(${within})`
+    const text = `${to}.${method}(${within})`
     const number = this.#numbers.get(text) ?? this.#numbers.size
     this.#numbers.set(text, number)
     return number

@@ -68,8 +68,8 @@ export function layoutSequence(tree: CallTree, { plumbing, unfolded, selected }:
       continue
     }
     if (folds.hidden.has(call)) continue
-    const from = columnOf.get(call.callerId) ?? 0
-    const to = columnOf.get(call.moduleId) ?? 0
+    const from = columnOf.get(call.from) ?? 0
+    const to = columnOf.get(call.to) ?? 0
     const others = open[to] ?? []
     if (!isEnd) {
       y += CALL_HEIGHT
@@ -112,7 +112,7 @@ function placeColumns(tree: CallTree, calls: readonly Call[]): { id: string; x: 
   const needed = new Map<string, number>()
   for (const call of calls) {
     const width = Math.min(nameMethod(call).length * 7 + 46, 300)
-    for (const id of [call.callerId, call.moduleId]) needed.set(id, Math.max(needed.get(id) ?? MIN_COLUMN, width))
+    for (const id of [call.from, call.to]) needed.set(id, Math.max(needed.get(id) ?? MIN_COLUMN, width))
   }
   let x = 0
   return tree.participants
@@ -143,8 +143,8 @@ function stepsOf(calls: readonly Call[], hidden: ReadonlySet<Call>): Step[] {
 /** From the leftmost to the rightmost column that a fold concerns. */
 function reach({ calls }: Fold, columnOf: ReadonlyMap<string, number>): { from: number; to: number } {
   let [from, to] = [Number.POSITIVE_INFINITY, 0]
-  for (const { callerId, moduleId } of calls) {
-    const [caller = 0, callee = 0] = [columnOf.get(callerId), columnOf.get(moduleId)]
+  for (const call of calls) {
+    const [caller = 0, callee = 0] = [columnOf.get(call.from), columnOf.get(call.to)]
     from = Math.min(from, caller, callee)
     to = Math.max(to, caller, callee)
   }

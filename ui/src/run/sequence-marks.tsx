@@ -92,7 +92,7 @@ export function Arrow({ row, layout, isSelected, onSelect }: ArrowProps) {
 
 function describe({ call }: { call: Call }): string {
   const state = call.status === 'running' ? 'still running' : `${call.status} after ${formatDuration(call.durationMs)}`
-  return `${participantName(call.callerId)} calls ${participantName(call.moduleId)}.${nameMethod(call)}, ${state}`
+  return `${participantName(call.from)} calls ${participantName(call.to)}.${nameMethod(call)}, ${state}`
 }
 
 function shorten(text: string, width: number): string {
@@ -110,7 +110,7 @@ interface FoldRowProps {
 export function FoldRow({ row: { y, fold, from, to }, layout, onUnfold }: FoldRowProps) {
   const left = (layout.columns[from]?.x ?? 0) - 30
   const right = (layout.columns[to]?.x ?? 0) + 30
-  const names = [...new Set(fold.calls.map(({ moduleId, method }) => `${participantName(moduleId)}.${method}`))]
+  const names = [...new Set(fold.calls.map(({ to, method }) => `${participantName(to)}.${method}`))]
     .slice(0, 3)
     .join(', ')
   const text = `↻ ${fold.count} more × ${names} · ${formatDuration(fold.durationMs)}`

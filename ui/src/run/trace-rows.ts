@@ -46,9 +46,10 @@ export function listRows(tree: CallTree, choices: TraceChoices): TraceRow[] {
   return rows
 }
 
-/** Name of a call in a trace: the tool, the model, or the method of the module. */
+/** Name of a call in a trace: the tool, the model, the agent that another called, or the method of the module. */
 export function nameCall(call: Call): { readonly name: string; readonly detail: string } {
   const { kind, label, moduleId, method, usage } = call
+  if (kind === 'agent' && call.parent) return { name: call.agentId, detail: `${moduleId}.${method}` }
   if (kind === 'model') return { name: usage?.model ?? participantName(moduleId), detail: '' }
   if (label !== undefined) return { name: label, detail: participantName(moduleId) }
   return { name: `${participantName(moduleId)}.${method}`, detail: '' }
@@ -88,5 +89,5 @@ function findWanted(tree: CallTree, { filter, isOnlyErrors }: TraceChoices): Rea
 }
 
 function searchText(call: Call): string {
-  return `${participantName(call.moduleId)}.${nameMethod(call)} ${call.usage?.model ?? ''}`.toLowerCase()
+  return `${participantName(call.to)}.${nameMethod(call)} ${call.usage?.model ?? ''}`.toLowerCase()
 }

@@ -6,8 +6,8 @@ import { EVENT_FIELDS, type EventSummary, RUN_FIELDS, type RunSummary } from '..
 
 const PAGE = 5000
 const QUERY = `query($id: String!, $after: String) { run(run_id: $id) {
-  ${RUN_FIELDS} neighbours { previous next }
-  events(first: ${PAGE}, after: $after) { cursor has_more elsewhere events { ${EVENT_FIELDS} } }
+  ${RUN_FIELDS} neighbours { previous next } below { run_id }
+  events(first: ${PAGE}, after: $after, below: true) { cursor has_more elsewhere events { ${EVENT_FIELDS} } }
 } }`
 
 interface Neighbours {
@@ -19,6 +19,7 @@ interface QueryData {
   readonly run:
     | (RunSummary & {
         readonly neighbours: Neighbours
+        readonly below: readonly Pick<RunSummary, 'run_id'>[]
         readonly events: {
           readonly cursor: string | null
           readonly has_more: boolean
@@ -35,16 +36,18 @@ export interface LoadedRun {
   readonly neighbours: Neighbours
   /** Place of the events that the server that ran it does not give; null otherwise. */
   readonly elsewhere: string | null
-  /** One object for the whole run. */
+  /** One object for the whole run, with the runs below it. */
   readonly tree: CallTree
   /** Grows with the tree. */
   readonly size: number
 }
 
-/** Reads one run piece by piece. */
+/** Reads one run, with the runs below it, piece by piece. */
 class RunReader {
   readonly #id: string
   readonly #tree = new CallTree()
+  /** Ids of the run, and of those below it that are known. */
+  readonly #ids: Set<string>
   #cursor: string | null = null
   #isReading = false
   #isStale = false
@@ -52,6 +55,13 @@ class RunReader {
 
   constructor(id: string) {
     this.#id = id
+    this.#ids = new Set([id])
+  }
+
+  /** Tells whether a run is this one, or below it. */
+  has({ run_id, parent_run_id: parent }: RunSummary): boolean {
+    if (parent !== null && this.#ids.has(parent)) this.#ids.add(run_id)
+    return this.#ids.has(run_id)
   }
 
   /** Reads on; called while it reads, it reads once more afterwards. @returns null when there is no such run */
@@ -72,7 +82,8 @@ class RunReader {
     }
   }
 
-  #take({ events: page, neighbours, ...run }: NonNullable<QueryData['run']>): LoadedRun {
+  #take({ events: page, neighbours, below, ...run }: NonNullable<QueryData['run']>): LoadedRun {
+    for (const { run_id } of below) this.#ids.add(run_id)
     for (const event of page.events) this.#tree.add(event)
     this.#cursor = page.cursor
     return { run, neighbours, elsewhere: page.elsewhere, tree: this.#tree, size: this.#tree.size }
@@ -100,7 +111,7 @@ export function useRun(id: string): { loaded: LoadedRun | null | undefined; erro
     }
   }, [id])
   const readSoon = useThrottled(readOn, 150)
-  useLive('runs', (runs) => runs.some(({ run_id }) => run_id === id) && readSoon())
+  useLive('runs', (runs) => runs.filter((run) => reader.current?.has(run)).length > 0 && readSoon())
   useLive('ready', readSoon)
   return { loaded, error }
 }
