@@ -67,7 +67,9 @@ export default defineModule({
         // By default the responses API makes every tool strict, and optional arguments null.
         quirks: {
           hasStrictTools: true,
-          ...(api === 'responses' ? { toolFiles: /^(image\/|application\/pdf$)/ } : {}),
+          ...(api === 'responses'
+            ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const }
+            : {}),
           efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
           options: {
             verbosity: ['low', 'medium', 'high'],

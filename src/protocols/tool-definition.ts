@@ -7,6 +7,8 @@ export interface ClientTool {
   readonly isCustom?: boolean
   /** Regular expression that the whole text of such a tool has to match. */
   readonly pattern?: string
+  /** Lark grammar of the whole text of such a tool; the description ends with it, for models that take none. */
+  readonly lark?: string
 }
 
 /** Tool as a model sees it. */

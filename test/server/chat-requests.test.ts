@@ -226,7 +226,7 @@ describe('a chat request', () => {
       'a tool of a type that is not known',
       chat('reveal', 'x', { tools: [weather(), { type: 'browser' }] }),
       'tools[1].type',
-      "tools[1].type must be one of 'function'.",
+      "tools[1].type must be one of 'function' and 'custom'.",
     ],
     [
       'a tool without a name',

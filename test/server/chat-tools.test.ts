@@ -7,6 +7,23 @@ const tools = ['weather', 'time'].map((name) => ({
   function: { name, parameters: { type: 'object' } },
 }))
 
+/** Its model calls the tool that the user names with the rest of the message, once, and then tells the last call and its result. */
+const TEXT_PROJECT = {
+  'agents/writer.yml': `id: writer
+modules:
+  - { id: llm, module: writer }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/writer.ts': `import { defineModule, LLM } from 'agent-host'
+export default defineModule({ name: 'Writer', provides: [LLM], create: () => ({
+  async *generate({ messages }) {
+    const { role, content } = messages.at(-1)
+    const [, name, input] = /^(\\S+) ?(.*)$/.exec(content)
+    if (role === 'user') yield { type: 'tool_call', call: { id: 'c1', name, arguments: { input } } }
+    else yield { type: 'text', text: JSON.stringify([messages.at(-2).toolCalls[0].arguments, content]) }
+    yield { type: 'finish', reason: role === 'user' ? 'tool_calls' : 'stop' }
+  } }) })`,
+}
+
 describe('tools of a chat client', () => {
   afterEach(closeServers)
 
@@ -64,6 +81,87 @@ describe('tools of a chat client', () => {
       [call(1, 'time'), null],
       [{}, 'tool_calls'],
     ])
+  })
+
+  describe('that take free text', () => {
+    const note = { type: 'custom', custom: { name: 'note', description: 'Notes.', format: { type: 'text' } } }
+    const lowercase = { syntax: 'regex', definition: '[a-z]+' }
+    const word = { type: 'custom', custom: { name: 'word', format: { type: 'grammar', grammar: lowercase } } }
+    const texts = [note, word]
+
+    it('are called with it, and their outputs come back in the messages', async () => {
+      const { app } = await makeServer({}, TEXT_PROJECT)
+      const post = (payload: object) => app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
+      const [first] = (await post(chat('writer', 'note Hi there', { tools: texts }))).json().choices
+      const call = { id: 'c1', type: 'custom', custom: { name: 'note', input: 'Hi there' } }
+      expect(first.message).to.deep.equal({ role: 'assistant', content: null, tool_calls: [call] })
+      expect(first.finish_reason).to.equal('tool_calls')
+      const messages = [
+        { role: 'user', content: 'note Hi there' },
+        first.message,
+        { role: 'tool', tool_call_id: 'c1', content: 'noted' },
+      ]
+      const [second] = (await post({ model: 'writer', tools: texts, messages })).json().choices
+      expect(JSON.parse(second.message.content)).to.deep.equal([{ input: 'Hi there' }, 'noted'])
+    })
+
+    it('are called in a stream', async () => {
+      const { app } = await makeServer({}, TEXT_PROJECT)
+      const payload = chat('writer', 'note Hi', { tools: texts, stream: true })
+      const { body } = await app.inject({ method: 'POST', url: '/compat/chat/completions', payload })
+      const [, called] = readEvents(body) as { choices: { delta: object }[] }[]
+      expect(called?.choices[0]?.delta).to.deep.equal({
+        tool_calls: [{ index: 0, id: 'c1', type: 'custom', custom: { name: 'note', input: 'Hi' } }],
+      })
+    })
+
+    it('may be chosen by their names, and get texts of their grammar alone', async () => {
+      const { app } = await makeServer({}, TEXT_PROJECT)
+      const post = (payload: object) => app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
+      const misfit = (await post(chat('writer', 'word 5', { tools: texts }))).json().choices[0].message.content
+      expect(JSON.parse(misfit)[1]).to.equal('The input does not match the regular expression [a-z]+')
+      const named = { type: 'custom', custom: { name: 'note' } }
+      for (const tool_choice of [
+        named,
+        { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [named] } },
+      ]) {
+        expect((await post(chat('writer', 'word a', { tools: texts, tool_choice }))).statusCode).to.equal(200)
+      }
+      const unknown = { type: 'custom', custom: { name: 'none' } }
+      const refused = await post(chat('writer', 'hi', { tools: texts, tool_choice: unknown }))
+      expect([refused.statusCode, refused.json().error.param]).to.deep.equal([400, 'tool_choice'])
+    })
+
+    const lark = { syntax: 'ebnf', definition: '' }
+    const output = { role: 'tool', tool_call_id: 'c1', content: '' }
+    for (const [what, more, param] of [
+      ['a type that is not known', { tools: [{ type: 'x' }] }, 'tools[0].type'],
+      ['a name with a space', { tools: [{ type: 'custom', custom: { name: 'a b' } }] }, 'tools[0].custom.name'],
+      [
+        'a grammar that is not known',
+        { tools: [{ type: 'custom', custom: { name: 'a', format: { type: 'grammar', grammar: lark } } }] },
+        'tools[0].custom.format.grammar.syntax',
+      ],
+      ['two tools of one name', { tools: [note, note] }, 'tools'],
+      [
+        'a call without its text',
+        {
+          messages: [
+            { role: 'user', content: 'x' },
+            { role: 'assistant', tool_calls: [{ id: 'c1', type: 'custom', custom: { name: 'note' } }] },
+            output,
+          ],
+        },
+        'messages[1].tool_calls[0].custom.input',
+      ],
+    ] as const) {
+      it(`get 400 for ${what}`, async () => {
+        const { app } = await makeServer({}, TEXT_PROJECT)
+        const payload = chat('writer', 'note Hi', { tools: texts, ...more })
+        const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
+        expect([reply.statusCode, reply.json().error?.param]).to.deep.equal([400, param])
+      })
+    }
   })
 
   it("go out alone if a step also calls the agent's tools, which are not executed", async () => {

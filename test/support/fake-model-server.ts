@@ -14,7 +14,7 @@ export interface ModelRequest {
   } & Record<string, unknown>
 }
 
-type Answer = (response: ServerResponse, request: ModelRequest) => void | Promise<void>
+export type Answer = (response: ServerResponse, request: ModelRequest) => void | Promise<void>
 
 /** An API that speaks the wire format of streaming chat completions: each request gets the next of the answers. */
 export async function startModelServer(...answers: Answer[]) {

@@ -4,6 +4,7 @@ import type {
   LanguageModelV3FinishReason,
   LanguageModelV3FunctionTool,
   LanguageModelV3Message,
+  LanguageModelV3ProviderTool,
   LanguageModelV3ReasoningPart,
   LanguageModelV3StreamPart,
   LanguageModelV3ToolChoice,
@@ -32,6 +33,8 @@ export interface VendorQuirks {
   readonly systemFirst?: boolean
   /** Tools can be strict, and are by default: those that do not ask for it, or whose schema does not allow it, say that they are not. */
   readonly hasStrictTools?: boolean
+  /** Id of the vendor's own tool whose calls are texts of a Lark grammar. */
+  readonly larkTool?: LanguageModelV3ProviderTool['id']
   /** An answer without a reason why it ended was cut off. */
   readonly alwaysFinishes?: boolean
   /** Passes any URL of an image or file on: the server may support it. */
@@ -56,7 +59,7 @@ export function toCallOptions(request: LLMRequest, abilities: Abilities): Langua
   const { temperature, topP, maxOutputTokens, seed, presencePenalty, frequencyPenalty } = request
   const plain = { temperature, topP, maxOutputTokens, seed, presencePenalty, frequencyPenalty }
   return {
-    prompt: toPrompt(messages, abilities),
+    prompt: toPrompt(messages, abilities, textToolsOf(tools, abilities)),
     ...(tools.length > 0
       ? { tools: tools.map((tool) => toTool(tool, abilities)), toolChoice: toToolChoice(toolChoice) }
       : {}),
@@ -73,10 +76,22 @@ export function withoutUndefined<T extends object>(options: T): { [K in keyof T]
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }
 
+/** Names of the tools that the vendor gives texts: their calls have one argument here, `input`. */
+export function textToolsOf(tools: readonly ToolDefinition[] = [], { larkTool }: VendorQuirks): ReadonlySet<string> {
+  if (larkTool === undefined) return NO_NAMES
+  return new Set(tools.filter(({ client }) => client?.lark !== undefined).map(({ name }) => name))
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set()
+
 function toTool(
-  { name, description, parameters, strict = false }: ToolDefinition,
-  { hasStrictTools }: VendorQuirks,
-): LanguageModelV3FunctionTool {
+  { name, description, parameters, strict = false, client }: ToolDefinition,
+  { hasStrictTools, larkTool }: VendorQuirks,
+): LanguageModelV3FunctionTool | LanguageModelV3ProviderTool {
+  if (larkTool !== undefined && client?.lark !== undefined) {
+    const format = { type: 'grammar', syntax: 'lark', definition: client.lark }
+    return { type: 'provider', id: larkTool, name, args: { name, description, format } }
+  }
   const strictness = hasStrictTools ? { strict: strict && isStrictSchema(parameters) } : {}
   return { type: 'function', name, description, inputSchema: parameters, ...strictness }
 }
@@ -85,7 +100,11 @@ function toToolChoice(choice: LLMRequest['toolChoice'] = 'auto'): LanguageModelV
   return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.tool }
 }
 
-function toPrompt(messages: readonly Message[], abilities: Abilities): LanguageModelV3Message[] {
+function toPrompt(
+  messages: readonly Message[],
+  abilities: Abilities,
+  textTools: ReadonlySet<string>,
+): LanguageModelV3Message[] {
   const toolNames = new Map(
     messages
       .flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []))
@@ -95,7 +114,7 @@ function toPrompt(messages: readonly Message[], abilities: Abilities): LanguageM
   const question = ordered.findLastIndex(({ role }) => role === 'user')
   const prompt: LanguageModelV3Message[] = []
   for (const [index, message] of ordered.entries()) {
-    const converted = toMessage(message, { abilities, toolNames, isOfTurn: index > question })
+    const converted = toMessage(message, { abilities, toolNames, textTools, isOfTurn: index > question })
     const last = prompt.at(-1)
     // The results of parallel calls belong together: Gemini requires one per call.
     if (converted.role === 'tool' && last?.role === 'tool') last.content.push(...converted.content)
@@ -113,11 +132,13 @@ function systemFirst(messages: readonly Message[]): Message[] {
 interface Conversation {
   readonly abilities: Abilities
   readonly toolNames: ReadonlyMap<string, string>
+  readonly textTools: ReadonlySet<string>
   /** True for messages after the last question. */
   readonly isOfTurn: boolean
 }
 
-function toMessage(message: Message, { abilities, toolNames, isOfTurn }: Conversation): LanguageModelV3Message {
+function toMessage(message: Message, conversation: Conversation): LanguageModelV3Message {
+  const { abilities, toolNames } = conversation
   switch (message.role) {
     case 'system':
       return { role: 'system', content: message.content }
@@ -126,7 +147,7 @@ function toMessage(message: Message, { abilities, toolNames, isOfTurn }: Convers
       return { role: 'user', content: [...toTextParts(message), ...files] }
     }
     case 'assistant':
-      return { role: 'assistant', content: toAnswer(message, isOfTurn) }
+      return { role: 'assistant', content: toAnswer(message, conversation) }
     case 'tool': {
       const { toolCallId } = message
       const toolName = toolNames.get(toolCallId) ?? ''
@@ -143,14 +164,14 @@ type AssistantMessage = Extract<Message, { role: 'assistant' }>
 /** Reasoning comes first, then the text, then the calls, each with its vendor metadata. */
 function toAnswer(
   message: AssistantMessage,
-  isOfTurn: boolean,
+  { isOfTurn, textTools }: Conversation,
 ): Extract<LanguageModelV3Message, { role: 'assistant' }>['content'] {
   const { toolCalls = [], providerMetadata } = message
-  const calls = toolCalls.map(({ id, name, arguments: input, providerMetadata: ofCall }) => ({
+  const calls = toolCalls.map(({ id, name, arguments: args, providerMetadata: ofCall }) => ({
     type: 'tool-call' as const,
     toolCallId: id,
     toolName: name,
-    input,
+    input: textTools.has(name) ? args.input : args,
     ...optionsOf(ofCall),
   }))
   const text = toTextParts(message).map((part) => ({ ...part, ...optionsOf(providerMetadata) }))
@@ -230,8 +251,12 @@ function bytesOf({ href }: URL): Uint8Array {
   return Buffer.from(payload, /;base64$/i.test(href.slice(0, comma)) ? 'base64' : 'utf8')
 }
 
-/** The parts of an answer that one part of the stream stands for: none, one, or usage and finish together. */
-export function fromStreamPart(part: LanguageModelV3StreamPart): LLMPart[] {
+/**
+ * The parts of an answer that one part of the stream stands for: none, one, or usage and finish together.
+ *
+ * @param textTools see {@link textToolsOf}
+ */
+export function fromStreamPart(part: LanguageModelV3StreamPart, textTools = NO_NAMES): LLMPart[] {
   switch (part.type) {
     case 'text-delta':
     case 'text-end':
@@ -245,7 +270,7 @@ export function fromStreamPart(part: LanguageModelV3StreamPart): LLMPart[] {
       const call = {
         id,
         name,
-        arguments: parseArguments(name, input),
+        arguments: textTools.has(name) ? { input: JSON.parse(input) } : parseArguments(name, input),
         ...(providerMetadata ? { providerMetadata } : {}),
       }
       return [{ type: 'tool_call', call }]

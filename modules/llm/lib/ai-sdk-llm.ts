@@ -15,6 +15,7 @@ import {
 } from 'agent-host'
 import {
   fromStreamPart,
+  textToolsOf,
   toCallOptions,
   type VendorOption,
   type VendorQuirks,
@@ -109,7 +110,9 @@ export function makeLLM(asked: AskedModel): LLM {
         const { responseSchema, ...own } = withoutKeys(request, Object.keys(ofClient))
         const dispensable = { ...withoutKeys(ofClient, Object.keys(set)), ...withoutUndefined({ responseSchema }) }
         const stream = await open({ ...set, ...own }, dispensable, silence)
-        yield* convert(stream, { silence, warn: (part) => warnOf(part).forEach(tell), quirks, model: model.modelId })
+        const textTools = textToolsOf(request.tools, quirks)
+        const warn = (part: LanguageModelV3StreamPart) => warnOf(part).forEach(tell)
+        yield* convert(stream, { silence, warn, quirks, textTools, model: model.modelId })
       } catch (error) {
         run.signal.throwIfAborted()
         const origin = originOf(error)
@@ -145,12 +148,13 @@ interface Listening {
   readonly silence: IdleTimeout
   readonly warn: (part: LanguageModelV3StreamPart) => void
   readonly quirks: VendorQuirks
+  readonly textTools: ReadonlySet<string>
   readonly model: string
 }
 
 async function* convert(
   stream: ReadableStream<LanguageModelV3StreamPart>,
-  { silence, warn, quirks, model }: Listening,
+  { silence, warn, quirks, textTools, model }: Listening,
 ): AsyncGenerator<LLMPart> {
   let isWhole = false
   let answering: string | undefined
@@ -162,7 +166,7 @@ async function* convert(
     if (part.type === 'response-metadata') answering = part.modelId
     isWhole = part.type === 'finish' && !(quirks.alwaysFinishes && hasNoReason(part))
     if (part.type !== 'finish' || isWhole)
-      for (const own of fromStreamPart(part)) yield nameModel(own, model, answering)
+      for (const own of fromStreamPart(part, textTools)) yield nameModel(own, model, answering)
     silence.begin()
   }
   if (!isWhole) throw new Error('The answer ended in the middle.')

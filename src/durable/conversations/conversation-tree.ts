@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Message } from '../../protocols/message.ts'
+import type { ToolDefinition } from '../../protocols/tool-definition.ts'
 import type { PendingCall } from '../../run/state/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
 import { BYTES_VERSION, parseRow, ROW_VERSION } from '../parse-row.ts'
@@ -29,6 +30,8 @@ export interface StoredTurn {
   readonly conversation_data: { readonly messages: readonly StoredMessage[] }
   /** Calls that the run waits for; omitted if there are none. */
   readonly pending?: readonly PendingCall[]
+  /** Tools that clients have added to the conversation so far; omitted if there are none. */
+  readonly tools?: readonly ToolDefinition[]
   /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
   readonly conversation?: string
   /** Items that a client added without a run, as they are shown; not read here. */
@@ -192,6 +195,7 @@ export function makeTurn(
     created_at: createdAt,
     conversation_data: { messages: messages.map((message) => toStoredMessage(message, takeLarge(runId))) },
     ...(pending.length > 0 ? { pending } : {}),
+    ...(previous?.tools ? { tools: previous.tools } : {}),
     block: previous && !isFull ? [...previous.block, previous.response_id] : [],
     block_before: previous ? (isFull ? previous.response_id : previous.block_before) : null,
   }

@@ -13,7 +13,7 @@ import {
   weather,
 } from '../../suites/vendor-suite.ts'
 import { failure } from '../../support/connect-model.ts'
-import { event } from '../../support/fake-model-server.ts'
+import { type Answer, event } from '../../support/fake-model-server.ts'
 import { type makeContext, makeRun, says } from '../../support/fake-run.ts'
 import { chatWire, responsesWire } from '../../support/model-wires.ts'
 
@@ -122,6 +122,49 @@ describe('llm/openai', () => {
       await collect(llm, { messages: [says('hi')], tools })
       const sent = server.requests[0]?.body.tools as { strict: boolean }[]
       expect(sent.map(({ strict }) => strict)).to.deep.equal([true, false, false])
+    })
+
+    it('hands Lark grammars on, and gets texts', async () => {
+      const answer: Answer = (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const call = { id: 'ctc_1', type: 'custom_tool_call', call_id: 'call_l', name: 'draw', input: '' }
+        const base = { id: 'r', object: 'response', created_at: 1, model: 'm', status: 'in_progress', output: [] }
+        const usage = { input_tokens: 1, output_tokens: 1 }
+        for (const [type, fields] of Object.entries({
+          'response.created': { response: base },
+          'response.output_item.added': { output_index: 0, item: call },
+          'response.custom_tool_call_input.delta': { output_index: 0, item_id: 'ctc_1', delta: 'dot' },
+          'response.custom_tool_call_input.done': { output_index: 0, item_id: 'ctc_1', input: 'dot' },
+          'response.output_item.done': { output_index: 0, item: { ...call, input: 'dot', status: 'completed' } },
+          'response.completed': { response: { ...base, status: 'completed', usage } },
+        })) {
+          response.write(event({ type, ...fields }))
+        }
+        response.end()
+      }
+      const { server, llm } = await connect([answer, plays(responsesWire, { text: ['ok'] })])
+      const parameters = { type: 'object', properties: { input: { type: 'string' } } }
+      const client = { name: 'draw', isCustom: true, lark: 'start: "dot"' }
+      const tools = [{ name: 'draw', description: 'Draws.', parameters, client }]
+      const parts = await collect(llm, { messages: [says('draw')], tools })
+      const call = parts.flatMap((part) => (part.type === 'tool_call' ? [part.call] : []))[0]
+      expect(call).to.deep.include({ id: 'call_l', name: 'draw', arguments: { input: 'dot' } })
+      const messages = [
+        says('draw'),
+        { role: 'assistant' as const, content: '', toolCalls: call ? [call] : [] },
+        { role: 'tool' as const, content: 'drawn', toolCallId: 'call_l' },
+      ]
+      await collect(llm, { messages, tools })
+      const [first, second] = server.requests.map(({ body }) => body)
+      const format = { type: 'grammar', syntax: 'lark', definition: 'start: "dot"' }
+      expect(first?.tools).to.deep.equal([{ type: 'custom', name: 'draw', description: 'Draws.', format }])
+      expect(second?.input).to.deep.include.members([
+        { type: 'custom_tool_call_output', call_id: 'call_l', output: 'drawn' },
+      ])
+      const sent = (second?.input as Record<string, unknown>[] | undefined)?.find(
+        ({ type }) => type === 'custom_tool_call',
+      )
+      expect(sent).to.deep.include({ call_id: 'call_l', name: 'draw', input: 'dot' })
     })
 
     it('requests an answer that matches a schema, strict if OpenAI supports that', async () => {

@@ -1,6 +1,9 @@
 import { expect } from 'chai'
-import { type Json, makeResponses, textOf } from '../../support/responses.ts'
+import { type Json, makeResponses, RESPONSES_PROJECT, textOf } from '../../support/responses.ts'
+import { startResponses } from '../../support/responses-process.ts'
+import { killRunning } from '../../support/run-cli.ts'
 import { closeServers, readEvents } from '../../support/server.ts'
+import { makeProject } from '../../support/temp-project.ts'
 
 /** Its model calls what the user says, `<tool> <arguments>`; after results it tells them, and `tools` shows what it was given. */
 const FILES = {
@@ -39,6 +42,7 @@ const tools = [patch, sum, lark, crm]
 
 describe('custom tools and namespaces of a client', () => {
   afterEach(closeServers)
+  afterEach(killRunning)
 
   const makeAsk = async () => {
     const { app } = await makeResponses({}, FILES)
@@ -107,24 +111,17 @@ describe('custom tools and namespaces of a client', () => {
     })
   }
 
-  it('wait in the store: a server that is started later continues', async () => {
-    const before = await makeResponses({}, FILES)
+  it('wait in the store when the server is killed between two rounds: another continues', async () => {
+    const { dir } = await makeProject({ ...RESPONSES_PROJECT, ...FILES })
+    const first = await startResponses(dir)
     const payload = { model: 'caller', input: 'crm__apply_patch {"input":"x"}', tools }
-    const waiting = (await before.app.inject({ method: 'POST', url: '/v1/responses', payload })).json()
-    await closeServers()
-    const { app } = await makeResponses({ projectDir: before.project.dir })
-    const stored = (await app.inject({ url: `/v1/responses/${waiting.id}` })).json()
-    expect(callIn(stored)).to.deep.include({
-      type: 'custom_tool_call',
-      name: 'apply_patch',
-      namespace: 'crm',
-      input: 'x',
-    })
+    const { json: waiting } = await first.ask('', payload)
+    await first.stop('SIGKILL')
+    const second = await startResponses(dir)
     const input = [{ type: 'custom_tool_call_output', call_id: 'c1', output: 'done' }]
-    const next = { model: 'caller', input, tools, previous_response_id: waiting.id }
-    const answer = (await app.inject({ method: 'POST', url: '/v1/responses', payload: next })).json()
-    expect(JSON.parse(textOf(answer))).to.deep.equal([[['crm__apply_patch', { input: 'x' }]], ['done']])
-  })
+    const { json } = await second.ask('', { model: 'caller', input, tools, previous_response_id: waiting.id })
+    expect(JSON.parse(textOf(json))).to.deep.equal([[['crm__apply_patch', { input: 'x' }]], ['done']])
+  }).timeout(30_000)
 
   it('are streamed with the events of their input', async () => {
     const ask = await makeAsk()
@@ -160,6 +157,40 @@ describe('custom tools and namespaces of a client', () => {
     expect(status).to.equal(400)
   })
 
+  describe('added by an item', () => {
+    const adding = (...added: object[]) => ({ type: 'additional_tools', role: 'developer', tools: added })
+    const go = { role: 'user', content: 'tools' }
+    const given = (record: Json) => JSON.parse(textOf(record)).map(({ name, description }: Json) => [name, description])
+
+    it('are offered in this turn and in later ones, wherever the item stands', async () => {
+      const ask = await makeAsk()
+      const input = [adding(patch, { type: 'web_search' }), go]
+      const first = await ask(input, { tools: [] })
+      expect(first.ignored).to.equal('input[0].tools[1] (web_search)')
+      expect(given(first.json())).to.deep.equal([['apply_patch', 'Patches.']])
+      const { id } = first.json()
+      const renewed = { ...patch, description: 'Patches better.' }
+      const find = { type: 'function', name: 'find' }
+      const next = (await ask([go, adding(renewed)], { tools: [find], previous_response_id: id })).json()
+      expect(given(next)).to.deep.equal([
+        ['apply_patch', 'Patches better.'],
+        ['find', ''],
+      ])
+      const call = 'apply_patch {"input":"x"}'
+      const last = (await ask(call, { tools: [], previous_response_id: next.id })).json()
+      expect(callIn(last)).to.deep.include({ type: 'custom_tool_call', name: 'apply_patch' })
+      const whole = [go, adding(patch), { role: 'assistant', content: 'hi' }, go, adding(renewed)]
+      const unstored = (await ask(whole, { tools: [], store: false })).json()
+      expect(given(unstored)).to.deep.equal([['apply_patch', 'Patches better.']])
+    })
+
+    it('yield to those of the request that have their name', async () => {
+      const ask = await makeAsk()
+      const own = { ...patch, description: 'Mine.' }
+      expect(given((await ask([adding(patch), go], { tools: [own] })).json())).to.deep.equal([['apply_patch', 'Mine.']])
+    })
+  })
+
   let deep: Json = {}
   for (let level = 0; level < 200; level++) deep = { type: 'object', properties: { a: deep } }
   const user = { role: 'user', content: 'go' }
@@ -178,6 +209,22 @@ describe('custom tools and namespaces of a client', () => {
     ['a grammar that is not known', { tools: [{ ...sum, format: { type: 'x' } }] }, 'tools[0].format.type'],
     ['a namespace without tools', { tools: [{ type: 'namespace', name: 'a' }] }, 'tools[0].tools'],
     ['a hosted tool in a namespace', { tools: [{ ...crm, tools: [{ type: 'shell' }] }] }, 'tools[0].tools[0].type'],
+    ['added tools that are none', { input: [user, { type: 'additional_tools', tools: [5] }] }, 'input[1].tools'],
+    [
+      'an added tool without a name',
+      { input: [user, { type: 'additional_tools', tools: [{ type: 'custom' }] }] },
+      'input[1].tools[0].name',
+    ],
+    [
+      'added tools without a user message',
+      {
+        input: [
+          { role: 'developer', content: 'x' },
+          { type: 'additional_tools', tools },
+        ],
+      },
+      'input[1]',
+    ],
     ['a call without a text', { input: [user, { ...call, input: 5 }] }, 'input[1].input'],
     [
       'an output of the other kind',

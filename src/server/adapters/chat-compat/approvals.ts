@@ -12,6 +12,10 @@ type Messages = ChatRequest['messages']
 const APPROVAL_TOOL = 'request_approval'
 const APPROVAL_ID = /^mcpr_/
 
+type NamedTool =
+  | { readonly type: 'function'; readonly function: { readonly name: string } }
+  | { readonly type: 'custom'; readonly custom: { readonly name: string } }
+
 const NO_DECISIONS: Decisions = new Map()
 
 const validate = makeValidator(DecisionRequest)
@@ -60,9 +64,14 @@ function hasApproval({ tool_calls: calls }: Messages[number]): boolean {
   return calls?.some(({ id }) => APPROVAL_ID.test(id)) ?? false
 }
 
-/** Leaves out the tool that stands for approvals: it is the client's, and no model calls it. */
-export function withoutApprovalTool(tools: ChatRequest['tools']): ChatRequest['tools'] {
-  return tools?.filter((tool) => tool.function.name !== APPROVAL_TOOL)
+/** Tells whether a tool stands for approvals: it is the client's, and no model calls it. */
+export function isApprovalTool({ name }: { name: string }): boolean {
+  return name === APPROVAL_TOOL
+}
+
+/** Name of a tool of the client, or of one that it chooses. */
+export function toolNameOf(tool: NamedTool): string {
+  return tool.type === 'custom' ? tool.custom.name : tool.function.name
 }
 
 /** Returns an approval in the shape of a call of the client's tool. */

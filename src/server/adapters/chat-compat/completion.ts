@@ -43,7 +43,8 @@ function toMessage({ text, reasoning }: Reply, { pending }: Ending): ChatComplet
   }
 }
 
-export function toToolCall({ callId, name, arguments: args }: PendingCall): AnsweredCall {
+export function toToolCall({ callId, name, client, arguments: args }: PendingCall): AnsweredCall {
+  if (client?.isCustom) return { id: callId, type: 'custom', custom: { name, input: String(args.input) } }
   return { id: callId, type: 'function', function: { name, arguments: JSON.stringify(args) } }
 }
 

@@ -24,11 +24,21 @@ const ContentPart = Type.Object({
 })
 export type ContentPart = Static<typeof ContentPart>
 
-const ToolCall = Type.Object({
+const CustomCall = Type.Object({
   id: Type.String(),
-  /** `arguments` is JSON. */
-  function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+  type: Type.Literal('custom'),
+  custom: Type.Object({ name: Type.String(), input: Type.String() }),
 })
+
+/** A call without a type is one of a function. */
+const ToolCall = Type.Union([
+  CustomCall,
+  Type.Object({
+    id: Type.String(),
+    /** `arguments` is JSON. */
+    function: Type.Object({ name: Type.String(), arguments: Type.String() }),
+  }),
+])
 export type ToolCall = Static<typeof ToolCall>
 
 const ChatMessage = Type.Object({
@@ -47,30 +57,44 @@ const ChatMessage = Type.Object({
 
 const anything = Type.Record(Type.String(), Type.Unknown())
 
-const Tool = Type.Object({
-  type: Type.Literal('function'),
-  function: Type.Object({
-    name: Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
-    description: optional(Type.String()),
-    /** JSON Schema. */
-    parameters: optional(anything),
-    strict: optional(Type.Boolean()),
-  }),
-})
+const ToolName = Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' })
 
-const NamedTool = Type.Object({ name: Type.String() })
+const Tool = Type.Union([
+  Type.Object({
+    type: Type.Literal('function'),
+    function: Type.Object({
+      name: ToolName,
+      description: optional(Type.String()),
+      /** JSON Schema. */
+      parameters: optional(anything),
+      strict: optional(Type.Boolean()),
+    }),
+  }),
+  /** Takes free text: any, or that of a grammar. */
+  Type.Object({
+    type: Type.Literal('custom'),
+    custom: Type.Object({ name: ToolName, description: optional(Type.String()), format: optional(anything) }),
+  }),
+])
+export type Tool = Static<typeof Tool>
+
+const Named = Type.Object({ name: Type.String() })
+const NamedTool = [
+  Type.Object({ type: Type.Literal('function'), function: Named }),
+  Type.Object({ type: Type.Literal('custom'), custom: Named }),
+] as const
 
 /** The choices that have an effect. */
 export const ToolChoice = Type.Union([
   Type.Literal('auto'),
   Type.Literal('none'),
   Type.Literal('required'),
-  Type.Object({ type: Type.Literal('function'), function: NamedTool }),
+  ...NamedTool,
   Type.Object({
     type: Type.Literal('allowed_tools'),
     allowed_tools: Type.Object({
       mode: Type.Union([Type.Literal('auto'), Type.Literal('required')]),
-      tools: Type.Array(Type.Object({ type: Type.Literal('function'), function: NamedTool })),
+      tools: Type.Array(Type.Union([...NamedTool])),
     }),
   }),
 ])
@@ -117,11 +141,13 @@ const FinishReason = Type.Unsafe<'stop' | 'length' | 'content_filter' | 'tool_ca
 })
 const NullableText = Type.Unsafe<string | null>({ type: ['string', 'null'] })
 
-const AnsweredCall = Type.Object({
+const FunctionCall = Type.Object({
   id: Type.String(),
   type: Type.Literal('function'),
   function: Type.Object({ name: Type.String(), arguments: Type.String() }),
 })
+
+const AnsweredCall = Type.Union([FunctionCall, CustomCall])
 export type AnsweredCall = Static<typeof AnsweredCall>
 
 export const ChatCompletion = Type.Object({
@@ -153,6 +179,11 @@ export const ChatCompletion = Type.Object({
 })
 export type ChatCompletion = Static<typeof ChatCompletion>
 
+const StreamedCall = Type.Union([
+  Type.Object({ index: Type.Integer(), ...FunctionCall.properties }),
+  Type.Object({ index: Type.Integer(), ...CustomCall.properties }),
+])
+
 /** Data of one event of a streamed completion. */
 export const ChatCompletionChunk = Type.Object({
   id: Type.String(),
@@ -167,7 +198,7 @@ export const ChatCompletionChunk = Type.Object({
         role: Type.Optional(Type.Literal('assistant')),
         content: Type.Optional(Type.String()),
         reasoning_content: Type.Optional(Type.String()),
-        tool_calls: Type.Optional(Type.Array(Type.Object({ index: Type.Integer(), ...AnsweredCall.properties }))),
+        tool_calls: Type.Optional(Type.Array(StreamedCall)),
       }),
       finish_reason: Type.Union([FinishReason, Type.Null()]),
     }),

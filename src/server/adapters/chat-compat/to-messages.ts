@@ -101,8 +101,10 @@ function isText(type: string): boolean {
   return type === 'text' || type === 'refusal'
 }
 
-function toToolCall({ id, function: { name, arguments: text } }: WireCall): ToolCall {
-  return { id, name, arguments: parseArguments(text) }
+function toToolCall(call: WireCall): ToolCall {
+  if ('custom' in call) return { id: call.id, name: call.custom.name, arguments: { input: call.custom.input } }
+  const { name, arguments: text } = call.function
+  return { id: call.id, name, arguments: parseArguments(text) }
 }
 
 /** Parses the arguments of a tool call in the history: a model may have written text that is no JSON object. */

@@ -3,8 +3,9 @@ import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { Capabilities, Turn } from '../../../run/turn.ts'
 import { type ClientChoice, chooseTools } from '../../bodies/choose-tools.ts'
+import { toCustomTool } from '../../bodies/custom-tool.ts'
 import type { Dialect } from '../../replies/dialect.ts'
-import { withoutApprovals, withoutApprovalTool } from './approvals.ts'
+import { isApprovalTool, toolNameOf, withoutApprovals } from './approvals.ts'
 import { refuseUnsupported } from './refuse-unsupported.ts'
 import { type ChatRequest, ToolChoice } from './schema.ts'
 import { toMessages } from './to-messages.ts'
@@ -55,12 +56,13 @@ export function toTurn(
 const NO_TOOLS: Partial<ReturnType<typeof chooseTools>> = Object.freeze({})
 
 function toClientTools(given: ChatRequest['tools']): ToolDefinition[] {
-  return (withoutApprovalTool(given) ?? []).map(({ function: { name, description, parameters, strict } }) => ({
-    name,
-    description: description ?? '',
-    parameters: parameters ?? NO_PARAMETERS,
-    ...(strict ? { strict } : undefined),
-  }))
+  const tools = (given ?? []).map((tool, index) => {
+    if (tool.type === 'custom') return toCustomTool(tool.custom, `tools[${index}].custom`)
+    const { name, description, parameters, strict } = tool.function
+    const described = { name, description: description ?? '', parameters: parameters ?? NO_PARAMETERS }
+    return strict ? { ...described, strict } : described
+  })
+  return tools.filter((tool) => !isApprovalTool(tool))
 }
 
 const NO_PARAMETERS = Object.freeze({ type: 'object', properties: Object.freeze({}) })
@@ -68,7 +70,7 @@ const NO_PARAMETERS = Object.freeze({ type: 'object', properties: Object.freeze(
 function toChoice(choice: ChatRequest['tool_choice']): ClientChoice {
   if ((choice ?? 'auto') === 'auto' || !Value.Check(ToolChoice, choice)) return 'auto'
   if (typeof choice === 'string') return choice
-  if (choice.type === 'function') return { tool: choice.function.name }
+  if (choice.type !== 'allowed_tools') return { tool: toolNameOf(choice) }
   const { mode, tools } = choice.allowed_tools
-  return { mode, names: tools.map((tool) => tool.function.name) }
+  return { mode, names: tools.map(toolNameOf) }
 }

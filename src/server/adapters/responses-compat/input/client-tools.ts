@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { ClientTool, ToolDefinition } from '../../../../protocols/tool-definition.ts'
-import { findExpressionFault } from '../../../../run/check-text.ts'
+import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
+import { readToolName, toCustomTool } from '../../../bodies/custom-tool.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { CreateRequest } from '../routes/schema.ts'
 
@@ -13,15 +13,38 @@ const MAX_NAME_LENGTH = 64
  * Returns the tools that the client runs itself, as functions for the model: free text is the argument `input`, and a namespace is part of the
  * name. Tools of other types are ignored.
  *
+ * @param field place of the tools in the request
  * @throws HostError `REQUEST_INVALID` naming the field
  */
-export function toClientTools(tools: CreateRequest['tools']): ToolDefinition[] {
+export function toClientTools(tools: CreateRequest['tools'], field = 'tools'): ToolDefinition[] {
   return (tools ?? []).flatMap((tool, index): readonly ToolDefinition[] => {
-    const at = `tools[${index}]`
+    const at = `${field}[${index}]`
     if (tool.type === 'namespace') return toNamespace(tool, at)
     const own = toTool(tool, at)
     return own ? [own] : []
   })
+}
+
+/**
+ * Returns the tools of an item that adds some to the conversation.
+ *
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function toAddedTools({ tools }: Fields, at: string): ToolDefinition[] {
+  const isList =
+    Array.isArray(tools) && tools.every((tool: unknown) => typeof (tool as Fields | null)?.type === 'string')
+  if (!isList) throw invalidField(`${at}.tools`, 'must be an array of tools.')
+  return toClientTools(tools as CreateRequest['tools'], `${at}.tools`)
+}
+
+/** Tools of a conversation with later ones: a later one stands in for an earlier one of its name. */
+export function mergeTools(
+  earlier: readonly ToolDefinition[],
+  later: readonly ToolDefinition[],
+): readonly ToolDefinition[] {
+  if (earlier.length === 0 || later.length === 0) return earlier.length === 0 ? later : earlier
+  const names = new Set(later.map(({ name }) => name))
+  return [...earlier.filter(({ name }) => !names.has(name)), ...later]
 }
 
 /** Name by which a model calls a tool of a namespace. */
@@ -59,11 +82,11 @@ function toNamespace({ name, tools, description }: Fields, at: string): ToolDefi
 
 function toTool(tool: Fields, at: string): ToolDefinition | undefined {
   if (tool.type === 'function') return toFunction(tool, at)
-  return tool.type === 'custom' ? toCustom(tool, at) : undefined
+  return tool.type === 'custom' ? toCustomTool(tool, at) : undefined
 }
 
 function toFunction({ name: rawName, description, parameters, strict }: Fields, at: string): ToolDefinition {
-  const name = readName(rawName, at)
+  const name = readToolName(rawName, at)
   if ((parameters ?? undefined) !== undefined && (typeof parameters !== 'object' || Array.isArray(parameters))) {
     throw invalidField(`${at}.parameters`, 'must be a JSON Schema')
   }
@@ -73,39 +96,4 @@ function toFunction({ name: rawName, description, parameters, strict }: Fields, 
     parameters: (parameters as Fields | null | undefined) ?? { type: 'object', properties: {} },
     ...(strict === true ? { strict } : undefined),
   }
-}
-
-function toCustom({ name: rawName, description, format }: Fields, at: string): ToolDefinition {
-  const name = readName(rawName, at)
-  const { pattern, note } = readFormat((format ?? {}) as Fields, `${at}.format`)
-  const client: ClientTool = { name, isCustom: true, ...(pattern === undefined ? {} : { pattern }) }
-  return {
-    name,
-    description: [description, note].filter((text) => typeof text === 'string' && text !== '').join('\n\n'),
-    parameters: INPUT,
-    client,
-  }
-}
-
-const INPUT: Fields = Object.freeze({
-  type: 'object',
-  properties: { input: { type: 'string', description: 'The whole text of the call.' } },
-  required: ['input'],
-  additionalProperties: false,
-})
-
-function readFormat({ type = 'text', syntax, definition }: Fields, at: string): { pattern?: string; note?: string } {
-  if (type === 'text') return {}
-  if (type !== 'grammar') throw invalidField(`${at}.type`, 'must be text or grammar.')
-  if (typeof definition !== 'string') throw invalidField(`${at}.definition`, 'must be string.')
-  if (syntax === 'lark') return { note: `The input must be a text of this Lark grammar:\n${definition}` }
-  if (syntax !== 'regex') throw invalidField(`${at}.syntax`, 'must be lark or regex.')
-  const fault = findExpressionFault(definition)
-  if (fault !== undefined) throw invalidField(`${at}.definition`, `cannot be used: ${fault}`)
-  return { pattern: definition, note: `The input must match this regular expression:\n${definition}` }
-}
-
-function readName(name: unknown, at: string): string {
-  if (typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name)) return name
-  throw invalidField(`${at}.name`, 'must be 1 to 64 letters, digits, _ or -')
 }

@@ -24,11 +24,14 @@ export interface Continuation {
  * @throws HostError `REQUEST_INVALID` for an output that nobody waits for, calls without an output, and an input that says nothing
  */
 export function continueConversation(
-  { messages, outputs, approvals }: ReadInput,
+  { messages, outputs, approvals, added }: ReadInput,
   conversation: LoadedConversation | undefined,
 ): Continuation {
   const pending = conversation?.last.pending ?? []
   refuseUnanswered(messages)
+  if (added && !hasQuestion(messages) && !hasQuestion(conversation?.messages ?? [])) {
+    throw invalidField(added.at, 'adds tools to a conversation without a user message')
+  }
   const answers = [
     ...outputs.map((output) => toClientAnswer(output, pending)),
     ...approvals.map((approval) => toApprovalAnswer(approval, conversation?.last ?? {})),
@@ -67,6 +70,10 @@ export function addToConversation(
     return { callId, kind: 'client_tool', name, arguments: args, ...(client ? { client } : {}) }
   })
   return { messages: [...answers, ...messages], pending }
+}
+
+function hasQuestion(messages: readonly Message[]): boolean {
+  return messages.some(({ role }) => role === 'user')
 }
 
 function refuseUnanswered(messages: readonly Message[]): void {

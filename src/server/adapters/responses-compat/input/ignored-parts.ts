@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
-import type { CreateRequest } from '../routes/schema.ts'
+import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 import { FIELDS, INCLUDES, INPUT_ITEMS, TOOLS, type Treatment } from './treatments.ts'
 
 type Treatments = Readonly<Record<string, Treatment>>
@@ -58,12 +58,18 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   body.include?.forEach((value, index) => {
     if (!EFFECTIVE.includes.has(value)) noteListed(INCLUDES, value, `include[${index}]`)
   })
-  body.tools?.forEach(({ type }, index) => {
-    if (!EFFECTIVE.tools.has(type)) noteListed(TOOLS, type, `tools[${index}]`)
-  })
+  const noteTools = (tools: readonly unknown[], place: string) => {
+    for (const [index, tool] of tools.entries()) {
+      const { type } = (tool ?? {}) as { type?: unknown }
+      if (typeof type === 'string' && !EFFECTIVE.tools.has(type)) noteListed(TOOLS, type, `${place}[${index}]`)
+    }
+  }
+  noteTools(body.tools ?? [], 'tools')
   if (typeof body.input === 'string') return ignored
-  for (const [index, { type }] of body.input.entries()) {
+  for (const [index, item] of body.input.entries()) {
+    const { type, tools } = item as RawInputItem
     if (typeof type === 'string' && !EFFECTIVE.items.has(type)) noteListed(INPUT_ITEMS, type, `input[${index}]`)
+    if (type === 'additional_tools' && Array.isArray(tools)) noteTools(tools, `input[${index}].tools`)
   }
   return ignored
 }

@@ -6,7 +6,7 @@ import { type ClientChoice, chooseTools } from '../../../bodies/choose-tools.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
-import { isNamed, toClientTools } from './client-tools.ts'
+import { isNamed, mergeTools, toClientTools } from './client-tools.ts'
 import { FIELDS } from './treatments.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -20,15 +20,17 @@ interface RequestedOptions {
 /**
  * Returns the client's tools, and the options for the model that a request sets; none that it leaves out.
  *
+ * @param added tools that items of the conversation have added
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function readOptions(
   body: CreateRequest,
+  added: readonly ToolDefinition[],
   dialect: Dialect,
   findCapabilities: () => Capabilities,
 ): RequestedOptions {
   refuseMisplaced(body as Fields)
-  const tools = toClientTools(body.tools)
+  const tools = mergeTools(added, toClientTools(body.tools))
   const choice = toChoice(body.tool_choice, tools)
   const { clientTools, toolChoice } = chooseTools(tools, choice, dialect, findCapabilities)
   const options: Record<keyof ModelOptions, unknown> = {

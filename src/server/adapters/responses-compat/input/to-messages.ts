@@ -1,6 +1,7 @@
 import { decodeBase64 } from '../../../../base64.ts'
 import { HostError, withoutStack } from '../../../../errors.ts'
 import type { Attachment, Message, ToolCall } from '../../../../protocols/message.ts'
+import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
@@ -9,7 +10,7 @@ import { readAudio } from '../../../bodies/read-audio.ts'
 import { toSummaryMessage } from '../output/compaction-item.ts'
 import type { InputItem } from '../routes/schema.ts'
 import { type CallKind, CallPairs } from './call-pairs.ts'
-import { flatName } from './client-tools.ts'
+import { flatName, mergeTools, toAddedTools } from './client-tools.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Assistant = Extract<Message, { role: 'assistant' }>
@@ -39,6 +40,15 @@ export interface ReadInput {
   readonly outputs: readonly CallOutput[]
   readonly approvals: readonly ApprovalReply[]
   readonly calls: CallPairs
+  /** Tools that the items add to the conversation; undefined where there are none. */
+  readonly added: AddedTools | undefined
+}
+
+/** Tools of `additional_tools` items. */
+export interface AddedTools {
+  readonly tools: readonly ToolDefinition[]
+  /** Place of the first item. */
+  readonly at: string
 }
 
 /**
@@ -53,6 +63,7 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
   const approvals: ApprovalReply[] = []
   const calls = new CallPairs()
   const decided = new Set<string>()
+  let added: AddedTools | undefined
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
   for (const [index, item] of items.entries()) {
     const at = `${field}[${index}]`
@@ -75,8 +86,12 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
     } else if (item.type === 'image_generation_call') addImage(messages, item)
     else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at, decided))
     else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
+    else if (item.type === 'additional_tools') {
+      const { tools = [], at: first = at } = added ?? {}
+      added = { tools: mergeTools(tools, toAddedTools(item as Fields, at)), at: first }
+    }
   }
-  return { messages, outputs, approvals, calls }
+  return { messages, outputs, approvals, calls, added }
 }
 
 /** The calls of one step stand in one message, whose list grows in place: there may be very many. */

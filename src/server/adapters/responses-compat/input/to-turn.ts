@@ -1,6 +1,7 @@
 import { withoutUnseen } from '../../../../durable/conversations/without-unseen.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Message } from '../../../../protocols/message.ts'
+import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest } from '../routes/schema.ts'
@@ -15,6 +16,8 @@ export interface TurnRequest {
   readonly dialect: Dialect
   /** Trace context of the request. */
   readonly traceparent: string | undefined
+  /** Tools that the conversation has beside those of the request. */
+  readonly added: readonly ToolDefinition[]
   /** The whole conversation, the message to handle included. */
   readonly messages: readonly Message[]
 }
@@ -26,11 +29,11 @@ export interface TurnRequest {
  */
 export function toTurn(
   host: AgentHost,
-  { runId, tenant, body, variant, messages, dialect, traceparent }: TurnRequest,
+  { runId, tenant, body, variant, added, messages, dialect, traceparent }: TurnRequest,
 ): Turn {
   const { instructions, user, metadata } = body
   const { capabilities } = host.resolve(body.model)
-  const options = readOptions(body, dialect, () => capabilities)
+  const options = readOptions(body, added, dialect, () => capabilities)
   return {
     runId,
     messages: withoutUnseen(messages, capabilities.attachments),

@@ -66,7 +66,7 @@ export const INPUT_ITEMS = {
   reasoning: ignored('A conversation continued by id keeps its reasoning.'),
   custom_tool_call: given('As a call of the conversation.'),
   custom_tool_call_output: given('As the result of its call.'),
-  additional_tools: ignored('Send the tools in `tools`.'),
+  additional_tools: given('Its tools are offered in this turn and in later ones.'),
   compaction_trigger: ignored('Use `POST /responses/compact`.'),
   configuration_update: ignored('Send `reasoning` and `text` with the request.'),
   tool_search_call: ignored('All tools are given to the model at once.'),

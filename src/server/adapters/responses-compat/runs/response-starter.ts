@@ -14,6 +14,7 @@ import type { Turn } from '../../../../run/turn.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import type { Decider } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
+import { mergeTools } from '../input/client-tools.ts'
 import { continueConversation } from '../input/continue.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
@@ -46,6 +47,8 @@ export interface StartOptions {
   /** Responses that only the client's connection knows, for those that continue them. */
   readonly unstored?: UnstoredResponses
 }
+
+const NO_TOOLS = Object.freeze([])
 
 /** Number of attempts to add a response to a conversation while others change it. */
 const MAX_ATTEMPTS = 10
@@ -117,11 +120,13 @@ export class ResponseStarter {
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
+    const added = mergeTools(conversation?.last.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
     const asked = toTurn(this.#options.host, {
       runId: ids.uuidOf(id),
       tenant: runs.tenant,
       body,
       variant,
+      added,
       messages: seen,
       dialect,
       traceparent,
@@ -132,7 +137,8 @@ export class ResponseStarter {
       decided &&
       (await joinDecisions(runs.approvals, decided, { answers: given, agent: body.model, id, by: decider.by }))
     const { answers = given, claim, resumes } = joined ?? {}
-    const stored = makeTurn(id, createdAt, messages, conversation?.last, pending)
+    const made = makeTurn(id, createdAt, messages, conversation?.last, pending)
+    const stored = added.length > 0 ? { ...made, tools: added } : made
     const draft: Draft<ResponseRecord, InputItem> = {
       id,
       facts: record,

@@ -1,0 +1,63 @@
+import type { ClientTool, ToolDefinition } from '../../protocols/tool-definition.ts'
+import { findExpressionFault } from '../../run/check-text.ts'
+import { invalidField } from './invalid-field.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Part of a custom tool that its format decides. */
+interface TextFormat {
+  readonly pattern?: string
+  readonly lark?: string
+  /** Addition to the description, for the model. */
+  readonly note?: string
+}
+
+/**
+ * Returns a tool of a client that takes free text: a function with one argument for the model.
+ *
+ * @param at place of its fields in the request
+ * @throws HostError `REQUEST_INVALID` naming the field
+ */
+export function toCustomTool({ name: rawName, description, format }: Fields, at: string): ToolDefinition {
+  const name = readToolName(rawName, at)
+  const { note, ...kind } = readFormat((format ?? {}) as Fields, `${at}.format`)
+  const client: ClientTool = { name, isCustom: true, ...kind }
+  return {
+    name,
+    description: [description, note].filter((text) => typeof text === 'string' && text !== '').join('\n\n'),
+    parameters: INPUT,
+    client,
+  }
+}
+
+/** @throws HostError `REQUEST_INVALID` for a name that models do not take */
+export function readToolName(name: unknown, at: string): string {
+  if (typeof name === 'string' && /^[A-Za-z0-9_-]{1,64}$/.test(name)) return name
+  throw invalidField(`${at}.name`, 'must be 1 to 64 letters, digits, _ or -')
+}
+
+const INPUT: Fields = Object.freeze({
+  type: 'object',
+  properties: { input: { type: 'string', description: 'The whole text of the call.' } },
+  required: ['input'],
+  additionalProperties: false,
+})
+
+/** The chat API has the grammar in an object of its own. */
+function readFormat(format: Fields, at: string): TextFormat {
+  const { type = 'text', grammar = format } = format
+  if (type === 'text') return {}
+  if (type !== 'grammar') throw invalidField(`${at}.type`, 'must be text or grammar.')
+  return readGrammar((grammar ?? {}) as Fields, grammar === format ? at : `${at}.grammar`)
+}
+
+function readGrammar({ syntax, definition }: Fields, at: string): TextFormat {
+  if (typeof definition !== 'string') throw invalidField(`${at}.definition`, 'must be string.')
+  if (syntax === 'lark') {
+    return { lark: definition, note: `The input must be a text of this Lark grammar:\n${definition}` }
+  }
+  if (syntax !== 'regex') throw invalidField(`${at}.syntax`, 'must be lark or regex.')
+  const fault = findExpressionFault(definition)
+  if (fault !== undefined) throw invalidField(`${at}.definition`, `cannot be used: ${fault}`)
+  return { pattern: definition, note: `The input must match this regular expression:\n${definition}` }
+}
