@@ -46,16 +46,19 @@ export interface TenantRuns {
    */
   outcome(id: string, signal?: AbortSignal): Promise<RunOutcome>
   /**
-   * Answers calls of a run that waits, by the ids of the open calls. The last answer continues it, as a new run. Results of client
-   * tools come together: the agent then asks again for every other call that has no answer. Of several callers that decide
-   * one does; who may decide is for the adapter to check.
+   * Answers calls of a run that waits, by the ids of the open calls. The last answer continues it, as a new run, once: of several callers
+   * one does. Results of client tools come together: the agent then asks again for every other call that has no answer. An answer whose
+   * run fails before it has called anything is given back: the calls are open again. Who may decide is for the adapter to check.
    *
    * @param by name of the one who decides
-   * @throws HostError `REQUEST_INVALID` for an answer that does not fit, `APPROVAL_NOT_FOUND`, `APPROVAL_DECIDED`, `OVERLOADED`,
-   *   `AGENT_NOT_FOUND`: then the calls stay open
+   * @throws HostError `APPROVAL_DECIDED` when the calls are answered or cancelled; `REQUEST_INVALID` for an answer that does not fit,
+   *   `APPROVAL_NOT_FOUND`, `OVERLOADED`, `AGENT_NOT_FOUND`: then the calls stay open
    */
   answer(answers: ReadonlyMap<string, GivenAnswer>, by: string): Promise<AnsweredRun>
-  /** Cancels a run on any server, and what it waits for. One that has ended stays as it is. Undefined if it does not exist. */
+  /**
+   * Cancels a run on any server, and what it waits for; where an answer was quicker, the run that continues it. One that has ended stays
+   * as it is. Undefined if it does not exist.
+   */
   cancel(id: string): Promise<StoredRunInfo | undefined>
   /** Returns a page of the calls that wait for a person, oldest first. */
   listWaiting(range?: WaitingRange): Promise<WaitingPage>

@@ -4,10 +4,16 @@ import type { Change, Entry } from '../store/record-store.ts'
 export interface Claim {
   readonly changes: readonly Change[]
   readonly equal: readonly Entry[]
+  /** Keys of records that must not exist. */
+  readonly absent?: readonly string[]
 }
 
 /** Both claims as one. */
 export function joinClaims(one: Claim | undefined, other: Claim | undefined): Claim | undefined {
   if (!one || !other) return one ?? other
-  return { changes: [...one.changes, ...other.changes], equal: [...one.equal, ...other.equal] }
+  return {
+    changes: [...one.changes, ...other.changes],
+    equal: [...one.equal, ...other.equal],
+    absent: [...(one.absent ?? []), ...(other.absent ?? [])],
+  }
 }

@@ -89,7 +89,10 @@ export function resume(
   after: readonly StoredApproval[],
   nextId: string,
 ): { readonly claim: Claim; readonly resumes: Resumes } {
-  const continued = after.map((approval): StoredApproval => ({ ...approval, continuedBy: nextId }))
+  // A message to a run that another continues already is a branch of the conversation: the decision stays that one's.
+  const continued = after.map(
+    (approval): StoredApproval => ({ ...approval, continuedBy: approval.continuedBy ?? nextId }),
+  )
   const closed = before.filter(({ status }, index) => status === 'pending' && after[index]?.status !== 'expired')
   // Where a run continues because the last open approval expired, the decisions made before are those to give back.
   const taken = closed.length > 0 ? closed : after.filter(({ decision }) => decision !== null)

@@ -19,8 +19,8 @@ import type {
   WaitingPage,
   WaitingRange,
 } from './adapter-runs.ts'
-import { approvalId, runIdOf } from './approvals/approvals.ts'
-import { joinDecisions } from './approvals/join-decisions.ts'
+import { approvalId, runIdOf, type StoredApproval } from './approvals/approvals.ts'
+import { type Continuing, type Joined, joinDecisions } from './approvals/join-decisions.ts'
 import { toTurn } from './approvals/next-run.ts'
 import { openWaiting } from './approvals/open-waiting.ts'
 import { type LoadedConversation, makeTurn, type StoredTurn } from './conversations/conversation-tree.ts'
@@ -30,6 +30,7 @@ import type { DurableRuns } from './durable-runs.ts'
 import { RequestRepeated } from './idempotency.ts'
 import { ADAPTER_EVENTS, type Job, SHOWN_AFTER_DECISION } from './queue/job.ts'
 import type { RunService } from './run-service.ts'
+import { claimContinued } from './runs/continued-mark.ts'
 import { type DurableEvent, EventReader } from './runs/durable-event.ts'
 import { type AdapterFacts, isAdapterFacts } from './runs/run-facts.ts'
 import { RUN_PREFIX, secondsOf } from './runs/run-ids.ts'
@@ -82,7 +83,7 @@ class StoredTenantRuns implements TenantRuns {
     host.check(agent, toTurn(tenant, turn, job, all))
     const facts = { adapter, agent, createdAt, previousId: previousId ?? null, options: job.options, data }
     const by = { id, agent, answers: undefined, by: adapter }
-    const joined = earlier && (await joinDecisions(runs.approvals, earlier.last, by))
+    const joined = earlier && (await joinWaiting(runs, earlier.last, by))
     return this.#enqueue(runs, { id, facts, turn, earlier: earlier?.messages ?? [], ...joined }, job)
   }
 
@@ -153,8 +154,18 @@ class StoredTenantRuns implements TenantRuns {
     const info = await this.find(id)
     if (!info || !['queued', 'in_progress', 'waiting'].includes(info.status)) return info
     const runs = await this.#open()
-    const cancelled = await runs.cancel(id)
-    return cancelled && this.#describe(runs, cancelled)
+    // An answer was quicker.
+    if (waitsForClient(info) && !(await runs.store.closeWaiting(id))) return this.#cancelNext(id)
+    const stored = await runs.cancel(id)
+    const cancelled = stored && (await this.#describe(runs, stored))
+    return cancelled?.continuedBy ? this.#cancelNext(id) : cancelled
+  }
+
+  /** Cancels the run that continues one. */
+  async #cancelNext(id: string): Promise<StoredRunInfo | undefined> {
+    const info = await this.find(id)
+    if (info?.continuedBy) await this.cancel(info.continuedBy)
+    return info
   }
 
   async listWaiting({ limit = DEFAULT_PAGE, after }: WaitingRange = {}): Promise<WaitingPage> {
@@ -188,8 +199,9 @@ class StoredTenantRuns implements TenantRuns {
     const { facts } = waiting.row
     const { agent } = facts
     const read = readAnswers(waiting.turn, given)
+    if ((await this.find(waitingId))?.status !== 'waiting') throw alreadyAnswered()
     const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const joined = await joinDecisions(runs.approvals, waiting.turn, { id, agent, answers: read, by })
+    const joined = await joinWaiting(runs, waiting.turn, { id, agent, answers: read, by })
     const { approvalTtl, isRestartSafe = false } = host.resolve(agent).agent
     const job: Job = {
       ...{ agent, options: { ...facts.options, background: true }, shows: ADAPTER_EVENTS },
@@ -198,7 +210,7 @@ class StoredTenantRuns implements TenantRuns {
     const turn = makeTurn(id, createdAt, [], waiting.turn, waiting.turn.pending)
     host.check(agent, toTurn(tenant, turn, job, await service.readMessages(tenant, turn, job)))
     const next = { ...facts, createdAt, previousId: waitingId, options: job.options }
-    await this.#enqueue(runs, { id, facts: next, turn, earlier: [], ...joined }, job)
+    await this.#enqueue(runs, { id, facts: next, turn, earlier: [], ...joined }, job, alreadyAnswered)
     return { continuedBy: id, open: [] }
   }
 
@@ -206,12 +218,12 @@ class StoredTenantRuns implements TenantRuns {
     runs: Runs,
     draft: Omit<Parameters<Runs['enqueue']>[0], 'items' | 'idempotency'>,
     job: Job,
+    conflict = otherWasQuicker,
   ): Promise<StoredRunInfo> {
     try {
       return await this.#describe(runs, await runs.enqueue({ items: [], idempotency: undefined, ...draft }, job))
     } catch (error) {
-      if (!(error instanceof RequestRepeated)) throw error
-      throw new HostError('RESPONSE_CONFLICT', 'Another request has answered the run at this moment')
+      throw error instanceof RequestRepeated ? conflict() : error
     }
   }
 
@@ -219,8 +231,8 @@ class StoredTenantRuns implements TenantRuns {
     const last = steps.at(-1)
     const end = isEnd(last) ? last : undefined
     const pending = steps.flatMap((step) => (typeof step === 'object' && 'pending' in step ? [step.pending] : []))
-    const waits = end?.end === 'completed' && pending.length > 0
-    const { open, continuedBy } = waits ? await readOpen(runs, id, pending) : NOTHING_OPEN
+    const read = end && pending.length > 0 ? await readOpen(runs, id, pending) : NOTHING_OPEN
+    const { open, continuedBy } = end?.end === 'completed' ? read : { ...read, open: [] }
     const known = isAdapterFacts(facts) ? facts : undefined
     return {
       id,
@@ -247,13 +259,37 @@ async function readOpen(
   id: string,
   pending: readonly PendingCall[],
 ): Promise<Pick<StoredRunInfo, 'open' | 'continuedBy'>> {
-  const continuedBy = (await runs.store.nextOf(id)) ?? null
-  if (continuedBy !== null) return { open: [], continuedBy }
   const approvals = await runs.approvals.ofRun(id)
+  const next = approvals.length > 0 ? approvals.find(isContinued)?.continuedBy : await runs.store.nextOf(id)
+  if (next) return { open: [], continuedBy: next }
   const all = pending.map((call, index) => ({ id: approvalId(id, index), call }))
   const isOpen = ({ id, call }: OpenCall) =>
     call.kind === 'client_tool' || approvals.some((approval) => approval.id === id && approval.status === 'pending')
-  return { open: all.filter(isOpen), continuedBy }
+  return { open: all.filter(isOpen), continuedBy: null }
+}
+
+function isContinued({ continuedBy }: StoredApproval): boolean {
+  return continuedBy !== null
+}
+
+function waitsForClient({ open }: StoredRunInfo): boolean {
+  return open.length > 0 && open.every(({ call }) => call.kind === 'client_tool')
+}
+
+/**
+ * Takes the decisions about a run that waits, with those of others. One that waits for its client alone is claimed: answers continue it
+ * once, and messages after the first run that continues it are branches of the conversation.
+ *
+ * @throws HostError `APPROVAL_DECIDED` for answers when another run continues it
+ */
+async function joinWaiting(runs: Runs, turn: StoredTurn, continuing: Continuing): Promise<Joined | undefined> {
+  const joined = await joinDecisions(runs.approvals, turn, continuing)
+  const { id, answers } = continuing
+  if (answers && joined?.isBranch) throw alreadyAnswered()
+  const { response_id: runId, pending = [] } = turn
+  if (joined || pending.length === 0) return joined
+  if (!answers && (await runs.store.nextOf(runId)) !== undefined) return undefined
+  return { answers, claim: claimContinued(runId, id), resumes: { runId, approvals: [] }, isBranch: false }
 }
 
 function statusOf(
@@ -315,4 +351,12 @@ function notFound(): HostError {
 
 function callNotFound(): HostError {
   return new HostError('APPROVAL_NOT_FOUND', 'No such call waits')
+}
+
+function alreadyAnswered(): HostError {
+  return new HostError('APPROVAL_DECIDED', 'The calls are already answered')
+}
+
+function otherWasQuicker(): HostError {
+  return new HostError('RESPONSE_CONFLICT', 'Another request has answered the run at this moment')
 }

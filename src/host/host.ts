@@ -14,7 +14,7 @@ import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
 import { type AgentEventListener, EventListeners } from '../run/calls/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
-import type { PendingAnswer } from '../run/state/pending-call.ts'
+import type { PendingAnswer, WaitingChild } from '../run/state/pending-call.ts'
 import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
@@ -88,7 +88,7 @@ export interface Reservation {
    * @throws as {@link AgentHost.openVariant}
    */
   vary(variant: Turn['variant']): Promise<void>
-  /** @throws HostError `REQUEST_INVALID` for a turn that the agent does not accept */
+  /** @throws HostError `REQUEST_INVALID` for a turn that the agent does not accept; `AGENT_NOT_FOUND` for answers to a child run whose agent is gone */
   check(turn: Turn): void
   /**
    * Starts the run.
@@ -304,6 +304,19 @@ export class AgentHost {
   check(name: string, turn: Turn): void {
     const { agent, entryPoint } = this.#find(name, '/')
     this.#variantOf(agent, turn).check(entryPoint, turn)
+    this.#checkChildren(turn)
+  }
+
+  /** Refuses answers to child runs whose agents are gone: they would be spent on nothing. */
+  #checkChildren({ pending = [], answers = [] }: Turn): void {
+    for (const { callId, child } of pending) {
+      if (child && answers.some((answer) => answer.callId === callId)) this.#checkChild(child)
+    }
+  }
+
+  #checkChild({ agent, pending: [first] }: WaitingChild): void {
+    this.#find(agent, '/')
+    if (first?.child) this.#checkChild(first.child)
   }
 
   /**
@@ -396,7 +409,10 @@ export class AgentHost {
         unpin()
         unpin = agent.pin()
       },
-      check: (turn) => agent.check(entryPoint, turn),
+      check: (turn) => {
+        agent.check(entryPoint, turn)
+        this.#checkChildren(turn)
+      },
       start: (turn) => {
         try {
           return slot.begin((observer) => agent.start(entryPoint, turn, observer))

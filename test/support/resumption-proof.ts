@@ -16,7 +16,10 @@ const AGENT_FILE = `agents/${AGENT}.yml`
 const DEFINITION = `id: ${AGENT}
 modules: [{ id: drawer, module: drawer }, { id: desk, module: desk }]`
 
-/** Pays whom the user names; each payment needs an approval. `drawer` lists its tools only while its gate is open. */
+/**
+ * Pays whom the user names; each payment needs an approval, or a result of the client's tool `sign` where the client has it. `drawer` lists
+ * its tools only while its gate is open.
+ */
 const FILES = {
   [AGENT_FILE]: DEFINITION,
   'modules/drawer.ts': `import { defineModule, ToolProvider } from 'agent-host'
@@ -24,15 +27,16 @@ const till = (globalThis.till ??= { paid: [], atGate: 0 })
 const parameters = { type: 'object', properties: { to: { type: 'string' } }, required: ['to'] }
 export default defineModule({ name: 'Drawer', provides: [ToolProvider], create: () => ({
   async listTools() { if (till.gate) { till.atGate++; await till.gate }; return [{ name: 'pay', description: 'Pays.', parameters }] },
-  needsApproval: () => true,
+  needsApproval: (_, { signed }) => !signed,
   executeTool: (_, { to }) => { till.paid.push(to); return { text: 'paid ' + to } } }) })`,
-  'modules/desk.ts': `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+  'modules/desk.ts': `import { ConversationHistory, defineModule, many, Response, TextMessageHandler, ToolProvider } from 'agent-host'
 export default defineModule({ name: 'Desk', provides: [TextMessageHandler],
-  uses: { tools: ToolProvider, history: ConversationHistory, response: Response },
-  create: ({ tools, history, response }) => ({ async handleText(to, run) {
+  uses: { tools: many(ToolProvider), history: ConversationHistory, response: Response },
+  create: ({ tools: [drawer, client], history, response }) => ({ async handleText(to, run) {
     const done = (await history.getHistory()).findLast(({ role }) => role === 'tool')
-    if (done) return void (await response.respondText(done.content))
-    await tools.executeTool('pay', { to }, run.with({ toolCallId: 'call_1' })) } }) })`,
+    if (client && !done) return void (await client.executeTool('sign', { to }, run.with({ toolCallId: 'call_0' })))
+    if (done?.toolCallId === 'call_1') return void (await response.respondText(done.content))
+    await drawer.executeTool('pay', { to, ...(client ? { signed: true } : {}) }, run.with({ toolCallId: 'call_1' })) } }) })`,
 }
 
 interface Till {
@@ -193,7 +197,7 @@ export const REFUSALS: readonly Refusal[] = [
     async begin() {
       const { commit } = CheckedStore.prototype
       CheckedStore.prototype.commit = async function (changes, ...rest) {
-        if (changes.some(([key]) => /^(approval|waiting-run|mcp-waiting):/.test(key)))
+        if (changes.some(([key]) => /^(approval|continued|waiting-run|mcp-waiting):/.test(key)))
           throw new HostError('STORE_UNAVAILABLE', 'The disk is full.')
         return commit.call(this, changes, ...rest)
       }

@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http'
-import type { OpenedProject, PendingAnswer } from 'agent-host'
+import type { DurableRequest, GivenAnswer, OpenedProject, PendingAnswer } from 'agent-host'
 import { ApprovalsClient } from '../../src/commands/approvals/approvals-client.ts'
 import { openSocket } from './response-socket.ts'
 import type { Json } from './responses.ts'
@@ -262,5 +262,33 @@ const PROJECT_WAY: Way = {
   },
 }
 
+const SIGN = { name: 'sign', description: 'Signs.', parameters: { type: 'object' } } as const
+
+/** Durable runs of adapters and programs. */
+function byRuns(name: string, clientTools: DurableRequest['clientTools'], answer: GivenAnswer): Way {
+  return {
+    name,
+    isQueued: true,
+    async wait({ project }, to) {
+      const runs = () => project().runs.of('')
+      const { id } = await runs().start({ agent: AGENT, messages: [{ role: 'user', content: to }], clientTools })
+      const { open } = await runs().outcome(id)
+      const decide = () =>
+        runs()
+          .answer(new Map(open.map((call) => [call.id, answer])), 'somebody')
+          .then(
+            () => undefined,
+            ({ message }: Error) => message,
+          )
+      return { id, ...(clientTools ? {} : { approvalId: open[0]?.id ?? '' }), decide }
+    },
+  }
+}
+
+const RUNS_WAYS: readonly Way[] = [
+  byRuns('runs.answer', undefined, { kind: 'approval', decision: 'approve' }),
+  byRuns("runs.answer, the client's tool", [SIGN], { kind: 'client_tool', result: { text: 'signed' } }),
+]
+
 /** All of them. Claims of workers are part of those that are queued. */
-export const WAYS: readonly Way[] = [...RESPONSES_WAYS, ...CHAT_WAYS, ...MCP_WAYS, PROJECT_WAY]
+export const WAYS: readonly Way[] = [...RESPONSES_WAYS, ...CHAT_WAYS, ...MCP_WAYS, PROJECT_WAY, ...RUNS_WAYS]

@@ -22,6 +22,8 @@ export interface Joined {
   readonly answers: readonly PendingAnswer[] | undefined
   readonly claim: Claim
   readonly resumes: Resumes
+  /** True where another run continues the waiting one already. */
+  readonly isBranch: boolean
 }
 
 /**
@@ -38,7 +40,8 @@ export async function joinDecisions(
   if (pending.every(({ kind }) => kind === 'client_tool')) return undefined
   const before = await approvals.ofRun(runId)
   if (before.length === 0) return undefined
-  const superseded = (all: typeof before) => resume(before, closeOpen(all, 'superseded'), id)
+  const isBranch = before.some(({ continuedBy }) => continuedBy !== null)
+  const superseded = (all: typeof before) => ({ ...resume(before, closeOpen(all, 'superseded'), id), isBranch })
   if (!answers) return { answers, ...superseded(before) }
   const outputs = answers.filter(({ kind }) => kind === 'client_tool')
   const decisions = answers.filter(({ kind }) => kind !== 'client_tool')

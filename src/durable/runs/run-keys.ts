@@ -28,6 +28,11 @@ export function jobKey(id: string): string {
   return `job:${id}`
 }
 
+/** Key of the mark by which one run alone continues another that waits for its client. */
+export function continuedKey(id: string): string {
+  return `continued:${id}`
+}
+
 /** Key of the stamp of an agent that a server has, of all tenants. */
 export function servedAgentKey(agent: string): string {
   return `served-agent:${encodeURIComponent(agent)}`

@@ -28,9 +28,11 @@ import { parseRow } from '../parse-row.ts'
 import { type Job, readJob } from '../queue/job.ts'
 import { giveBack, hasFailedUnacted } from '../resumption.ts'
 import { isUnreadable } from '../unreadable-rows.ts'
+import { claimContinued, giveBackContinued, readContinued } from './continued-mark.ts'
 import { RUN_PREFIX } from './run-ids.ts'
 import {
   changeTopic,
+  continuedKey,
   itemsPrefix,
   jobKey,
   outcomeTopic,
@@ -121,9 +123,29 @@ export class RunStore<Facts, Item> {
     return loadConversation(this.#records, id, options)
   }
 
-  /** Returns the first run that continues one; undefined if none does. */
+  /**
+   * Returns the run that continues one without approvals: the one that claimed it, otherwise the first that needed no claim. Undefined if
+   * none does, or it has given the claim back.
+   */
   async nextOf(id: string): Promise<string | undefined> {
-    return (await listNextTurns(this.#records, id)).find((next) => next.startsWith(RUN_PREFIX))
+    const claimed = await readContinued(this.#records, id)
+    if (claimed !== undefined) return claimed ?? undefined
+    for (const next of await listNextTurns(this.#records, id)) {
+      const row = next.startsWith(RUN_PREFIX) ? await this.#row(next) : undefined
+      if (row && row.resumes?.runId !== id) return next
+    }
+    return undefined
+  }
+
+  /**
+   * Has nothing continue a run that waits for its client alone: it is cancelled.
+   *
+   * @returns false when another run continues it already
+   */
+  async closeWaiting(id: string): Promise<boolean> {
+    const { changes, absent } = claimContinued(id, null)
+    if (await this.#records.commit(changes, { absent, present: [rowKey(id)] })) return true
+    return (await readContinued(this.#records, id)) === null
   }
 
   /** Messages of one turn, with their bytes. */
@@ -175,7 +197,7 @@ export class RunStore<Facts, Item> {
     const { id, turn, earlier, idempotency, claim } = draft
     const equal = claim?.equal ?? []
     const previous = turn.previous_response_id
-    const absent = idempotency ? [requestKey(idempotency.hash)] : []
+    const absent = [...(idempotency ? [requestKey(idempotency.hash)] : []), ...(claim?.absent ?? [])]
     const present = previous === null ? [] : [turnKey(previous)]
     const { row, itemRows, bytes } = toRows(draft, hasJob)
     const around = [...itemRows, ...(idempotency ? requestChanges(idempotency, id) : []), ...(claim?.changes ?? [])]
@@ -253,7 +275,8 @@ export class RunStore<Facts, Item> {
     { steps }: Ending,
   ): Promise<Claim | undefined> {
     if (!resumes || !hasFailedUnacted(steps)) return undefined
-    const taken = giveBack(await this.#approvals.ofRun(resumes.runId), resumes, id)
+    const approvals = await this.#approvals.ofRun(resumes.runId)
+    const taken = approvals.length > 0 ? giveBack(approvals, resumes, id) : giveBackContinued(resumes, id)
     const named = turn.conversation === undefined ? undefined : await this.#conversations.giveBack(id)
     return joinClaims(taken, named)
   }
@@ -412,7 +435,7 @@ export class RunStore<Facts, Item> {
 
   async #keysOf(id: string, text: string): Promise<string[]> {
     const batches = await this.#records.list({ prefix: `${stepsLog(id)}:`, limit: MAX_ROWS })
-    const own = [rowKey(id), runningKey(id), queuedKey(id), jobKey(id), ...batches]
+    const own = [rowKey(id), runningKey(id), queuedKey(id), jobKey(id), continuedKey(id), ...batches]
     try {
       const row = this.#parse(id, text)
       const items = row.items ? [] : locateItems(id, 0, row.inputs).keys

@@ -43,14 +43,14 @@ describe('child runs of stored responses', () => {
   afterEach(closeServers)
 
   async function serve(project: TempProject) {
-    const { app } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'], projectDir: project.dir })
+    const { app, host } = await makeServer({ adapters: ['ResponsesCompatApiAdapter'], projectDir: project.dir })
     const request = async (method: 'GET' | 'POST', path: string, payload?: object): Promise<Json> =>
       (await app.inject({ method, url: `/compat${path}`, ...(payload ? { payload } : {}) })).json()
     const ended = async (id: string) => {
       await eventually(async () => expect((await request('GET', `/responses/${id}`)).status).to.equal('completed'))
       return request('GET', `/responses/${id}`)
     }
-    return { app, request, ended }
+    return { app, host, request, ended }
   }
 
   it('wait across a restart: the decision continues parent and child, and pays once', async () => {
@@ -63,6 +63,21 @@ describe('child runs of stored responses', () => {
     const [approval] = (await request('GET', '/approvals')).data
     expect(approval).to.deep.include({ agent: 'desk', name: 'pay', arguments: { amount: 40 }, status: 'pending' })
     const { continued_by: next } = await request('POST', `/approvals/${approval.id}`, { decision: 'approve' })
+    expect(JSON.stringify((await ended(next)).output)).to.contain('The agent says: Results: pay 40')
+    expect(await readFile(project.path('paid.txt'), 'utf8')).to.equal('pay 40\n')
+  })
+
+  it('keep waiting when they are decided while their agent is gone', async () => {
+    const project = await makeProject(FILES)
+    const { request, ended, host } = await serve(project)
+    await request('POST', '/responses', { model: 'desk', input: 'please' })
+    const [{ id }] = (await request('GET', '/approvals')).data
+    host.unregister('shop')
+    const { detail } = await request('POST', `/approvals/${id}`, { decision: 'approve' })
+    expect(detail).to.equal('model not found')
+    expect((await request('GET', '/approvals')).data[0]).to.include({ id, status: 'pending' })
+    await host.register(FILES['agents/shop.yml'])
+    const { continued_by: next } = await request('POST', `/approvals/${id}`, { decision: 'approve' })
     expect(JSON.stringify((await ended(next)).output)).to.contain('The agent says: Results: pay 40')
     expect(await readFile(project.path('paid.txt'), 'utf8')).to.equal('pay 40\n')
   })

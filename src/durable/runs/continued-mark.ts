@@ -1,0 +1,26 @@
+import type { RecordStore } from '../../store/record-store.ts'
+import type { Claim } from '../claim.ts'
+import type { Resumes } from '../resumption.ts'
+import { continuedKey } from './run-keys.ts'
+
+/**
+ * Claims a run that waits for its client alone, and so has no approvals: one run continues it, or its cancellation.
+ *
+ * @param nextId run that continues; null for a cancellation
+ */
+export function claimContinued(id: string, nextId: string | null): Claim {
+  const key = continuedKey(id)
+  return { changes: [[key, JSON.stringify(nextId)]], equal: [], absent: [key] }
+}
+
+/** Inverse of {@link claimContinued}, for a run that failed before a call of it may have begun. */
+export function giveBackContinued({ runId }: Resumes, nextId: string): Claim {
+  const key = continuedKey(runId)
+  return { changes: [[key, undefined]], equal: [[key, JSON.stringify(nextId)]] }
+}
+
+/** Returns the run that has claimed one; null for a cancellation, undefined if there is no claim. */
+export async function readContinued(records: RecordStore, id: string): Promise<string | null | undefined> {
+  const [text] = await records.get([continuedKey(id)])
+  return text === undefined ? undefined : (JSON.parse(text) as string | null)
+}
