@@ -110,6 +110,7 @@ export {
 } from './protocols/protocol.ts'
 export { type CollectedResponse, Response } from './protocols/response.ts'
 export type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from './protocols/run.ts'
+export type { Sealing } from './protocols/sealing.ts'
 export { type Skill, type SkillFile, Skills } from './protocols/skills.ts'
 export {
   Storage,

@@ -14,6 +14,7 @@ import { watchAgents } from '../host/watch-agents.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Message } from '../protocols/message.ts'
 import type { Run } from '../protocols/run.ts'
+import type { Sealing } from '../protocols/sealing.ts'
 import { SharedRuns } from '../replicas/shared-runs.ts'
 import type { PendingAnswer } from '../run/state/pending-call.ts'
 import type { RunResult } from '../run/turn.ts'
@@ -21,6 +22,7 @@ import { LazyStore } from '../store/lazy-store.ts'
 import { isRemote } from '../store/open-store.ts'
 import { recordStorage } from '../store/record-storage.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import { recordSealing } from '../store/sealing.ts'
 import { SharedStore } from '../store/shared-store.ts'
 import { TapeRecorder } from '../tape/tape-recorder.ts'
 import { TapeWriter } from '../tape/tape-writer.ts'
@@ -42,6 +44,8 @@ export interface ProjectOptions {
   readonly responsesDir: string
   /** Store of responses and records: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
   readonly store: string
+  /** Secret that seals what clients or the store keep; undefined: the store makes one, and keeps it. */
+  readonly secretKey?: string | undefined
   /** Name of this server among those that share the store. */
   readonly serverName: string
   /** Traces every call into `debug/`. */
@@ -154,9 +158,18 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     const records = new LazyStore(() => shared.open())
     cleanup.add(() => records.close())
     const storage = recordStorage(() => records.open(), isRemote(options.store))
+    const sealing = recordSealing(() => records.open(), options.secretKey)
     const tapes = options.record > 0 ? await openTapes(options, nameSecrets, log) : undefined
     if (tapes) cleanup.add(() => tapes.close())
-    const host = new AgentHost({ projectDir, log, maxConcurrentRuns, maxBackgroundRuns, runTimeoutMs, storage })
+    const host = new AgentHost({
+      projectDir,
+      log,
+      maxConcurrentRuns,
+      maxBackgroundRuns,
+      runTimeoutMs,
+      storage,
+      sealing,
+    })
     if (tapes) cleanup.add(recordTapes(options, host, tapes, () => shared.open(), log))
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))
     const traces = options.debug ? await openTraces(options, host, { redact, log }) : undefined
@@ -178,7 +191,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
     await agents.scan()
     const waiting = new WaitingRuns({ host, log, openRecords: () => records.open() })
     return new AssembledProject(
-      { host, agents, traces, redact, log, durableRuns, openRecords: () => shared.open() },
+      { host, agents, traces, redact, log, durableRuns, sealing, openRecords: () => shared.open() },
       options,
       cleanup,
       waiting,
@@ -247,6 +260,7 @@ export class AssembledProject implements OpenedProject {
   readonly log: Log
   readonly runs: AdapterRuns
   readonly durableRuns: RunService
+  readonly sealing: Sealing
   /** Opens the store of the project for one more part of it, which closes it. */
   readonly openRecords: () => Promise<RecordStore>
   readonly #drainTimeoutMs: number
@@ -255,7 +269,10 @@ export class AssembledProject implements OpenedProject {
   #watching: ReturnType<typeof watchAgents> | undefined
 
   constructor(
-    parts: Pick<AssembledProject, 'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'openRecords'>,
+    parts: Pick<
+      AssembledProject,
+      'host' | 'agents' | 'traces' | 'redact' | 'log' | 'durableRuns' | 'sealing' | 'openRecords'
+    >,
     { drainTimeout }: ProjectOptions,
     cleanup: CleanupStack,
     waiting: WaitingRuns,
@@ -266,6 +283,7 @@ export class AssembledProject implements OpenedProject {
     this.redact = parts.redact
     this.log = parts.log
     this.durableRuns = parts.durableRuns
+    this.sealing = parts.sealing
     this.runs = makeAdapterRuns(parts.durableRuns, parts.host, PROGRAM)
     this.openRecords = parts.openRecords
     this.#drainTimeoutMs = drainTimeout * 1000

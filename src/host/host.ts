@@ -9,6 +9,7 @@ import { ProjectCode } from '../module/project-code.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import type { Run } from '../protocols/run.ts'
+import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
@@ -23,7 +24,7 @@ import { planVariant } from '../wiring/plan-variant.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import { findCircle, listCallable } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
-import { NO_STORAGE } from './no-storage.ts'
+import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
 import { OpenVariants } from './open-variants.ts'
 import { type RunKind, RunningRuns } from './running-runs.ts'
 import { checkAnswers, type ResumableRun, toNextTurn, toResumableRun } from './waiting-run.ts'
@@ -46,6 +47,8 @@ export interface AgentHostOptions {
    * `memoryStorage()` in memory.
    */
   readonly storage?: StorageSource
+  /** Encrypts what modules keep or give away. Default: none; using it then fails. */
+  readonly sealing?: Sealing
 }
 
 /**
@@ -145,6 +148,7 @@ export class AgentHost {
     maxBackgroundRuns = Number.POSITIVE_INFINITY,
     runTimeoutMs = Number.POSITIVE_INFINITY,
     storage = NO_STORAGE,
+    sealing = NO_SEALING,
   }: AgentHostOptions = {}) {
     this.projectDir = resolve(projectDir)
     const code = new ProjectCode(this.projectDir)
@@ -156,6 +160,7 @@ export class AgentHost {
       code,
       log,
       storage,
+      sealing,
       listAgents: () => this.#listCallable(),
     }
     this.#log = log

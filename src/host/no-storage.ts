@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import type { Sealing } from '../protocols/sealing.ts'
 import type { Storage, StorageSource } from '../protocols/storage.ts'
 
 async function refuse(): Promise<never> {
@@ -18,3 +19,6 @@ const REFUSING: Storage = Object.freeze({
 
 /** Storage of a host that was given none: agents load, and a module fails when it uses its records. */
 export const NO_STORAGE: StorageSource = Object.freeze({ isShared: false, storageOf: () => REFUSING })
+
+/** Sealing of a host that was given none. */
+export const NO_SEALING: Sealing = Object.freeze({ seal: refuse, unseal: refuse })

@@ -4,6 +4,7 @@ import { HostError } from '../errors.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'
+import type { Run } from '../protocols/run.ts'
 
 /** Dependencies of a module, by the name of the field in which `create` gets each. */
 export type Uses = Readonly<Record<string, Dependency>>
@@ -36,6 +37,20 @@ export interface ModuleContext {
   /** The environment variables, with those of the project's `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log
+  /**
+   * Encrypts a text that this module keeps or gives away, such as a token. Only this module of this agent can open it, and only for the tenant
+   * of the run; without a run, for no tenant.
+   *
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
+  seal(text: string, run?: Run): Promise<string>
+  /**
+   * Opens a text that {@link ModuleContext.seal} encrypted.
+   *
+   * @returns undefined for any other text, and for one that another module, agent, tenant or key sealed
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
+  unseal(sealed: string, run?: Run): Promise<string | undefined>
   /**
    * Says that this module calls agents by `run.callAgent`: those of these names, in which `*` stands for any characters. Call it in `create` of
    * an agent-scoped module: the host then refuses agents that call each other in a circle.

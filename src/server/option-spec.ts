@@ -1,5 +1,8 @@
 import { readApiKeys } from './guards/api-keys.ts'
 
+/** Characters of a secret that cannot be guessed. */
+const MIN_SECRET_LENGTH = 32
+
 /** One option: how it is named everywhere, and how its value is read. */
 export interface OptionSpec<T = unknown> {
   /** On the command line, without the dashes. */
@@ -70,6 +73,12 @@ export function readToken(raw: unknown): string {
   if (typeof raw !== 'string' || raw.trim() === '') throw new Error('must not be empty')
   if (!/^[\x21-\x7e]+$/.test(raw)) throw new Error('must consist of visible ASCII characters, without spaces')
   return raw
+}
+
+/** Reads a secret from which a key is made. The message does not repeat it. */
+export function readSecret(raw: unknown): string {
+  if (typeof raw === 'string' && raw.length >= MIN_SECRET_LENGTH) return raw
+  throw new Error(`must have at least ${MIN_SECRET_LENGTH} characters: openssl rand -hex 32 makes one`)
 }
 
 function variableOf(flag: string): string {

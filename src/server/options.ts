@@ -12,6 +12,7 @@ import {
   type OptionSpec,
   readBoolean,
   readBytes,
+  readSecret,
   readShare,
   readToken,
   text,
@@ -156,6 +157,14 @@ export const SERVER_OPTIONS: OptionSpecs = {
     kind: 'text',
     default: undefined,
     read: readQueue,
+  },
+  secretKey: {
+    flag: 'secret-key',
+    variable: 'AGENT_HOST_SECRET_KEY',
+    description: 'Secret that seals what clients or the store keep; without it the store makes one, and keeps it',
+    kind: 'text',
+    default: undefined,
+    read: readSecret,
   },
   retentionDays: {
     ...number('retention-days', 0, 'Days after which stored responses are deleted; without it they are kept', {

@@ -5,7 +5,7 @@ import { settlesWithin } from '../async.ts'
 import { readDefinition } from '../definition/definition.ts'
 import { isSecretName } from '../definition/secret-name.ts'
 import { HostError, messageOf } from '../errors.ts'
-import { NO_STORAGE } from '../host/no-storage.ts'
+import { NO_SEALING, NO_STORAGE } from '../host/no-storage.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
@@ -117,7 +117,7 @@ async function replayRun(
 ): Promise<RunOutcome> {
   const { projectDir: dir, log = silentLog, storage = NO_STORAGE, from = 1 } = options
   const environment = fillEnvironment(recorded.head, options.environment ?? process.env)
-  const project: Project = { ...code, dir, environment, log, storage }
+  const project: Project = { ...code, dir, environment, log, storage, sealing: NO_SEALING }
   const { source, file } = options.agent ?? { source: recorded.head.agent.definition, file: undefined }
   const live = await findLive(options.live ?? [], recorded, project, source, file)
   let divergence: Divergence | undefined

@@ -19,6 +19,8 @@ import type { ProjectCode } from '../module/project-code.ts'
 import { type CallableAgent, isCalled } from '../protocols/callable-agent.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Protocol } from '../protocols/protocol.ts'
+import type { Run } from '../protocols/run.ts'
+import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, WiredModule } from './wiring.ts'
@@ -32,6 +34,7 @@ export interface Project {
   readonly code: ProjectCode
   readonly log: Log
   readonly storage: StorageSource
+  readonly sealing: Sealing
   /** Lists the agents in service; absent where there are no others. */
   readonly listAgents?: () => readonly CallableAgent[]
 }
@@ -175,7 +178,8 @@ function makeContext(
   project: Project,
   { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
 ): ModuleContext {
-  const { dir, code, environment, log, storage, listAgents = () => [] } = project
+  const { dir, code, environment, log, storage, sealing, listAgents = () => [] } = project
+  const boundTo = (run: Run | undefined) => [run?.tenant ?? '', agentId, moduleId]
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
   return Object.freeze({
     agentId,
@@ -183,6 +187,8 @@ function makeContext(
     projectDir: dir,
     hasSharedStore: storage.isShared,
     environment,
+    seal: (text: string, run?: Run) => sealing.seal(text, boundTo(run)),
+    unseal: (sealed: string, run?: Run) => sealing.unseal(sealed, boundTo(run)),
     log: Object.freeze({
       debug: (message: string) => log.debug(name(message)),
       info: (message: string) => log.info(name(message)),

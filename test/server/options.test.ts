@@ -39,6 +39,7 @@ describe('server options', () => {
       queue: undefined,
       record: 0,
       retentionDays: undefined,
+      secretKey: undefined,
       streamingTimeout: 10,
       bodyLimit: 10_485_760,
       allowVariants: false,
@@ -116,6 +117,10 @@ describe('server options', () => {
     [
       { logLevel: 'loud' },
       "--log-level (AGENT_HOST_LOG_LEVEL) must be one of trace, debug, info, warn, error, silent, not 'loud'.",
+    ],
+    [
+      { secretKey: 'short' },
+      '--secret-key (AGENT_HOST_SECRET_KEY) must have at least 32 characters: openssl rand -hex 32 makes one.',
     ],
     [{ prot: 1 }, "There is no option 'prot'. Did you mean 'port'?"],
   ]

@@ -60,6 +60,8 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     projectDir: process.cwd(),
     hasSharedStore: false,
     environment: {},
+    seal: async (text) => `sealed ${text}`,
+    unseal: async (sealed) => sealed.replace(/^sealed /, ''),
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
     importFile: async (path) => import(path),
     watchFile: () => {},

@@ -1,0 +1,76 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import type { Sealing } from '../protocols/sealing.ts'
+import type { RecordStore } from './record-store.ts'
+
+/** Record of the key that a store keeps for itself. */
+const KEY = 'sealing-key'
+const KEY_BYTES = 32
+/** NIST SP 800-38D, section 8.2.2: at random, since servers share the key. */
+const IV_BYTES = 12
+const TAG_BYTES = 16
+const VERSION = 'v1.'
+const ALGORITHM = 'aes-256-gcm'
+
+/**
+ * Makes the sealing of a project: AES-256-GCM.
+ *
+ * @param open called when a text is first sealed or opened
+ * @param secretKey undefined: the key is made at random, and kept in the store
+ */
+export function recordSealing(open: () => Promise<RecordStore>, secretKey?: string): Sealing {
+  return new KeptKey(secretKey === undefined ? () => open().then(readKey) : async () => toKey(secretKey))
+}
+
+class KeptKey implements Sealing {
+  readonly #read: () => Promise<Buffer>
+  #key: Promise<Buffer> | undefined
+
+  constructor(read: () => Promise<Buffer>) {
+    this.#read = read
+  }
+
+  async seal(text: string, boundTo: readonly string[]): Promise<string> {
+    const iv = randomBytes(IV_BYTES)
+    const cipher = createCipheriv(ALGORITHM, await this.#open(), iv).setAAD(toData(boundTo))
+    const encrypted = [cipher.update(text, 'utf8'), cipher.final()]
+    return VERSION + Buffer.concat([iv, ...encrypted, cipher.getAuthTag()]).toString('base64url')
+  }
+
+  async unseal(sealed: string, boundTo: readonly string[]): Promise<string | undefined> {
+    const bytes = Buffer.from(sealed.slice(VERSION.length), 'base64url')
+    if (!sealed.startsWith(VERSION) || bytes.length < IV_BYTES + TAG_BYTES) return undefined
+    const decipher = createDecipheriv(ALGORITHM, await this.#open(), bytes.subarray(0, IV_BYTES))
+    decipher.setAAD(toData(boundTo)).setAuthTag(bytes.subarray(-TAG_BYTES))
+    try {
+      const opened = [decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]
+      return Buffer.concat(opened).toString('utf8')
+    } catch {
+      return undefined
+    }
+  }
+
+  #open(): Promise<Buffer> {
+    this.#key ??= this.#read().catch((error) => {
+      this.#key = undefined
+      throw error
+    })
+    return this.#key
+  }
+}
+
+/** Of several servers that find no key, one makes it. */
+async function readKey(records: RecordStore): Promise<Buffer> {
+  const made = randomBytes(KEY_BYTES)
+  if (await records.commit([[KEY, JSON.stringify(made.toString('base64url'))]], { absent: [KEY] })) return made
+  const [text = '""'] = await records.get([KEY])
+  return Buffer.from(String(JSON.parse(text)), 'base64url')
+}
+
+/** A secret of at least 32 random characters needs no slow derivation. */
+function toKey(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest()
+}
+
+function toData(boundTo: readonly string[]): Buffer {
+  return Buffer.from(JSON.stringify(boundTo))
+}
