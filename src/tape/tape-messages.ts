@@ -27,15 +27,12 @@ export type TapeRequest =
   | { readonly kind: 'head'; readonly key: number; readonly line: string; readonly files: readonly string[] }
   | { readonly kind: 'write'; readonly runs: readonly LinesToWrite[] }
   | { readonly kind: 'delete'; readonly runIds: readonly string[] }
-  /** Asks for a `done` once all before is done. */
+  /** Asks for an answer once all before is done. */
   | { readonly kind: 'finish'; readonly id: number }
   | { readonly kind: 'close' }
 
-/** Message from the thread. */
-export type TapeReply =
-  | { readonly kind: 'ready' }
+/** Message from the thread, beside its replies. */
+export type TapeNews =
   | { readonly kind: 'written'; readonly chars: number }
   /** The tape of this run is incomplete. */
   | { readonly kind: 'failed'; readonly runId: string; readonly problem: string }
-  | { readonly kind: 'done'; readonly id: number }
-  | { readonly kind: 'closed' }

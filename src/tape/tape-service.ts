@@ -13,9 +13,10 @@ import { join } from 'node:path'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { messageOf } from '../errors.ts'
+import type { ThreadReply } from '../trace/service-thread.ts'
 import { fillHead } from './fill-head.ts'
 import { PART_ENDING, TapeFolder, tapeFile } from './tape-folder.ts'
-import type { LinesToWrite, TapeReply, TapeRequest, TapeThreadData } from './tape-messages.ts'
+import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
 const { O_CREAT, O_EXCL, O_WRONLY } = constants
 /** A link in the folder would have files elsewhere written. Windows does not have the flag. */
@@ -75,7 +76,7 @@ class TapeService {
         for (const runId of request.runIds) this.#delete(runId)
         break
       case 'finish':
-        this.#say({ kind: 'done', id: request.id })
+        this.#say({ kind: 'answer', id: request.id })
         break
       case 'close':
         for (const runId of this.#open.keys()) this.#drop(runId)
@@ -189,7 +190,7 @@ class TapeService {
     rmSync(open.path, { force: true })
   }
 
-  #say(reply: TapeReply): void {
+  #say(reply: TapeNews | ThreadReply): void {
     parentPort?.postMessage(reply)
   }
 }

@@ -1,15 +1,14 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { HostError, messageOf } from '../errors.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Redact } from '../trace/redact.ts'
-import { findThreadScript } from '../trace/thread-script.ts'
+import { ServiceThread } from '../trace/service-thread.ts'
 import { hideSecrets, hideSecretsInLines } from './hide-secrets.ts'
 import type { LineSink } from './run-recorder.ts'
 import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
 import type { EndLine, HeadLine, TapeLine } from './tape-lines.ts'
-import type { LinesToWrite, TapeReply, TapeRequest, TapeThreadData } from './tape-messages.ts'
+import type { LinesToWrite, TapeNews, TapeRequest, TapeThreadData } from './tape-messages.ts'
 
 export interface TapeWriterOptions {
   /** Absolute. */
@@ -29,64 +28,53 @@ export interface HeadToWrite {
 
 const SCRIPT = new URL('./tape-service', import.meta.url)
 /** Lines are handed over together, at the latest after this. */
-const FLUSH_INTERVAL_MS = 20
+const HAND_OVER_MS = 20
 /** Lines of a run that goes on are kept until they come to this: a tape in few parts is smaller. */
 const PART_CHARS = 256 * 1024
 /** Or until those of all runs come to this. */
 const MAX_KEPT_CHARS = 32 * 1024 * 1024
 /** Maximum size of the lines that wait to be written; further ones are lost, and their tapes incomplete. */
 const MAX_WAITING_CHARS = 128 * 1024 * 1024
-const CLOSE_TIMEOUT_MS = 5000
 /** Minimum interval between reports of tapes that are incomplete. */
 const WARN_EVERY_MS = 10_000
 
 /** Writes the tapes of a project: a run hands its lines over, and a thread does the rest. */
 export class TapeWriter {
   readonly #options: TapeWriterOptions
-  readonly #worker: Worker
+  readonly #thread: ServiceThread<TapeRequest, TapeNews>
   readonly #heads = new Map<HeadToWrite, number>()
   /** Runs with lines that were not handed over. */
   readonly #growing = new Set<TapeSink>()
   /** Those of them whose turn it is. */
   readonly #due = new Set<TapeSink>()
-  readonly #finishing = new Map<number, () => void>()
   #chars = 0
   #waitingChars = 0
-  #handingOver: NodeJS.Timeout | undefined
-  #questions = 0
   #incomplete = 0
   #warnedMs = Number.NEGATIVE_INFINITY
-  #failure: Error | undefined
-  #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
-  #onClosed: () => void = () => {}
 
-  private constructor(worker: Worker, options: TapeWriterOptions) {
+  private constructor(thread: ServiceThread<TapeRequest, TapeNews>, options: TapeWriterOptions) {
     this.#options = options
-    this.#worker = worker
-    worker.on('message', (reply: TapeReply) => this.#onReply(reply))
-    worker.on('error', (error) => this.#onExit(error))
-    worker.on('exit', () => this.#onExit(new Error('the tapes were closed')))
+    this.#thread = thread
+    thread.serve({ onNews: (news) => this.#onNews(news), handOver: () => this.#handOver() })
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
   static async open(options: TapeWriterOptions): Promise<TapeWriter> {
     const { projectDir, maxBytes } = options
-    const data: TapeThreadData = { dir: join(projectDir, TAPE_FOLDER), projectDir, maxBytes }
-    const writer = new TapeWriter(
-      new Worker(await findThreadScript(SCRIPT), { workerData: data, execArgv: [] }),
-      options,
-    )
+    const workerData: TapeThreadData = { dir: join(projectDir, TAPE_FOLDER), projectDir, maxBytes }
     try {
-      await new Promise<void>((resolve, reject) => {
-        writer.#onReady = { resolve, reject }
+      const thread = await ServiceThread.start<TapeRequest, TapeNews>({
+        script: SCRIPT,
+        workerData,
+        handOverMs: HAND_OVER_MS,
       })
+      return new TapeWriter(thread, options)
     } catch (cause) {
-      throw new HostError('STORE_UNAVAILABLE', `Tapes cannot be kept in ${data.dir}: ${messageOf(cause)}`, {
+      throw new HostError('STORE_UNAVAILABLE', `Tapes cannot be kept in ${workerData.dir}: ${messageOf(cause)}`, {
         suggestions: ['Check that the folder can be written, or start with --record false.'],
         cause,
       })
     }
-    return writer
   }
 
   /**
@@ -98,7 +86,7 @@ export class TapeWriter {
   open(runId: string, continues: string | null, head: () => HeadToWrite): LineSink {
     return new TapeSink(runId, continues, head, {
       hide: this.#options.hide,
-      hasRoom: () => !this.#failure && this.#waitingChars + this.#chars <= MAX_WAITING_CHARS,
+      hasRoom: () => !this.#thread.failure && this.#waitingChars + this.#chars <= MAX_WAITING_CHARS,
       noteAdded: (sink, chars) => this.#noteAdded(sink, chars),
     })
   }
@@ -110,34 +98,17 @@ export class TapeWriter {
 
   /** Deletes the tapes of these runs, those that are being written included. */
   delete(runIds: readonly string[]): void {
-    this.#flush()
-    this.#tell({ kind: 'delete', runIds })
+    this.#thread.handOver()
+    this.#thread.tell({ kind: 'delete', runIds })
   }
 
-  /** Settles when everything recorded before is in the files. */
+  /** Settles when everything recorded before is in the files, or the thread has ended. */
   async finish(): Promise<void> {
-    this.#flush()
-    if (this.#failure) return
-    const id = ++this.#questions
-    this.#worker.ref()
-    await new Promise<void>((resolve) => {
-      this.#finishing.set(id, resolve)
-      this.#tell({ kind: 'finish', id })
-    })
+    await this.#thread.ask((id) => ({ kind: 'finish', id })).catch(() => {})
   }
 
-  async close(): Promise<void> {
-    if (this.#failure) return
-    this.#flush()
-    this.#worker.ref()
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#onClosed = resolve
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
-      this.#tell({ kind: 'close' })
-    })
-    clearTimeout(timer)
-    await this.#worker.terminate()
+  close(): Promise<void> {
+    return this.#thread.close({ kind: 'close' })
   }
 
   #noteAdded(sink: TapeSink, chars: number): void {
@@ -146,12 +117,10 @@ export class TapeWriter {
     if (this.#chars >= MAX_KEPT_CHARS) for (const each of this.#growing) this.#due.add(each)
     else if (!sink.isDue) return
     this.#due.add(sink)
-    this.#handingOver ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
+    this.#thread.handOverSoon()
   }
 
-  #flush(): void {
-    clearTimeout(this.#handingOver)
-    this.#handingOver = undefined
+  #handOver(): void {
     if (this.#due.size === 0) return
     const runs: LinesToWrite[] = []
     for (const sink of this.#due) {
@@ -162,7 +131,7 @@ export class TapeWriter {
       runs.push(lines)
     }
     this.#due.clear()
-    this.#tell({ kind: 'write', runs })
+    this.#thread.tell({ kind: 'write', runs })
   }
 
   #keyOf(head: HeadToWrite): number {
@@ -170,7 +139,7 @@ export class TapeWriter {
     if (known !== undefined) return known
     const key = this.#heads.size + 1
     this.#heads.set(head, key)
-    this.#tell({
+    this.#thread.tell({
       kind: 'head',
       key,
       line: hideSecrets(JSON.stringify(head.line), this.#options.hide),
@@ -179,32 +148,9 @@ export class TapeWriter {
     return key
   }
 
-  #tell(request: TapeRequest): void {
-    if (!this.#failure) this.#worker.postMessage(request)
-  }
-
-  #onReply(reply: TapeReply): void {
-    switch (reply.kind) {
-      case 'ready':
-        // The thread alone keeps no process alive.
-        this.#worker.unref()
-        this.#onReady?.resolve()
-        break
-      case 'written':
-        this.#waitingChars -= reply.chars
-        break
-      case 'failed':
-        this.#warn(reply.runId, reply.problem)
-        break
-      case 'done':
-        this.#finishing.get(reply.id)?.()
-        this.#finishing.delete(reply.id)
-        if (this.#finishing.size === 0) this.#worker.unref()
-        break
-      case 'closed':
-        this.#onClosed()
-        break
-    }
+  #onNews(news: TapeNews): void {
+    if (news.kind === 'written') this.#waitingChars -= news.chars
+    else this.#warn(news.runId, news.problem)
   }
 
   #warn(runId: string, problem: string): void {
@@ -213,15 +159,6 @@ export class TapeWriter {
     if (nowMs - this.#warnedMs < WARN_EVERY_MS) return
     this.#warnedMs = nowMs
     this.#options.log.warn(`The tape of run ${runId} is incomplete (${this.#incomplete} in all): ${problem}.`)
-  }
-
-  #onExit(error: Error): void {
-    if (this.#failure) return
-    this.#failure = error
-    this.#onReady?.reject(error)
-    for (const resolve of this.#finishing.values()) resolve()
-    this.#finishing.clear()
-    this.#onClosed()
   }
 }
 

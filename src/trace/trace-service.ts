@@ -1,8 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
 import { groupByFile } from './line-buffer.ts'
+import type { ThreadReply } from './service-thread.ts'
 import { TraceReader } from './trace-reader.ts'
-import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
+import type { TraceNews, TraceQueries, TraceQuery, TraceThreadData, WorkerRequest } from './worker-messages.ts'
 
 /** Delay of the index after a write, unless a query comes before. */
 const INDEX_AFTER_MS = 200
@@ -189,7 +190,7 @@ class TraceService {
     }
   }
 
-  #say(news: WorkerMessage): void {
+  #say(news: TraceNews | ThreadReply): void {
     parentPort?.postMessage(news)
   }
 }

@@ -1,4 +1,3 @@
-import { Worker } from 'node:worker_threads'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
@@ -10,11 +9,11 @@ import type { Redact } from './redact.ts'
 import type { RemoteRuns } from './remote-runs.ts'
 import type { RunSummary } from './run-summary.ts'
 import type { ListedRun } from './runs-table.ts'
-import { findThreadScript } from './thread-script.ts'
+import { ServiceThread } from './service-thread.ts'
 import { TraceLineWriter } from './trace-line.ts'
 import type { EventsPage, EventsQuery } from './trace-query.ts'
 import type { TracedEvent } from './traced-event.ts'
-import type { TraceQueries, TraceQuery, TraceThreadData, WorkerMessage, WorkerRequest } from './worker-messages.ts'
+import type { TraceNews, TraceQueries, TraceQuery, TraceThreadData, WorkerRequest } from './worker-messages.ts'
 
 export interface TracesOptions {
   /** Absolute. */
@@ -38,11 +37,10 @@ export interface TraceCounts {
 
 const SCRIPT = new URL('./trace-service', import.meta.url)
 /** Lines are handed over together, at the latest after this. */
-const FLUSH_INTERVAL_MS = 10
+const HAND_OVER_MS = 10
 const HAND_OVER_BYTES = 256 * 1024
 /** Maximum size of the events waiting to be written; more are dropped and counted. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
-const CLOSE_TIMEOUT_MS = 5000
 /** Minimum interval between reports of lost events. */
 const WARN_EVERY_MS = 10_000
 
@@ -51,53 +49,44 @@ const WARN_EVERY_MS = 10_000
  * caller the making of that line; the rest happens in a thread.
  */
 export class Traces {
-  readonly #worker: Worker
+  readonly #thread: ServiceThread<WorkerRequest, TraceNews>
   readonly #writer: TraceLineWriter
   readonly #log: Log
-  readonly #asked = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   readonly #watchers = new Set<(runs: readonly ListedRun[]) => void>()
   readonly #lines = new LineBuffer()
   #waitingBytes = 0
-  #handingOver: NodeJS.Timeout | undefined
-  #questions = 0
   #written = 0
   #dropped = 0
   #droppedAndTold = 0
   #warnedMs = Number.NEGATIVE_INFINITY
   #problem: string | null = null
-  #failure: Error | undefined
   #remote: RemoteRuns | undefined
-  #onReady: { resolve: () => void; reject: (error: Error) => void } | undefined
-  #onClosed: () => void = () => {}
 
-  private constructor(worker: Worker, { redact, log, server }: TracesOptions) {
-    this.#worker = worker
+  private constructor(thread: ServiceThread<WorkerRequest, TraceNews>, { redact, log, server }: TracesOptions) {
+    this.#thread = thread
     this.#writer = new TraceLineWriter(redact, server)
     this.#log = log
-    worker.on('message', (news: WorkerMessage) => this.#onMessage(news))
-    worker.on('error', (error) => this.#onWorkerExit(error))
-    worker.on('exit', () => this.#onWorkerExit(new Error('the traces were closed')))
+    thread.serve({ onNews: (news) => this.#onNews(news), handOver: () => this.#handOver() })
   }
 
   /** @throws HostError `STORE_UNAVAILABLE` when the folder cannot be used */
   static async open(options: TracesOptions): Promise<Traces> {
     const { dir, maxBytes } = options
-    const data: TraceThreadData = { dir, maxBytes }
-    // Without what the process preloads: relative paths in it may lead nowhere by now.
-    const traces = new Traces(new Worker(await findThreadScript(SCRIPT), { workerData: data, execArgv: [] }), options)
+    const workerData: TraceThreadData = { dir, maxBytes }
     try {
-      await new Promise<void>((resolve, reject) => {
-        traces.#onReady = { resolve, reject }
+      const thread = await ServiceThread.start<WorkerRequest, TraceNews>({
+        script: SCRIPT,
+        workerData,
+        handOverMs: HAND_OVER_MS,
       })
+      return new Traces(thread, options)
     } catch (cause) {
       throw new HostError('STORE_UNAVAILABLE', `Traces cannot be kept in ${dir}: ${messageOf(cause)}`, {
         suggestions: ['Check that the folder can be written, or start without --debug-ui.'],
         cause,
       })
     }
-    return traces
   }
-
   /** Traces everything that the agents of a host do from now on. */
   follow(host: AgentHost): void {
     host.onEvent((event) => this.record(event))
@@ -105,7 +94,7 @@ export class Traces {
   }
 
   record(event: AgentEvent): void {
-    if (this.#failure || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
+    if (this.#thread.failure || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
       this.#dropped++
       this.#warnOfLoss()
       return
@@ -115,7 +104,7 @@ export class Traces {
 
   /** Records the end of a run, also when events come too fast to be written. */
   recordEnd(end: RunEnd): void {
-    if (!this.#failure) this.#write(toEndEvent(end))
+    if (!this.#thread.failure) this.#write(toEndEvent(end))
   }
 
   counts(): TraceCounts {
@@ -128,15 +117,9 @@ export class Traces {
    * @throws HostError `STORE_UNAVAILABLE`
    */
   async query<Q extends TraceQuery>(name: Q, argument: TraceQueries[Q][0]): Promise<TraceQueries[Q][1]> {
-    this.#flush()
-    const id = ++this.#questions
     try {
-      if (this.#failure) throw this.#failure
-      return (await new Promise<unknown>((resolve, reject) => {
-        this.#asked.set(id, { resolve, reject })
-        this.#worker.ref()
-        this.#tell({ kind: 'query', id, name, argument })
-      })) as TraceQueries[Q][1]
+      const answer = await this.#thread.ask((id) => ({ kind: 'query', id, name, argument }))
+      return answer as TraceQueries[Q][1]
     } catch (cause) {
       throw new HostError('STORE_UNAVAILABLE', `The traces cannot be read: ${messageOf(cause)}`, { cause })
     }
@@ -149,11 +132,12 @@ export class Traces {
    */
   watch(watcher: (runs: readonly ListedRun[]) => void): () => void {
     this.#watchers.add(watcher)
-    if (this.#watchers.size === 1) this.#tell({ kind: 'watch', isWatched: true })
+    if (this.#watchers.size === 1) this.#thread.tell({ kind: 'watch', isWatched: true })
     const unfollow = this.#remote?.follow()
     return () => {
       unfollow?.()
-      if (this.#watchers.delete(watcher) && this.#watchers.size === 0) this.#tell({ kind: 'watch', isWatched: false })
+      if (this.#watchers.delete(watcher) && this.#watchers.size === 0)
+        this.#thread.tell({ kind: 'watch', isWatched: false })
     }
   }
 
@@ -186,58 +170,29 @@ export class Traces {
     return this.#remote.events(run.server, query)
   }
 
-  /** Flushes pending lines, and closes the files. */
+  /** Writes the lines that wait, and closes the files. */
   async close(): Promise<void> {
-    if (this.#failure) return
-    this.#flush()
-    this.#worker.ref()
-    let timer: NodeJS.Timeout | undefined
-    await new Promise<void>((resolve) => {
-      this.#onClosed = resolve
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS)
-      this.#tell({ kind: 'close' })
-    })
-    clearTimeout(timer)
-    await this.#worker.terminate()
+    await this.#thread.close({ kind: 'close' })
   }
 
   #write(event: TracedEvent): void {
     this.#lines.add(event.agent_id, event.tenant ?? '', this.#writer.write(event))
-    this.#handOverSoon()
+    if (this.#lines.bytes >= HAND_OVER_BYTES) this.#thread.handOver()
+    else this.#thread.handOverSoon()
   }
 
-  #handOverSoon(): void {
-    if (this.#lines.bytes >= HAND_OVER_BYTES) this.#flush()
-    else this.#handingOver ??= setTimeout(() => this.#flush(), FLUSH_INTERVAL_MS).unref()
-  }
-
-  #flush(): void {
-    clearTimeout(this.#handingOver)
-    this.#handingOver = undefined
+  #handOver(): void {
     if (this.#lines.bytes === 0) return
     const batch = this.#lines.take()
     const buffers = batch.chunks.map(({ buffer }) => buffer)
     this.#waitingBytes += batch.bytes
-    this.#tell({ kind: 'write', batch }, buffers)
+    this.#thread.tell({ kind: 'write', batch }, buffers)
   }
 
-  /** @param buffers that go over to the thread */
-  #tell(job: WorkerRequest, buffers: readonly ArrayBuffer[] = []): void {
-    if (!this.#failure) this.#worker.postMessage(job, buffers)
-  }
-
-  #onMessage(news: WorkerMessage): void {
+  #onNews(news: TraceNews): void {
     switch (news.kind) {
-      case 'ready':
-        // The thread alone keeps no process alive.
-        this.#worker.unref()
-        this.#onReady?.resolve()
-        break
       case 'written':
         this.#noteWritten(news)
-        break
-      case 'answer':
-        this.#settle(news)
         break
       case 'changed':
         for (const watcher of this.#watchers) watcher(news.runs)
@@ -245,13 +200,10 @@ export class Traces {
       case 'failed':
         this.#log.error(`The index of the traces is behind: ${news.problem}`)
         break
-      case 'closed':
-        this.#onClosed()
-        break
     }
   }
 
-  #noteWritten({ count, bytes, problem }: Extract<WorkerMessage, { kind: 'written' }>): void {
+  #noteWritten({ count, bytes, problem }: Extract<TraceNews, { kind: 'written' }>): void {
     this.#waitingBytes -= bytes
     this.#problem = problem ?? null
     if (problem === undefined) this.#written += count
@@ -261,30 +213,13 @@ export class Traces {
     }
   }
 
-  #settle({ id, value, error }: Extract<WorkerMessage, { kind: 'answer' }>): void {
-    const asked = this.#asked.get(id)
-    this.#asked.delete(id)
-    if (this.#asked.size === 0) this.#worker.unref()
-    if (error === undefined) asked?.resolve(value)
-    else asked?.reject(new Error(error))
-  }
-
   #warnOfLoss(): void {
     const nowMs = performance.now()
     if (nowMs - this.#warnedMs < WARN_EVERY_MS) return
     this.#warnedMs = nowMs
     const lost = this.#dropped - this.#droppedAndTold
     this.#droppedAndTold = this.#dropped
-    const reason = this.#failure?.message ?? this.#problem ?? 'they come faster than they can be written'
+    const reason = this.#thread.failure?.message ?? this.#problem ?? 'they come faster than they can be written'
     this.#log.warn(`Traces: ${lost} events were lost (${this.#dropped} in all): ${reason}.`)
-  }
-
-  #onWorkerExit(error: Error): void {
-    if (this.#failure) return
-    this.#failure = error
-    this.#onReady?.reject(error)
-    for (const { reject } of this.#asked.values()) reject(error)
-    this.#asked.clear()
-    this.#onClosed()
   }
 }

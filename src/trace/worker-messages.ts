@@ -43,12 +43,9 @@ export type WorkerRequest =
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   | { readonly kind: 'close' }
 
-/** Message from the worker thread. */
-export type WorkerMessage =
-  | { readonly kind: 'ready' }
+/** Message from the worker thread, beside its replies. */
+export type TraceNews =
   /** A `write` is done; `problem` says why its lines are lost. */
   | { readonly kind: 'written'; readonly count: number; readonly bytes: number; readonly problem: string | undefined }
-  | { readonly kind: 'answer'; readonly id: number; readonly value?: unknown; readonly error?: string }
   | { readonly kind: 'changed'; readonly runs: readonly ListedRun[] }
   | { readonly kind: 'failed'; readonly problem: string }
-  | { readonly kind: 'closed' }
