@@ -3,14 +3,13 @@ import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { globalList } from '../support/global-list.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
 import { openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
 
 const REPLAYS = 1000
 const MAX_RATIO = 1.3
-
-const toolCalls = (): string[] => (globalThis as unknown as { toolCalls: string[] }).toolCalls
 
 /** Has every attempt to connect fail until the returned function is called. */
 function forbidSockets(): () => void {
@@ -45,7 +44,7 @@ describe('replays', function () {
   })
 
   it(`run no tool and connect to nothing, ${REPLAYS} times, with a live model too`, async () => {
-    const executed = toolCalls().length
+    const executed = globalList('toolCalls').length
     const allow = forbidSockets()
     try {
       for (let done = 0; done < REPLAYS; ) {
@@ -60,7 +59,7 @@ describe('replays', function () {
     } finally {
       allow()
     }
-    expect(toolCalls().length).to.equal(executed)
+    expect(globalList('toolCalls').length).to.equal(executed)
   })
 
   it(`tapes are at most ${MAX_RATIO} times as large as the gzip of their lines`, () => {

@@ -100,6 +100,29 @@ function looping(
   return { id, modules: [mock(...replies), ...more, loop] }
 }
 
+/** An agent whose front module hands the message to handlers with these prompts. */
+function handingOver(
+  id: string,
+  replies: readonly unknown[],
+  prompts: Readonly<Record<string, string>>,
+  ...[front, ...more]: readonly [Definition['modules'][number], ...Definition['modules']]
+): Definition {
+  const handlers = Object.entries(prompts).map(([handler, prompt]) => ({
+    id: handler,
+    module: 'orchestrator/tool-loop',
+    config: { system_prompt: prompt },
+  }))
+  const protocol = 'TextMessageHandler'
+  return {
+    id,
+    modules: [mock(...replies), ...handlers, front, ...more],
+    exchange: [
+      { module: front.id, protocol, provider: Object.keys(prompts) },
+      { module: '__entry__', protocol, provider: front.id },
+    ],
+  }
+}
+
 const withPrompt =
   (id: string, config: Record<string, unknown>) =>
   (agent: Definition): Definition => ({
@@ -192,43 +215,29 @@ export const TAPE_KINDS: readonly TapeKind[] = [
     return recording.run(id, 'Sleep', { signal: leaving.signal, onEvent })
   }),
   kind(
-    {
-      id: 'router',
-      modules: [
-        mock({ text: 'sales' }, { text: 'Buy two.' }),
-        { id: 'sales', module: 'orchestrator/tool-loop', config: { system_prompt: 'Sell.' } },
-        { id: 'help', module: 'orchestrator/tool-loop', config: { system_prompt: 'Help.' } },
-        {
-          id: 'router',
-          module: 'orchestrator/router',
-          config: { handlers: [{ name: 'sales' }, { name: 'help' }] },
-        },
-      ],
-      exchange: [
-        { module: 'router', protocol: 'TextMessageHandler', provider: ['sales', 'help'] },
-        { module: '__entry__', protocol: 'TextMessageHandler', provider: 'router' },
-      ],
-    },
+    handingOver(
+      'router',
+      [{ text: 'sales' }, { text: 'Buy two.' }],
+      { sales: 'Sell.', help: 'Help.' },
+      {
+        id: 'router',
+        module: 'orchestrator/router',
+        config: { handlers: [{ name: 'sales' }, { name: 'help' }] },
+      },
+    ),
     runs('I want to buy'),
-    { edit: withPrompt('sales', { system_prompt: 'Sell more.' }), changedCall: 2 },
+    { edit: withPrompt('sales', { system_prompt: 'Sell more.' }) },
   ),
   kind(
-    {
-      id: 'pipeline',
-      modules: [
-        mock({ text: 'draft' }, { text: 'Polished.' }),
-        { id: 'writer', module: 'orchestrator/tool-loop', config: { system_prompt: 'Write.' } },
-        { id: 'editor', module: 'orchestrator/tool-loop', config: { system_prompt: 'Edit.' } },
-        { id: 'pipeline', module: 'orchestrator/pipeline' },
-        { id: 'stage', module: 'orchestrator/stage' },
-      ],
-      exchange: [
-        { module: 'pipeline', protocol: 'TextMessageHandler', provider: ['writer', 'editor'] },
-        { module: '__entry__', protocol: 'TextMessageHandler', provider: 'pipeline' },
-      ],
-    },
+    handingOver(
+      'pipeline',
+      [{ text: 'draft' }, { text: 'Polished.' }],
+      { writer: 'Write.', editor: 'Edit.' },
+      { id: 'pipeline', module: 'orchestrator/pipeline' },
+      { id: 'stage', module: 'orchestrator/stage' },
+    ),
     runs('About rain'),
-    { edit: withPrompt('editor', { system_prompt: 'Edit well.' }), changedCall: 2 },
+    { edit: withPrompt('editor', { system_prompt: 'Edit well.' }) },
   ),
   kind(
     {

@@ -1,11 +1,10 @@
 import type { RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { describeDivergence } from '../../src/tape/divergence.ts'
+import { globalList } from '../support/global-list.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
 import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
-
-const toolCalls = (): string[] => (globalThis as unknown as { toolCalls: string[] }).toolCalls
 
 /** Events with ids that the run made itself by their position; without digests, which name the version of the agent. */
 function comparable(events: readonly RunEvent[]): unknown[] {
@@ -42,13 +41,13 @@ describe('replaying each kind of run', () => {
       await recording.host.register(agent)
       const { runId, events } = await drive(recording)
       const tape = await recording.tape(runId)
-      const executed = toolCalls()?.length
+      const executed = globalList('toolCalls').length
       const replayed = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
       expect(replayed.divergence && describeDivergence(replayed.divergence).join('\n')).to.equal(undefined)
       expect(comparable(replayed.events)).to.deep.equal(comparable(events))
       const asRecorded = await replay(tape, { projectDir })
       expect(asRecorded.divergence).to.equal(undefined)
-      expect(toolCalls()?.length).to.equal(executed)
+      expect(globalList('toolCalls').length).to.equal(executed)
       if (edit(agent) === agent) return
       const { divergence } = await replay(tape, { projectDir, agent: { source: edit(agent), file: undefined } })
       expect(divergence?.kind).to.equal(changedCall === undefined ? 'end' : 'call')

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { describeDivergence } from '../../src/tape/divergence.ts'
 import type { Tape } from '../../src/tape/read-tape.ts'
 import { fakeLLM, saying } from '../support/fake-llm.ts'
+import { globalList } from '../support/global-list.ts'
 import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
 import { makeSharedProject, removeFolder, type TempProject } from '../support/temp-project.ts'
 
@@ -14,7 +15,7 @@ export default defineModule({ name: 'Shop', provides: [ToolProvider], create: ()
     globalThis.refunds.push(args)
     return { text: 'refunded ' + args.order }
   } }) })`
-const refunds = (): unknown[] => (globalThis as unknown as { refunds: unknown[] }).refunds
+const refunds = () => globalList('refunds')
 
 const shop = (...replies: readonly unknown[]) => ({
   id: 'shop',
