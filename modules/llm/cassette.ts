@@ -1,17 +1,22 @@
-import { createHash } from 'node:crypto'
 import { resolve } from 'node:path'
 import {
-  type Attachment,
   defineModule,
+  describeDifferences,
+  encodeTapeValue,
+  type JsonValue,
   LLM,
   type LLMPart,
   type LLMRequest,
+  makeNameSecrets,
   makeRedact,
   optional,
+  type Redact,
+  type TapeCall,
   Type,
+  writeTapeCall,
 } from 'agent-host'
 import { CassetteFile, type Recording } from './lib/cassette-file.ts'
-import { differences } from './lib/differences.ts'
+import { toPlainRequest } from './lib/plain-request.ts'
 
 const HOW_TO_RECORD = 'To record it, run once with AGENT_HOST_CASSETTE=update and a key.'
 
@@ -23,7 +28,11 @@ export default defineModule({
   scope: 'agent',
   attachments: ['*/*'],
   config: Type.Object({
-    file: Type.String({ minLength: 1, description: 'File of the recordings (JSON lines), relative to the project.' }),
+    file: Type.String({
+      minLength: 1,
+      description:
+        'File of the recordings, relative to the project: calls as tapes have them. The tape of a run is played, too.',
+    }),
     mode: Type.Union([Type.Literal('replay'), Type.Literal('record'), Type.Literal('auto')], {
       default: 'auto',
       description:
@@ -33,7 +42,8 @@ export default defineModule({
   create: ({ llm }, config, { environment, projectDir, moduleId, log }) => {
     const mode = readMode(environment.AGENT_HOST_CASSETTE) ?? config.mode
     const file = new CassetteFile(resolve(projectDir, config.file))
-    const hide = makeRedact(environment)
+    const nameSecrets = makeNameSecrets(environment)
+    const redact = makeRedact(environment)
     const plays = new Map<string, number>()
     const recorded = new Set<string>()
 
@@ -44,27 +54,27 @@ export default defineModule({
       return matching[Math.min(turn, matching.length - 1)]
     }
 
-    const record = async (request: unknown, key: string, parts: readonly LLMPart[]) => {
-      const recording: Recording = JSON.parse(hide(JSON.stringify({ request, parts })))
-      const isFirst = !recorded.has(key)
-      recorded.add(key)
-      await file.change((before) => [
-        ...before.filter((known) => !(isFirst && mode === 'record' && keyOf(known.request) === key)),
-        recording,
-      ])
+    const record = async (request: AskedRequest, parts: TapeCall['parts']) => {
+      const isFirst = !recorded.has(request.keys.tape)
+      recorded.add(request.keys.tape)
+      const call = { module: moduleId, protocol: 'LLM', method: 'generate', arguments: [request.tape], parts }
+      await file.change((before) => {
+        const kept = before.filter((known) => !(isFirst && mode === 'record' && isSame(known, request)))
+        const number = Math.max(0, ...kept.map((known) => known.call)) + 1
+        return [...kept, { lines: writeTapeCall(number, call, nameSecrets) }]
+      })
       log.info(`recorded an answer in ${config.file}`)
     }
 
     return {
       async *generate(asked, run) {
         run.signal.throwIfAborted()
-        const request = JSON.parse(hide(JSON.stringify(toRecord(asked))))
-        const key = keyOf(request)
+        const request = toAsked(asked, nameSecrets, redact)
         if (mode !== 'record') {
           const recordings = await file.read()
           const found = take(
-            recordings.filter((known) => keyOf(known.request) === key),
-            key,
+            recordings.filter((known) => isSame(known, request)),
+            request.keys.tape,
           )
           if (found) {
             yield* replay(found, run.signal)
@@ -74,17 +84,35 @@ export default defineModule({
         }
         if (!llm)
           throw new Error(`Module '${moduleId}' (llm/cassette) has no model to record. Add one that provides LLM.`)
-        const parts: LLMPart[] = []
+        const startedMs = performance.now()
+        const parts: { ms: number; value: LLMPart }[] = []
         for await (const part of llm.generate(asked, run)) {
-          parts.push(part)
+          parts.push({ ms: Math.round(performance.now() - startedMs), value: part })
           // What was not answered to its end is not kept; the end is not told before it is.
-          if (part.type === 'finish') await record(request, key, parts)
+          if (part.type === 'finish') await record(request, parts)
           yield part
         }
       },
     }
   },
 })
+
+/** A request in the forms that recordings have. */
+type AskedRequest = Readonly<Record<Recording['form'], unknown>> & {
+  readonly tape: JsonValue
+  /** The same for the same request. */
+  readonly keys: Readonly<Record<Recording['form'], string>>
+}
+
+function toAsked(request: LLMRequest, nameSecrets: Redact, redact: Redact): AskedRequest {
+  const tape = encodeTapeValue(request, nameSecrets)
+  const plain: unknown = JSON.parse(redact(JSON.stringify(toPlainRequest(request))))
+  return { tape, plain, keys: { tape: keyOf(tape), plain: keyOf(plain) } }
+}
+
+function isSame({ form, request }: Recording, { keys }: AskedRequest): boolean {
+  return keyOf(request) === keys[form]
+}
 
 function readMode(value: string | undefined): 'replay' | 'record' | 'auto' | undefined {
   if (!value) return undefined
@@ -100,28 +128,6 @@ async function* replay({ parts }: Recording, signal: AbortSignal): AsyncGenerato
   }
 }
 
-/** A request as it stands in the file: attachments are recorded by checksum. */
-function toRecord({ messages, ...settings }: LLMRequest): object {
-  return {
-    messages: messages.map((message) =>
-      'attachments' in message && message.attachments
-        ? { ...message, attachments: message.attachments.map(toRecordedFile) }
-        : message,
-    ),
-    ...settings,
-  }
-}
-
-function toRecordedFile({ data, ...facts }: Attachment): object {
-  if (data instanceof URL && data.protocol !== 'data:') return { ...facts, url: data.href }
-  return {
-    ...facts,
-    sha256: createHash('sha256')
-      .update(data instanceof URL ? data.href : data)
-      .digest('hex'),
-  }
-}
-
 /** The same for the same question, in any order of its fields. */
 function keyOf(request: unknown): string {
   return JSON.stringify(request, (_, value: unknown) => {
@@ -131,9 +137,9 @@ function keyOf(request: unknown): string {
 }
 
 /** Describes the differences from the most similar recording. */
-function describeMiss(recordings: readonly Recording[], request: unknown, file: string): string {
+function describeMiss(recordings: readonly Recording[], asked: AskedRequest, file: string): string {
   const [nearest] = recordings
-    .map((recording) => differences(recording.request, request))
+    .map((recording) => describeDifferences(recording.request, asked[recording.form]))
     .sort((a, b) => a.length - b.length)
   if (!nearest) return `The cassette ${file} has no recording. ${HOW_TO_RECORD}`
   const shown = nearest.slice(0, 3).map((line) => `  ${line}`)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { STORAGE } from '../wiring/wiring.ts'
-import { differences } from './differences.ts'
+import { describeDifferences } from './describe-differences.ts'
 import type { TapedCall, TapedRun } from './read-tape.ts'
 import type { CallLine } from './tape-lines.ts'
 import type { JsonValue } from './tape-values.ts'
@@ -62,7 +62,7 @@ export class CallMatcher {
       ({ line }) => line.module === module && line.method === method && (module !== STORAGE || line.caller === caller),
     )
     const [nearest] = alike
-      .map((call) => ({ call, count: differences(call.line.arguments, args).length }))
+      .map((call) => ({ call, count: describeDifferences(call.line.arguments, args).length }))
       .sort((a, b) => a.count - b.count)
     return nearest?.call ?? left[0]
   }

@@ -1,4 +1,4 @@
-import { differences } from './differences.ts'
+import { describeDifferences } from './describe-differences.ts'
 import type { TapedCall } from './read-tape.ts'
 import type { CallLine } from './tape-lines.ts'
 
@@ -44,7 +44,7 @@ export function divergenceAt(runId: string, asked: Asked, recorded: TapedCall | 
     kind: 'call',
     asked: now,
     recorded: before ?? null,
-    differences: isSameMethod ? differences(before.arguments, now.arguments) : [],
+    differences: isSameMethod ? describeDifferences(before.arguments, now.arguments) : [],
   }
 }
 

@@ -19,7 +19,7 @@ import { makeNameSecrets, type Redact } from '../trace/redact.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { type Project, planAgent } from '../wiring/plan-agent.ts'
 import type { AskedCall } from './call-matcher.ts'
-import { differences } from './differences.ts'
+import { describeDifferences } from './describe-differences.ts'
 import { type Divergence, toShown } from './divergence.ts'
 import { hideSecrets } from './hide-secrets.ts'
 import { PlayRecorder, type PlayRecorderOptions } from './play-recorder.ts'
@@ -214,7 +214,7 @@ function compareEnds(run: ReplayedRun, player: TapePlayer, offset: number, hide:
     const shown = toShown(left.line, left.line.call + offset)
     return { runId: turn.run_id, kind: 'missing', asked: null, recorded: shown, differences: [] }
   }
-  const found = differences(
+  const found = describeDifferences(
     { status: end.status, answer: end.text, error: end.error, pending: end.pending },
     JSON.parse(hideSecrets(JSON.stringify({ status, answer: text, error, pending }), hide)),
   )

@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { differences } from '../../tape/differences.ts'
+import { describeDifferences } from '../../tape/describe-differences.ts'
 import { fillHead } from '../../tape/fill-head.ts'
 import { readTape, type Tape } from '../../tape/read-tape.ts'
 import { makeSavedTest, pinsOf } from '../../tape/saved-test.ts'
@@ -31,7 +31,7 @@ export class RecordedAgain {
     const draft = `${path}.tmp`
     writeFileSync(draft, bytes, { mode: 0o600 })
     renameSync(draft, path)
-    const changes = differences(pinsOf(before), pinsOf(now)).map((line) => `  ${line}`)
+    const changes = describeDifferences(pinsOf(before), pinsOf(now)).map((line) => `  ${line}`)
     const told = changes.length === 0 ? ['The same calls of tools, the same answer.'] : ['Changed:', ...changes]
     return [`Recorded ${basename(path)} again.`, ...told, ...this.#replaceTest(before, now, path)]
   }

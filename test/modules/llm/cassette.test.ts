@@ -1,5 +1,6 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import type { LLM, LLMPart, LLMRequest } from 'agent-host'
 import { expect } from 'chai'
 import cassette from '../../../modules/llm/cassette.ts'
@@ -7,6 +8,7 @@ import { collect, describeLLM, textOf } from '../../suites/llm-suite.ts'
 import { failure } from '../../support/connect-model.ts'
 import { fakeLLM, saying } from '../../support/fake-llm.ts'
 import { makeContext, says } from '../../support/fake-run.ts'
+import { openRecordingHost, pathOfTape } from '../../support/tapes.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const asks = { messages: [says('hi')] }
@@ -30,6 +32,15 @@ async function makeCassette() {
   return { dir, file, insert }
 }
 
+type Line = Readonly<{ type: string; call?: number; arguments?: readonly unknown[] }>
+const parseLines = (text: string): Line[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+const readLines = async (file: string) => parseLines(await readFile(file, 'utf8'))
+const readTape = async (file: string) => parseLines(gunzipSync(await readFile(file)).toString())
+
 describe('llm/cassette', () => {
   describe('recording', () => {
     describeLLM(async () => (await makeCassette()).insert(fakeLLM(saying('one', ' two')), 'record'))
@@ -42,11 +53,68 @@ describe('llm/cassette', () => {
     })
   })
 
-  it('records an answer as a line of JSON, and replays it without a model', async () => {
+  it('records an answer as the lines of a tape, and replays it without a model', async () => {
     const { file, insert } = await makeCassette()
     expect(await collect(insert(fakeLLM(answer)), asks)).to.deep.equal(answer)
-    expect(await readFile(file, 'utf8')).to.equal(`${JSON.stringify({ request: asks, parts: answer })}\n`)
+    expect((await readLines(file)).map((line) => ({ ...line, ms: 0 }))).to.deep.equal([
+      {
+        type: 'call',
+        call: 1,
+        within: null,
+        ms: 0,
+        module: 'module',
+        caller: '',
+        protocol: 'LLM',
+        method: 'generate',
+        arguments: [asks],
+      },
+      ...answer.map((value) => ({ type: 'part', call: 1, ms: 0, value })),
+      { type: 'result', call: 1, ms: 0, shape: 'stream', value: null },
+    ])
     expect(await collect(insert(undefined, 'replay'), asks)).to.deep.equal(answer)
+  })
+
+  it('plays files of earlier versions, and adds to them', async () => {
+    const { file, insert } = await makeCassette()
+    const data = Uint8Array.from([1])
+    const picture: LLMRequest = {
+      messages: [{ role: 'user', content: 'This? Key wk-12345678.', attachments: [{ mediaType: 'image/png', data }] }],
+    }
+    // As version 0.1 wrote it.
+    const old =
+      '{"request":{"messages":[{"role":"user","content":"This? Key [redacted].","attachments":[{"mediaType":"image/png","sha256":"4bf5122f344554c53bde2ebb8cd2b7e3d1600ad631c385a5d7cce23c7785459a"}]}]},"parts":[{"type":"text","text":"a cat"},{"type":"finish","reason":"stop"}]}'
+    await collect(insert(fakeLLM(saying('x'))), asks)
+    await writeFile(file, `${old}\n`)
+    const environment = { WEATHER_API_KEY: 'wk-12345678' }
+    expect(textOf(await collect(insert(undefined, 'replay', environment), picture))).to.equal('a cat')
+    await collect(insert(fakeLLM(saying('new')), 'auto', environment), asks)
+    expect((await readFile(file, 'utf8')).split('\n')[0]).to.equal(old)
+    const player = insert(undefined, 'replay', environment)
+    expect(textOf(await collect(player, asks))).to.equal('new')
+    expect(textOf(await collect(player, picture))).to.equal('a cat')
+    await collect(insert(fakeLLM(saying('a dog')), 'record', environment), picture)
+    expect(await readFile(file, 'utf8')).not.to.contain('a cat')
+  })
+
+  it('plays the tape of a run, and does not add to it', async () => {
+    const { dir, file, insert } = await makeCassette()
+    const recording = await openRecordingHost(dir)
+    try {
+      const id = 'hello'
+      const llm = { id: 'llm', module: 'llm/mock', config: { replies: ['Recorded.'] } }
+      await recording.host.register({ id, modules: [llm, { id: 'loop', module: 'orchestrator/tool-loop' }] })
+      const { runId } = await recording.run(id, 'hi')
+      await recording.writer.finish()
+      await mkdir(join(dir, 'tests'))
+      await copyFile(pathOfTape(dir, runId), file)
+    } finally {
+      await recording.close()
+    }
+    const [{ arguments: [asked] = [] } = {}] = (await readTape(file)).filter(({ type }) => type === 'call')
+    expect(textOf(await collect(insert(undefined, 'replay'), asked as LLMRequest))).to.equal('Recorded.')
+    expect(await failure(collect(insert(fakeLLM(saying('x'))), { messages: [says('other')] }))).to.equal(
+      `The cassette ${file} is the tape of a run: recordings need a file of their own.`,
+    )
   })
 
   it('calls the model only for requests without a recording', async () => {
@@ -119,7 +187,9 @@ describe('llm/cassette', () => {
     const [message] = messages
     const reordered = { messages: [{ role: 'user', content: 'This?', ...message }], temperature: 0 } as LLMRequest
     expect(textOf(await collect(player, reordered))).to.equal('a cat')
-    expect(await failure(collect(player, withFile(2)))).to.match(/messages\[0\]\.attachments\[0\]\.sha256: recorded/)
+    expect(await failure(collect(player, withFile(2)))).to.match(
+      /messages\[0\]\.attachments\[0\]\.data\.\$bytes: recorded/,
+    )
   })
 
   it('records no secrets of the environment', async () => {
@@ -130,8 +200,8 @@ describe('llm/cassette', () => {
     expect(textOf(await collect(insert(llm, 'auto', environment), request))).to.contain('wk-12345678')
     const text = await readFile(file, 'utf8')
     expect(text).not.to.contain('wk-12345678')
-    expect(text).to.contain('my key is [redacted]').and.to.contain('it is [redacted] in /home/somebody')
-    expect(textOf(await collect(insert(undefined, 'replay', environment), request))).to.contain('[redacted]')
+    expect(text).to.contain('my key is ${WEATHER_API_KEY}').and.to.contain('it is ${WEATHER_API_KEY} in /home/somebody')
+    expect(textOf(await collect(insert(undefined, 'replay', environment), request))).to.contain('${WEATHER_API_KEY}')
   })
 
   it('records no failed answers, and all parallel ones', async () => {
@@ -141,7 +211,8 @@ describe('llm/cassette', () => {
     expect(await readdir(dir)).not.to.include('tests')
     const recorder = insert(fakeLLM(saying('x')))
     await Promise.all(Array.from({ length: 20 }, (_, n) => collect(recorder, { messages: [says(`question ${n}`)] })))
-    expect((await readFile(file, 'utf8')).trim().split('\n')).to.have.lengthOf(20)
+    const calls = (await readLines(file)).flatMap(({ type, call }) => (type === 'call' ? [call] : []))
+    expect(calls).to.deep.equal(Array.from({ length: 20 }, (_, n) => n + 1))
     expect(await readdir(join(dir, 'tests'))).to.deep.equal(['hello.jsonl'])
   })
 
@@ -149,10 +220,18 @@ describe('llm/cassette', () => {
     const { dir, file, insert } = await makeCassette()
     await collect(insert(fakeLLM(saying('x'))), asks)
     await writeFile(file, `${await readFile(file, 'utf8')}{"request":`)
-    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.match(/hello\.jsonl:2 is no JSON: /)
-    await writeFile(file, '{"question":1}\n')
+    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.match(/hello\.jsonl:5 is no JSON: /)
+    await writeFile(file, '{"request":1}\n')
     expect(await failure(collect(insert(undefined, 'replay'), asks))).to.equal(
       `The cassette ${join(dir, 'tests/hello.jsonl')}:1 is no recording: it needs 'request' and 'parts'.`,
+    )
+    await writeFile(file, '{"type":"part","call":1,"ms":0,"value":1}\n')
+    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.equal(
+      `The cassette ${join(dir, 'tests/hello.jsonl')}:1 does not fit: there is no call 1 before it.`,
+    )
+    await writeFile(file, '{"tune":1}\n')
+    expect(await failure(collect(insert(undefined, 'replay'), asks))).to.equal(
+      `The cassette ${join(dir, 'tests/hello.jsonl')}:1 is no line of a tape.`,
     )
   })
 

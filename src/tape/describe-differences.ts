@@ -1,8 +1,10 @@
 /** Returns the differences of two JSON values: `messages[1].content: recorded "a", asked "b"`. */
-export function differences(recorded: unknown, asked: unknown, path = ''): string[] {
+export function describeDifferences(recorded: unknown, asked: unknown, path = ''): string[] {
   if (isContainer(recorded) && isContainer(asked) && Array.isArray(recorded) === Array.isArray(asked)) {
     const names = [...new Set([...Object.keys(recorded), ...Object.keys(asked)])]
-    return names.flatMap((name) => differences(recorded[name], asked[name], join(path, name, Array.isArray(asked))))
+    return names.flatMap((name) =>
+      describeDifferences(recorded[name], asked[name], join(path, name, Array.isArray(asked))),
+    )
   }
   return recorded === asked ? [] : [`${path}: recorded ${show(recorded, asked)}, asked ${show(asked, recorded)}`]
 }
