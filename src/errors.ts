@@ -72,6 +72,8 @@ export interface HostErrorOptions {
   cause?: unknown
   /** Limit of a vendor for which a run failed before it had any effect: it can be repeated. */
   limit?: ModelLimit | undefined
+  /** Id of the agent that failed. */
+  agentId?: string | undefined
 }
 
 /** An error of agent-host: what happened, to which named thing, and the next step. */
@@ -82,14 +84,20 @@ export class HostError extends Error {
   readonly suggestions: readonly string[]
   readonly field: string | undefined
   readonly limit: ModelLimit | undefined
+  readonly agentId: string | undefined
 
-  constructor(code: ErrorCode, message: string, { suggestions = [], field, cause, limit }: HostErrorOptions = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { suggestions = [], field, cause, limit, agentId }: HostErrorOptions = {},
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     this.statusCode = ERROR_CODES[code]
     this.suggestions = suggestions
     this.field = field
     this.limit = limit
+    this.agentId = agentId
   }
 }
 

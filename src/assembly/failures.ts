@@ -32,11 +32,16 @@ export function levelOfFailure(error: unknown): 'warn' | 'error' {
 /** Message of a failure for the log. Faults of agent-host keep their whole stack, those of agents at the level `debug`. */
 export function describeFault(error: unknown, { level }: { readonly level?: string | undefined }): string {
   if (!(error instanceof HostError)) return describeException(error)
+  if (error.code === 'RUN_ABORTED' && error.cause instanceof Error) return `${error.message} ${error.cause.message}`
   if (error.code !== 'AGENT_FAILED') return describeRefusal(error)
   const exception = describeException(error.cause ?? error)
   const isDetailed = level === 'debug' || level === 'trace'
-  return `The agent failed: ${isDetailed ? exception : foldStack(exception, { projectDir: process.cwd() })}`
+  const shown = isDetailed ? exception : foldStack(exception, { projectDir: process.cwd() }).replace(SAYS_NOTHING, '')
+  return `${error.agentId === undefined ? 'The agent' : `Agent '${error.agentId}'`} failed: ${shown}`
 }
+
+/** Names of errors whose message says it all. */
+const SAYS_NOTHING = /^(Error|ModelLimited): /
 
 export function describeRefusal(error: Error): string {
   return [error.message, ...(error instanceof HostError ? error.suggestions : [])].join(' ')

@@ -394,11 +394,12 @@ function makeRecorder(agentId: string, run: AgentRun | undefined, events: EventL
 }
 
 /** Faults that are not the agent's keep their code. */
-function toHostError(cause: unknown, { answer }: AgentRun): HostError {
+function toHostError(cause: unknown, { agentId, answer }: AgentRun): HostError {
   const isOurs = cause instanceof HostError && OURS.has(cause.code)
   if (isOurs) return cause
   return new HostError('AGENT_FAILED', messageOf(cause), {
     cause,
+    agentId,
     limit: answer.isUntouched ? findLimit(cause) : undefined,
   })
 }

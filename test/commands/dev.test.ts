@@ -23,7 +23,10 @@ describe('dev', () => {
 
   it('prints its address, agents, watched folders and a request to try, and how long it waits when it stops', async () => {
     const example = '\nexamples: ["What\'s \\"new\\"?"]'
-    const { dir } = await makeProject({ 'agents/echo.yml': agent('echo', '').replace('again', `again${example}`) })
+    const { dir } = await makeProject({
+      'agents/bare.yml': agent('bare', ''),
+      'agents/echo.yml': agent('echo', '').replace('again', `again${example}`),
+    })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
     await server.printed(/Ctrl-C stops/)
@@ -34,6 +37,7 @@ describe('dev', () => {
       `  MCP        ${url}/mcp`,
       `  Debug UI   ${url}/`,
       `  API docs   ${url}/docs`,
+      '  bare  Says it again  [agents/bare.yml]',
       '  echo  Says it again  [agents/echo.yml]',
       'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
       `curl ${url}/compat/chat/completions \\`,
@@ -157,7 +161,9 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     const { dir } = await makeProject({
       'agents/echo.yml': agent('echo', ''),
       'agents/faulty.yml': 'id: faulty\nmodules: [{ id: main, module: faulty }]\n',
+      'agents/slow.yml': 'id: slow\nmodules: [{ id: main, module: slow }]\n',
       'modules/faulty.ts': faulty,
+      'modules/slow.ts': faulty.replace("{ throw new Error('broken') }", '{ return new Promise(() => {}) }'),
     })
     const server = startCli(['dev', '--port', '0'], { cwd: dir })
     const url = (await server.printed(/ready at (http:\S+)\n/))[1] as string
@@ -172,6 +178,12 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     await post('/compat/chat/completions', { model: 'faulty', messages })
     await post('/nowhere', {})
     await fetch(`${url}/compat/approvals`)
+    const leaving = new AbortController()
+    const asked = { method: 'POST', headers: { 'content-type': 'application/json' }, signal: leaving.signal }
+    const body = JSON.stringify({ model: 'slow', stream: true, messages })
+    await fetch(`${url}/compat/chat/completions`, { ...asked, body })
+    leaving.abort()
+    await server.printed(/The client has left/)
     expect(await ask(url)).to.equal('hello')
     await server.printed(/completions 200/)
     const lines = server
@@ -181,8 +193,9 @@ export default defineModule({ name: 'Faulty', provides: [TextMessageHandler], cr
     const shown = lines.map((line) => JSON.parse(line) as { level: number; msg: string })
     expect(shown.map(({ level, msg }) => `${level} ${msg.split('\n')[0]?.replace(/\d+ ms/, 'N ms')}`)).to.deep.equal([
       "40 POST /compat/chat/completions 400 N ms: There is no agent 'ecko'. Did you mean 'echo'?",
-      '50 POST /compat/chat/completions 500 N ms: The agent failed: Error: broken',
+      "50 POST /compat/chat/completions 500 N ms: Agent 'faulty' failed: broken",
       '40 POST /nowhere 404 N ms: Not Found',
+      "40 The run of agent 'slow' was aborted. The client has left.",
       '30 POST /compat/chat/completions 200 N ms',
     ])
   })

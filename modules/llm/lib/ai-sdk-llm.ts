@@ -207,12 +207,23 @@ function tellOnce(subject: string, log: Log | undefined): (warning: string) => v
 /** Errors without secrets, even in the address: some servers echo a rejected key, or half of it. */
 function makeFail(rawSecrets: readonly string[]): (message: string, cause: unknown) => Error {
   const secrets = rawSecrets.filter((secret) => secret.length >= 8)
-  return (message, cause) => {
-    const shown = secrets.reduce(
-      (text, secret) => text.replaceAll(secret, '[redacted]'),
-      message.replace(/:\/\/[^/@\s]+@/g, '://').replace(/[\w-]+\*{3,}\w*/g, '[redacted]'),
+  const hide = (text: string) =>
+    secrets.reduce(
+      (shown, secret) => shown.replaceAll(secret, '[redacted]'),
+      text.replace(/:\/\/[^/@\s]+@/g, '://').replace(/[\w-]+\*{3,}\w*/g, '[redacted]'),
     )
+  return (message, cause) => {
     const limit = limitOf(cause)
-    return limit ? new ModelLimited(shown, { ...limit, cause }) : new Error(shown, { cause })
+    for (let error = cause; error instanceof Error; error = error.cause) hideIn(error, hide)
+    return limit ? new ModelLimited(hide(message), { ...limit, cause }) : new Error(hide(message), { cause })
+  }
+}
+
+/** Those that were thrown are told too, as causes. */
+function hideIn(error: Error, hide: (text: string) => string): void {
+  for (const name of ['message', 'stack'] as const) {
+    const text = error[name]
+    // What is not the error's own, as of a DOMException, cannot be written.
+    if (text !== undefined && Object.hasOwn(error, name)) error[name] = hide(text)
   }
 }

@@ -30,7 +30,9 @@ export function describeServer({ options, host, problems }: AgentServer, url: st
     ...listEjected(agents),
     '',
     'Edits in agents/, modules/ and tools/ are live; .env is read at start.',
-    ...(serves(options, 'ChatCompatApiAdapter') ? exampleRequest(agents[0], url, options) : ['']),
+    ...(serves(options, 'ChatCompatApiAdapter')
+      ? exampleRequest(agents.find(hasExamples) ?? agents[0], url, options)
+      : ['']),
     process.stdin.isTTY ? 'h help  o open  r restart  c clear  q quit' : 'Ctrl-C stops the server.',
     '',
   ]
@@ -85,6 +87,10 @@ function listEjected(agents: readonly AgentInfo[]): string[] {
   const ejected = agents.flatMap(({ modules }) => modules.filter(({ source }) => source === 'ejected'))
   const names = [...new Set(ejected.map(({ module }) => module))].sort()
   return names.length === 0 ? [] : [`  Ejected into modules/: ${names.join(', ')}`]
+}
+
+function hasExamples({ examples }: AgentInfo): boolean {
+  return examples.length > 0
 }
 
 function exampleRequest(agent: AgentInfo | undefined, url: string, options: ServerOptions): string[] {

@@ -51,7 +51,7 @@ export class Deciding<Facts, Item> {
     const { runId } = await approvals.get(first)
     const decided = await this.#settle(runId, decisions, by)
     for (const { id, status, pending, agent } of decided.approvals) {
-      if (decisions.has(id)) log.info(`Approval ${id}: ${status} by ${by}, ${pending.name} of ${agent}`)
+      if (decisions.has(id)) log.info(`${agent}  ${by} ${status} ${pending.name} (${id})`)
     }
     return decided
   }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
+import { describeException } from '../../../src/run/calls/call-event.ts'
 import { collect, textOf } from '../../suites/llm-suite.ts'
 import { connectsModels, failure, words } from '../../support/connect-model.ts'
 import { event, fails, sends, streams } from '../../support/fake-model-server.ts'
@@ -66,6 +67,12 @@ describe('llm/openai-compatible, when something fails', () => {
     )
     const inside = await connect([fails(401)], { base_url: server.url.replace('//', '//me:sk-other-secret@') })
     expect(await failure(collect(inside.llm, { messages: [says('hi')] }))).not.to.contain('sk-other-secret')
+  })
+
+  it('never shows a key in the causes of a failure, which the log and traces tell', async () => {
+    const { llm } = await connect([says4xx('bad key: sk-secret')])
+    const error: unknown = await collect(llm, { messages: [says('hi')] }).catch((thrown: unknown) => thrown)
+    expect(describeException(error)).to.contain('Caused by: ').and.not.to.contain('sk-secret')
   })
 
   it('reports the message of an unusual server, and an error mid-stream', async () => {

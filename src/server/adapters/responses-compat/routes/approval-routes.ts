@@ -32,7 +32,7 @@ export function addApprovalRoutes(scope: FastifyInstance, { partsOf, operations 
   typed.get('/approvals/:id', operations.getApproval, async (request) =>
     show(await partsOf(request).runs.approvals.get(request.params.id), request),
   )
-  typed.post('/approvals/:id', operations.decideApproval, async (request) => {
+  typed.post('/approvals/:id', { ...operations.decideApproval, logLevel: 'warn' }, async (request) => {
     requireMayDecide(request)
     const { id } = request.params
     const decisions = new Map([[id, toGivenAnswer(request.body)]])
