@@ -225,7 +225,8 @@ function openTapes({ projectDir, debugMaxMb }: ProjectOptions, hide: Redact, log
   return TapeWriter.open({ projectDir, maxBytes: debugMaxMb * 1024 * 1024, hide, log })
 }
 
-async function openTraces(
+/** Records all runs of a host from now on. */
+export async function openTraces(
   { projectDir, debugMaxMb, serverName: server }: ProjectOptions,
   host: AgentHost,
   { redact, log }: { redact: Redact; log: Log },

@@ -3,12 +3,11 @@ import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import type { Backend } from './chat/backend.ts'
 import { cleanText } from './clean-text.ts'
 import { askOne, canAsk } from './prompts.ts'
-
-const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
 export default class Chat extends BaseCommand {
   static override description =
@@ -33,12 +32,14 @@ export default class Chat extends BaseCommand {
     json: Flags.boolean({ description: 'Print answer and tool calls as JSON (with --once or standard input)' }),
     url: Flags.string({
       description: 'Server to talk to, such as http://127.0.0.1:9001; without it the agents run in this process',
+      helpGroup: 'server',
     }),
     'api-key': Flags.string({
       description: "API key of the server's chat adapter",
       env: SERVER_OPTIONS.compatApiKey.variable,
+      helpGroup: 'server',
     }),
-    'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
+    'agent-dir': agentDirFlag,
   }
 
   override async run(): Promise<void> {
@@ -65,7 +66,7 @@ export default class Chat extends BaseCommand {
     }
     this.requireProject()
     const { openLocal } = await import('./chat/open-local.ts')
-    return openLocal(flags['agent-dir'] ?? fallback)
+    return openLocal(flags['agent-dir'] ?? DEFAULT_AGENT_DIR)
   }
 
   async #askOnce(backend: Backend, agent: string, question: string, isJson: boolean): Promise<void> {

@@ -6,14 +6,12 @@ import { HostError, messageOf } from '../errors.ts'
 import { SCHEMA_FILE } from '../project/schema-file.ts'
 import { silentLog } from '../protocols/log.ts'
 import type { AgentInfo } from '../run/turn.ts'
-import { SERVER_OPTIONS } from '../server/options.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { openAgents } from './open-agents.ts'
 import { plural } from './plural.ts'
 import { repeatOnChange } from './repeat-on-change.ts'
 import { runAgain } from './run-again.ts'
-
-const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
 export default class Check extends BaseCommand {
   static override description =
@@ -28,14 +26,14 @@ export default class Check extends BaseCommand {
   }
   static override flags = {
     watch: Flags.boolean({ description: 'Check again when a file of the project changes', exclusive: ['json'] }),
-    'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
     json: Flags.boolean({ description: 'Print the result as JSON' }),
+    'agent-dir': agentDirFlag,
   }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Check)
     if (flags.watch) return repeatOnChange(() => runAgain(['check', ...this.argv.filter((word) => word !== '--watch')]))
-    const agentDir = flags['agent-dir'] ?? fallback
+    const agentDir = flags['agent-dir'] ?? DEFAULT_AGENT_DIR
     const { warnings, ...checked } = await this.#check(agentDir)
     const { agents, problems } = pick(checked, this.#named(args.files ?? [], agentDir))
     await this.#keepSchema()

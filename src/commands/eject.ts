@@ -16,6 +16,9 @@ export const destFlag = Flags.string({
   helpValue: '<folder>',
 })
 
+/** Existing files that are named; of more, the first and their number. */
+const MAX_NAMED = 3
+
 export default class Eject extends BaseCommand {
   static override description =
     'Copies library modules into modules/ for you to change. Agents that name them use the copies from then on.'
@@ -63,7 +66,7 @@ export default class Eject extends BaseCommand {
       )
     }
     for (const line of describeLeft(left)) this.warn(line)
-    if (packages.size > 0) {
+    if (packages.size > 0 && created.length > 0) {
       const ranges = [...packages].map(([name, range]) => `${name}@${range}`)
       this.log('The copies run as they are. For the types of what they import:')
       this.log(`  npm install --save-dev ${ranges.map((range) => `'${range}'`).join(' ')}`)
@@ -76,13 +79,16 @@ function describeLeft(left: Ejected['left']): string[] {
   const kept = left.filter(({ path, by }) => by === path).map(({ path }) => path)
   const others = left.filter(({ path, by }) => by !== path)
   return [
-    ...(kept.length === 0
-      ? []
-      : [
-          `${kept.join(', ')} already ${kept.length === 1 ? 'exists' : 'exist'}; kept as ${kept.length === 1 ? 'it is' : 'they are'}.`,
-        ]),
+    ...(kept.length === 0 ? [] : [describeKept(kept)]),
     ...others.map(({ path, by }) => `${path} is not written: ${by} exists.`),
   ]
+}
+
+function describeKept(paths: readonly string[]): string {
+  const named = paths.length > MAX_NAMED ? paths.slice(0, 1) : paths
+  const more = paths.length > named.length ? ` and ${plural(paths.length - named.length, 'more file')}` : ''
+  const [exist, are] = paths.length === 1 ? ['exists', 'it is'] : ['exist', 'they are']
+  return `${named.join(', ')}${more} already ${exist}; kept as ${are}.`
 }
 
 /** Describes the effect of the copies, and the next step for those without one. */

@@ -25,6 +25,7 @@ export default class Init extends BaseCommand {
     project_name: Args.string({ description: 'Folder of the project; . is the current one', ignoreStdin: true }),
   }
   static override flags = {
+    yes: Flags.boolean({ char: 'y', description: 'Skip all prompts; options you leave out have their defaults' }),
     template: Flags.string({ description: 'Template of the project [default: minimal]', options: NAMES }),
     llm: Flags.string({ description: 'Model provider [default: offline]', options: LLMS }),
     'api-key': Flags.string({
@@ -34,18 +35,20 @@ export default class Init extends BaseCommand {
     python: Flags.string({
       description: 'Python version for tools in Python, saved in .python-version',
       helpValue: '3.12',
+      helpGroup: 'setup',
     }),
-    git: Flags.boolean({ description: 'Initialise a git repository', allowNo: true }),
-    install: Flags.boolean({ description: 'Install dependencies', allowNo: true }),
+    git: Flags.boolean({ description: 'Initialise a git repository', allowNo: true, helpGroup: 'setup' }),
+    install: Flags.boolean({ description: 'Install dependencies', allowNo: true, helpGroup: 'setup' }),
     'package-manager': Flags.string({
       description: 'Package manager [default: the one that runs this command, otherwise npm]',
       options: [...PACKAGE_MANAGERS],
+      helpGroup: 'setup',
     }),
     'agent-host': Flags.string({
       description: 'agent-host to depend on: a version range, tarball or folder [default: this one]',
       helpValue: '<version>',
+      helpGroup: 'setup',
     }),
-    yes: Flags.boolean({ char: 'y', description: 'Skip all prompts; options you leave out have their defaults' }),
   }
 
   /** The `.env` of the parent folder does not belong to the new project. */

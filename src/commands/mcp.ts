@@ -1,19 +1,20 @@
 import { Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
+import { agentDirFlag } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { runStdioServer } from './run-server.ts'
 import { fillSwitches, readServerFlags, serverFlags } from './server-flags.ts'
 
-const { 'agent-dir': agentDir, 'debug-ui': debugUi, 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
+const { 'debug-ui': debugUi, 'log-level': logLevel, 'drain-timeout': drain } = serverFlags()
 
 export default class Mcp extends BaseCommand {
   static override description = 'Serves the agents of this project as MCP tools to a client that starts this command.'
   static override examples = ['<%= config.bin %> mcp --stdio']
   static override flags = {
     stdio: Flags.boolean({ description: 'Use standard input and output. For HTTP, serve McpApiAdapter.' }),
-    'agent-dir': agentDir as NonNullable<typeof agentDir>,
-    'debug-ui': debugUi as NonNullable<typeof debugUi>,
     'log-level': logLevel as NonNullable<typeof logLevel>,
+    'debug-ui': debugUi as NonNullable<typeof debugUi>,
+    'agent-dir': agentDirFlag,
     'drain-timeout': drain as NonNullable<typeof drain>,
   }
 

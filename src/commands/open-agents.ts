@@ -3,11 +3,14 @@ import type { AgentHost } from '../host/host.ts'
 import { type Log, silentLog } from '../protocols/log.ts'
 import { loadTranslation } from '../server/load-translation.ts'
 import { resolveServerOptions } from '../server/options.ts'
+import type { Traces } from '../trace/traces.ts'
 
 /** The agents of this project, loaded into this process. */
 export interface OpenAgents {
   readonly host: AgentHost
   readonly folder: AgentFolder
+  /** Writes all runs from now on to ./debug, where a development server of the project sees them too. */
+  trace(): Promise<void>
   close(): Promise<void>
 }
 
@@ -23,16 +26,24 @@ export const stderrLog: Log = Object.freeze({
 })
 
 /**
- * Loads every agent of a folder. Traced runs are written to ./debug, where a development server of the project sees them too.
+ * Loads every agent of a folder.
  *
  * @throws HostError `PROJECT_INVALID` when the folder is not there or cannot be read
  */
-export async function openAgents(
-  agentDir: string,
-  { log = silentLog, isTraced = false }: { log?: Log; isTraced?: boolean } = {},
-): Promise<OpenAgents> {
-  const { openProject } = await import('../assembly/open-project.ts')
+export async function openAgents(agentDir: string, { log = silentLog }: { log?: Log } = {}): Promise<OpenAgents> {
+  const { openProject, openTraces } = await import('../assembly/open-project.ts')
   const options = resolveServerOptions({ agentDir, drainTimeout: DRAIN_SECONDS })
-  const project = await openProject({ ...options, debug: isTraced }, { log, logsSteps: false, loadTranslation })
-  return { host: project.host, folder: project.agents, close: () => project.close() }
+  const project = await openProject(options, { log, loadTranslation })
+  let traces: Traces | undefined
+  return {
+    host: project.host,
+    folder: project.agents,
+    trace: async () => {
+      traces = await openTraces(options, project.host, project)
+    },
+    close: async () => {
+      await project.close()
+      await traces?.close()
+    },
+  }
 }

@@ -1,16 +1,15 @@
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../errors.ts'
-import { SERVER_OPTIONS } from '../server/options.ts'
 import { describeDivergence } from '../tape/divergence.ts'
 import { findAgent } from '../tape/find-agent.ts'
 import type { Tape } from '../tape/read-tape.ts'
 import type { Replay as Outcome } from '../tape/replay.ts'
 import type { VariantChange } from '../wire/variant.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { plural } from './plural.ts'
 import { findTape } from './replay/find-tape.ts'
 import { RecordedAgain } from './replay/recorded-again.ts'
-import { pickServerFlags } from './server-flags.ts'
 
 export default class Replay extends BaseCommand {
   static override description =
@@ -32,24 +31,27 @@ export default class Replay extends BaseCommand {
       helpValue: '<module>.<path>=<value>',
       multiple: true,
     }),
+    json: Flags.boolean({ description: 'Print the outcome as JSON' }),
     live: Flags.string({
       description: 'Call these for real: llm, tools, or the id of a module; can be given several times',
       helpValue: '<name>',
+      helpGroup: 'live',
       multiple: true,
     }),
     from: Flags.integer({
       description: 'First call that --live is for; the ones before come from the tape',
       helpValue: '<call>',
+      helpGroup: 'live',
       min: 1,
       dependsOn: ['live'],
     }),
     update: Flags.boolean({
       description:
         'Record again what is called for real, and put the new tape and its test in the place of the old ones',
+      helpGroup: 'live',
       dependsOn: ['live'],
     }),
-    json: Flags.boolean({ description: 'Print the outcome as JSON' }),
-    ...pickServerFlags([SERVER_OPTIONS.agentDir.flag]),
+    'agent-dir': agentDirFlag,
   }
 
   override async run(): Promise<void> {
@@ -64,7 +66,7 @@ export default class Replay extends BaseCommand {
       projectDir: process.cwd(),
       agent: asRecorded
         ? undefined
-        : await findAgent(tape, { projectDir: process.cwd(), agentDir: flags['agent-dir'] as string }),
+        : await findAgent(tape, { projectDir: process.cwd(), agentDir: flags['agent-dir'] ?? DEFAULT_AGENT_DIR }),
       changes: (flags.set ?? []).map(readChange),
       live: flags.live ?? [],
       from: flags.from ?? 1,

@@ -9,7 +9,8 @@ import { openRuns } from './runs/open-runs.ts'
 import { readLocation, storeFlags } from './store/store-location.ts'
 
 const MAX_LIMIT = 10_000
-const NO_RUNS = 'No runs yet. Requests to a server are traced: `agent-host dev`, or `agent-host serve --debug-ui true`.'
+const NO_RUNS =
+  'No runs yet. `agent-host dev`, `chat`, `tool` and `run` trace theirs, and `agent-host serve --debug-ui true`.'
 
 export default class Runs extends BaseCommand {
   static override description =
@@ -23,17 +24,17 @@ export default class Runs extends BaseCommand {
   ]
   static override flags = {
     agent: Flags.string({ description: 'Only runs of this agent' }),
-    server: Flags.string({ description: 'Only runs of this server' }),
     status: Flags.string({ description: `Only runs of this status: ${RUN_STATUSES.join(', ')}` }),
     text: Flags.string({ description: 'Only runs with this text in their question, answer or error' }),
-    limit: Flags.integer({ description: 'Number of runs', default: 20 }),
+    limit: Flags.integer({ description: 'Number of runs [default: 20]' }),
     json: Flags.boolean({ description: 'Print them as JSON' }),
     ...storeFlags([SERVER_OPTIONS.store.flag]),
+    server: Flags.string({ description: 'Only runs of this server', helpGroup: 'store' }),
   }
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(Runs)
-    const { agent, server, status, text, limit, json } = flags
+    const { agent, server, status, text, limit = 20, json } = flags
     if (limit < 1 || limit > MAX_LIMIT) {
       throw new HostError('OPTION_INVALID', `--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
     }

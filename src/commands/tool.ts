@@ -4,12 +4,10 @@ import { HostError, messageOf } from '../errors.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { toAttachmentJson } from '../run/attachment-json.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
-import { SERVER_OPTIONS } from '../server/options.ts'
+import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { type OpenAgents, openAgents, stderrLog } from './open-agents.ts'
 import type { FoundTool, ToolCallOutcome } from './tool/call-tool.ts'
-
-const { variable, description, default: fallback } = SERVER_OPTIONS.agentDir
 
 type Arguments = Readonly<Record<string, unknown>>
 
@@ -27,17 +25,14 @@ export default class Tool extends BaseCommand {
   static override flags = {
     agent: Flags.string({ description: 'Agent whose tool to call; needed only if several have a tool of that name' }),
     json: Flags.boolean({ description: 'Print the result, or the list with its schemas, as JSON' }),
-    'agent-dir': Flags.string({ description: `${description} [default: ${fallback}]`, env: variable }),
+    'agent-dir': agentDirFlag,
   }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(Tool)
     const given = readArguments(args.arguments)
     this.requireProject()
-    const agents = await openAgents(flags['agent-dir'] ?? fallback, {
-      log: stderrLog,
-      isTraced: args.name !== undefined,
-    })
+    const agents = await openAgents(flags['agent-dir'] ?? DEFAULT_AGENT_DIR, { log: stderrLog })
     let exitCode = 0
     try {
       const tools = await findTools(agents, flags.agent)
@@ -59,6 +54,8 @@ export default class Tool extends BaseCommand {
   /** @returns the exit code */
   async #call(agents: OpenAgents, tool: FoundTool, given: Arguments, isJson: boolean): Promise<number> {
     const { callTool } = await import('./tool/call-tool.ts')
+    // Only now: the calls that list the tools are of no interest to a reader of traces.
+    await agents.trace()
     const outcome = await callTool(agents, tool, given)
     if (isJson) this.log(JSON.stringify(toJson(tool, given, outcome), null, 2))
     else if (outcome.isError) this.logToStderr(describeError(outcome))

@@ -116,6 +116,16 @@ Check the project: agent-host check
     expect(await readTree(dir)).to.deep.equal({ ...files, 'modules/llm/lib/index.ts': MARKER })
   })
 
+  it('says once that its files exist, however many they are', async () => {
+    const { dir } = await makeProject({})
+    await callCli(['eject', '-m', 'orchestrator/tool-loop'], { cwd: dir })
+    expect(await callCli(['eject', '-m', 'orchestrator/tool-loop'], { cwd: dir })).to.deep.equal({
+      exitCode: 0,
+      stdout: '',
+      stderr: 'Warning: modules/orchestrator/tool-loop.ts and 6 more files already exist; kept as they are.\n',
+    })
+  })
+
   it('changes nothing if run again after an edit', async () => {
     const project = await makeEjected('tools')
     await edit(project, 'modules/tools/mcp.ts', 'McpTools', 'MyTools')

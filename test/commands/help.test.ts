@@ -59,6 +59,30 @@ describe('help and version', () => {
     expect(flags.at(-1)).to.equal('debug-max-mb')
   })
 
+  it('groups the flags of every command that has more than four, those that few commands share at the end', () => {
+    const groups = Object.keys(COMMANDS).flatMap((id) => {
+      const text = readyText([...id.split(':'), '--help']) ?? ''
+      const count = [...text.matchAll(/^ {2,6}(-\w, )?--/gm)].length
+      const headings = [...text.matchAll(/^([A-Z]*) ?FLAGS$/gm)].map(([, group]) => group)
+      return count > 4 ? [[id, headings.join(' ').trim()]] : []
+    })
+    expect(groups).to.deep.equal([
+      ['init', 'SETUP'],
+      ['dev', 'ACCESS STORE LIMIT'],
+      ['chat', 'SERVER PROJECT'],
+      ['serve', 'ACCESS STORE LIMIT'],
+      ['worker', 'ACCESS STORE LIMIT'],
+      ['mcp', 'PROJECT LIMIT'],
+      ['approvals', 'SERVER STORE PROJECT'],
+      ['approvals:approve', 'SERVER STORE PROJECT'],
+      ['approvals:reject', 'SERVER STORE PROJECT'],
+      ['approvals:edit', 'SERVER STORE PROJECT'],
+      ['approvals:answer', 'SERVER STORE PROJECT'],
+      ['runs', 'STORE'],
+      ['replay', 'LIVE PROJECT'],
+    ])
+  })
+
   for (const id of Object.keys(COMMANDS)) {
     const words = id.split(':')
     const name = words.join(' ')

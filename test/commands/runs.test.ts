@@ -41,10 +41,10 @@ describe('runs', () => {
     expect({ exitCode, stderr, stdout: stdout.replaceAll('\u202f', ' ') }).deep.equal({
       exitCode: 0,
       stderr: '',
-      stdout: `RUN            STARTED                 AGENT             STATUS                     TIME      CALLS  INPUT                                     ERROR
-cccc-3         Nov 14, 2023, 22:16:40  other             failed                   1.50 s          1  third question                            Error: no luck
-aabb-2         Nov 14, 2023, 22:15:00  other             completed                500 ms          1  second \ufffd[31mquestion
-aaaa-1         Nov 14, 2023, 22:13:20  echo              completed                500 ms          1  first question
+      stdout: `RUN     STARTED                 AGENT  STATUS       TIME  CALLS  INPUT                 ERROR
+cccc-3  Nov 14, 2023, 22:16:40  other  failed     1.50 s      1  third question        Error: no luck
+aabb-2  Nov 14, 2023, 22:15:00  other  completed  500 ms      1  second \ufffd[31mquestion
+aaaa-1  Nov 14, 2023, 22:13:20  echo   completed  500 ms      1  first question
 `,
     })
   })
@@ -83,7 +83,7 @@ aaaa-1         Nov 14, 2023, 22:13:20  echo              completed              
     const project = await makeProject(NO_AGENTS)
     await (await openTraces(project)).close()
     const { stdout } = await callCli(['runs'], { cwd: project.dir })
-    expect(stdout).match(/^No runs yet\. Requests to a server are traced: `agent-host dev`, /)
+    expect(stdout).match(/^No runs yet\. `agent-host dev`, `chat`, /)
   })
 
   it('shows a run as a tree of its calls, by the beginning of its id', async () => {

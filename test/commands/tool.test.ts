@@ -49,7 +49,7 @@ describe('tool', () => {
     expect(stdout.split('\n')).length(7)
   })
 
-  it('keeps attachments in JSON, and traces the call', async () => {
+  it('keeps attachments in JSON, and traces the call alone', async () => {
     const { dir } = await makeProject({
       'agents/one.yml': 'id: one\nmodules: [{ id: tools, module: painter }, { id: main, module: echo }]',
       'modules/painter.ts': `import { defineModule, ToolProvider } from 'agent-host'
@@ -59,7 +59,8 @@ export default defineModule({ name: 'Painter', provides: [ToolProvider], create:
     })
     const { stdout } = await callCli(['tool', 'paint', '--json'], { cwd: dir })
     expect(JSON.parse(stdout).attachments).deep.equal([{ mediaType: 'image/png', base64: 'AQI=' }])
-    expect((await callCli(['runs'], { cwd: dir })).stdout).contain('paint')
+    const { runs } = JSON.parse((await callCli(['runs', '--json'], { cwd: dir })).stdout)
+    expect(runs.map(({ input }: { input: string }) => input)).deep.equal(['paint'])
   })
 
   it('shows where in the project a tool throws, and exits with 1', async () => {

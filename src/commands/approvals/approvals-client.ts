@@ -2,19 +2,23 @@ import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
+import { agentDirFlag } from '../agent-dir-flag.ts'
 import { pickServerFlags } from '../server-flags.ts'
 
 /** Flags of the commands that ask a running server, or the store of the project. */
 export const serverFlags = {
-  ...pickServerFlags(['agent-dir', 'store', 'responses-dir']),
   url: Flags.string({
     description: 'Address of the server [default: the development server of this project, or else its store]',
     helpValue: '<url>',
+    helpGroup: 'server',
   }),
   'api-key': Flags.string({
     description: "API key of the server's responses adapter",
     env: SERVER_OPTIONS.responsesApiKey.variable,
+    helpGroup: 'server',
   }),
+  ...pickServerFlags(['store', 'responses-dir']),
+  'agent-dir': agentDirFlag,
 }
 
 /** Values of {@link serverFlags}. */

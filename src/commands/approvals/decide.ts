@@ -25,7 +25,7 @@ export class ApprovalsApprove extends BaseCommand {
 export class ApprovalsReject extends BaseCommand {
   static override description = 'Rejects a call. It is not executed, and the model sees the reason.'
   static override args = { id }
-  static override flags = { ...serverFlags, reason: Flags.string({ description: 'Reason, shown to the model' }) }
+  static override flags = { reason: Flags.string({ description: 'Reason, shown to the model' }), ...serverFlags }
 
   override async run(): Promise<void> {
     const { args, flags } = await this.parse(ApprovalsReject)

@@ -9,7 +9,8 @@ import type { Backend, Conversation, Reply, ReplyListener, ToolOutcome } from '.
 
 /** The agents of this project, in this process. */
 export async function openLocal(agentDir: string): Promise<Backend> {
-  const { host, close } = await openAgents(agentDir, { log: stderrLog, isTraced: true })
+  const { host, trace, close } = await openAgents(agentDir, { log: stderrLog })
+  await trace()
   return {
     async agents() {
       return host

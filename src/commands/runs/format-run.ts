@@ -23,58 +23,78 @@ export function shortensIds({ index: { runs } }: TraceReader): (runId: string) =
 
 interface TableOptions {
   readonly shortId: (runId: string) => string
-  /** Width of the column of ids. */
-  readonly idWidth: number
   /** Of the terminal: longer lines are cut. */
   readonly width: number
   /** Adds the server that ran it. */
   readonly hasServer: boolean
-  /** Number of the runs above it that began it; 0, the default, for a run that stands alone. */
-  readonly depth?: number
 }
 
-/** Columns of a line: id, time, agent, status, duration and number of calls. */
-type Columns = readonly [id: string, started: string, agent: string, status: string, time: string, calls: string]
+/** Cells of a line by their columns. */
+type Row = Readonly<Record<Column, string>>
 
-const WIDTHS = [22, 16, 20, 9, 9]
-const SERVER_WIDTH = 20
-const INPUT_WIDTH = 40
+const COLUMNS = ['run', 'started', 'agent', 'status', 'time', 'calls', 'server', 'input', 'error'] as const
+type Column = (typeof COLUMNS)[number]
+const TITLES = Object.fromEntries(COLUMNS.map((column) => [column, column.toUpperCase()])) as Row
+const MAX_INPUT = 40
 /** Numbers stand to the right. */
-const RIGHT = [3, 4]
+const RIGHT: readonly Column[] = ['time', 'calls']
+/** Widths of a table whose lines come one by one. */
+const EXPECTED: Readonly<Record<Column, number>> = {
+  run: 13,
+  started: 8,
+  agent: 16,
+  status: 20,
+  time: 8,
+  calls: 5,
+  server: 20,
+  input: MAX_INPUT,
+  error: 1,
+}
 
-/** The table of runs: one line a run, with its question, and the error of the run or of a tool. */
-export function formatRuns(runs: readonly RunSummary[], options: Omit<TableOptions, 'idWidth'>): string[] {
-  const idWidth = Math.max(MIN_ID_WIDTH, ...runs.map(({ run_id: id }) => options.shortId(id).length))
+/** The table of runs: one line a run, with its question, and the error of the run or of a tool. Columns are as wide as they have to be. */
+export function formatRuns(runs: readonly RunSummary[], options: TableOptions): string[] {
   const depths = new Map<string, number>()
   const rows = runs.map((run) => {
     const depth = (depths.get(run.parent_run_id ?? '') ?? -1) + 1
     depths.set(run.run_id, depth)
-    return formatRun(run, { ...options, idWidth, depth })
+    return toRow(run, options, depth)
   })
-  return [formatHeader({ ...options, idWidth }), ...rows]
+  const used = COLUMNS.filter((column) => rows.some((row) => row[column] !== ''))
+  const table = [TITLES, ...rows]
+  const widths = new Map(used.map((column) => [column, Math.max(...table.map((row) => row[column].length))]))
+  return table.map((row) => formatRow(row, widths, options))
 }
 
-export const MIN_ID_WIDTH = 13
-
-export function formatHeader({ idWidth, hasServer }: Pick<TableOptions, 'idWidth' | 'hasServer'>): string {
-  const server = hasServer ? `  ${'SERVER'.padEnd(SERVER_WIDTH)}` : ''
-  return `${pad(['RUN', 'STARTED', 'AGENT', 'STATUS', 'TIME', 'CALLS'], idWidth)}${server}  ${'INPUT'.padEnd(INPUT_WIDTH)}  ERROR`
+/** Title and lines of a table of which not all runs are known. */
+export function followRuns(options: Omit<TableOptions, 'hasServer'>): { title: string; line(run: RunSummary): string } {
+  const widths = new Map(COLUMNS.filter((column) => column !== 'server').map((column) => [column, EXPECTED[column]]))
+  return {
+    title: formatRow(TITLES, widths, options),
+    line: (run) => formatRow(toRow(run, { ...options, hasServer: false }), widths, options),
+  }
 }
 
-export function formatRun(run: RunSummary, options: TableOptions): string {
-  const { shortId, idWidth, width, hasServer, depth = 0 } = options
-  const { run_id, started_at, status, duration_ms, calls } = run
-  const row: Columns = [
-    shortId(run_id),
-    formatTime(started_at),
-    depth > 0 ? `${'  '.repeat(depth - 1)}└ ${nameTarget(run)}` : nameTarget(run),
-    nameStatus(status),
-    formatMs(duration_ms),
-    String(calls),
-  ]
-  const server = hasServer ? `  ${run.server.padEnd(SERVER_WIDTH)}` : ''
-  const input = shorten(describeLink(run, depth > 0, shortId) + oneLine(run.input), INPUT_WIDTH).padEnd(INPUT_WIDTH)
-  return shorten(`${pad(row, idWidth)}${server}  ${input}  ${describeProblem(run)}`.trimEnd(), width)
+/** @param depth number of the runs above it that began it */
+function toRow(run: RunSummary, { shortId, hasServer }: Omit<TableOptions, 'width'>, depth = 0): Row {
+  const { run_id, started_at, status, duration_ms, calls, server } = run
+  return {
+    run: shortId(run_id),
+    started: formatTime(started_at),
+    agent: depth > 0 ? `${'  '.repeat(depth - 1)}└ ${nameTarget(run)}` : nameTarget(run),
+    status: nameStatus(status),
+    time: formatMs(duration_ms),
+    calls: String(calls),
+    server: hasServer ? server : '',
+    input: shorten(describeLink(run, depth > 0, shortId) + oneLine(run.input), MAX_INPUT),
+    error: describeProblem(run),
+  }
+}
+
+function formatRow(row: Row, widths: ReadonlyMap<Column, number>, { width }: Pick<TableOptions, 'width'>): string {
+  const cells = [...widths].map(([column, columnWidth]) =>
+    RIGHT.includes(column) ? row[column].padStart(columnWidth) : row[column].padEnd(columnWidth),
+  )
+  return shorten(cells.join('  ').trimEnd(), width)
 }
 
 /** A status as people read it. */
@@ -106,14 +126,6 @@ function describeLink(
   ]
   const text = links.filter((link) => link).join(', ')
   return text && `(${text}) `
-}
-
-function pad([id, ...columns]: Columns, idWidth: number): string {
-  const padded = columns.map((text, index) => {
-    const width = WIDTHS[index] ?? 0
-    return RIGHT.includes(index) ? text.padStart(width) : text.padEnd(width)
-  })
-  return [id.padEnd(idWidth), ...padded].join('  ')
 }
 
 /** Texts of a call: its arguments and its result. */

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Flags } from '@oclif/core'
 import { BaseCommand } from '../base-command.ts'
-import { formatHeader, formatRun, MIN_ID_WIDTH, shortensIds } from './format-run.ts'
+import { followRuns, shortensIds } from './format-run.ts'
 import { openReader } from './open-reader.ts'
 
 /** Interval at which it looks for new events. */
@@ -26,8 +26,8 @@ export default class RunsTail extends BaseCommand {
     process.once('SIGINT', () => {
       isStopped = true
     })
-    const table = { shortId: shortensIds(reader), idWidth: MIN_ID_WIDTH, hasServer: false }
-    if (!json) this.log(formatHeader(table))
+    const table = followRuns({ shortId: shortensIds(reader), width: process.stdout.columns ?? Infinity })
+    if (!json) this.log(table.title)
     while (!isStopped) {
       reader.catchUp()
       // A server that starts meanwhile knows more about its runs than their files.
@@ -38,7 +38,7 @@ export default class RunsTail extends BaseCommand {
         if (shown.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue
         if (run.status === 'running') shown.set(run.run_id, run.status)
         else shown.delete(run.run_id)
-        this.log(json ? JSON.stringify(run) : formatRun(run, { ...table, width: process.stdout.columns ?? Infinity }))
+        this.log(json ? JSON.stringify(run) : table.line(run))
       }
       await setTimeout(LOOK_EVERY_MS)
     }
