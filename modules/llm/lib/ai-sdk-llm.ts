@@ -219,7 +219,7 @@ function makeFail(rawSecrets: readonly string[]): (message: string, cause: unkno
   }
 }
 
-/** Those that were thrown are told too, as causes. */
+/** The log and traces tell the messages of causes, too. */
 function hideIn(error: Error, hide: (text: string) => string): void {
   for (const name of ['message', 'stack'] as const) {
     const text = error[name]
