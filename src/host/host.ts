@@ -13,14 +13,14 @@ import type { Sealing } from '../protocols/sealing.ts'
 import type { StorageSource } from '../protocols/storage.ts'
 import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
-import { type AgentEventListener, EventListeners } from '../run/calls/call-event.ts'
+import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/call-event.ts'
 import type { RunObserver } from '../run/started-run.ts'
 import type { PendingAnswer, WaitingChild } from '../run/state/pending-call.ts'
 import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
-import { planVariant } from '../wiring/plan-variant.ts'
+import { planVariant, type VariedAgent } from '../wiring/plan-variant.ts'
 import { ENTRY } from '../wiring/wiring.ts'
 import { findCircle, listCallable } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
@@ -110,6 +110,29 @@ export function attachBoundaries(host: AgentHost, boundaries: Boundaries): void 
   setBoundaries(host, boundaries)
 }
 
+/** Run of an agent that is planned for it alone, to replay another run up to one of its calls. */
+export interface ReplayingRun {
+  readonly replays: ReplayOrigin
+  /** @param agent as it is in service */
+  plan(agent: VariedAgent, project: Project): Promise<AgentBlueprint>
+  /** @param own what stands at the calls of other runs */
+  bound(own: Boundaries | undefined): Boundaries
+  /** @param version of the planned agent */
+  turn(version: string): Turn
+}
+
+let startReplay: (host: AgentHost, name: string, run: ReplayingRun) => Promise<RunHandle>
+
+/**
+ * Starts a run that replays another. It is traced and counted like any other.
+ *
+ * @param name as {@link AgentHost.resolve} takes it
+ * @throws AgentError `AGENT_INVALID` when the agent cannot be planned; HostError as {@link AgentHost.start}
+ */
+export function startReplayingRun(host: AgentHost, name: string, run: ReplayingRun): Promise<RunHandle> {
+  return startReplay(host, name, run)
+}
+
 /** Separator between an agent and its entry point in a name. */
 export type NameSeparator = '/' | '.'
 
@@ -138,6 +161,7 @@ export class AgentHost {
     setBoundaries = (host, boundaries) => {
       host.#boundaries = boundaries
     }
+    startReplay = (host, name, run) => host.#replay(name, run)
   }
 
   constructor({
@@ -538,6 +562,20 @@ export class AgentHost {
     for (const agent of this.#agents.values()) void this.#retire(agent)
     this.#agents.clear()
     await settlesWithin(Promise.all(this.#closings), DISPOSE_TIMEOUT_MS)
+  }
+
+  async #replay(name: string, { replays, ...run }: ReplayingRun): Promise<RunHandle> {
+    const { agent: base, entryPoint } = this.#find(name, '/')
+    const blueprint = await run.plan(base.varied, this.#project)
+    const boundaries = run.bound(this.#boundaries)
+    const agent = await Agent.open(blueprint, { ...this.#surroundings, boundaries, replays })
+    try {
+      const turn = run.turn(agent.info.version)
+      return this.#begin('runs', (observer) => agent.start(entryPoint, turn, observer))
+    } finally {
+      // Once the run has ended.
+      void this.#retire(agent)
+    }
   }
 
   /** A variant is that of the version in service by then: both are looked up in one step. */

@@ -3,7 +3,7 @@ import { HostError } from '../errors.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
 import type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
-import type { RunOrigin } from './calls/call-event.ts'
+import type { ReplayOrigin, RunOrigin } from './calls/call-event.ts'
 import type { ParentRun } from './parent-run.ts'
 import { CallBudget } from './state/call-budget.ts'
 import { RUN_WAITS } from './state/pending-call.ts'
@@ -19,6 +19,8 @@ export interface RunOwner {
   readonly entryPoint: string
   /** Left out for a run that a client began. */
   readonly parent?: ParentRun | undefined
+  /** Left out for a run that replays none. */
+  readonly replays?: ReplayOrigin | undefined
   /** Left out where no other agents can be called. */
   readonly callChild?: CallChild | undefined
 }
@@ -47,6 +49,7 @@ type RunSpec = Pick<
   | 'callBudget'
   | 'waiting'
   | 'parent'
+  | 'replays'
   | 'callChild'
 > &
   Partial<Pick<AgentRun, 'toolCallId' | 'isInTool' | 'callId' | 'own'>>
@@ -84,11 +87,12 @@ export class AgentRun implements Run {
   readonly waiting: RunWaiting
   /** Run that began this one; undefined for a run that a client began. */
   readonly parent: ParentRun | undefined
+  readonly replays: ReplayOrigin | undefined
   readonly callChild: CallChild | undefined
   /** Signal and methods of this view, in the place of those of the run. */
   readonly own: Pick<RunOverrides, 'signal' | 'addUsage' | 'markIncomplete' | 'reportProgress'>
 
-  static begin({ agentId, agentVersion, entryPoint, parent, callChild }: RunOwner, turn: Turn): AgentRun {
+  static begin({ agentId, agentVersion, entryPoint, parent, replays, callChild }: RunOwner, turn: Turn): AgentRun {
     const { runId: id = randomUUID(), tenant = '', metadata = NOTHING, requestOptions = NOTHING } = turn
     const { instructions, user, input, variant, clientTools = NONE, traceparent, background = false } = turn
     const abort = new RunAbort()
@@ -115,6 +119,7 @@ export class AgentRun implements Run {
         callBudget,
         waiting,
         parent,
+        replays,
         callChild,
       },
       NOTHING,
@@ -144,6 +149,7 @@ export class AgentRun implements Run {
     this.callBudget = run.callBudget
     this.waiting = run.waiting
     this.parent = run.parent
+    this.replays = run.replays
     this.callChild = run.callChild
     this.own = mergeOwn(run.own ?? NOTHING, changes)
   }

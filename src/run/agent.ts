@@ -14,7 +14,7 @@ import { type AgentCapabilities, capabilitiesOf } from './agent-capabilities.ts'
 import { informOf } from './agent-info.ts'
 import { AgentRun, type CallChild } from './agent-run.ts'
 import type { Boundaries, BoundedAgent } from './calls/boundaries.ts'
-import type { EventListeners } from './calls/call-event.ts'
+import type { EventListeners, ReplayOrigin } from './calls/call-event.ts'
 import type { Recorder } from './calls/facade.ts'
 import { checkOutput } from './check-output.ts'
 import { callAgent } from './child-run.ts'
@@ -54,13 +54,14 @@ export class Agent {
   readonly #capabilitiesByEntry = new Map<string, AgentCapabilities>()
   readonly #log: Log
   readonly #callChild: CallChild | undefined
+  readonly #replays: ReplayOrigin | undefined
   #runs = 0
   #onIdle: (() => void) | undefined
 
   private constructor(
     blueprint: AgentBlueprint,
     shared: Exchange,
-    { events, log, boundaries, startChild }: AgentSurroundings,
+    { events, log, boundaries, startChild, replays }: AgentSurroundings,
   ) {
     this.info = informOf(blueprint)
     const { source, modules, loaded, entryPoints } = blueprint
@@ -79,6 +80,7 @@ export class Agent {
     this.#events = events
     this.#boundaries = boundaries
     this.#log = log
+    this.#replays = replays
     this.#callChild = startChild && ((run, call) => callAgent(run, call, startChild))
   }
 
@@ -164,7 +166,10 @@ export class Agent {
     const { id: agentId, version: agentVersion } = this.info
     const { requestOptions } = this.#described.definition.runPolicy
     const turn = requestOptions === 'ignore' ? { ...rawTurn, requestOptions: undefined } : rawTurn
-    const run = AgentRun.begin({ agentId, agentVersion, entryPoint, parent, callChild: this.#callChild }, turn)
+    const run = AgentRun.begin(
+      { agentId, agentVersion, entryPoint, parent, replays: this.#replays, callChild: this.#callChild },
+      turn,
+    )
     this.#refuseUnfit(run, turn)
     return { run, turn }
   }
@@ -364,6 +369,8 @@ export interface AgentSurroundings {
   readonly boundaries?: Boundaries | undefined
   /** Absent where no other agents can be called. */
   readonly startChild?: StartChild
+  /** Run that those of the agent replay; absent for an agent that is in service. */
+  readonly replays?: ReplayOrigin
 }
 
 /** Call of one module of an agent, without the rest of it. */

@@ -51,6 +51,19 @@ export class CallMatcher {
     return call
   }
 
+  /** Takes the next call of a method before a call, whatever its arguments; a tool is called by its name. */
+  takeNext({ module, caller, method, arguments: args }: AskedCall, before: number): TapedCall | undefined {
+    const call = [...this.#left].find(({ line }) => {
+      const isSame = line.module === module && line.caller === caller && line.method === method
+      return isSame && (method !== 'executeTool' || line.arguments[0] === args[0])
+    })
+    if (!call || call.line.call >= before) return undefined
+    this.#left.delete(call)
+    const same = this.#open.get(keyOf(call.line)) ?? []
+    same.splice(same.indexOf(call), 1)
+    return call
+  }
+
   /** The text of a line with the ids of the replay in the place of those of the tape. */
   readonly rename = (text: string): string =>
     this.#renamed.size === 0 ? text : text.replace(IDS, (id) => this.#renamed.get(id) ?? id)

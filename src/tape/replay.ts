@@ -128,6 +128,7 @@ async function replayRun(
     offset,
     live,
     from,
+    isLenient: options.changes !== undefined && options.changes.length > 0,
     hide,
     onDivergence: (found) => {
       divergence ??= found
@@ -234,7 +235,7 @@ function fillEnvironment(
 }
 
 /** The turn of a run. Decisions are bound to the version of the agent: here to that of the replay. */
-function toTurn(recorded: TapedRun, version: string): Turn {
+export function toTurn(recorded: TapedRun, version: string): Turn {
   const { head, turn: line } = recorded
   const turn = decodeTurn(recorded)
   const digests = new Map<string, string>()
@@ -253,12 +254,12 @@ function toTurn(recorded: TapedRun, version: string): Turn {
   return { ...turn, runId: line.run_id, tenant: line.tenant, pending, answers }
 }
 
-function decodeTurn({ turn, findBytes }: TapedRun): Turn {
+export function decodeTurn({ turn, findBytes }: TapedRun): Turn {
   return decodeValue(turn.turn, findBytes) as Turn
 }
 
 /** Ids of the modules that are called for real. */
-async function findLive(
+export async function findLive(
   names: readonly string[],
   { head }: TapedRun,
   { loader }: Project,
@@ -269,24 +270,24 @@ async function findLive(
   const { modules } = readDefinition(source, file).definition
   const live = new Set<string>()
   for (const name of names) {
-    const protocol = KINDS[name]
+    const protocols = KINDS[name]
     if (modules.some(({ id }) => id === name)) live.add(name)
-    else if (protocol === undefined)
+    else if (protocols === undefined)
       throw unknownLive(
         name,
         modules.map(({ id }) => id),
         head,
       )
-    for (const { id, module, provides } of protocol === undefined ? [] : modules) {
-      const declared = (await loader.load(module)).module.provides.some((provided) => provided.name === protocol)
-      if (declared && (provides?.includes(protocol as string) ?? true)) live.add(id)
+    for (const { id, module, provides } of protocols === undefined ? [] : modules) {
+      const declared = (await loader.load(module)).module.provides.map(({ name: provided }) => provided)
+      if (protocols?.some((each) => declared.includes(each) && (provides?.includes(each) ?? true))) live.add(id)
     }
   }
   return live
 }
 
-/** Names of many modules at once. */
-const KINDS: Readonly<Record<string, string>> = { llm: 'LLM', tools: 'ToolProvider' }
+/** Names of many modules at once, by their protocols. Tools that are called for real need their approvals. */
+const KINDS: Readonly<Record<string, readonly string[]>> = { llm: ['LLM'], tools: ['ToolProvider', 'ApprovalPolicy'] }
 
 function unknownLive(name: string, modules: readonly string[], { agent }: HeadLine): HostError {
   return new HostError('OPTION_INVALID', `--live ${name}: agent '${agent.id}' has no module '${name}'.`, {

@@ -5,7 +5,7 @@ import type { Boundaries, Place } from '../run/calls/boundaries.ts'
 import { digestOf, type PendingCall, RUN_WAITS } from '../run/state/pending-call.ts'
 import type { Redact } from '../trace/redact.ts'
 import { type AskedCall, CallMatcher } from './call-matcher.ts'
-import { type Divergence, divergenceAt } from './divergence.ts'
+import { type Divergence, describeDivergence, divergenceAt } from './divergence.ts'
 import { hideSecrets } from './hide-secrets.ts'
 import { PlayOrder } from './play-order.ts'
 import type { TapedCall, TapedRun } from './read-tape.ts'
@@ -22,12 +22,14 @@ export interface PlayerOptions {
   readonly live: ReadonlySet<string>
   /** Number of the first call for which they are; the ones before come from the tape. */
   readonly from: number
+  /** Takes the calls before that one in their order, also with other arguments: default false. */
+  readonly isLenient?: boolean
   /** Puts names in the place of secrets, as on the tape. */
   readonly hide: Redact
   /** Called with what differs first; the run is to end. */
   readonly onDivergence: (divergence: Divergence) => void
-  /** Called when a run goes on beyond its tape, at the end of which it had failed; it is to end. */
-  readonly onBeyond: () => void
+  /** Called when a run goes on beyond its tape, at the end of which it had failed; it is to end. Left out, that is a divergence. */
+  readonly onBeyond?: () => void
   /** Called with each call, before it is answered. */
   readonly onCall: (call: AskedCall) => void
   /** Called when everything that came of the calls was given out. */
@@ -126,7 +128,8 @@ export class TapePlayer implements Boundaries {
   }
 
   #answer(asked: AskedCall, run: AgentRun): unknown {
-    const call = this.#matcher.take(asked)
+    const { isLenient, from, offset } = this.#options
+    const call = this.#matcher.take(asked) ?? (isLenient ? this.#matcher.takeNext(asked, from - offset) : undefined)
     // Only calls that need an approval are on a tape.
     if (!call && asked.method === 'needsApproval') return false
     if (!call) throw this.#diverge(asked)
@@ -135,13 +138,13 @@ export class TapePlayer implements Boundaries {
 
   #diverge(asked: AskedCall): Error {
     const { run, offset, onDivergence, onBeyond } = this.#options
-    if (run.end.status === 'failed' && !this.left) {
+    if (onBeyond && run.end.status === 'failed' && !this.left) {
       onBeyond()
       return new Error('The run goes on beyond its tape.')
     }
     const divergence = divergenceAt(run.turn.run_id, asked, this.#matcher.nearest(asked), offset)
     onDivergence(divergence)
-    return new Error('The replay differs from its tape.')
+    return new Error(describeDivergence(divergence).join('\n'))
   }
 
   #play(call: TapedCall, run: AgentRun): unknown {

@@ -43,6 +43,7 @@ export function toEndEvent(end: RunEnd): TracedEvent {
     agent_version: null,
     variant: null,
     continues: null,
+    replays: null,
     parent_run_id: null,
     parent_run_call_id: null,
     duration_ms: durationMs,

@@ -39,6 +39,10 @@ export interface RunSummary {
   continues: string | null
   /** Id of the run that continues this one, the first of several; null while there is none. */
   continued_by: string | null
+  /** Id of the run that this one replays; null for any other. */
+  replays: string | null
+  /** Number of the call on its tape from which this one goes its own way; null for any other. */
+  replays_from: number | null
   /** Id of the run that began this one; null for a run that a client began. */
   parent_run_id: string | null
   /** Call of that run that began it. */
@@ -121,6 +125,7 @@ export class RunBuilder {
       agent_version,
       variant,
       continues,
+      replays,
       parent_run_id,
       parent_run_call_id,
       time,
@@ -138,6 +143,8 @@ export class RunBuilder {
       variant: Array.isArray(variant) ? shorten(nameChanges(variant)) : null,
       continues: continues ?? null,
       continued_by: null,
+      replays: replays?.run_id ?? null,
+      replays_from: replays?.from_call ?? null,
       parent_run_id: parent_run_id ?? null,
       parent_run_call_id: parent_run_call_id ?? null,
       started_at: time,

@@ -4,7 +4,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, replays, replays_from, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 /** The runs below one, and the models that these asked. */
 const LISTED = `${SUMMARY}, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
@@ -47,7 +47,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 31 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 33 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -275,6 +275,8 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.variant ?? null,
     summary.continues,
     summary.continued_by,
+    summary.replays ?? null,
+    summary.replays_from ?? null,
     summary.parent_run_id ?? null,
     summary.parent_run_call_id ?? null,
     summary.started_at,

@@ -37,7 +37,7 @@ export class TraceLineWriter {
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
     const origin = isBeginning(event)
-      ? `${this.#server}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeParent(event)}`
+      ? `${this.#server}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}`
       : ''
     return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
@@ -90,6 +90,10 @@ function writeVersion({ agent_version: version }: TracedEvent): string {
 
 function writeContinues({ continues }: TracedEvent): string {
   return continues ? `"continues":${quote(continues)},` : ''
+}
+
+function writeReplays({ replays }: TracedEvent): string {
+  return replays ? `"replays":${JSON.stringify(replays)},` : ''
 }
 
 function writeParent({ parent_run_id: runId, parent_run_call_id: callId }: TracedEvent): string {

@@ -65,6 +65,16 @@ describe('a replay', () => {
     ])
   })
 
+  it('takes the calls before the first live one from the tape, also where a changed value reaches them', async () => {
+    const changes = [{ module: 'loop', path: ['system_prompt'], value: 'Be brief.' }]
+    const options = { projectDir, agent: asFile(shop({ text: 'Brief.' })), changes, from: 4 }
+    const { divergence, liveCalls, runs } = await replay(tape, { ...options, live: ['llm'] })
+    expect([divergence, liveCalls, runs[0]?.text]).deep.equal([undefined, 1, 'Brief.'])
+    const played = await replay(tape, options)
+    expect(played.divergence?.recorded?.number).equal(4)
+    expect(refunds()).deep.equal([])
+  })
+
   it('has the values of the variant that was run', async () => {
     const variant = [{ module: 'loop', path: ['system_prompt'], value: 'Be brief.' }]
     await recording.host.openVariant('shop', variant)

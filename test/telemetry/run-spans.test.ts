@@ -50,6 +50,7 @@ function makeEvent(call_id: string, more: Partial<AgentEvent> = {}): AgentEvent 
     variant: null,
     continues: null,
     origin: null,
+    replays: null,
     parent_run_id: null,
     parent_run_call_id: null,
     parent_call_id: null,

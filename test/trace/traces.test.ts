@@ -82,6 +82,8 @@ describe('Traces', () => {
       variant: null,
       continues: null,
       continued_by: null,
+      replays: null,
+      replays_from: null,
       parent_run_id: null,
       parent_run_call_id: null,
       children: 0,

@@ -114,12 +114,13 @@ function describeProblem({ incomplete, error }: RunSummary): string {
 
 /** The values of a variant, the run that called this one, unless it stands below that, and the other runs of a conversation that waited in between. */
 function describeLink(
-  { continues, continued_by: next, parent_run_id: parent, variant }: RunSummary,
+  { continues, continued_by: next, replays, replays_from: from, parent_run_id: parent, variant }: RunSummary,
   isBelow: boolean,
   shortId: TableOptions['shortId'],
 ): string {
   const links = [
     variant && `variant: ${oneLine(variant)}`,
+    replays && `replay of ${shortId(replays)} from call ${from}`,
     parent && !isBelow && `called by ${shortId(parent)}`,
     continues && `continues ${shortId(continues)}`,
     next && `continued by ${shortId(next)}`,

@@ -44,6 +44,8 @@ export interface AgentEvent {
   readonly continues: string | null
   /** Trace context of the request for the run; null without one. */
   readonly origin: RunOrigin | null
+  /** Run that this one replays up to one of its calls; null for any other. */
+  readonly replays: ReplayOrigin | null
   /** Id of the run that began this one; null for a run that a client began. */
   readonly parent_run_id: string | null
   /** Call of that run that began it. */
@@ -58,6 +60,13 @@ export interface RunOrigin {
   readonly traceparent: string
   /** True for a run in the background: whoever asked does not wait for it. */
   readonly background: boolean
+}
+
+/** Call of a run from which another goes its own way. */
+export interface ReplayOrigin {
+  readonly run_id: string
+  /** Number of the call on its tape, from 1 on: the ones before come from there. */
+  readonly from_call: number
 }
 
 /** Model of a call, as events name it. */

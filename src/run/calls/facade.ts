@@ -221,6 +221,7 @@ class ObservedCall {
       variant: this.run?.variant ?? null,
       continues: this.run?.waiting.continues ?? null,
       origin: this.run?.origin ?? null,
+      replays: this.run?.replays ?? null,
       parent_run_id: this.run?.parent?.runId ?? null,
       parent_run_call_id: this.run?.parent?.callId ?? null,
       duration_ms: null,

@@ -6,7 +6,7 @@ import { ask } from '../../support/graphql.ts'
 import type { Json } from '../../support/responses.ts'
 import { chat, closeServers, makeServer } from '../../support/server.ts'
 import { keysFile } from '../../support/tenant-visitor.ts'
-import { PROMPTED, tillsOpened, VARIED_PROJECT } from '../../support/varied.ts'
+import { HOSTILE_CHANGES, PROMPTED, tillsOpened, VARIED_PROJECT } from '../../support/varied.ts'
 
 const OWN = { origin: 'http://localhost:80' }
 const DEV = {
@@ -252,7 +252,7 @@ describe('variants of the debug UI', () => {
     const tills = tillsOpened().length
     const files = await readdir(project.dir)
     const version = host.get('talker')?.version
-    for (const [index, changes] of HOSTILE.entries()) {
+    for (const [index, changes] of HOSTILE_CHANGES.entries()) {
       const { status, json } = await vary({ changes })
       expect(status, `${index}: ${JSON.stringify(changes)}`).to.equal(400)
       expect(json, `${index}`).to.not.have.property('id')
@@ -273,60 +273,6 @@ describe('variants of the debug UI', () => {
   })
 })
 
-const of = (module: string, path: unknown, value?: unknown) => [{ module, path, value }]
-const HOSTILE: unknown[] = [
-  of('tools', ['command'], 'touch stolen'),
-  of('tools', ['files'], ['/etc/passwd']),
-  of('tools', ['files', 0], '../../secret.ts'),
-  of('tools', ['files', 5], 'b.txt'),
-  of('tools', [], { command: 'touch stolen', files: [] }),
-  of('tools', ['env'], { NODE_OPTIONS: '--import ./evil.mjs' }),
-  of('tools', ['module'], './evil.ts'),
-  of('tools', ['..', 'module'], './evil.ts'),
-  of('tools', ['../module'], './evil.ts'),
-  of('llm', ['base_url'], 'http://evil.test'),
-  of('llm', ['headers', 'authorization'], 'stolen'),
-  of('llm', ['headers'], { 'x-key': '${TALKER_KEY}' }),
-  of('llm', ['api_key'], '${HOME}'),
-  of('llm', ['api_key'], 'mine'),
-  of('llm', ['api_key']),
-  of('llm', ['model'], '${TALKER_KEY}'),
-  of('llm', ['model'], '${MODEL:-${TALKER_KEY}}'),
-  of('llm', ['model'], '../../v2/evil'),
-  of('llm', ['model'], 'http://evil.test/v1'),
-  of('llm', ['model'], '//evil.test'),
-  of('llm', ['model'], 'm?key=1'),
-  of('llm', ['model'], 'm#x'),
-  of('llm', ['model'], 'm\r\nx-evil: 1'),
-  of('llm', ['model'], '/etc/passwd'),
-  of('llm', ['model'], { toString: 'evil' }),
-  of('llm', ['temperature'], '${TALKER_KEY}'),
-  of('llm', ['words', 'a'], '${TALKER_KEY}'),
-  of('llm', ['words'], { a: '${TALKER_KEY}' }),
-  of('llm', ['words', '__proto__'], 'x'),
-  of('llm', ['words'], JSON.parse('{"__proto__": "x"}')),
-  of('llm', ['words'], { constructor: 'x' }),
-  of('llm', ['__proto__', 'polluted'], true),
-  of('llm', ['constructor', 'prototype', 'polluted'], true),
-  of('__proto__', ['polluted'], true),
-  of('constructor', ['prototype', 'polluted'], true),
-  of('llm', ['tone'], 'rude'),
-  of('llm', ['tone', 'toString'], 'x'),
-  of('main', ['system_prompt'], 'Use ${TALKER_KEY}'),
-  of('main', ['system_prompt'], '$$${TALKER_KEY'.replace('$$$', '$')),
-  of('main', ['system_prompt'], 'The key is [redacted]'),
-  of('main', ['system_prompt'], 'The key is sk-aaaaaaaaaaaaaaaaaaaaaaaaaa'),
-  of('main', ['system_prompt'], ['Be short.']),
-  of('main', ['system_prompt', 0], 'B'),
-  of('main', ['system_prompt', 'length'], 0),
-  of('main', ['max_steps'], -1),
-  of('main', ['max_tokens'], 10),
-  of('exchange', [0, 'provider'], 'evil'),
-  of('', ['id'], 'evil'),
-  [...PROMPTED, { module: 'tools', path: ['command'], value: 'touch stolen' }],
-  [{ ...PROMPTED[0], scope: 'agent' }],
-  [{ ...PROMPTED[0], path: 'system_prompt' }],
-]
 const MALFORMED: [unknown, Record<string, string>][] = [
   ['{"agent_id": "talker", "changes": [], "__proto__": {"polluted": true}}', {}],
   ['{"agent_id": "talker", "modules": [{"id": "evil", "module": "./evil.ts"}]}', {}],

@@ -7,6 +7,7 @@ import type { MutationSources } from './mutations.ts'
 import { uiOperations } from './operations.ts'
 import { servePage } from './page.ts'
 import type { QuerySources } from './queries.ts'
+import { addRerunRoute } from './rerun-route.ts'
 import { addTapeRoute } from './tape-route.ts'
 import { addVariantRoutes } from './variant-routes.ts'
 
@@ -29,7 +30,7 @@ export class UiApiAdapter implements Adapter {
     const { projectDir } = host
     const shared = { host, agents, traces, redact, prices }
     const sources = { ...shared, options, development, projectDir, adapters: served }
-    const { queryGraphql, createVariant, downloadTape, followLive } = uiOperations(this.#options.requiresKey)
+    const { queryGraphql, createVariant, downloadTape, rerunRun, followLive } = uiOperations(this.#options.requiresKey)
     let route: ReturnType<typeof openGraphql> | undefined
     const live = new LiveUpdates({ host, agents, traces, streams, prices, durableRuns, servesInbox, log })
     const limited = { ...queryGraphql, bodyLimit: MAX_QUERY_BYTES }
@@ -39,6 +40,7 @@ export class UiApiAdapter implements Adapter {
     })
     app.get('/api/ui/live', followLive, (request, reply) => live.open(request, reply))
     addTapeRoute(app, this.#options, downloadTape)
+    addRerunRoute(app, this.#options, rerunRun)
     addVariantRoutes(app, this.#options, createVariant)
     servePage(app)
   }

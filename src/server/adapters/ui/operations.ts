@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { Rerun, RerunRequest } from '../../../wire/rerun.ts'
 import { Variant, VariantRefusal, VariantRequest } from '../../../wire/variant.ts'
 import {
   BODY_ERRORS,
@@ -86,6 +87,20 @@ export function uiOperations(hasKey: boolean) {
           },
         },
         errors: [403, 404],
+      },
+    ),
+    rerunRun: operation(
+      { params: Type.Object({ run_id: Type.String({ maxLength: 200 }) }), body: RerunRequest },
+      {
+        operationId: 'rerunRun',
+        summary: 'Run a recorded run again from one of its calls',
+        description:
+          'What comes before the call is taken from the tape; from there on models are called for real, and tools where `live` names them. Under `agent-host dev`, for the page of this server alone.',
+        answers: {
+          201: json('The rerun, a run of its own.', Rerun),
+          400: json('An edit or a change is refused, or does not fit.', VariantRefusal),
+        },
+        errors: [404, ...BODY_ERRORS],
       },
     ),
     followLive: operation(

@@ -61,6 +61,8 @@ export function viewRun(run: ListedRun, sources: RunSources) {
     run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.run_id),
     variant: (_: unknown, viewer: Viewer) => contentFor(viewer, run.variant),
     continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
+    replays: (_: unknown, viewer: Viewer) => contentFor(viewer, run.replays),
+    replays_from: run.replays_from,
     parent_run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_id),
     parent_run_call_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_call_id),
     below: async () => {

@@ -103,7 +103,7 @@ function read(
 }
 
 /** A variant is shown in traces, and remembered with runs that wait. */
-function refuseSecrets(changes: readonly VariantChange[], redact: Redact): void {
+export function refuseSecrets(changes: readonly VariantChange[], redact: Redact): void {
   const holding = changes.filter(({ value }) => {
     const text = JSON.stringify(value) ?? ''
     return redact(text) !== text
@@ -116,7 +116,8 @@ function refuseSecrets(changes: readonly VariantChange[], redact: Redact): void 
   if (problems.length > 0) throw new AgentError('AGENT_INVALID', problems)
 }
 
-function toRefusal({ problems }: AgentError, locate: ReadChanges['locate'], redact: Redact): VariantRefusal {
+/** The answer to changes that are refused, each with its place. */
+export function toRefusal({ problems }: AgentError, locate: ReadChanges['locate'], redact: Redact): VariantRefusal {
   const shown = problems.map((problem): VariantProblem => {
     const { module, path, line, column, message, suggestions } = problem as FoundProblem
     return {

@@ -1,0 +1,124 @@
+import { readFile } from 'node:fs/promises'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AgentError } from '../../../definition/problem.ts'
+import { HostError, messageOf } from '../../../errors.ts'
+import { toResumableRun } from '../../../host/waiting-run.ts'
+import { findTapedCall } from '../../../tape/find-taped-call.ts'
+import { readTape, type TapedCall } from '../../../tape/read-tape.ts'
+import { type StartedRerun, startRerun } from '../../../tape/rerun.ts'
+import { encodeValue, fieldsOf } from '../../../tape/tape-values.ts'
+import type { RunSummary } from '../../../trace/run-summary.ts'
+import { readTraceLine } from '../../../trace/trace-line.ts'
+import type { TracedEvent } from '../../../trace/traced-event.ts'
+import type { Traces } from '../../../trace/traces.ts'
+import type { Rerun, RerunRequest } from '../../../wire/rerun.ts'
+import type { DebugAdapterOptions } from '../../adapter.ts'
+import { isOwnPage } from '../../guards/shows-content.ts'
+import type { Operations } from './operations.ts'
+import { pathOfTape } from './run-tape.ts'
+import { refuseSecrets, toRefusal } from './variant-routes.ts'
+import { sees, viewerOf } from './viewer.ts'
+
+type RerunRouteOptions = Pick<DebugAdapterOptions, 'host' | 'traces' | 'redact' | 'options' | 'runs' | 'log'>
+
+/** A result may be the text of a page. */
+const MAX_BYTES = 4 * 1024 * 1024
+const EVENTS_AT_ONCE = 5000
+
+/** Adds the route by which the page runs a recorded run again. It exists under `dev`, for the page of this server alone. */
+export function addRerunRoute(
+  app: FastifyInstance,
+  options: RerunRouteOptions,
+  operation: Operations['rerunRun'],
+): void {
+  const { traces } = options
+  if (!options.options.development || !traces) return
+  app.withTypeProvider<TypeBoxTypeProvider>().post(
+    '/api/ui/runs/:run_id/rerun',
+    {
+      ...operation,
+      bodyLimit: MAX_BYTES,
+      onRequest: (request, reply, done) => {
+        if (isOwnPage(request)) done()
+        else reply.code(404).send({ detail: 'Not Found' })
+      },
+    },
+    async (request, reply) => {
+      const run = await traces.query('run', request.params.run_id)
+      if (!run || !sees(viewerOf(request), run.tenant)) return reply.code(404).send({ detail: 'There is no such run' })
+      return rerun(run, request, reply, { ...options, traces })
+    },
+  )
+}
+
+async function rerun(
+  summary: RunSummary,
+  { body }: FastifyRequest<{ Body: RerunRequest }>,
+  reply: FastifyReply,
+  { host, traces, redact, runs, log }: RerunRouteOptions & { readonly traces: Traces },
+): Promise<FastifyReply> {
+  const { run_id: runId } = summary
+  const bytes = await readFile(pathOfTape(host.projectDir, runId)).catch(() => undefined)
+  if (!bytes) return reply.code(404).send({ detail: 'There is no tape of this run on this server' })
+  const { changes = [], live = ['llm'] } = body
+  if (body.arguments && !live.includes('tools')) {
+    throw refuse('arguments', 'other arguments are a call that the tape does not have; live must name tools')
+  }
+  try {
+    refuseSecrets(changes, redact)
+    const tape = readTape(bytes, runId)
+    const run = tape.runs.find(({ turn }) => turn.run_id === runId)
+    const call = run && findTapedCall(run, await readCalls(summary, body.call_id, traces), body.call_id)
+    if (!run || !call)
+      throw refuse('call_id', 'the tape has no such call: it is none of a model, a tool, a memory or a store')
+    const started = await startRerun(host, { tape, run, call, edit: editOf(body, call), changes, live })
+    void keepWaiting(started, runs).catch((error) => log.error(`The rerun '${started.handle.id}': ${messageOf(error)}`))
+    const answer: Rerun = { run_id: started.handle.id, from_call: started.fromCall }
+    return reply.code(201).send(answer)
+  } catch (error) {
+    if (error instanceof AgentError) return reply.code(400).send(toRefusal(error, () => ({}), redact))
+    if (error instanceof HostError && error.code === 'TAPE_INVALID') throw refuse('run_id', redact(error.message))
+    throw error
+  }
+}
+
+/** Stores a rerun that waits, so that a decision continues it: as any run of the agent, without the tape. */
+async function keepWaiting({ handle, agent, turn }: StartedRerun, runs: RerunRouteOptions['runs']): Promise<void> {
+  // The trace says how the others ended.
+  const result = await handle.result.catch(() => undefined)
+  if (result?.status !== 'waiting') return
+  const { options } = toResumableRun(agent, result, turn)
+  await runs.of(turn.tenant ?? '').keep({ ...options, agent, messages: turn.messages, result })
+}
+
+/** Events of the calls of one method: that of a call. */
+async function readCalls(run: RunSummary, callId: string, traces: Traces): Promise<TracedEvent[]> {
+  const { run_id: runId } = run
+  const read = async (query: object): Promise<TracedEvent[]> => {
+    const found: TracedEvent[] = []
+    for (let after = -1; ; ) {
+      const page = await traces.events(run, { runId, after, first: EVENTS_AT_ONCE, ...query })
+      found.push(...page.events.flatMap(({ line }) => readTraceLine(line) ?? []))
+      after = page.events.at(-1)?.index ?? after
+      if (!page.hasMore) return found
+    }
+  }
+  const [call] = await read({ callId })
+  return call ? read({ moduleId: call.module_id, methodName: call.method_name }) : []
+}
+
+function editOf({ arguments: args, result }: RerunRequest, call: TapedCall) {
+  const encode = (value: unknown) => encodeValue(value, () => {})
+  if (call.line.protocol === 'LLM' && result !== undefined && typeof result !== 'string') {
+    throw refuse('result', 'that of a model must be a text')
+  }
+  return {
+    arguments: args && fieldsOf(encode(args)),
+    result: result === undefined ? undefined : encode(result),
+  }
+}
+
+function refuse(field: keyof RerunRequest | 'run_id', reason: string): HostError {
+  return new HostError('REQUEST_INVALID', `${field}: ${reason}`, { field })
+}
