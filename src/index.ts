@@ -108,7 +108,7 @@ export {
   type Protocol,
   type Provided,
 } from './protocols/protocol.ts'
-export { type CollectedResponse, Response } from './protocols/response.ts'
+export { type CollectedResponse, type ReasoningBlock, Response } from './protocols/response.ts'
 export type { AgentCall, AgentReply, Question, Run, RunOverrides, Usage } from './protocols/run.ts'
 export type { Sealing } from './protocols/sealing.ts'
 export { type Skill, type SkillFile, Skills } from './protocols/skills.ts'

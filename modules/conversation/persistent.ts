@@ -55,7 +55,7 @@ export default defineModule({
         answer += text
         return sent
       },
-      respondReasoning: (text) => response.respondReasoning(text),
+      respondReasoning: (...piece) => response.respondReasoning(...piece),
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),

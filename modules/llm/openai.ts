@@ -68,7 +68,7 @@ export default defineModule({
         quirks: {
           hasStrictTools: true,
           ...(api === 'responses'
-            ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const }
+            ? { toolFiles: /^(image\/|application\/pdf$)/, larkTool: 'openai.custom' as const, phasesOf: 'openai' }
             : {}),
           efforts: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'],
           options: {

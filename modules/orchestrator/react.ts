@@ -15,7 +15,7 @@ import {
   Type,
 } from 'agent-host'
 import { type Budget, BudgetSpent, stepLimits, withinBudget } from './lib/budget.ts'
-import { callModel } from './lib/call-model.ts'
+import { type CallOptions, callModel } from './lib/call-model.ts'
 import { ExpectedAnswer } from './lib/expected-answer.ts'
 import { asSteps, toObservation } from './lib/react-history.ts'
 import { findAnswer, goesOnByItself, type ReactStep, readInput, readStep } from './lib/react-step.ts'
@@ -150,7 +150,7 @@ async function takeStep(
     said = answer.length
     return undefined
   }
-  const onReasoning = (piece: string) => response.respondReasoning(piece)
+  const onReasoning: CallOptions['onReasoning'] = (...piece) => response.respondReasoning(...piece)
   const request = { messages, ...(stop.length > 0 ? { stop } : {}) }
   const { isCut } = await callModel(llm, request, budget, { onText, onReasoning })
   const taken = readStep(written)

@@ -28,7 +28,7 @@ export default defineModule({
         frame.said += text
       },
       // The next stage could do nothing with them.
-      respondReasoning: (text) => response.respondReasoning(text),
+      respondReasoning: (...piece) => response.respondReasoning(...piece),
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),

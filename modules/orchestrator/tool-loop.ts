@@ -73,7 +73,7 @@ function optionsOf({ requestOptions: { toolChoice, responseSchema } }: Run, step
 /** Sends text as it arrives. Text before and after a call becomes separate paragraphs. */
 function listener(response: Response, isTextSent: boolean): () => CallOptions {
   let last = ''
-  const onReasoning = (piece: string) => response.respondReasoning(piece)
+  const onReasoning: CallOptions['onReasoning'] = (...piece) => response.respondReasoning(...piece)
   return () => {
     if (!isTextSent) return { onReasoning }
     let gap = last === '' || /\s$/.test(last) ? '' : '\n\n'

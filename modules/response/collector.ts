@@ -11,7 +11,7 @@ export default defineModule({
       respondText(text) {
         held += text
       },
-      respondReasoning: (text) => response.respondReasoning(text),
+      respondReasoning: (...piece) => response.respondReasoning(...piece),
       respondImage: (image) => response.respondImage(image),
       respondAudio: (audio) => response.respondAudio(audio),
       respondFile: (file) => response.respondFile(file),

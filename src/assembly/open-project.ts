@@ -181,6 +181,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       host,
       log,
       openRecords: () => shared.open(),
+      sealing,
       loadTranslation,
       describeFailure: makeDescribeFailure(options.debug, redact),
       onFailure: (error, id) => logRunFailure(error, id, log),

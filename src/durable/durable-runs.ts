@@ -3,6 +3,7 @@ import type { AgentHost, Reservation } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Turn } from '../run/turn.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import type { RecordSealing } from '../store/sealing.ts'
 import { indexIdOf } from '../store/tenant-records.ts'
 import { Approvals } from './approvals/approvals.ts'
 import { Deciding } from './approvals/deciding.ts'
@@ -18,6 +19,7 @@ import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
 import type { Draft } from './runs/run-row.ts'
 import { RunStore, type StoredRun } from './runs/run-store.ts'
+import type { ReasoningData, SealReasoning } from './runs/sealed-reasoning.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
 import { tenantPart } from './tenant-part.ts'
@@ -32,6 +34,8 @@ export interface DurableRunsOptions<Facts, Item> {
   /** Number of runs that may wait for a worker. */
   readonly maxQueuedRuns: number
   readonly host: NextRunOptions<Facts, Item>['host']
+  /** Seals what clients keep. */
+  readonly sealing: RecordSealing
   readonly continuation: Continuation<Facts>
   readonly log: Log
 }
@@ -108,6 +112,25 @@ export class DurableRuns<Facts, Item> {
     const runs = new DurableRuns(tenant, options, this.#shared)
     tenants.set(tenant, runs)
     return runs
+  }
+
+  /** Returns a function that seals the reasoning of an agent's run for the client. */
+  async sealReasoning(agentId: string): Promise<SealReasoning> {
+    const sealing = await this.#shared.options.sealing.open()
+    return (data) => sealing.seal(JSON.stringify(data), this.#boundTo(agentId, 'reasoning'))
+  }
+
+  /** Returns a function that opens what {@link DurableRuns.sealReasoning} sealed; undefined for anything else. */
+  async unsealReasoning(agentId: string): Promise<(sealed: string) => ReasoningData | undefined> {
+    const sealing = await this.#shared.options.sealing.open()
+    return (sealed) => {
+      const text = sealing.unseal(sealed, this.#boundTo(agentId, 'reasoning'))
+      return text === undefined ? undefined : JSON.parse(text)
+    }
+  }
+
+  #boundTo(agentId: string, kind: string): readonly string[] {
+    return ['client', kind, this.tenant, agentId]
   }
 
   /** Waiting runs of all tenants. */

@@ -2,6 +2,7 @@ import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { RecordStore } from '../store/record-store.ts'
+import type { RecordSealing } from '../store/sealing.ts'
 import type { Continuation, NextIdentity } from './approvals/next-run.ts'
 import type { HistoryLimits } from './conversations/history-budget.ts'
 import { type HistoryOptions, readHistory } from './conversations/read-history.ts'
@@ -32,6 +33,7 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
   readonly log: Log
   /** Opens the store; the service closes it. */
   readonly openRecords: () => Promise<RecordStore>
+  readonly sealing: RecordSealing
   readonly loadTranslation: () => Promise<Translation>
 }
 
@@ -106,7 +108,7 @@ export class RunService {
   }
 
   async #openRuns(): Promise<DurableRuns<object, unknown>> {
-    const { host, log, limits, openRecords } = this.#options
+    const { host, log, limits, sealing, openRecords } = this.#options
     const { retentionDays, maxQueuedRuns } = limits
     const records = await openRecords()
     try {
@@ -116,7 +118,8 @@ export class RunService {
         describeFacts: (waiting, next) => this.#continueFacts(waiting, next),
         readMessages: this.readMessages,
       }
-      return await DurableRuns.open({ records, ids: this.ids, retentionDays, maxQueuedRuns, log, host, continuation })
+      const { ids } = this
+      return await DurableRuns.open({ records, ids, retentionDays, maxQueuedRuns, log, host, sealing, continuation })
     } catch (error) {
       await records.close()
       throw error

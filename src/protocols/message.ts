@@ -47,6 +47,8 @@ export type Message =
   | {
       readonly role: 'assistant'
       readonly content: string
+      /** Part of the content in the answer, where the client says it: before calls of tools, or the answer itself. */
+      readonly phase?: 'commentary' | 'final_answer'
       /** Precedes the content. */
       readonly reasoning?: readonly Reasoning[]
       readonly toolCalls?: readonly ToolCall[]

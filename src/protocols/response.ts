@@ -1,4 +1,4 @@
-import type { Attachment } from './message.ts'
+import type { Attachment, ProviderMetadata } from './message.ts'
 import { defineProtocol } from './protocol.ts'
 
 /** Answer of an agent so far. */
@@ -8,6 +8,13 @@ export interface CollectedResponse {
   readonly attachments: readonly Attachment[]
 }
 
+/** Block of thinking that a piece belongs to, as the part of the model's answer has it. */
+export interface ReasoningBlock {
+  readonly blockId?: string
+  /** Stands for the whole block, and is given back to the vendor unchanged. */
+  readonly providerMetadata?: ProviderMetadata
+}
+
 /** The way back to the client. Every call streams at once. */
 export interface Response {
   /**
@@ -15,8 +22,11 @@ export interface Response {
    * agent from filling the memory for a slow reader.
    */
   respondText(text: string): void | Promise<void>
-  /** Sends a piece of the thinking that led to the answer. Clients may show it or not; it is no part of the text. */
-  respondReasoning(text: string): void | Promise<void>
+  /**
+   * Sends a piece of the thinking that led to the answer. Clients may show it or not; it is no part of the text. With `block`, clients
+   * that keep conversations themselves can give the thinking back to its vendor; a piece may then have no text.
+   */
+  respondReasoning(text: string, block?: ReasoningBlock): void | Promise<void>
   respondImage(image: Attachment): void | Promise<void>
   respondAudio(audio: Attachment): void | Promise<void>
   respondFile(file: Attachment): void | Promise<void>

@@ -1,4 +1,5 @@
-import type { Attachment, ToolCall } from '../protocols/message.ts'
+import type { Attachment, ProviderMetadata, ToolCall } from '../protocols/message.ts'
+import type { ReasoningBlock } from '../protocols/response.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { ToolResult } from '../protocols/tool-provider.ts'
 import type { PendingCall } from './state/pending-call.ts'
@@ -10,15 +11,15 @@ import type { PendingCall } from './state/pending-call.ts'
 export type RunEvent =
   /** Piece of the answer. */
   | { readonly type: 'text'; readonly text: string }
-  /** Piece of the thinking that the agent shows. */
-  | { readonly type: 'reasoning'; readonly text: string }
+  /** Piece of the thinking that the agent shows: of a block, whose last piece may be data of the vendor without a text. */
+  | ({ readonly type: 'reasoning'; readonly text: string } & ReasoningBlock)
   | { readonly type: 'attachment'; readonly attachment: Attachment }
   /** One of the agent's own tools is called. */
   | { readonly type: 'tool_call'; readonly call: ToolCall; readonly moduleId: string }
   /** The call with that id has ended; `isError` where it failed. */
   | { readonly type: 'tool_result'; readonly callId: string; readonly result: ToolResult }
   /** The run needs something that this process cannot give, and will end waiting. */
-  | { readonly type: 'pending'; readonly pending: PendingCall }
+  | { readonly type: 'pending'; readonly pending: PendingCall; readonly providerMetadata?: ProviderMetadata }
   | { readonly type: 'progress'; readonly message: string }
   | { readonly type: 'usage'; readonly usage: Partial<Usage> }
   /** Always the last. `reason` says why a completed run stopped before its answer was whole. */

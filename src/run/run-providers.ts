@@ -1,8 +1,9 @@
 import { HostError } from '../errors.ts'
 import type { ConversationHistory } from '../protocols/conversation-history.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
-import type { CollectedResponse, Response } from '../protocols/response.ts'
+import type { CollectedResponse, ReasoningBlock, Response } from '../protocols/response.ts'
 import type { AgentRun } from './agent-run.ts'
+import type { RunEvent } from './run-event.ts'
 import { RUN_WAITS } from './state/pending-call.ts'
 
 /** `__response__`: the way from an agent to its client. */
@@ -22,11 +23,12 @@ export class RunResponse implements Response {
     return this.#run.answer.say(text)
   }
 
-  respondReasoning(text: string): void | Promise<void> {
+  respondReasoning(text: string, block?: ReasoningBlock): void | Promise<void> {
     this.#checkOpen()
     if (typeof text !== 'string') throw new TypeError(`respondReasoning takes a string, not ${describeKind(text)}.`)
     // It may contain text that a guard holds back.
-    if (text !== '' && !this.#run.answer.holdsText) return this.#run.answer.emit({ type: 'reasoning', text })
+    if (this.#run.answer.holdsText || (text === '' && !block?.providerMetadata)) return
+    return this.#run.answer.emit(toReasoning(text, block))
   }
 
   respondImage(image: Attachment): void | Promise<void> {
@@ -96,6 +98,16 @@ export class RunConversation implements ConversationHistory {
   /** For the host, before a handler sees the conversation. */
   replaceMessages(messages: readonly Message[]): void {
     this.#messages = messages
+  }
+}
+
+/** Code of agents may hand on more than a block has. */
+function toReasoning(text: string, { blockId, providerMetadata }: ReasoningBlock = {}): RunEvent {
+  return {
+    type: 'reasoning',
+    text,
+    ...(blockId === undefined ? {} : { blockId }),
+    ...(providerMetadata ? { providerMetadata } : {}),
   }
 }
 

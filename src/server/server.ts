@@ -160,10 +160,10 @@ export async function addToApp(app: FastifyInstance, rawOptions: Partial<ServerO
 
 /** Keys may be given by flag: they are secrets as those of the environment are. */
 function secretsOf(options: ServerOptions): Readonly<Record<string, string | undefined>> {
-  const { compatApiKey, mcpApiKey, responsesApiKey, uiToken, store, queue } = options
+  const { compatApiKey, mcpApiKey, responsesApiKey, uiToken, secretKey, store, queue } = options
   const keys = [compatApiKey, mcpApiKey, responsesApiKey].flatMap((text = '') => readApiKeys(text))
   const secrets = Object.fromEntries(keys.map(({ secret }, index) => [`key_${index}`, secret]))
-  return { ...process.env, ...secrets, ui_token: uiToken, store, queue }
+  return { ...process.env, ...secrets, ui_token: uiToken, secret_key: secretKey, store, queue }
 }
 
 async function readFileKeys({ keys, projectDir }: ServerOptions): Promise<readonly Key[] | undefined> {

@@ -17,29 +17,31 @@ const ALGORITHM = 'aes-256-gcm'
  * @param open called when a text is first sealed or opened
  * @param secretKey undefined: the key is made at random, and kept in the store
  */
-export function recordSealing(open: () => Promise<RecordStore>, secretKey?: string): Sealing {
-  return new KeptKey(secretKey === undefined ? () => open().then(readKey) : async () => toKey(secretKey))
+export function recordSealing(open: () => Promise<RecordStore>, secretKey?: string): RecordSealing {
+  return new RecordSealing(secretKey === undefined ? () => open().then(readKey) : async () => toKey(secretKey))
 }
 
-class KeptKey implements Sealing {
-  readonly #read: () => Promise<Buffer>
-  #key: Promise<Buffer> | undefined
+/** Sealing with a key that was read: for what cannot wait. */
+export class OpenSealing {
+  readonly #key: Buffer
 
-  constructor(read: () => Promise<Buffer>) {
-    this.#read = read
+  constructor(key: Buffer) {
+    this.#key = key
   }
 
-  async seal(text: string, boundTo: readonly string[]): Promise<string> {
+  /** As {@link Sealing.seal}. */
+  seal(text: string, boundTo: readonly string[]): string {
     const iv = randomBytes(IV_BYTES)
-    const cipher = createCipheriv(ALGORITHM, await this.#open(), iv).setAAD(toData(boundTo))
+    const cipher = createCipheriv(ALGORITHM, this.#key, iv).setAAD(toData(boundTo))
     const encrypted = [cipher.update(text, 'utf8'), cipher.final()]
     return VERSION + Buffer.concat([iv, ...encrypted, cipher.getAuthTag()]).toString('base64url')
   }
 
-  async unseal(sealed: string, boundTo: readonly string[]): Promise<string | undefined> {
+  /** As {@link Sealing.unseal}. */
+  unseal(sealed: string, boundTo: readonly string[]): string | undefined {
     const bytes = Buffer.from(sealed.slice(VERSION.length), 'base64url')
     if (!sealed.startsWith(VERSION) || bytes.length < IV_BYTES + TAG_BYTES) return undefined
-    const decipher = createDecipheriv(ALGORITHM, await this.#open(), bytes.subarray(0, IV_BYTES))
+    const decipher = createDecipheriv(ALGORITHM, this.#key, bytes.subarray(0, IV_BYTES))
     decipher.setAAD(toData(boundTo)).setAuthTag(bytes.subarray(-TAG_BYTES))
     try {
       const opened = [decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]
@@ -48,13 +50,35 @@ class KeptKey implements Sealing {
       return undefined
     }
   }
+}
 
-  #open(): Promise<Buffer> {
-    this.#key ??= this.#read().catch((error) => {
-      this.#key = undefined
-      throw error
-    })
-    return this.#key
+/** Sealing of a project, whose key is read at its first use. */
+export class RecordSealing implements Sealing {
+  readonly #read: () => Promise<Buffer>
+  #opening: Promise<OpenSealing> | undefined
+
+  constructor(read: () => Promise<Buffer>) {
+    this.#read = read
+  }
+
+  async seal(text: string, boundTo: readonly string[]): Promise<string> {
+    return (await this.open()).seal(text, boundTo)
+  }
+
+  async unseal(sealed: string, boundTo: readonly string[]): Promise<string | undefined> {
+    return (await this.open()).unseal(sealed, boundTo)
+  }
+
+  /** @throws HostError `STORE_UNAVAILABLE` when the key is in a store that does not answer */
+  open(): Promise<OpenSealing> {
+    this.#opening ??= this.#read().then(
+      (key) => new OpenSealing(key),
+      (error) => {
+        this.#opening = undefined
+        throw error
+      },
+    )
+    return this.#opening
   }
 }
 

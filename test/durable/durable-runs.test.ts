@@ -12,6 +12,7 @@ import { HostError } from '../../src/errors.ts'
 import { CheckedStore } from '../../src/store/checked-store.ts'
 import { KeyvStore } from '../../src/store/keyv/keyv-store.ts'
 import type { Change, RecordStore } from '../../src/store/record-store.ts'
+import { recordSealing } from '../../src/store/sealing.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeManualHost } from '../support/manual-host.ts'
 
@@ -33,6 +34,7 @@ describe('durable runs', () => {
     const log = (line: string) => lines.push(line)
     const runs = await DurableRuns.open<object, string>({
       records,
+      sealing: recordSealing(async () => records),
       ids,
       retentionDays,
       maxQueuedRuns: 100,

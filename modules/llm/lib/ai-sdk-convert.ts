@@ -33,6 +33,8 @@ export interface VendorQuirks {
   readonly systemFirst?: boolean
   /** Tools can be strict, and are by default: those that do not ask for it, or whose schema does not allow it, say that they are not. */
   readonly hasStrictTools?: boolean
+  /** Name of the vendor among the options of the AI SDK, where it takes the phase of an answer. */
+  readonly phasesOf?: string
   /** Id of the vendor's own tool whose calls are texts of a Lark grammar. */
   readonly larkTool?: LanguageModelV3ProviderTool['id']
   /** An answer without a reason why it ended was cut off. */
@@ -164,9 +166,9 @@ type AssistantMessage = Extract<Message, { role: 'assistant' }>
 /** Reasoning comes first, then the text, then the calls, each with its vendor metadata. */
 function toAnswer(
   message: AssistantMessage,
-  { isOfTurn, textTools }: Conversation,
+  { abilities, isOfTurn, textTools }: Conversation,
 ): Extract<LanguageModelV3Message, { role: 'assistant' }>['content'] {
-  const { toolCalls = [], providerMetadata } = message
+  const { toolCalls = [] } = message
   const calls = toolCalls.map(({ id, name, arguments: args, providerMetadata: ofCall }) => ({
     type: 'tool-call' as const,
     toolCallId: id,
@@ -174,8 +176,17 @@ function toAnswer(
     input: textTools.has(name) ? args.input : args,
     ...optionsOf(ofCall),
   }))
-  const text = toTextParts(message).map((part) => ({ ...part, ...optionsOf(providerMetadata) }))
+  const ofText = withPhase(message, abilities)
+  const text = toTextParts(message).map((part) => ({ ...part, ...optionsOf(ofText) }))
   return [...toReasoning(message, isOfTurn), ...text, ...calls]
+}
+
+function withPhase(
+  { providerMetadata, phase }: AssistantMessage,
+  { phasesOf }: VendorQuirks,
+): ProviderMetadata | undefined {
+  if (phase === undefined || phasesOf === undefined) return providerMetadata
+  return { ...providerMetadata, [phasesOf]: { ...providerMetadata?.[phasesOf], phase } }
 }
 
 /** Reasoning that no vendor has signed matters between the steps of one turn; in later ones, servers refuse it. */

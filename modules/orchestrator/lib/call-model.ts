@@ -5,6 +5,7 @@ import {
   type LLMPart,
   type LLMRequest,
   type Message,
+  type ReasoningBlock,
   type Run,
   type ToolCall,
 } from 'agent-host'
@@ -24,7 +25,8 @@ export interface CallOptions {
   readonly run?: Run
   /** Gets the text as it comes; `false`, or a promise of it, ends the answer there. */
   readonly onText?: (piece: string) => unknown
-  readonly onReasoning?: (piece: string) => void | Promise<void>
+  /** Gets the thinking with its block; data of the vendor may come without a text. */
+  readonly onReasoning?: (piece: string, block: ReasoningBlock) => void | Promise<void>
 }
 
 /** One answer of the model, its usage and limits reported to the run. */
@@ -40,8 +42,10 @@ export async function callModel(
     heard.take(part)
     if (part.type === 'text' && part.text !== '') {
       if ((await onText?.(part.text)) === false) break
-    } else if (part.type === 'reasoning' && part.text !== '') await onReasoning?.(part.text)
-    else if (part.type === 'usage') {
+    } else if (part.type === 'reasoning') {
+      const { type: _type, text, ...block } = part
+      if (text !== '' || block.providerMetadata) await onReasoning?.(text, block)
+    } else if (part.type === 'usage') {
       isCounted = true
       run.addUsage(part.usage)
     } else if (part.type === 'finish') markCutOff(part.reason, run)

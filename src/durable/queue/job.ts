@@ -18,6 +18,8 @@ export interface Job {
   readonly isTruncated?: boolean
   /** Types of the events that become steps. */
   readonly shows: readonly EventType[]
+  /** Seals the reasoning for the client, which keeps it until its next request. */
+  readonly sealsReasoning?: boolean | undefined
   /** Allows it to begin again even after it has said or done something. */
   readonly isRestartSafe: boolean
   /** Seconds after which its approvals expire; absent: never. */

@@ -158,6 +158,8 @@ export class RunWorker<Facts, Item> implements Taker {
     const { id, tenant, job, mark } = claimed
     const runs = this.#options.runs.of(tenant)
     const { steps, batches } = await runs.store.readSteps(id)
+    const { host } = this.#options
+    const isSealed = job.sealsReasoning === true && host.has(job.agent)
     return new DurableRun<Facts, Item>({
       origin: { owned: { ...stored, mark }, steps, batches, handBack: () => runs.queue.handBack(claimed) },
       store: runs.store,
@@ -165,6 +167,7 @@ export class RunWorker<Facts, Item> implements Taker {
       confirmsCalls: true,
       job,
       describeFailure,
+      seal: isSealed ? await runs.sealReasoning(host.resolve(job.agent).agent.id) : undefined,
     })
   }
 

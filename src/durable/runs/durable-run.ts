@@ -12,6 +12,7 @@ import type { StepLog } from './read-run.ts'
 import { parseOwner } from './run-marks.ts'
 import type { Draft } from './run-row.ts'
 import type { OwnedRun, RunStore } from './run-store.ts'
+import { ReasoningCollector, type SealReasoning } from './sealed-reasoning.ts'
 import { type EndStep, endFailed, endUnstored, isEnd, lengthOf, nowSeconds, type Step, stepOf } from './steps.ts'
 
 /** Run that is in the store, and this server's. */
@@ -43,6 +44,8 @@ export interface DurableRunOptions<Facts, Item> {
   /** Stores each tool call before it is executed, so that a crash leaves a record of it. */
   readonly confirmsCalls?: boolean
   readonly describeFailure: (error: unknown) => string
+  /** Seals reasoning for the client; undefined where it asks for none. */
+  readonly seal?: SealReasoning | undefined
 }
 
 /** Maximum length of answer text by which an agent may be ahead of the store, and of the client that it answers. */
@@ -64,6 +67,7 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   readonly #options: DurableRunOptions<Facts, Item>
   readonly #stored = deferred()
   readonly #settled = deferred<readonly Step[]>()
+  readonly #reasoning: ReasoningCollector | undefined
   #handle: RunHandle | undefined
   #steps: Step[] = []
   #ended = false
@@ -84,8 +88,9 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #room: Deferred<void> | undefined
 
   constructor(options: DurableRunOptions<Facts, Item>) {
-    const { origin } = options
+    const { origin, seal } = options
     this.#options = options
+    this.#reasoning = seal && new ReasoningCollector(seal)
     this.id = 'owned' in origin ? origin.owned.row.id : origin.id
     this.facts = 'owned' in origin ? origin.owned.row.facts : origin.facts
     this.stored = this.#stored.promise
@@ -300,6 +305,8 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #take(event: RunEvent): void | Promise<void> {
+    const sealed = this.#reasoning?.take(event)
+    if (sealed !== undefined) void this.#add({ sealed })
     const step = this.#options.job.shows.includes(event.type) ? stepOf(event) : this.#actedStep(event)
     if (step === undefined) return undefined
     const room = this.#add(step)

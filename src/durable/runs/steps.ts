@@ -8,6 +8,7 @@ import type { PendingCall } from '../../run/state/pending-call.ts'
 export type Step =
   | string
   | ReasoningStep
+  | SealedStep
   | AttachmentStep
   | CallStep
   | ResultStep
@@ -18,6 +19,11 @@ export type Step =
 
 export interface ReasoningStep {
   readonly reasoning: string
+}
+
+/** Data of the reasoning so far, sealed for a client that gives it back: the reasoning ends here. */
+export interface SealedStep {
+  readonly sealed: string
 }
 
 export interface AttachmentStep {
@@ -78,7 +84,7 @@ export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
     case 'text':
       return event.text
     case 'reasoning':
-      return { reasoning: event.text }
+      return event.text === '' ? undefined : { reasoning: event.text }
     case 'attachment':
       return { attachment: toAttachmentJson(event.attachment) }
     case 'tool_call': {
@@ -100,6 +106,7 @@ export function stepOf(event: RunEvent): Exclude<Step, EndStep> | undefined {
 export function lengthOf(step: Step): number {
   if (typeof step === 'string') return step.length
   if ('reasoning' in step) return step.reasoning.length
+  if ('sealed' in step) return step.sealed.length
   return 'attachment' in step ? (step.attachment.base64?.length ?? 0) : 0
 }
 

@@ -50,7 +50,8 @@ export class RunWaiting {
     if (!this.isFor(call.callId)) {
       const pending = { ...call, runId: this.#runId }
       this.#pending.push(pending)
-      this.#answer.notify({ type: 'pending', pending })
+      const { providerMetadata } = this.#answer.trail.find(call.callId)?.call ?? {}
+      this.#answer.notify({ type: 'pending', pending, ...(providerMetadata ? { providerMetadata } : {}) })
     }
     return RUN_WAITS
   }

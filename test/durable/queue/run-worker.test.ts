@@ -16,6 +16,7 @@ import type { Message } from '../../../src/protocols/message.ts'
 import { CheckedStore } from '../../../src/store/checked-store.ts'
 import { KeyvStore } from '../../../src/store/keyv/keyv-store.ts'
 import type { RecordStore } from '../../../src/store/record-store.ts'
+import { recordSealing } from '../../../src/store/sealing.ts'
 import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts'
 import { eventually } from '../../support/eventually.ts'
 import { makeManualHost } from '../../support/manual-host.ts'
@@ -46,6 +47,7 @@ describe('a worker of the queue', () => {
     const log = (line: string) => lines.push(line)
     const runs = await DurableRuns.open<object, string>({
       records,
+      sealing: recordSealing(async () => records),
       ids,
       retentionDays: undefined,
       maxQueuedRuns: 100,

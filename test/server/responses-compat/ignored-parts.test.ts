@@ -54,14 +54,19 @@ describe('parts of a request for a response', () => {
           stream,
           tools: [{ type: 'function', name: 'a' }, { type: 'web_search' }],
           include: ['agent.tool_calls', 'web_search_call.results'],
-          input: [{ role: 'user', content: 'say hi' }, { type: 'program' }, { type: 'b,(\u00fc' }],
+          input: [
+            { role: 'user', content: 'say hi' },
+            { type: 'program' },
+            { type: 'b,(\u00fc' },
+            { type: 'reasoning' },
+          ],
           stream_options: { include_obfuscation: false },
           shiny: 1,
           image: null,
         })
         expect(reply.statusCode).to.equal(200)
         expect(reply.headers['x-ignored']).to.equal(
-          'stream_options, shiny, include[1] (web_search_call.results), tools[1] (web_search), input[1] (program), input[2] (b???)',
+          'stream_options, shiny, include[1] (web_search_call.results), tools[1] (web_search), input[1] (program), input[2] (b???), input[3] (reasoning)',
         )
       })
     }
@@ -96,7 +101,12 @@ describe('parts of a request for a response', () => {
       expect(named, type).to.equal(effect === 'ignored' ? `tools[0] (${type})` : undefined)
     }
     for (const [type, { effect }] of Object.entries<Treatment>(INPUT_ITEMS)) {
-      const { named } = await namedIn({ input: [{ role: 'user', content: 'say hi' }, { type }] })
+      const { named } = await namedIn({
+        input: [
+          { role: 'user', content: 'say hi' },
+          { type, encrypted_content: 'x' },
+        ],
+      })
       expect(named, type).to.equal(effect === 'ignored' ? `input[1] (${type})` : undefined)
     }
     for (const [value, { effect }] of Object.entries<Treatment>(INCLUDES)) {

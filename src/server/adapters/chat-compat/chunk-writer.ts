@@ -24,10 +24,14 @@ export class ChunkWriter {
   /** The chunk of an event; empty for events outside the answer. */
   write(event: RunEvent): string {
     if (event.type === 'text') return this.text(event.text)
-    if (event.type === 'reasoning') return this.#delta(`"reasoning_content":${JSON.stringify(event.text)}`)
+    if (event.type === 'reasoning') return event.text === '' ? '' : this.reasoning(event.text)
     if (event.type === 'pending' && isClientCall(event.pending)) return this.call(event.pending)
     const text = eventToContent(event)
     return text === '' ? '' : this.text(text)
+  }
+
+  reasoning(text: string): string {
+    return this.#delta(`"reasoning_content":${JSON.stringify(text)}`)
   }
 
   text(text: string): string {

@@ -51,6 +51,8 @@ const ChatMessage = Type.Object({
   ]),
   content: optional(Type.Union([Type.String(), Type.Array(ContentPart)])),
   refusal: optional(Type.String()),
+  /** Of an earlier answer. */
+  reasoning_content: Type.Optional(Type.Unknown()),
   tool_calls: optional(Type.Array(ToolCall)),
   tool_call_id: optional(Type.String()),
 })

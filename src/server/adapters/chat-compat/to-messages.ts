@@ -67,7 +67,7 @@ function toMessage(
 
 /** An earlier answer. What it showed as links with data URLs are attachments again. */
 function toAssistantMessage(
-  { refusal, tool_calls }: ChatMessage,
+  { refusal, reasoning_content: reasoning, tool_calls }: ChatMessage,
   content: string,
   sent: readonly Attachment[],
 ): Message {
@@ -76,6 +76,7 @@ function toAssistantMessage(
   return {
     role: 'assistant',
     content: text,
+    ...(typeof reasoning === 'string' && reasoning !== '' ? { reasoning: [{ text: reasoning }] } : undefined),
     ...(attachments.length > 0 ? { attachments } : undefined),
     ...(tool_calls?.length ? { toolCalls: tool_calls.map(toToolCall) } : undefined),
   }

@@ -67,8 +67,10 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   noteTools(body.tools ?? [], 'tools')
   if (typeof body.input === 'string') return ignored
   for (const [index, item] of body.input.entries()) {
-    const { type, tools } = item as RawInputItem
-    if (typeof type === 'string' && !EFFECTIVE.items.has(type)) noteListed(INPUT_ITEMS, type, `input[${index}]`)
+    const { type, tools, encrypted_content: sealed } = item as RawInputItem
+    const isBare = type === 'reasoning' && typeof sealed !== 'string'
+    if (typeof type === 'string' && (isBare || !EFFECTIVE.items.has(type)))
+      noteListed(INPUT_ITEMS, type, `input[${index}]`)
     if (type === 'additional_tools' && Array.isArray(tools)) noteTools(tools, `input[${index}].tools`)
   }
   return ignored

@@ -7,7 +7,8 @@ export function toJob(body: CreateRequest, turn: Turn, { approvalTtl, isRestartS
   const { runId: _id, messages: _messages, pending: _pending, isTrailLost: _lost, answers, ...options } = turn
   const shows = shownEvents(body)
   const isTruncated = body.truncation === 'auto'
-  return { agent: body.model, options, answers, isTruncated, shows, isRestartSafe, approvalTtl }
+  const sealsReasoning = body.include?.includes('reasoning.encrypted_content') ? { sealsReasoning: true } : {}
+  return { agent: body.model, options, answers, isTruncated, shows, isRestartSafe, approvalTtl, ...sealsReasoning }
 }
 
 /** Events that a client sees as items of the response: own calls and reasoning are shown to those who ask for them. */

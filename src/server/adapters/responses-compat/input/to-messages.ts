@@ -1,6 +1,7 @@
 import { decodeBase64 } from '../../../../base64.ts'
+import type { ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
 import { HostError, withoutStack } from '../../../../errors.ts'
-import type { Attachment, Message, ToolCall } from '../../../../protocols/message.ts'
+import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
@@ -11,6 +12,7 @@ import { toSummaryMessage } from '../output/compaction-item.ts'
 import type { InputItem } from '../routes/schema.ts'
 import { type CallKind, CallPairs } from './call-pairs.ts'
 import { flatName, mergeTools, toAddedTools } from './client-tools.ts'
+import { isSealed, type Unsealing } from './sealed-items.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Assistant = Extract<Message, { role: 'assistant' }>
@@ -55,28 +57,31 @@ export interface AddedTools {
  * Reads the items of an input. Items that are no part of a conversation are not for the agent.
  *
  * @param field of the request, for errors
+ * @param unsealing left out, sealed items are no part of the conversation
  * @throws HostError `REQUEST_INVALID` naming the item
  */
-export function readInput(items: readonly InputItem[], field = 'input'): ReadInput {
+export function readInput(items: readonly InputItem[], field = 'input', unsealing?: Unsealing): ReadInput {
   const messages: Message[] = []
   const outputs: CallOutput[] = []
   const approvals: ApprovalReply[] = []
   const calls = new CallPairs()
   const decided = new Set<string>()
+  const dataOfCalls = new Map<string, ProviderMetadata>()
   let added: AddedTools | undefined
   const handled = items.findLast(({ type, role }) => type === 'message' && role === 'user')
   for (const [index, item] of items.entries()) {
     const at = `${field}[${index}]`
-    if (item.type === 'message') messages.push(toMessage(item, at, item === handled))
+    if (item.type === 'message') addMessage(messages, toMessage(item, at, item === handled))
+    else if (item.type === 'reasoning') addReasoning(messages, dataOfCalls, readReasoning(item, at, unsealing))
     else if (item.type === 'function_call' || item.type === 'mcp_call') {
-      const call = toCall(item, at)
+      const call = withData(toCall(item, at), dataOfCalls)
       calls.open(call.id, 'function', at)
       addCall(messages, call)
       if (item.type === 'function_call') continue
       calls.close(call.id, 'function', at)
       messages.push(toToolMessage({ callId: call.id, result: toOwnResult(item) }))
     } else if (item.type === 'custom_tool_call') {
-      const call = toCustomCall(item, at)
+      const call = withData(toCustomCall(item, at), dataOfCalls)
       calls.open(call.id, 'custom', at)
       addCall(messages, call)
     } else if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') {
@@ -91,7 +96,45 @@ export function readInput(items: readonly InputItem[], field = 'input'): ReadInp
       added = { tools: mergeTools(tools, toAddedTools(item as Fields, at)), at: first }
     }
   }
-  return { messages, outputs, approvals, calls, added }
+  const said = unsealing ? messages.filter((message) => !isThoughtAlone(message)) : messages
+  return { messages: said, outputs, approvals, calls, added }
+}
+
+/** @throws HostError `REQUEST_INVALID` for data that was not sealed here, for this tenant and agent */
+function readReasoning(item: InputItem, at: string, unsealing: Unsealing | undefined): ReasoningData | undefined {
+  if (!isSealed(item) || !unsealing) return undefined
+  const data = unsealing.reasoning(item.encrypted_content)
+  if (data) return data
+  throw invalidField(`${at}.encrypted_content`, 'cannot be opened: send what this server gave, to the same agent')
+}
+
+/** Reasoning begins the message of an answer; what directly follows other reasoning stands in its place. */
+function addReasoning(
+  messages: Message[],
+  dataOfCalls: Map<string, ProviderMetadata>,
+  { reasoning, calls }: ReasoningData = { reasoning: [], calls: {} },
+): void {
+  for (const [id, data] of Object.entries(calls)) dataOfCalls.set(id, data)
+  if (reasoning.length === 0) return
+  if (isThoughtAlone(messages.at(-1))) messages.pop()
+  messages.push({ role: 'assistant', content: '', reasoning })
+}
+
+function addMessage(messages: Message[], message: Message): void {
+  const last = messages.at(-1)
+  if (message.role !== 'assistant' || !isThoughtAlone(last)) messages.push(message)
+  else messages[messages.length - 1] = { ...last, ...message }
+}
+
+/** Reasoning whose answer does not follow: the agent's own call that it led to is not shown to clients. */
+function isThoughtAlone(message: Message | undefined): boolean {
+  if (message?.role !== 'assistant' || !message.reasoning) return false
+  return message.content === '' && !message.toolCalls && !message.attachments
+}
+
+function withData(call: ToolCall, dataOfCalls: ReadonlyMap<string, ProviderMetadata>): ToolCall {
+  const providerMetadata = dataOfCalls.get(call.id)
+  return providerMetadata ? { ...call, providerMetadata } : call
 }
 
 /** The calls of one step stand in one message, whose list grows in place: there may be very many. */
@@ -192,17 +235,24 @@ function toApproval(item: InputItem, at: string, decided: Set<string>): Approval
 }
 
 /** Parts that cannot be read are refused in the message that the agent is to handle, and left out of earlier ones. */
-function toMessage({ role, content = [] }: InputItem, at: string, isHandled: boolean): Message {
+function toMessage(item: InputItem, at: string, isHandled: boolean): Message {
+  const { role, content = [], phase } = item as InputItem & { phase?: unknown }
   const { text, attachments } = readParts(content, `${at}.content`, isHandled)
-  if (role === 'assistant') return toAssistantMessage(text)
+  if (role === 'assistant') return toAssistantMessage(text, phase)
   if (role !== 'user') return { role: 'system', content: text }
   return { role, content: text, ...(attachments.length > 0 ? { attachments } : {}) }
 }
 
 /** An earlier answer. What it showed as links with data URLs are attachments again. */
-function toAssistantMessage(said: string): Assistant {
+function toAssistantMessage(said: string, phase: unknown): Assistant {
   const { text, attachments } = markdownToAttachments(said)
-  return { role: 'assistant', content: text, ...(attachments.length > 0 ? { attachments } : {}) }
+  const isPhase = phase === 'commentary' || phase === 'final_answer'
+  return {
+    role: 'assistant',
+    content: text,
+    ...(isPhase ? { phase } : {}),
+    ...(attachments.length > 0 ? { attachments } : {}),
+  }
 }
 
 function readParts(

@@ -53,7 +53,7 @@ export const TOOLS = {
 
 /** Items of the input, by type. */
 export const INPUT_ITEMS = {
-  message: given('Without its `phase`.'),
+  message: given('Its `phase` reaches `llm/openai`.'),
   function_call: given('As a call of the conversation.'),
   function_call_output: given('As the result of its call.'),
   mcp_call: given('As a call of the conversation, with its result.'),
@@ -63,7 +63,7 @@ export const INPUT_ITEMS = {
   mcp_approval_response: honoured('Decides the call that waits.'),
   mcp_approval_request: ignored('The stored call decides.'),
   mcp_list_tools: ignored('The agent lists the tools of its servers itself.'),
-  reasoning: ignored('A conversation continued by id keeps its reasoning.'),
+  reasoning: given('Its `encrypted_content`; an item without it is ignored.'),
   custom_tool_call: given('As a call of the conversation.'),
   custom_tool_call_output: given('As the result of its call.'),
   additional_tools: given('Its tools are offered in this turn and in later ones.'),
@@ -88,7 +88,7 @@ export const INPUT_ITEMS = {
 
 /** Values of `include`. */
 export const INCLUDES = {
-  'reasoning.encrypted_content': ignored('A conversation continued by id keeps its reasoning.'),
+  'reasoning.encrypted_content': honoured('Seals the data of the reasoning for the client.'),
   'message.input_image.image_url': ignored('Stored input items have the images that were sent.'),
   'message.output_text.logprobs': ignored('Models report no log probabilities.'),
   'code_interpreter_call.outputs': NO_HOSTED_OUTPUT,

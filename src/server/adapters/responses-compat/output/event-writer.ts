@@ -92,7 +92,7 @@ export class EventWriter {
     if (typeof change === 'string') this.#text(change)
     else if ('reasoning' in change) this.#reasoning(change.reasoning)
     else if ('opened' in change) this.#opened(change.opened, change.index)
-    else if ('closed' in change) this.#closed(change.closed, change.index)
+    else if ('closed' in change) this.#closed(this.#withPhase(change), change.index)
     else if ('added' in change) this.#added(change.added, change.index)
     else this.#answered(change.answered, change.index)
   }
@@ -134,6 +134,11 @@ export class EventWriter {
       this.#writeFields('response.reasoning_summary_part.done', { ...place, part })
     }
     this.#writeFields('response.output_item.done', { output_index, item })
+  }
+
+  #withPhase({ closed, isLast }: Extract<Change, { closed: unknown }>): Growing {
+    if (closed.type !== 'message' || closed.status !== 'completed' || !this.#framing.isExtended) return closed
+    return { ...closed, phase: isLast ? 'final_answer' : 'commentary' }
   }
 
   #added(item: Whole, output_index: number): void {

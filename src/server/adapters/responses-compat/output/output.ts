@@ -30,9 +30,10 @@ export type Change =
   | { readonly reasoning: string }
   /** Item that begins empty and grows by pieces; it is open until it is closed. */
   | { readonly opened: Growing; readonly index: number }
-  | { readonly closed: Growing; readonly index: number }
+  /** `isLast`: the answer ends with it. */
+  | { readonly closed: Growing; readonly index: number; readonly isLast?: boolean }
   /** Item that comes in one piece. An own call has no result yet. */
-  | { readonly added: Exclude<OutputItem, Growing>; readonly index: number }
+  | { readonly added: Exclude<OutputItem, OutputMessage>; readonly index: number }
   /** Own call with its result. */
   | { readonly answered: McpCall; readonly index: number }
 
@@ -77,6 +78,7 @@ export class Output {
     if ('acted' in step) return NONE
     if ('restart' in step) return this.#restart()
     if ('reasoning' in step) return this.#addReasoning(step.reasoning)
+    if ('sealed' in step) return this.#seal(step.sealed)
     if ('result' in step) return this.#answerCall(step.result)
     if ('attachment' in step) return this.#addAttachment(step)
     return 'call' in step ? this.#addCall(step.call) : this.#addPending(step.pending)
@@ -89,6 +91,15 @@ export class Output {
 
   #addReasoning(reasoning: string): readonly Change[] {
     return this.#grow('reasoning', reasoning, { reasoning })
+  }
+
+  /** Ends the open reasoning with its data; where none is shown, an item has the data alone. */
+  #seal(sealed: string): readonly Change[] {
+    const isOpen = this.#open?.type === 'reasoning'
+    const closed = isOpen ? this.#close('completed', sealed) : this.#close()
+    if (isOpen) return closed
+    const id = this.#nextId('reasoning')
+    return [...closed, this.#add({ type: 'reasoning', id, summary: [], encrypted_content: sealed })]
   }
 
   /** Adds a piece to the open item; to a new one where none of its type is open. */
@@ -108,9 +119,10 @@ export class Output {
   }
 
   /** Closes the open item, if there is one. */
-  #close(status: OutputMessage['status'] = 'completed'): readonly Change[] {
+  #close(status: OutputMessage['status'] = 'completed', sealed?: string): readonly Change[] {
     if (!this.#open) return NONE
-    const closed = this.#current(status)
+    const open = this.#current(status)
+    const closed = sealed !== undefined && open.type === 'reasoning' ? { ...open, encrypted_content: sealed } : open
     this.#open = undefined
     return [{ closed, index: this.#items.push(closed) - 1 }]
   }
@@ -196,13 +208,15 @@ export class Output {
 
   /** Ends the response. A completed one has a message, an empty one without text. */
   #end(step: EndStep): readonly Change[] {
-    const changes = step.end === 'completed' ? [...this.#close(), ...this.#completeAnswer()] : NONE
+    const changes = step.end === 'completed' ? this.#completeAnswer() : NONE
     this.#ended = endRecord(this.#ended ?? this.#begun, this.#listItems('incomplete'), step)
     return changes
   }
 
   #completeAnswer(): readonly Change[] {
-    return this.#hasAnswer ? NONE : [this.#begin('message'), ...this.#close()]
+    const closed = this.#close()
+    const changes = this.#hasAnswer ? closed : [...closed, this.#begin('message'), ...this.#close()]
+    return changes.map((change, index) => (index === changes.length - 1 ? toLast(change) : change))
   }
 
   #listItems(statusOfOpen: 'in_progress' | 'incomplete'): OutputItem[] {
@@ -218,9 +232,13 @@ export class Output {
     return outputItemId(type, this.#begun.id, this.#items.length)
   }
 
-  #add(added: Exclude<OutputItem, Growing>): Change {
+  #add(added: Exclude<OutputItem, OutputMessage>): Change {
     return { added, index: this.#items.push(added) - 1 }
   }
+}
+
+function toLast(change: Change): Change {
+  return typeof change === 'object' && 'closed' in change ? { ...change, isLast: true } : change
 }
 
 /** The record with this end. Completed items stay completed. */

@@ -1,4 +1,4 @@
-import type { Page, ResponseRecord } from './schema.ts'
+import type { OutputItem, Page, ResponseRecord } from './schema.ts'
 
 /** Record in the dialect that has a status of its own for an answer that was cut off. */
 export type ExtendedRecord = Omit<ResponseRecord, 'status'> & {
@@ -7,7 +7,13 @@ export type ExtendedRecord = Omit<ResponseRecord, 'status'> & {
 
 export function toExtendedRecord(record: ResponseRecord): ExtendedRecord {
   const isIncomplete = record.status === 'completed' && record.incomplete_details !== null
-  return isIncomplete ? { ...record, status: 'incomplete' } : record
+  return { ...record, status: isIncomplete ? 'incomplete' : record.status, output: record.output.map(withPhase) }
+}
+
+/** Says of a whole message whether it is the answer, or stands before the calls of tools. */
+function withPhase(item: OutputItem, index: number, { length }: readonly OutputItem[]): OutputItem {
+  if (item.type !== 'message' || item.status !== 'completed') return item
+  return { ...item, phase: index === length - 1 ? 'final_answer' : 'commentary' }
 }
 
 /** The same for any answer of a route: a record, a page of records, or something else. */

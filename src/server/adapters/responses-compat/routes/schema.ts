@@ -100,6 +100,8 @@ export const OutputMessage = Type.Object({
   status: ItemStatus,
   role: Type.Literal('assistant'),
   content: Type.Array(OutputText),
+  /** Of a whole message under `/v1`: `commentary` where something follows, or `final_answer`. */
+  phase: Type.Optional(Type.Union([Type.Literal('commentary'), Type.Literal('final_answer')])),
 })
 export type OutputMessage = Static<typeof OutputMessage>
 
@@ -147,6 +149,8 @@ export const Reasoning = Type.Object({
   type: Type.Literal('reasoning'),
   id: Type.String(),
   summary: Type.Array(Type.Object({ type: Type.Literal('summary_text'), text: Type.String() })),
+  /** Sealed data of the reasoning, for clients that ask for it. */
+  encrypted_content: Type.Optional(Type.String()),
 })
 export type Reasoning = Static<typeof Reasoning>
 

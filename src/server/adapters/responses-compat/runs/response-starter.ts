@@ -19,6 +19,7 @@ import { continueConversation } from '../input/continue.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences, isReference } from '../input/item-references.ts'
+import { isSealed } from '../input/sealed-items.ts'
 import { toJob } from '../input/to-job.ts'
 import { readInput } from '../input/to-messages.ts'
 import { toTurn } from '../input/to-turn.ts'
@@ -92,13 +93,16 @@ export class ResponseStarter {
     const { draft, turn } = await this.#draft(body, options)
     const { store } = draft.facts
     const { unstored } = options
+    const { agent } = host.resolve(body.model)
+    const job = toJob(body, turn, agent)
     const run = await runs.start(host, body.model, turn, {
       origin: draft,
       store: store ? runs.store : undefined,
       keepsOutcome: unstored !== undefined,
       persistsSteps: body.stream === true,
-      job: toJob(body, turn, host.resolve(body.model).agent),
+      job,
       describeFailure,
+      seal: job.sealsReasoning ? await runs.sealReasoning(agent.id) : undefined,
     })
     if (!store) unstored?.add(run, draft)
     return run
@@ -106,7 +110,7 @@ export class ResponseStarter {
 
   async #draft(body: CreateRequest, { dialect, traceparent, decider, variant, idempotency, unstored }: StartOptions) {
     refuseContradictions(body)
-    const { runs, ids, limits } = this.#options
+    const { runs, ids, limits, host } = this.#options
     const createdAt = nowSeconds()
     const record = beginRecord(body, ids.next(), createdAt)
     const { id } = record
@@ -115,13 +119,16 @@ export class ResponseStarter {
     const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
     if (isTruncated(body)) budget.takeItems(resolved.length, 0)
     else budget.addItems(resolved.length, 0)
-    const input = readInput(resolved)
+    const unsealing = resolved.some(isSealed)
+      ? { reasoning: await runs.unsealReasoning(host.resolve(body.model).agent.id) }
+      : undefined
+    const input = readInput(resolved, 'input', unsealing)
     const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
     const added = mergeTools(conversation?.last.tools ?? NO_TOOLS, input.added?.tools ?? NO_TOOLS)
-    const asked = toTurn(this.#options.host, {
+    const asked = toTurn(host, {
       runId: ids.uuidOf(id),
       tenant: runs.tenant,
       body,
