@@ -1,7 +1,6 @@
 import { raceAbort } from '../async.ts'
 import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
-import type { Message } from '../protocols/message.ts'
 import { NO_USAGE } from '../protocols/usage.ts'
 import type { GivenAnswer, PendingAnswer, PendingCall } from '../run/state/pending-call.ts'
 import { findAnswerProblem } from '../run/state/settle-answers.ts'
@@ -25,6 +24,7 @@ import { toTurn } from './approvals/next-run.ts'
 import { openWaiting } from './approvals/open-waiting.ts'
 import { type LoadedConversation, makeTurn, type StoredTurn } from './conversations/conversation-tree.ts'
 import { HistoryBudget } from './conversations/history-budget.ts'
+import { toSuperseded } from './conversations/superseded.ts'
 import { lengthOf } from './conversations/truncate.ts'
 import type { DurableRuns } from './durable-runs.ts'
 import { RequestRepeated } from './idempotency.ts'
@@ -73,7 +73,7 @@ class StoredTenantRuns implements TenantRuns {
     for (const message of messages) budget.addItems(1, lengthOf(message))
     const earlier = previousId === undefined ? undefined : await readEarlier(runs, previousId, budget)
     const [id, createdAt] = [service.ids.next(), nowSeconds()]
-    const superseded = (earlier?.last.pending ?? []).map(toSuperseded)
+    const superseded = toSuperseded(earlier?.last.pending ?? [])
     const turn = makeTurn(id, createdAt, [...superseded, ...messages], earlier?.last)
     const job: Job = {
       ...{ agent, options: { ...options, background: true }, shows: ADAPTER_EVENTS },
@@ -307,12 +307,6 @@ async function readEarlier(runs: Runs, id: string, budget: HistoryBudget): Promi
   if (!earlier) throw notFound()
   if (isEnd(stored.steps.at(-1))) return earlier
   throw new HostError('RESPONSE_CONFLICT', 'The run is still in progress')
-}
-
-/** Result of a call that a new message has rejected. */
-function toSuperseded({ callId, name }: PendingCall): Message {
-  const content = `The call of '${name}' was not executed: it was superseded by a message of the user.`
-  return { role: 'tool', toolCallId: callId, content, isError: true }
 }
 
 /** @throws HostError `APPROVAL_NOT_FOUND`; `REQUEST_INVALID` for an answer that does not fit, and a missing result of a client's tool */

@@ -14,8 +14,9 @@ import type { StorageSource } from '../protocols/storage.ts'
 import { Agent, type AgentSurroundings, type ModuleCall } from '../run/agent.ts'
 import type { Boundaries } from '../run/calls/boundaries.ts'
 import { type AgentEventListener, EventListeners, type ReplayOrigin } from '../run/calls/call-event.ts'
+import { answersTo } from '../run/child-run.ts'
 import type { RunObserver } from '../run/started-run.ts'
-import type { PendingAnswer, WaitingChild } from '../run/state/pending-call.ts'
+import { type PendingAnswer, toolCallOf } from '../run/state/pending-call.ts'
 import type { AgentInfo, Capabilities, RunEnd, RunHandle, RunResult, Turn } from '../run/turn.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { AgentDescription } from '../wiring/describe-agent.ts'
@@ -337,15 +338,14 @@ export class AgentHost {
   }
 
   /** Refuses answers to child runs whose agents are gone: they would be spent on nothing. */
-  #checkChildren({ pending = [], answers = [] }: Turn): void {
-    for (const { callId, child } of pending) {
-      if (child && answers.some((answer) => answer.callId === callId)) this.#checkChild(child)
+  #checkChildren({ pending = [], answers = [] }: Pick<Turn, 'pending' | 'answers'>): void {
+    for (const { child, ...call } of pending) {
+      if (!child) continue
+      const given = answersTo(child.pending, toolCallOf(call), (id) => answers.find(({ callId }) => callId === id))
+      if (given.length === 0) continue
+      this.#find(child.agent, '/')
+      this.#checkChildren({ pending: child.pending, answers: given })
     }
-  }
-
-  #checkChild({ agent, pending: [first] }: WaitingChild): void {
-    this.#find(agent, '/')
-    if (first?.child) this.#checkChild(first.child)
   }
 
   /**

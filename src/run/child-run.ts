@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentCall, AgentReply } from '../protocols/run.ts'
 import type { AgentRun } from './agent-run.ts'
@@ -22,13 +23,13 @@ export async function callAgent(run: AgentRun, call: AgentCall, startChild: Star
   if (depth > MAX_DEPTH)
     throw new Error(`Agents may call each other ${MAX_DEPTH} levels deep; '${call.agent}' would be the next.`)
   const earlier = waiting.takeChild(callId)
-  const turn = earlier ? toNextTurn(run, earlier, waiting.answers.answerTo(callId)) : toFirstTurn(run, call)
+  const turn = earlier ? toNextTurn(run, callId, earlier) : toFirstTurn(run, call)
   const parentRun = { runId: run.id, callId: run.callId, depth }
   const result = await untilEnd(run, earlier?.agent ?? call.agent, () =>
     startChild(earlier?.agent ?? call.agent, turn, parentRun),
   )
   abort.throwIfRequested()
-  if (result.status === 'waiting') throw waiting.begin(toPending(callId, earlier?.agent ?? call.agent, result, turn))
+  if (result.status === 'waiting') throw waiting.begin(...toPending(callId, earlier?.agent ?? call.agent, result, turn))
   return { text: result.text, attachments: result.attachments }
 }
 
@@ -54,12 +55,29 @@ function toFirstTurn(run: AgentRun, { message, input }: AgentCall): Turn {
   return { messages: [{ role: 'user', content: message }], input, ...inheritedBy(run) }
 }
 
-function toNextTurn(run: AgentRun, child: WaitingChild, given: PendingAnswer | undefined): Turn {
-  const [asked] = child.pending
-  const answers = given && asked ? [{ ...given, callId: asked.callId }] : []
-  const { pending, trail, input } = child
-  if (given?.kind === 'approval' && asked) run.answer.trail.find(given.callId)?.noteDecision(asked.name, given, true)
+function toNextTurn(run: AgentRun, callId: string, { pending, trail, input }: WaitingChild): Turn {
+  const answers = answersTo(pending, callId, (id) => run.waiting.answers.answerTo(id))
+  for (const answer of answers) {
+    const name = pending.find((asked) => asked.callId === answer.callId)?.name ?? ''
+    if (answer.kind === 'approval') run.answer.trail.find(callId)?.noteDecision(name, answer, true)
+  }
   return { messages: trail.map(fromMessageJson), pending, answers, input, ...inheritedBy(run) }
+}
+
+/**
+ * The answers to the calls of a child, among those that its parent was given.
+ *
+ * @param within tool call of the parent that began it
+ */
+export function answersTo(
+  pending: readonly PendingCall[],
+  within: string,
+  find: (callId: string) => PendingAnswer | undefined,
+): PendingAnswer[] {
+  return pending.flatMap((asked) => {
+    const given = find(toPendingId(within, asked))
+    return given ? [{ ...given, callId: asked.callId }] : []
+  })
 }
 
 function inheritedBy(run: AgentRun): Omit<Turn, 'messages'> {
@@ -76,11 +94,21 @@ function passOn(event: RunEvent, run: AgentRun): void {
   else if (event.type === 'usage') run.addUsage(event.usage)
 }
 
-/** Call for which the parent waits: the first one of the child, with everything that the child needs to go on. */
-function toPending(callId: string, agent: string, { runId, pending, trail }: RunResult, { input }: Turn): PendingCall {
-  const [first] = pending
-  if (!first) throw new Error(`The run '${runId}' waits for nothing.`)
-  const { runId: _, decided: __, child: ___, ...asked } = first
+/** Calls for which the parent waits: those of the child. The first has everything that the child needs to go on. */
+function toPending(
+  within: string,
+  agent: string,
+  { runId, pending, trail }: RunResult,
+  { input }: Turn,
+): PendingCall[] {
   const child: WaitingChild = { runId, agent, pending, trail: trail.map(toMessageJson), ...(input ? { input } : {}) }
-  return { ...asked, callId, child }
+  return pending.map(({ runId: _, decided: __, child: ___, ...asked }, index) => {
+    return { ...asked, callId: toPendingId(within, asked), within, ...(index === 0 ? { child } : {}) }
+  })
+}
+
+/** Id of a child's call in its parent: the same wherever it is needed, of a length that clients take, and of no other call. */
+function toPendingId(within: string, { callId }: Pick<PendingCall, 'callId'>): string {
+  const digest = createHash('sha256').update(JSON.stringify([within, callId]))
+  return `call_${digest.digest('base64url').slice(0, 24)}`
 }

@@ -7,6 +7,7 @@ import { AgentRun } from '../run/agent-run.ts'
 import type { Place } from '../run/calls/boundaries.ts'
 import { isAsyncIterable, isGenerator, type StreamTap, tapStream } from '../run/calls/stream-tap.ts'
 import { waitingResultOf } from '../run/calls/waits-for.ts'
+import { toolCallOf } from '../run/state/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import type { CallLine, EffectLine, EndLine, OutcomeLine, ResultShape, TapeLine } from './tape-lines.ts'
 import { encodeError, encodeValue, type JsonValue } from './tape-values.ts'
@@ -259,7 +260,7 @@ class RecordedCall implements StreamTap {
       this.#close(shape, { error: this.#tape.encodeError(error) })
       return
     }
-    const own = waiting.pending.filter(({ callId }) => callId === toolCallId)
+    const own = waiting.pending.filter((call) => toolCallOf(call) === toolCallId)
     const waits = own.map(({ runId: _run, ...pending }) => this.#tape.encode(pending))
     this.#close(shape, { waits })
   }

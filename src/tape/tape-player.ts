@@ -2,7 +2,7 @@ import { deferred, raceAbort } from '../async.ts'
 import type { LLM } from '../protocols/llm.ts'
 import { AgentRun } from '../run/agent-run.ts'
 import type { Boundaries, Place } from '../run/calls/boundaries.ts'
-import { digestOf, type PendingCall, RUN_WAITS } from '../run/state/pending-call.ts'
+import { digestOf, type PendingCall } from '../run/state/pending-call.ts'
 import type { Redact } from '../trace/redact.ts'
 import { type AskedCall, CallMatcher } from './call-matcher.ts'
 import { type Divergence, describeDivergence, divergenceAt } from './divergence.ts'
@@ -219,15 +219,14 @@ export class TapePlayer implements Boundaries {
   #finish(line: OutcomeLine | undefined, { waiting, agentVersion }: AgentRun): unknown {
     const { findBytes } = this.#options.run
     if (line?.waits) {
-      for (const json of line.waits) {
-        const { digest, ...pending } = decodeValue(json, findBytes) as PendingCall
-        const { name, arguments: args } = pending
-        waiting.begin({
-          ...pending,
-          ...(digest === undefined ? {} : { digest: digestOf(name, args, agentVersion) }),
-        })
-      }
-      throw RUN_WAITS
+      throw waiting.begin(
+        ...line.waits.map((json) => {
+          const pending = decodeValue(json, findBytes) as PendingCall
+          // The call of a child is bound to the version of its own agent.
+          if (pending.digest === undefined || pending.within !== undefined) return pending
+          return { ...pending, digest: digestOf(pending.name, pending.arguments, agentVersion) }
+        }),
+      )
     }
     if (line?.error !== undefined) throw decodeError(line.error, findBytes)
     return decodeValue(line?.value ?? null, findBytes)

@@ -52,7 +52,14 @@ describe('child runs', () => {
       const callId = pending[0]?.callId ?? ''
       return host.resume({ ...kept, trail }, [{ callId, ...answer } as never])
     }
-    return { host, ends, resume }
+    const resumeAll = (agent: string, { runId, pending, trail }: RunResult, answers: Record<string, object>) => {
+      const kept = JSON.parse(JSON.stringify({ runId, agent, pending, options: {} }))
+      const given = pending.flatMap(({ callId, name }) =>
+        answers[name] ? [{ callId, ...answers[name] } as never] : [],
+      )
+      return host.resume({ ...kept, trail }, given)
+    }
+    return { host, ends, resume, resumeAll }
   }
 
   it('answer the tool call of their parent, with its user and tenant, and count there', async () => {
@@ -93,18 +100,54 @@ describe('child runs', () => {
     expect(tool).to.deep.include({ content: 'paid it', decisions: [{ name: 'pay', decision: 'approve', by: 'ann' }] })
   })
 
-  it('wait for one call after the other, and on every level', async () => {
-    const both = '{ tool_calls: [{ name: pay, arguments: { euros: 1 } }, { name: ask, arguments: {} }] }'
+  it('ask for all that they wait for at once, on every level, and go on with what is answered', async () => {
+    const both =
+      '{ tool_calls: [{ name: pay, arguments: { euros: 1 } }, { name: ask, arguments: {} }, { name: look, arguments: {} }] }'
     const clerk = withTools(scripted('clerk', [both, 'did both']))
-    const { host, resume } = await open([clerk, asksFor('billing', 'clerk'), asksFor('desk', 'billing')])
+    const { host, resumeAll } = await open([clerk, asksFor('billing', 'clerk'), asksFor('desk', 'billing')])
     const first = await host.run('desk', 'hello')
-    expect(first.pending[0]).to.deep.include({ kind: 'question', message: 'Which size?' })
-    const second = await resume('desk', first, { kind: 'question', answers: ['XL'] })
-    expect(second.pending[0]).to.deep.include({ kind: 'approval', name: 'pay' })
+    expect(first.pending.map(({ kind, name }) => `${kind} ${name}`)).to.have.members(['approval pay', 'question ask'])
+    expect(new Set(first.pending.map(({ callId }) => callId)).size).to.equal(2)
+    expect(first.pending.filter(({ child }) => child)).to.have.length(1)
+    const question = { kind: 'question', answers: ['XL'] }
+    const second = await resumeAll('desk', first, { ask: question })
+    expect(second.pending.map(({ name }) => name)).to.deep.equal(['pay'])
     expect(seen.paid).to.equal(undefined)
-    const result = await resume('desk', second, { kind: 'approval', decision: 'approve' })
+    const result = await resumeAll('desk', second, { pay: { kind: 'approval', decision: 'approve' } })
     expect(result).to.deep.include({ status: 'completed', text: 'all done' })
-    expect(seen.paid).to.equal(1)
+    expect(seen).to.deep.include({ paid: 1, looked: 1 })
+    const atOnce = await resumeAll('desk', await host.run('desk', 'again'), {
+      ask: question,
+      pay: { kind: 'approval', decision: 'reject' },
+    })
+    expect(atOnce).to.deep.include({ status: 'completed', text: 'all done' })
+    expect(seen).to.deep.include({ paid: 1, looked: 2 })
+  })
+
+  it('of one step wait together: those without an answer keep waiting, and what another has done stays', async () => {
+    const two =
+      '{ tool_calls: [{ name: billing, arguments: { message: a } }, { name: clerk, arguments: { message: b } }] }'
+    const pays = (id: string, euros: number) =>
+      withTools(scripted(id, [call('look'), call('pay', `{ euros: ${euros} }`), `${id} paid`]))
+    const { host, ends } = await open([
+      pays('billing', 1),
+      pays('clerk', 2),
+      withAgents(scripted('desk', [two, 'all done']), 'billing', 'clerk'),
+    ])
+    const first = await host.run('desk', 'hello')
+    expect(first.pending.map(({ arguments: args }) => args)).to.deep.equal([{ euros: 1 }, { euros: 2 }])
+    const resume = ({ runId, pending, trail }: RunResult, index: number) => {
+      const { callId = '' } = pending[index] ?? {}
+      return host.resume({ runId, agent: 'desk', pending, trail, options: {} }, [
+        { callId, kind: 'approval', decision: 'approve' },
+      ])
+    }
+    const second = await resume(first, 1)
+    expect(second.pending.map(({ arguments: args }) => args)).to.deep.equal([{ euros: 1 }])
+    const result = await resume(second, 0)
+    expect(result.text).to.equal('all done')
+    expect(seen).to.deep.include({ paid: 2, looked: 2 })
+    expect(ends.filter(({ agentId }) => agentId === 'clerk')).to.have.length(2)
   })
 
   it('take the slot of their parent', async () => {

@@ -1,6 +1,7 @@
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import type { Message } from '../../protocols/message.ts'
+import { toolCallOf } from '../../run/state/pending-call.ts'
 import type { Job } from '../queue/job.ts'
 import type { RunStore } from '../runs/run-store.ts'
 import type { ConversationStore } from './conversation-store.ts'
@@ -37,7 +38,7 @@ export async function readHistory(
   const budget = isTruncated ? { budget: new HistoryBudget(limits), isTruncated } : {}
   const earlier = await readEarlier(options, turn, budget)
   const all = [...earlier, ...(await store.messagesOf(turn))]
-  const open = (turn.pending ?? []).map(({ callId }) => callId)
+  const open = (turn.pending ?? []).map(toolCallOf)
   const seen = isTruncated ? truncate(all, new HistoryBudget(limits), open) : all
   return withoutUnseen(seen, capabilities.attachments)
 }

@@ -1,6 +1,6 @@
 import { isObject } from '../../is-object.ts'
 import type { AgentRun } from '../agent-run.ts'
-import { type PendingCall, RunWaits } from '../state/pending-call.ts'
+import { type PendingCall, RunWaits, toolCallOf } from '../state/pending-call.ts'
 
 /** Result of a call that ended because its run waits. Fields are named as events name them. */
 export interface WaitingResult {
@@ -20,7 +20,7 @@ export interface WaitsFor {
  */
 export function waitingResultOf(error: unknown, { waiting, toolCallId }: AgentRun): WaitingResult | undefined {
   if (!isRunWaits(error)) return undefined
-  const own = waiting.pending.filter(({ callId }) => callId === toolCallId)
+  const own = waiting.pending.filter((call) => toolCallOf(call) === toolCallId)
   return { waits_for: (own.length > 0 ? own : waiting.pending).map(toWaitsFor) }
 }
 

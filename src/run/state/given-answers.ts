@@ -8,6 +8,7 @@ import {
   type PendingAnswer,
   type PendingCall,
   RunWaits,
+  toolCallOf,
 } from './pending-call.ts'
 
 /** Decision on one call, and the outcome of a nested call. */
@@ -31,9 +32,9 @@ export class GivenAnswers {
 
   constructor(answers: readonly PendingAnswer[], pending: readonly PendingCall[]) {
     this.#answers = answers
-    for (const { callId, decided = [] } of pending) {
-      for (const { result, ...answer } of decided) {
-        this.#add(callId, { answer, isEarlier: true, isTaken: false, ...(result ? { result } : {}) })
+    for (const call of pending) {
+      for (const { result, ...answer } of call.decided ?? []) {
+        this.#add(toolCallOf(call), { answer, isEarlier: true, isTaken: false, ...(result ? { result } : {}) })
       }
     }
     for (const given of answers) {

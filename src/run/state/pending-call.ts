@@ -6,8 +6,10 @@ import type { AttachmentJson, MessageJson } from '../attachment-json.ts'
 
 /** Call of a tool that a run waits for. */
 export interface PendingCall {
-  /** Of the tool call in the trail. */
+  /** Of the tool call in the trail; of the call of a child, an id of its own. */
   readonly callId: string
+  /** Tool call in the trail whose child asks for this; absent for a call of the run itself. */
+  readonly within?: string
   /** Run that waits, set by the host. Handed back with the call, it links the run that continues in traces. */
   readonly runId?: string
   readonly kind: 'client_tool' | 'approval' | 'question'
@@ -24,7 +26,7 @@ export interface PendingCall {
   readonly message?: string
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
-  /** Run of another agent that waits for this: the tool of the call began it. */
+  /** Run of another agent that waits for this and what follows with the same `within`: the tool of that call began it. */
   readonly child?: WaitingChild
   /** Earlier decisions about this call, and about calls made by its tool. */
   readonly decided?: readonly EarlierDecision[]
@@ -35,7 +37,6 @@ export interface WaitingChild {
   readonly runId: string
   /** `<agent>` or `<agent>/<entry point>`. */
   readonly agent: string
-  /** The call of the parent waits for the first. */
   readonly pending: readonly PendingCall[]
   readonly trail: readonly MessageJson[]
   readonly input?: Readonly<Record<string, unknown>>
@@ -88,6 +89,11 @@ export type GivenAnswer = PendingAnswer extends infer Each
     ? Omit<Each, 'callId'>
     : never
   : never
+
+/** Id of the tool call in the trail that a pending call belongs to. */
+export function toolCallOf({ callId, within = callId }: Pick<PendingCall, 'callId' | 'within'>): string {
+  return within
+}
 
 /** Binds a decision to the exact call; later questions of one call take the earlier answers along. */
 export function bindAnswer(answer: PendingAnswer, { digest, earlierAnswers = [] }: PendingCall): PendingAnswer {

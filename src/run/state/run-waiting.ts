@@ -1,6 +1,6 @@
 import type { Turn } from '../turn.ts'
 import { GivenAnswers } from './given-answers.ts'
-import { type PendingCall, RUN_WAITS, type RunWaits, type WaitingChild } from './pending-call.ts'
+import { type PendingCall, RUN_WAITS, type RunWaits, toolCallOf, type WaitingChild } from './pending-call.ts'
 import type { RunAnswer } from './run-answer.ts'
 
 const NONE = Object.freeze([])
@@ -37,17 +37,23 @@ export class RunWaiting {
   /** Returns the calls that the run waits for, with earlier decisions on their nested calls. Only for use after the end of the run. */
   pendingWithDecisions(): readonly PendingCall[] {
     if (!this.#turn.answers && !this.#turn.pending) return this.pending
+    const seen = new Set<string>()
     return this.pending.map((pending) => {
-      const decided = this.answers.keptFor(pending.callId)
+      const id = toolCallOf(pending)
+      const decided = seen.has(id) ? [] : this.answers.keptFor(id)
+      seen.add(id)
       return decided.length > 0 ? { ...pending, decided } : pending
     })
   }
 
-  /** Ends the run waiting for an answer to this call. Returns the error that ends its handler. */
-  begin(call: PendingCall): RunWaits {
+  /**
+   * Ends the run waiting for answers to these calls, all of one tool call. Returns the error that ends its handler.
+   */
+  begin(...calls: readonly PendingCall[]): RunWaits {
     this.#pending ??= []
     // One question at a time: the tool of the call runs again after the answer, and then asks the next.
-    if (!this.isFor(call.callId)) {
+    if (calls.some((call) => this.isFor(toolCallOf(call)))) return RUN_WAITS
+    for (const call of calls) {
       const pending = { ...call, runId: this.#runId }
       this.#pending.push(pending)
       const { providerMetadata } = this.#answer.trail.find(call.callId)?.call ?? {}
@@ -56,8 +62,9 @@ export class RunWaiting {
     return RUN_WAITS
   }
 
+  /** Tells whether the run waits for a tool call, or for a child that it began. */
   isFor(callId: string): boolean {
-    return this.pending.some((pending) => pending.callId === callId)
+    return this.pending.some((pending) => toolCallOf(pending) === callId)
   }
 
   /** Id of the waiting run that this one continues; null for any other. */
@@ -74,7 +81,7 @@ export class RunWaiting {
     this.#calledFrom ??= new Set()
     if (this.#calledFrom.has(callId)) throw new Error('run.callAgent was called twice in one call of a tool.')
     this.#calledFrom.add(callId)
-    return this.#turn.pending?.find((pending) => pending.callId === callId)?.child
+    return this.#turn.pending?.find((pending) => pending.child && toolCallOf(pending) === callId)?.child
   }
 
   /** Answers given to the run, and their use. */

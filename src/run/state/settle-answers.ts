@@ -8,7 +8,7 @@ import type { Exchange } from '../exchange.ts'
 import type { RunConversation } from '../run-providers.ts'
 import type { Turn } from '../turn.ts'
 import { toHeldPending, toHeldResult } from './held-texts.ts'
-import { type PendingAnswer, type PendingCall, RunWaits } from './pending-call.ts'
+import { type PendingAnswer, type PendingCall, RunWaits, toolCallOf } from './pending-call.ts'
 import { openCallsOf, type RecordedCall } from './trail.ts'
 
 /**
@@ -28,13 +28,13 @@ export async function settleAnswers(
   checkAnswers(turn, open, run)
   for (const call of open) {
     const recorded = run.answer.trail.resume(call)
-    const pending = turn.pending?.find(({ callId }) => callId === call.id)
+    const pending = turn.pending?.filter((each) => toolCallOf(each) === call.id) ?? []
     const answer = run.waiting.answers.answerTo(call.id)
     if (call.held) settleHeld(recorded, answer, run)
-    else if (!answer && pending) {
+    else if (pending.length > 0 && !pending.some(({ callId }) => run.waiting.answers.answerTo(callId))) {
       recorded.isPending = true
-      run.waiting.begin(pending)
-    } else if (answer?.kind === 'client_tool' && !pending?.child) recorded.result = answer.result
+      run.waiting.begin(...pending)
+    } else if (answer?.kind === 'client_tool') recorded.result = answer.result
     else await execute(call, exchange, modules, run)
     const message = recorded.toMessage()
     if (message) conversation.addMessage(message)
@@ -58,10 +58,10 @@ const NAMES = Object.freeze({
 
 function checkAnswers({ answers = [], pending = [] }: Turn, open: readonly ToolCall[], run: AgentRun): void {
   for (const answer of answers) {
-    if (!open.some(({ id }) => id === answer.callId)) {
+    const asked = pending.find(({ callId }) => callId === answer.callId)
+    if (!open.some(({ id }) => id === toolCallOf(asked ?? answer))) {
       throw run.refuse(`No call '${answer.callId}' waits for an answer.`)
     }
-    const asked = pending.find(({ callId }) => callId === answer.callId)
     const problem = asked && findAnswerProblem(asked, answer)
     if (problem !== undefined) throw run.refuse(`The answer to '${answer.callId}' does not fit: ${problem}`)
   }

@@ -31,10 +31,10 @@ export default defineModule({ name: 'Desk', provides: [TextMessageHandler], conf
   'modules/asks-client.ts': `import { defineModule, LLM } from 'agent-host'
 export default defineModule({ name: 'AsksClient', provides: [LLM], create: () => ({
   async *generate({ messages }) {
-    const done = messages.findLast(({ role }) => role === 'tool')
-    if (done) yield { type: 'text', text: 'It is ' + done.content }
-    else yield { type: 'tool_call', call: { id: 'w1', name: 'weather', arguments: { city: 'Lima' } } }
-    yield { type: 'finish', reason: done ? 'stop' : 'tool_calls' }
+    const done = messages.filter(({ role }) => role === 'tool')
+    if (done.length > 0) yield { type: 'text', text: 'It is ' + done.map(({ content }) => content).join(', ') }
+    else for (const city of ['Lima', 'Oslo']) yield { type: 'tool_call', call: { id: city, name: 'weather', arguments: { city } } }
+    yield { type: 'finish', reason: done.length > 0 ? 'stop' : 'tool_calls' }
   } }) })`,
 }
 const WEATHER = { type: 'function', name: 'weather', description: 'Of a city', parameters: { type: 'object' } }
@@ -82,18 +82,41 @@ describe('child runs of stored responses', () => {
     expect(await readFile(project.path('paid.txt'), 'utf8')).to.equal('pay 40\n')
   })
 
-  it('get the output of a tool of the client', async () => {
-    const { request } = await serve(await makeProject(FILES))
-    const waiting = await request('POST', '/responses', { model: 'front', input: 'weather?', tools: [WEATHER] })
-    const call = waiting.output.find(({ type }: Json) => type === 'function_call')
-    expect(call).to.deep.include({ name: 'weather', arguments: '{"city":"Lima"}' })
-    const output = { type: 'function_call_output', call_id: call.call_id, output: 'sunny' }
-    const next = await request('POST', '/responses', {
-      model: 'front',
-      input: [output],
-      tools: [WEATHER],
-      previous_response_id: waiting.id,
+  describe('that call tools of the client', () => {
+    async function ask() {
+      const { request } = await serve(await makeProject(FILES))
+      const waiting = await request('POST', '/responses', { model: 'front', input: 'weather?', tools: [WEATHER] })
+      const calls = waiting.output.filter(({ type }: Json) => type === 'function_call')
+      const outputs = calls.map(({ call_id, arguments: args }: Json) => {
+        return { type: 'function_call_output', call_id, output: `sunny in ${JSON.parse(args).city}` }
+      })
+      const go = (input: Json[]) => {
+        const body = { model: 'front', input, tools: [WEATHER], previous_response_id: waiting.id }
+        return request('POST', '/responses', body)
+      }
+      return { calls, outputs, go }
+    }
+
+    it('get the outputs of all at once', async () => {
+      const { calls, outputs, go } = await ask()
+      expect(calls.map((call: Json) => call.arguments)).to.deep.equal(['{"city":"Lima"}', '{"city":"Oslo"}'])
+      expect(calls[0].call_id).to.match(/^[\w-]{1,64}$/)
+      expect(JSON.stringify((await go(outputs)).output)).to.contain(
+        'The agent says: It is sunny in Lima, sunny in Oslo',
+      )
     })
-    expect(JSON.stringify(next.output)).to.contain('The agent says: It is sunny')
+
+    it('keep waiting for an output that is missing', async () => {
+      const { calls, outputs, go } = await ask()
+      const next = await go(outputs.slice(0, 1))
+      const open = next.output.filter(({ type }: Json) => type === 'function_call')
+      expect(open.map((call: Json) => call.call_id)).to.deep.equal([calls[1].call_id])
+    })
+
+    it('do not go on when a message comes with the outputs', async () => {
+      const { outputs, go } = await ask()
+      const { output } = await go([...outputs, { role: 'user', content: 'never mind' }])
+      expect(JSON.stringify(output)).to.contain("The agent says: The call of 'weather' was not executed")
+    })
   })
 })

@@ -1,5 +1,6 @@
 import { approvalId } from '../../../../durable/approvals/approvals.ts'
 import type { LoadedConversation, StoredTurn } from '../../../../durable/conversations/conversation-tree.ts'
+import { toSuperseded } from '../../../../durable/conversations/superseded.ts'
 import { HostError } from '../../../../errors.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import type { PendingAnswer, PendingCall } from '../../../../run/state/pending-call.ts'
@@ -57,6 +58,10 @@ export function addToConversation(
   if (approvals.length > 0 || waiting.some(({ kind }) => kind !== 'client_tool')) {
     throw new HostError('RESPONSE_CONFLICT', 'The conversation waits for a decision: send it with the next response')
   }
+  if (waiting.some(({ within }) => within !== undefined)) {
+    const message = 'An agent that was called waits for the output of a tool: send it with the next response'
+    throw new HostError('RESPONSE_CONFLICT', message)
+  }
   const earlier = conversation?.messages ?? []
   const answers = outputs.map((output) => toClientAnswer(output, waiting) && toToolMessage(output))
   if (messages.length > 0) refuseOpen(openCallsOf([...earlier, ...answers]).map(({ id }) => id))
@@ -113,7 +118,10 @@ function toApprovalAnswer(
   }
 }
 
-/** A message while calls are open: outputs sent with it answer the client's calls; all other open calls are rejected. */
+/**
+ * A message while calls are open: outputs sent with it answer the client's calls; all other open calls are rejected, and those of
+ * agents that were called: these do not go on.
+ */
 function settle(
   pending: readonly PendingCall[],
   outputs: readonly CallOutput[],
@@ -121,14 +129,9 @@ function settle(
 ): Message[] {
   const answered = new Set(answers.map(({ callId }) => callId))
   refuseOpen(pending.flatMap(({ callId, kind }) => (kind === 'client_tool' && !answered.has(callId) ? [callId] : [])))
-  const others = pending.filter(({ kind }) => kind !== 'client_tool')
-  return [
-    ...outputs.map(toToolMessage),
-    ...others.map(({ callId, name }) => {
-      const text = `The call of '${name}' was not executed: it was superseded by a message of the user.`
-      return toToolMessage({ callId, result: { text, isError: true } })
-    }),
-  ]
+  const others = pending.filter(({ kind, within }) => kind !== 'client_tool' || within !== undefined)
+  const own = outputs.filter(({ callId }) => !others.some((call) => call.callId === callId))
+  return [...own.map(toToolMessage), ...toSuperseded(others)]
 }
 
 function invalid(message: string): HostError {

@@ -1,6 +1,7 @@
 import type { LoadedConversation } from '../../../../durable/conversations/conversation-tree.ts'
 import { withWholeCalls } from '../../../../durable/conversations/whole-calls.ts'
 import type { Message } from '../../../../protocols/message.ts'
+import { toolCallOf } from '../../../../run/state/pending-call.ts'
 import { turnIdOf } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { ResponseRuns } from '../runs/response-runs.ts'
@@ -24,12 +25,16 @@ export async function leaveOut(
   const open = last.pending ?? []
   const kept = withWholeCalls(
     messages,
-    open.map(({ callId }) => callId),
+    open.flatMap((call) => [call.callId, toolCallOf(call)]),
   )
   const calls = new Set(
     kept.flatMap((message) => ('toolCalls' in message ? (message.toolCalls ?? []) : [])).map(({ id }) => id),
   )
-  return { last: { ...last, pending: open.filter(({ callId }) => calls.has(callId)) }, turns, messages: kept }
+  return {
+    last: { ...last, pending: open.filter((call) => calls.has(call.callId) || calls.has(toolCallOf(call))) },
+    turns,
+    messages: kept,
+  }
 }
 
 /** Messages that are left of a turn. */

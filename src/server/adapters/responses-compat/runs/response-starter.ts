@@ -9,7 +9,7 @@ import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
 import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
-import type { PendingAnswer, PendingCall } from '../../../../run/state/pending-call.ts'
+import { type PendingAnswer, type PendingCall, toolCallOf } from '../../../../run/state/pending-call.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import type { Decider } from '../../../guards/decisions.ts'
@@ -176,7 +176,7 @@ export class ResponseStarter {
 
   #truncate(messages: Turn['messages'], body: CreateRequest, pending: NonNullable<Turn['pending']>): Turn['messages'] {
     if (!isTruncated(body)) return messages
-    const open = pending.map(({ callId }) => callId)
+    const open = pending.map(toolCallOf)
     return truncate(messages, new HistoryBudget(this.#options.limits), open)
   }
 }
