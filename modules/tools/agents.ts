@@ -24,29 +24,19 @@ export default defineModule({
   create: (_, { agents, prefix, approval }, context) => {
     checkRules(approval, ['always', 'never'], context)
     const list = context.callsAgents(agents)
-    let latest: readonly CallableAgent[] | undefined
-    let tools: readonly AgentTool[] = []
+    let latest = list()
+    let tools = toTools(latest, prefix, (problem) => {
+      throw new Error(problem)
+    })
     const listTools = () => {
       const listed = list()
-      if (listed !== latest) tools = toTools(listed, prefix)
+      // Agents that come later stop no run.
+      if (listed !== latest) tools = toTools(listed, prefix, (problem) => context.log.warn(problem))
       latest = listed
       return tools
     }
-    // Reports two of one name when the agent loads, as far as they are in service by then.
-    listTools()
-    const missing = new Set<string>()
-    const warnOfMissing = (offered: readonly AgentTool[]): void => {
-      const names = agents.filter((name) => !name.includes('*') && !offered.some(({ agent }) => isMeant(agent, name)))
-      for (const name of names.filter((each) => !missing.has(each))) {
-        context.log.warn(`agents: there is no agent '${name}': it is not offered as a tool.`)
-        missing.add(name)
-      }
-    }
     return {
-      listTools() {
-        warnOfMissing(listTools())
-        return tools.map(({ check: _, agent: __, ...definition }) => definition)
-      },
+      listTools: () => listTools().map(({ check: _, agent: __, ...definition }) => definition),
       async executeTool(name, args, run) {
         const tool = listTools().find((each) => each.name === name)
         if (!tool) {
@@ -69,12 +59,16 @@ interface AgentTool {
   readonly check: ArgumentCheck
 }
 
-function toTools(agents: readonly CallableAgent[], prefix: string): AgentTool[] {
+/** @param onClash called for an agent whose tool has the name of another's: it is left out */
+function toTools(agents: readonly CallableAgent[], prefix: string, onClash: (problem: string) => void): AgentTool[] {
   const named = new Map<string, AgentTool>()
   for (const agent of agents) {
     const name = (prefix + agent.name).replace(/[^A-Za-z0-9_-]/g, '_').slice(0, 64)
     const other = named.get(name)
-    if (other) throw new Error(`The agents '${other.agent.name}' and '${agent.name}' both become the tool '${name}'.`)
+    if (other) {
+      onClash(`The agents '${other.agent.name}' and '${agent.name}' both become the tool '${name}'.`)
+      continue
+    }
     const parameters: AgentTool['parameters'] = agent.input ?? { ...MESSAGE }
     const description = agent.description || `Asks the agent ${agent.name}.`
     named.set(name, { agent, name, description, parameters, check: makeArgumentCheck(name, agent.input ?? MESSAGE) })
@@ -87,8 +81,4 @@ async function call({ agent, check }: AgentTool, args: unknown, run: Run): Promi
   const message = typeof input.message === 'string' ? input.message : JSON.stringify(input)
   const reply = await run.callAgent({ agent: agent.name, message, ...(agent.input ? { input } : {}) })
   return reply.attachments.length > 0 ? { ...reply } : { text: reply.text }
-}
-
-function isMeant({ name }: CallableAgent, agent: string): boolean {
-  return name === agent || name.startsWith(`${agent}/`)
 }

@@ -84,6 +84,7 @@ export default class Check extends BaseCommand {
 
   #print(agents: readonly AgentInfo[], problems: readonly Problem[]): void {
     for (const { id, file, modules } of agents) {
+      if (problems.some((problem) => problem.file === file)) continue
       this.log(`${file}: '${id}' is fine`)
       for (const module of modules) this.log(`  ${module.id}: ${module.module} (${module.source})`)
     }

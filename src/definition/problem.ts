@@ -23,11 +23,17 @@ export class AgentError extends HostError {
   readonly problems: readonly Problem[]
   /** The project's files that the agent needs (absolute paths): a change of one may fix it. */
   readonly files: readonly string[]
+  /** True where it calls other agents: a change of one of these may fix it. */
+  readonly callsAgents: boolean
 
   constructor(
     code: 'AGENT_INVALID' | 'AGENT_DUPLICATE',
     problems: readonly Problem[],
-    { files = [], cause }: { files?: Iterable<string>; cause?: unknown } = {},
+    {
+      files = [],
+      callsAgents = false,
+      cause,
+    }: { files?: Iterable<string>; callsAgents?: boolean; cause?: unknown } = {},
   ) {
     super(code, problems.map(formatProblem).join('\n'), {
       suggestions: problems.flatMap(({ suggestions }) => suggestions),
@@ -35,6 +41,7 @@ export class AgentError extends HostError {
     })
     this.problems = problems
     this.files = [...files]
+    this.callsAgents = callsAgents
   }
 }
 

@@ -1,4 +1,5 @@
 import { relative } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { settlesWithin } from '../async.ts'
 import { type DefinitionSource, readDefinition } from '../definition/definition.ts'
 import { AgentError, formatProblem, type Problem } from '../definition/problem.ts'
@@ -29,6 +30,8 @@ interface AgentFile {
   problems: readonly Problem[]
   /** The project's files that a refused version was to consist of (absolute paths). */
   filesOfRejected: readonly string[]
+  /** True where the version was refused for the agents that it calls, perhaps. */
+  isRejectedCaller: boolean
   /** The load under way. */
   load: Load | undefined
 }
@@ -45,6 +48,8 @@ interface Update {
   readonly vacatedIds: Set<string>
   /** Time that one file may hold up the others, in milliseconds. */
   readonly patienceMs: number
+  /** Says nothing of a file whose problems are the same as before. */
+  readonly isRetry?: boolean
 }
 
 const READS_AT_ONCE = 32
@@ -63,6 +68,8 @@ export class AgentFolder {
   readonly #log: Log
   readonly #files = new Map<string, AgentFile>()
   readonly #onLate: Listeners<FileChange[]>
+  /** Problems of agents in service that were warned of. */
+  #unknownNames: ReadonlySet<string> = new Set()
 
   constructor(host: AgentHost, dir: string, log: Log) {
     this.#host = host
@@ -71,9 +78,9 @@ export class AgentFolder {
     this.#onLate = new Listeners('files that loaded late', log)
   }
 
-  /** Returns the problems of the files in their current state, in the order of their paths. */
+  /** Returns the problems of the files in their current state, in the order of their paths, and then those of agents in service. */
   problems(): Problem[] {
-    return this.#inOrder().flatMap(({ problems }) => problems)
+    return [...this.#inOrder().flatMap(({ problems }) => problems), ...this.#host.problems()]
   }
 
   /** The text of the version of an agent that is in service; undefined for one that came from no file. */
@@ -146,7 +153,28 @@ export class AgentFolder {
     for (const id of vacatedIds) changes.push(...(await this.#reassignId(id, patienceMs)))
     const removed = gone.map(({ name, servedId }): FileChange => ({ file: name, kind: 'removed', ...named(servedId) }))
     for (const change of removed) this.history.add(change)
+    if (changes.length + removed.length > 0) changes.push(...(await this.#retryCallers(changed, update)))
+    this.#warnOfUnknownNames()
     return [...changes, ...removed]
+  }
+
+  /** Tries agents again that were refused for those that they call, such as for a circle: another of these is in service now. */
+  async #retryCallers(tried: readonly AgentFile[], update: Update): Promise<FileChange[]> {
+    const changes: FileChange[] = []
+    for (const file of this.#inOrder()) {
+      if (!file.isRejectedCaller || tried.includes(file)) continue
+      changes.push(...(await this.#load(file, { ...update, isRetry: true })))
+    }
+    return changes
+  }
+
+  /** Warns of each name once, as long as it means no agent. */
+  #warnOfUnknownNames(): void {
+    const problems = new Map(this.#host.problems().map((problem) => [formatProblem(problem), problem]))
+    for (const [text, { suggestions }] of problems) {
+      if (!this.#unknownNames.has(text)) this.#log.warn(withAdvice(text, suggestions))
+    }
+    this.#unknownNames = new Set(problems.keys())
   }
 
   /** Loads the agents again that consist of any of these project files (absolute paths), and tries the refused ones. */
@@ -222,14 +250,25 @@ export class AgentFolder {
   }
 
   /** Registers the current version of a file. Never fails: errors become problems of this file. */
-  async #serve(file: AgentFile, { vacatedIds, patienceMs }: Update, signal: AbortSignal): Promise<FileChange[]> {
+  async #serve(
+    file: AgentFile,
+    { vacatedIds, patienceMs, isRetry }: Update,
+    signal: AbortSignal,
+  ): Promise<FileChange[]> {
     const { claimedId: id, servedId } = file
     if (id === undefined) return [this.#reject(file, file.problems)]
     try {
       const place = servedId !== id && vacatedIds.delete(id) ? id : servedId
       const source = file.source ?? readDefinition(file.text, file.name)
       await this.#put(place, source, { file: file.name, signal })
-      const served = { source: undefined, servedId: id, servedText: file.text, problems: [], filesOfRejected: [] }
+      const served = {
+        source: undefined,
+        servedId: id,
+        servedText: file.text,
+        problems: [],
+        filesOfRejected: [],
+        isRejectedCaller: false,
+      }
       Object.assign(file, served)
       const change: FileChange = { file: file.name, kind: servedId === undefined ? 'registered' : 'reloaded', id }
       this.history.add(change)
@@ -239,6 +278,7 @@ export class AgentFolder {
     } catch (error) {
       // A newer version of the file is on its way, or the host is closed.
       if (signal.aborted || (error instanceof HostError && error.code === 'SHUTTING_DOWN')) return []
+      if (isRetry && error instanceof AgentError && isDeepStrictEqual(error.problems, file.problems)) return []
       return [this.#rejectFailed(file, error)]
     }
   }
@@ -264,6 +304,7 @@ export class AgentFolder {
   #rejectFailed(file: AgentFile, error: unknown): FileChange {
     if (error instanceof AgentError) {
       file.filesOfRejected = error.files
+      file.isRejectedCaller = error.callsAgents
       return this.#reject(file, error.problems)
     }
     this.#log.error(`${file.name}: ${error instanceof Error ? error.stack : messageOf(error)}`)
@@ -273,9 +314,12 @@ export class AgentFolder {
 
   #reject(file: AgentFile, problems: readonly Problem[]): FileChange {
     file.problems = problems
-    const advice = problems.flatMap(({ suggestions }) => suggestions).map((text) => `\n  ${text}`)
+    const text = withAdvice(
+      problems.map(formatProblem).join('\n'),
+      problems.flatMap(({ suggestions }) => suggestions),
+    )
     const stays = file.servedId === undefined ? '' : `\n  The last good version of '${file.servedId}' stays in service.`
-    this.#log.warn(`${problems.map(formatProblem).join('\n')}${advice.join('')}${stays}`)
+    this.#log.warn(text + stays)
     const change: FileChange = { file: file.name, kind: 'rejected', ...named(file.servedId) }
     this.history.add(change, problems)
     return change
@@ -294,8 +338,13 @@ function newFile(path: string, name: string): AgentFile {
     servedText: '',
     problems: [],
     filesOfRejected: [],
+    isRejectedCaller: false,
     load: undefined,
   }
+}
+
+function withAdvice(text: string, suggestions: readonly string[]): string {
+  return [text, ...suggestions.map((suggestion) => `\n  ${suggestion}`)].join('')
 }
 
 async function finishes(work: Promise<unknown>, timeoutMs: number): Promise<boolean> {

@@ -1,10 +1,13 @@
-import { type CallableAgent, isCalled } from '../protocols/callable-agent.ts'
+import { didYouMean } from '../definition/nearest-name.ts'
+import type { Problem } from '../definition/problem.ts'
+import { type CallableAgent, isCalled, isGlob } from '../protocols/callable-agent.ts'
 import type { AgentInfo } from '../run/turn.ts'
+import type { CalledName } from '../wiring/plan-agent.ts'
 
-/** Agent with the globs of those that it calls. */
+/** Agent with the names and globs of those that it calls. */
 export interface CallingAgent {
   readonly info: Pick<AgentInfo, 'id'>
-  readonly calls: ReadonlySet<string>
+  readonly calls: ReadonlyMap<string, CalledName>
 }
 
 /** Lists agents with their entry points, as other agents call them. */
@@ -38,8 +41,29 @@ export function findCircle(start: CallingAgent, agents: ReadonlyMap<string, Call
 
 /** A pattern does not mean the agent itself; its name does. */
 function calledBy({ info, calls }: CallingAgent, agents: ReadonlyMap<string, CallingAgent>): CallingAgent[] {
-  const globs = [...calls].map((call) => call.split('/')[0] ?? call)
+  const globs = [...calls.keys()].map((call) => call.split('/')[0] ?? call)
   return [...agents.values()].filter(({ info: { id } }) => {
     return id === info.id ? globs.includes(id) : isCalled({ name: id }, globs)
   })
+}
+
+/** Problems of the names that mean no agent at this moment. */
+export function findUnknownNames(agents: readonly CallingAgent[], callable: readonly CallableAgent[]): Problem[] {
+  return agents.flatMap(({ info, calls }) => {
+    const others = callable.filter(({ name }) => name !== info.id && !name.startsWith(`${info.id}/`))
+    return [...calls].flatMap(([name, { caller, ...place }]): Problem[] => {
+      if (isGlob(name) || callable.some((agent) => isCalled(agent, [name]))) return []
+      const message = `${caller}: there is no agent '${name}': it is not offered as a tool.`
+      const names = others.map((agent) => agent.name)
+      return [{ ...place, message, suggestions: didYouMean(name, names) }]
+    })
+  })
+}
+
+/** Place at which an agent calls the next one of a circle. */
+export function placeOfCall({ calls }: CallingAgent, called: string): Omit<CalledName, 'caller'> | undefined {
+  const found = [...calls].find(([name]) => isCalled({ name: called }, [name.split('/')[0] ?? name]))
+  if (!found) return undefined
+  const { caller: _, ...place } = found[1]
+  return place
 }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { raceAbort, settlesWithin } from '../async.ts'
 import type { Environment } from '../definition/interpolate.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
-import { AgentError } from '../definition/problem.ts'
+import { AgentError, type Problem } from '../definition/problem.ts'
 import { HostError } from '../errors.ts'
 import { ModuleLoader } from '../module/load-module.ts'
 import { ProjectCode } from '../module/project-code.ts'
@@ -23,7 +23,7 @@ import type { AgentDescription } from '../wiring/describe-agent.ts'
 import { type AgentBlueprint, type Project, planAgent } from '../wiring/plan-agent.ts'
 import { planVariant, type VariedAgent } from '../wiring/plan-variant.ts'
 import { ENTRY } from '../wiring/wiring.ts'
-import { findCircle, listCallable } from './called-agents.ts'
+import { findCircle, findUnknownNames, listCallable, placeOfCall } from './called-agents.ts'
 import { Listeners } from './listeners.ts'
 import { NO_SEALING, NO_STORAGE } from './no-storage.ts'
 import { OpenVariants } from './open-variants.ts'
@@ -299,6 +299,12 @@ export class AgentHost {
   /** The project's files that registered agents consist of (absolute paths). */
   files(): Set<string> {
     return new Set([...this.#agents.values()].flatMap(({ files }) => [...files]))
+  }
+
+  /** Problems of the agents in service: names of agents to call that there are none of at this moment. */
+  problems(): Problem[] {
+    const callers = [...this.#agents.values()].filter(({ calls }) => calls.size > 0)
+    return callers.length === 0 ? [] : findUnknownNames(callers, this.#listCallable())
   }
 
   /** Forgets project code with these files (absolute paths): agents registered from now on load it again. */
@@ -670,7 +676,8 @@ export class AgentHost {
     if (!circle) return
     const message = `Agents call each other in a circle: ${circle.join(' → ')}.`
     const advice = 'Take one of them out of `agents` of a module tools/agents.'
-    throw new AgentError('AGENT_INVALID', [source.problemAt(['modules'], message, [advice])])
+    const problem = { ...source.problemAt(['modules'], message, [advice]), ...placeOfCall(agent, circle[1] ?? '') }
+    throw new AgentError('AGENT_INVALID', [problem], { files: agent.files, callsAgents: true })
   }
 
   #refuseWhenClosed(): void {

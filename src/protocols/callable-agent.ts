@@ -7,6 +7,11 @@ export interface CallableAgent {
   readonly input?: Readonly<Record<string, unknown>>
 }
 
+/** Returns true for a name with patterns, which may mean no agent at all. */
+export function isGlob(name: string): boolean {
+  return name.includes('*')
+}
+
 /** Tells whether a name fits one of these, in which `*` stands for any characters. An agent fits with its entry points. */
 export function isCalled({ name }: Pick<CallableAgent, 'name'>, globs: readonly string[]): boolean {
   const [agent = name] = name.split('/')

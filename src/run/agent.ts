@@ -6,7 +6,7 @@ import type { Protocol } from '../protocols/protocol.ts'
 import type { Run } from '../protocols/run.ts'
 import { type AgentDescription, type DescribedAgent, describeAgent } from '../wiring/describe-agent.ts'
 import { findHostModules, type HostModules, withDependencies } from '../wiring/host-modules.ts'
-import { type AgentBlueprint, toProblem } from '../wiring/plan-agent.ts'
+import { type AgentBlueprint, type CalledName, toProblem } from '../wiring/plan-agent.ts'
 import type { VariedAgent } from '../wiring/plan-variant.ts'
 import { reachableModules } from '../wiring/reachable-modules.ts'
 import { type EntryPoint, entryPointOf, type WiredModule } from '../wiring/wiring.ts'
@@ -37,8 +37,8 @@ export class Agent {
   readonly info: AgentInfo
   /** The project's files that it consists of (absolute paths). */
   readonly files: ReadonlySet<string>
-  /** Globs of the agents that it calls. */
-  readonly calls: ReadonlySet<string>
+  /** Agents that it calls, by their names and globs. */
+  readonly calls: ReadonlyMap<string, CalledName>
   readonly #entryPoints: ReadonlyMap<string, EntryPoint>
   readonly #modules: readonly WiredModule[]
   readonly #hostModules: HostModules
@@ -109,7 +109,8 @@ export class Agent {
         const index = definition.modules.findIndex(({ id }) => id === module.id)
         const subject = `module '${module.id}' (${module.reference}) failed to load`
         const problem = toProblem(problemAt, ['modules', index], subject, cause)
-        throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, cause })
+        const callsAgents = blueprint.calls.size > 0
+        throw new AgentError('AGENT_INVALID', [problem], { files: blueprint.files, callsAgents, cause })
       }
     }
     return new Agent(blueprint, shared, surroundings)

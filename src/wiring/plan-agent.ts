@@ -1,15 +1,9 @@
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
 import { deepFreeze } from '../definition/deep-freeze.ts'
-import {
-  type AgentDefinition,
-  type DefinitionSource,
-  type ModuleEntry,
-  type ProblemAt,
-  readDefinition,
-} from '../definition/definition.ts'
+import { type DefinitionSource, type ModuleEntry, type ProblemAt, readDefinition } from '../definition/definition.ts'
 import { type Environment, interpolate } from '../definition/interpolate.ts'
-import { AgentError, type Path, type Problem } from '../definition/problem.ts'
+import { AgentError, type Path, type Position, type Problem } from '../definition/problem.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
 import { isModule, type Module, type ModuleContext } from '../module/define-module.ts'
@@ -48,8 +42,15 @@ export interface AgentBlueprint {
   readonly entryPoints: ReadonlyMap<string, EntryPoint>
   /** Project files of the agent (absolute paths). Modules add to them when they are created. */
   readonly files: Set<string>
-  /** Globs of the agents that it calls. Modules add to them when they are created. */
-  readonly calls: Set<string>
+  /** Agents that it calls, by their names and globs. Modules add to them when they are created. */
+  readonly calls: Map<string, CalledName>
+}
+
+/** Place at which an agent names another that it calls. */
+export interface CalledName extends Partial<Position> {
+  readonly file?: string
+  /** `module 'team' (tools/agents)` */
+  readonly caller: string
 }
 
 /**
@@ -90,7 +91,7 @@ export function planLoaded(
     return module ? prepareConfig(read, entry, index, module, project, problems) : {}
   })
   if (loaded.size < definition.modules.length) throw new AgentError('AGENT_INVALID', problems, { files })
-  const calls = new Set<string>()
+  const calls = new Map<string, CalledName>()
   const facts = new Map([...loaded].map(([id, { module }]) => [id, module]))
   const wiring = planWiring(read, facts)
   if ('problems' in wiring) problems.push(...wiring.problems)
@@ -98,7 +99,7 @@ export function planLoaded(
   const modules = wiring.plan.modules.map((planned): WiredModule => {
     const index = definition.modules.findIndex(({ id }) => id === planned.id)
     const { module, reference } = loaded.get(planned.id) as LoadedModule
-    const context = makeContext(definition, planned.id, loaded, project, { files, calls })
+    const context = makeContext(read, planned.id, loaded, project, { files, calls })
     const storage = project.storage.storageOf({ agentId: definition.id, moduleId: planned.id })
     return Object.freeze({ ...planned, module, reference, config: configs[index] ?? {}, context, storage })
   })
@@ -172,7 +173,7 @@ function prepareConfig(
 }
 
 function makeContext(
-  { id: agentId, modules }: AgentDefinition,
+  { definition: { id: agentId, modules }, problemAt }: DefinitionSource,
   moduleId: string,
   loaded: ReadonlyMap<string, LoadedModule>,
   project: Project,
@@ -202,7 +203,19 @@ function makeContext(
       return modules.filter(isProvider).map(({ id }) => id)
     },
     callsAgents(names: readonly string[]) {
-      for (const name of names) calls.add(name)
+      const index = modules.findIndex(({ id }) => id === moduleId)
+      const { config, module } = modules[index] as ModuleEntry
+      for (const name of names) {
+        const {
+          message: caller,
+          suggestions: _,
+          ...place
+        } = problemAt(
+          ['modules', index, 'config', ...(findPath(config, name) ?? [])],
+          `module '${moduleId}' (${module})`,
+        )
+        calls.set(name, { ...place, caller })
+      }
       let all: readonly CallableAgent[] | undefined
       let found: readonly CallableAgent[] = []
       return () => {
@@ -223,6 +236,18 @@ function makeContext(
       files.add(findProjectFile(dir, path))
     },
   })
+}
+
+/** Path of the first place of a value where this text stands. */
+function findPath(value: unknown, text: string): Path | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  for (const [key, inner] of Object.entries(value)) {
+    const step = Array.isArray(value) ? Number(key) : key
+    if (inner === text) return [step]
+    const rest = findPath(inner, text)
+    if (rest) return [step, ...rest]
+  }
+  return undefined
 }
 
 function isOf(agentId: string, { name }: CallableAgent): boolean {

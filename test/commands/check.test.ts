@@ -44,6 +44,23 @@ describe('check', function () {
     expect(stderr).to.contain("Did you mean 'prefix'?")
   })
 
+  it('refuses names of agents that there are none of', async () => {
+    const team = (name: string) => `${GOOD}  - { id: team, module: tools/agents, config: { agents: [${name}] } }\n`
+    const { dir, write } = await makeProject({
+      'agents/good.yml': team('biling'),
+      'agents/billing.yml': GOOD.replace('good', 'billing'),
+    })
+    const { exitCode, stdout, stderr } = await callCli(['check'], { cwd: dir })
+    expect([exitCode, stdout.split('\n').filter((line) => /good|problem/.test(line))]).to.deep.equal([
+      1,
+      ['2 agents, 1 problem'],
+    ])
+    expect(stderr).to.match(/^agents\/good\.yml:5:\d+: module 'team' \(tools\/agents\): there is no agent 'biling'/)
+    expect(stderr).to.contain("\n  Did you mean 'billing'?\n").not.contain('Warning')
+    await write('agents/good.yml', team('billing'))
+    expect((await callCli(['check'], { cwd: dir })).exitCode).to.equal(0)
+  })
+
   it('checks the named files, relative to the current folder', async () => {
     const { path } = await makeProject({ 'agents/good.yml': GOOD, 'agents/bad.yml': BAD, 'package.json': '{}' })
     const { exitCode, stdout } = await callCli(['check', 'good.yml'], { cwd: path('agents') })

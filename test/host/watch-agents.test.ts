@@ -376,6 +376,42 @@ export default defineModule({ name: 'Counter', provides: [TextMessageHandler], s
     const error = await folder.scan().catch((thrown: Error) => thrown)
     expect((error as Error).message).to.equal(`The agent folder ${project.path('agents')} is not there.`)
   })
+
+  describe('of agents that call each other', () => {
+    const caller = (id: string, called: string) =>
+      `${agent(id)}  - { id: team, module: tools/agents, config: { agents: [${called}] } }\n`
+
+    it('warns of a name that means none when it is loaded, until there is one', async () => {
+      const { folder, lines, project, ask } = await serve({ 'agents/desk.yml': caller('desk', 'billing') })
+      const missing = /^agents\/desk\.yml:4:\d+: module 'team' \(tools\/agents\): there is no agent 'billing'/
+      expect(lines).to.have.length(1)
+      expect(lines[0]).to.match(missing)
+      expect(await ask('desk')).to.equal('x')
+      await project.write('agents/biling.yml', agent('biling'))
+      await eventually(() => expect(folder.problems()[0]?.suggestions).to.deep.equal(["Did you mean 'biling'?"]))
+      await project.write('agents/billing.yml', agent('billing'))
+      await eventually(() => expect(folder.problems()).to.deep.equal([]))
+      await project.write('agents/billing.yml', agent('payments'))
+      await eventually(() => expect(lines).to.have.length(2))
+      expect(lines[1]).to.match(missing)
+    })
+
+    it('takes one that was refused for a circle into service once the circle is gone', async () => {
+      const { folder, lines, project, host } = await serve({
+        'agents/a.yml': caller('a', 'b'),
+        'agents/b.yml': caller('b', 'a'),
+        'agents/c.yml': agent('c'),
+      })
+      const circle = () => lines.filter((line) => /^agents\/b\.yml:4:\d+: .* circle: b → a → b\./.test(line))
+      expect(circle()).to.have.length(1)
+      await project.write('agents/c.yml', agent('c', '>'))
+      await eventually(async () => expect((await host.run('c', 'x')).text).to.equal('>x'))
+      expect(circle()).to.have.length(1)
+      await project.write('agents/a.yml', caller('a', 'c'))
+      await eventually(() => expect(host.get('b')).to.include({ id: 'b' }))
+      expect(folder.problems()).to.deep.equal([])
+    })
+  })
 })
 
 async function editAtRandom(project: TempProject, edit: number, next: (below: number) => number): Promise<void> {

@@ -193,24 +193,43 @@ describe('child runs', () => {
   it('are refused where agents would call each other in a circle: the path is named', async () => {
     const { host } = await open([asksFor('a', 'b'), asksFor('b', 'c')])
     const problemOf = (text: string) => host.register(text).catch((error: Error) => error.message)
-    expect(await problemOf(asksFor('c', 'a'))).to.match(/Agents call each other in a circle: c → a → b → c\./)
+    expect(await problemOf(asksFor('c', 'a'))).to.match(/^6:\d+: Agents call each other in a circle: c → a → b → c\./)
     expect(await problemOf(asksFor('self', 'self'))).to.match(/in a circle: self → self\./)
     expect(await problemOf(withAgents(scripted('all', ['x']), '*'))).to.deep.include({ id: 'all' })
   })
 
-  it('warn of an agent that is not there, and refuse two tools of one name', async () => {
+  it('name agents that are not there, with what was probably meant, until they are', async () => {
+    const { host } = await open([withAgents(scripted('desk', ['done']), 'biling', 'billing-*', 'billing/refund')])
+    const messages = () => host.problems().map(({ message, suggestions, line }) => [message, ...suggestions, line])
+    const says = (name: string) =>
+      `module 'agents' (tools/agents): there is no agent '${name}': it is not offered as a tool.`
+    expect(messages()).to.deep.equal([
+      [says('biling'), 6],
+      [says('billing/refund'), 6],
+    ])
+    await host.register(scripted('billing', ['five']))
+    expect(messages()).to.deep.equal([
+      [says('biling'), "Did you mean 'billing'?", 6],
+      [says('billing/refund'), 6],
+    ])
+    await host.register(scripted('biling', ['five']))
+    expect(messages()).to.have.length(1)
+  })
+
+  it('refuse two tools of one name; an agent that comes later is left out', async () => {
     const lines: string[] = []
     const log = { debug() {}, info() {}, error() {}, warn: (line: string) => void lines.push(line) }
     const host = new AgentHost({ environment: {}, log })
     hosts.push(host)
-    await host.register(withAgents(scripted('desk', ['done']), 'biling'))
-    for (const text of ['one', 'two']) await host.run('desk', text)
-    expect(lines).to.deep.equal(["desk/agents: agents: there is no agent 'biling': it is not offered as a tool."])
-    for (const id of ['a.b', 'a_b']) await host.register(scripted(id, ['x']))
-    const failure = await host
-      .register(withAgents(scripted('both', ['x']), 'a*'))
-      .catch((error: Error) => error.message)
-    expect(failure).to.match(/The agents 'a\.b' and 'a_b' both become the tool 'a_b'\./)
+    const clash = /The agents 'a\.b' and 'a_b' both become the tool 'a_b'\./
+    await host.register(scripted('a.b', ['x']))
+    await host.register(withAgents(scripted('early', ['done']), 'a*'))
+    await host.register(scripted('a_b', ['x']))
+    expect((await host.run('early', 'hello')).text).to.equal('done')
+    expect(lines).to.have.length(1)
+    expect(lines[0]).to.match(clash)
+    const late = host.register(withAgents(scripted('late', ['x']), 'a*'))
+    expect(await late.catch((error: Error) => error.message)).to.match(clash)
   })
 
   it('are eight levels deep at most', async () => {
