@@ -240,13 +240,13 @@ export async function openTraces(
 
 /** @returns a function that ends it */
 function shareRuns(
-  { serverName: name }: ProjectOptions,
+  { serverName: name, projectDir }: ProjectOptions,
   host: AgentHost,
   traces: Traces,
   log: Log,
   records: LazyStore,
 ): () => Promise<void> {
-  const shared = new SharedRuns({ host, traces, name, records, log })
+  const shared = new SharedRuns({ host, traces, projectDir, name, records, log })
   traces.addRemote(shared)
   return () => shared.close()
 }

@@ -14,6 +14,7 @@ import Mcp from './mcp.ts'
 import New from './new.ts'
 import Replay from './replay.ts'
 import Run from './run.ts'
+import RunsExport from './runs/export.ts'
 import RunsSave from './runs/save.ts'
 import RunsShow from './runs/show.ts'
 import RunsTail from './runs/tail.ts'
@@ -57,6 +58,7 @@ export const COMMANDS = {
   runs: Runs,
   'runs:show': RunsShow,
   'runs:save': RunsSave,
+  'runs:export': RunsExport,
   'runs:tail': RunsTail,
   replay: Replay,
   'store:check': StoreCheck,

@@ -1,5 +1,5 @@
 import type { Change, RecordStore } from '../store/record-store.ts'
-import { type EventsReply, REPLIES } from './remote-events.ts'
+import { type EventsReply, REPLIES } from './remote-questions.ts'
 import { readEntry, readReplicas, replicaKey, runLog } from './replica-rows.ts'
 
 const HOUR_MS = 60 * 60 * 1000

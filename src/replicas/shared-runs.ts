@@ -3,13 +3,13 @@ import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
 import type { LazyStore } from '../store/lazy-store.ts'
 import type { RecordStore } from '../store/record-store.ts'
-import type { RemoteRuns } from '../trace/remote-runs.ts'
+import type { RemoteRuns, RemoteTape } from '../trace/remote-runs.ts'
 import { isBeginning } from '../trace/run-summary.ts'
 import type { EventsQuery } from '../trace/trace-query.ts'
 import type { Traces } from '../trace/traces.ts'
 import { forgetOldServers } from './forget-old-servers.ts'
-import { readRemoteEvents } from './read-remote-events.ts'
-import { answerEvents } from './remote-events.ts'
+import { readRemoteEvents, remoteTape } from './read-remote.ts'
+import { answerQuestions } from './remote-questions.ts'
 import { introduction, NEWS } from './replica-rows.ts'
 import { describeSkipped, RunFeed, type RunSink } from './run-feed.ts'
 import { RunPublisher } from './run-publisher.ts'
@@ -17,6 +17,8 @@ import { RunPublisher } from './run-publisher.ts'
 export interface SharedRunsOptions {
   readonly host: Pick<AgentHost, 'onEvent' | 'onRunEnd'>
   readonly traces: Traces
+  /** Absolute. */
+  readonly projectDir: string
   /** Name of this server. */
   readonly name: string
   readonly records: LazyStore
@@ -89,6 +91,10 @@ export class SharedRuns implements RemoteRuns {
     }
   }
 
+  tape(server: string, runId: string): RemoteTape {
+    return remoteTape(async () => (await this.#open()).store, server, runId)
+  }
+
   /** Tells of the runs that have ended since. */
   async close(): Promise<void> {
     await this.#publisher.close()
@@ -107,7 +113,7 @@ export class SharedRuns implements RemoteRuns {
   }
 
   async #introduce(): Promise<{ store: RecordStore; feed: RunFeed }> {
-    const { name, records, traces } = this.#options
+    const { name, records, traces, projectDir } = this.#options
     const store = await records.open()
     await store.commit([introduction(store.serverId, name)])
     const report = (error: unknown) => this.#report(error)
@@ -116,7 +122,7 @@ export class SharedRuns implements RemoteRuns {
     void forget()
     this.#stops.push(
       () => clearInterval(forgetting),
-      answerEvents(store, traces, report),
+      answerQuestions(store, { traces, projectDir }, report),
       store.watch([NEWS], () => this.#onNews()),
     )
     return { store, feed: new RunFeed(store) }

@@ -12,4 +12,18 @@ export interface RemoteRuns {
    * @returns beside them, in words, where they are when that server does not give them
    */
   events(server: string, query: EventsQuery): Promise<EventsPage & { readonly elsewhere: string | null }>
+  /** Tape of a run of another server. */
+  tape(server: string, runId: string): RemoteTape
+}
+
+/** Tape that another server has, or not. */
+export interface RemoteTape {
+  /** False also for a server that does not answer. */
+  exists(): Promise<boolean>
+  /**
+   * Bytes of its file in pieces; none where it does not exist.
+   *
+   * @throws HostError `STORE_UNAVAILABLE` when the server does not give the rest
+   */
+  read(): AsyncGenerator<Uint8Array>
 }

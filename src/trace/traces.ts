@@ -6,7 +6,7 @@ import type { RunEnd } from '../run/turn.ts'
 import { toEndEvent } from './end-event.ts'
 import { LineBuffer } from './line-buffer.ts'
 import type { Redact } from './redact.ts'
-import type { RemoteRuns } from './remote-runs.ts'
+import type { RemoteRuns, RemoteTape } from './remote-runs.ts'
 import type { RunSummary } from './run-summary.ts'
 import type { ListedRun } from './runs-table.ts'
 import { ServiceThread } from './service-thread.ts'
@@ -168,6 +168,11 @@ export class Traces {
     const page = await this.query('events', query)
     if (!page.isElsewhere || !this.#remote) return { ...page, elsewhere: null }
     return this.#remote.events(run.server, query)
+  }
+
+  /** Tape of a run as the server that ran it has it; undefined where servers do not share their runs. */
+  remoteTape({ server, run_id: runId }: Pick<RunSummary, 'server' | 'run_id'>): RemoteTape | undefined {
+    return this.#remote?.tape(server, runId)
   }
 
   /** Writes the lines that wait, and closes the files. */

@@ -1,6 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import type { AgentEvent, RunEnd } from 'agent-host'
 import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
@@ -9,6 +11,7 @@ import { RunFeed } from '../../src/replicas/run-feed.ts'
 import { SharedRuns } from '../../src/replicas/shared-runs.ts'
 import { LazyStore } from '../../src/store/lazy-store.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { TAPE_FOLDER, tapeFile } from '../../src/tape/tape-folder.ts'
 import { Traces } from '../../src/trace/traces.ts'
 import { echoRun, endOf } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
@@ -49,7 +52,7 @@ describe('SharedRuns', () => {
     const options = { dir: join(dir, folder), maxBytes: 1024 ** 2, redact, log: silentLog, server: name }
     const traces = await Traces.open(options)
     const records = new LazyStore(openRecords)
-    const shared = new SharedRuns({ host, traces, name, records, log: silentLog })
+    const shared = new SharedRuns({ host, traces, projectDir: join(dir, folder), name, records, log: silentLog })
     traces.addRemote(shared)
     const close = async () => {
       await shared.close()
@@ -102,6 +105,40 @@ describe('SharedRuns', () => {
     expect(own.events).to.have.length(5)
     expect(await other.read('run-1')).to.deep.equal({ ...own, isElsewhere: false, elsewhere: null })
     expect(await other.read('run-1', 3)).to.deep.include({ events: own.events.slice(0, 3), hasMore: true })
+  })
+
+  it('reads the tape of a run of another server from there, in pieces', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    for (const id of ['run-1', 'run-2']) one.run(id, 'hello')
+    await eventually(async () => expect(await other.runs()).to.have.length(2), 5000)
+    const bytes = randomBytes(2.5 * 1024 * 1024)
+    mkdirSync(join(dir, 'web-1', TAPE_FOLDER), { recursive: true })
+    writeFileSync(join(dir, 'web-1', TAPE_FOLDER, tapeFile('run-1')), bytes)
+    const tapeOf = (run_id: string, server = 'web-1') => other.traces.remoteTape({ run_id, server })
+    expect(await tapeOf('run-1')?.exists()).to.equal(true)
+    const pieces = await Readable.from(tapeOf('run-1')?.read() ?? []).toArray()
+    expect(pieces.map(({ length }) => length)).to.deep.equal([1024 * 1024, 1024 * 1024, 512 * 1024])
+    expect(Buffer.concat(pieces).equals(bytes)).to.equal(true)
+    for (const none of [tapeOf('run-2'), tapeOf('../../run-1'), tapeOf('run-1', 'web-3')]) {
+      expect(await none?.exists()).to.equal(false)
+      expect(await Readable.from(none?.read() ?? []).toArray()).to.deep.equal([])
+    }
+  })
+
+  it('does not put pieces of two tapes together', async () => {
+    const [one, other] = [await openServer('web-1'), await openServer('web-2')]
+    one.run('run-1', 'hello')
+    await eventually(async () => expect(await other.runs()).to.have.length(1), 5000)
+    const folder = join(dir, 'web-1', TAPE_FOLDER)
+    mkdirSync(folder, { recursive: true })
+    const path = join(folder, tapeFile('run-1'))
+    writeFileSync(path, randomBytes(1.5 * 1024 * 1024))
+    const reading = other.traces.remoteTape({ run_id: 'run-1', server: 'web-1' })?.read()
+    expect((await reading?.next())?.done).to.equal(false)
+    writeFileSync(`${path}.part`, randomBytes(1.5 * 1024 * 1024))
+    renameSync(`${path}.part`, path)
+    const error = await reading?.next().catch((thrown: unknown) => thrown)
+    expect(error).to.have.property('message', "Server 'web-1' gave only a part of the tape of run run-1.")
   })
 
   it('keeps the tenants of runs apart on every server', async () => {

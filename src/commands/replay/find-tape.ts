@@ -20,8 +20,17 @@ export interface FoundTape {
 export function findTape(word: string, pathOf: (file: string) => string): FoundTape {
   const path = pathOf(word)
   if (existsSync(path) && statSync(path).isFile()) return open(path, basename(path))
-  const runId = findRunId(word)
-  return open(join(TAPE_FOLDER, tapeFile(runId)), runId)
+  const runId = findTapedRun(word)
+  if (runId !== undefined) return open(join(TAPE_FOLDER, tapeFile(runId)), runId)
+  throw new HostError(
+    'PROJECT_INVALID',
+    `There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`,
+    {
+      suggestions: [
+        '`agent-host dev` records every run, `agent-host serve --record` too; the oldest tapes are deleted.',
+      ],
+    },
+  )
 }
 
 function open(path: string, name: string): FoundTape {
@@ -29,23 +38,17 @@ function open(path: string, name: string): FoundTape {
   return { tape: readTape(bytes, name), path, bytes }
 }
 
-function findRunId(word: string): string {
+/**
+ * Returns the run of this project that has a tape and this id, or the beginning of it; undefined for none.
+ *
+ * @throws HostError `PROJECT_INVALID` for several
+ */
+export function findTapedRun(word: string): string | undefined {
   const names = existsSync(TAPE_FOLDER) ? readdirSync(TAPE_FOLDER) : []
   const found = names.flatMap((name) => runOfFile(name) ?? []).filter((runId) => runId.startsWith(word))
   const exact = found.find((runId) => runId === word)
   const [runId, other] = exact === undefined ? found : [exact]
-  if (runId === undefined) {
-    throw new HostError(
-      'PROJECT_INVALID',
-      `There is no tape of a run '${word}' in ${TAPE_FOLDER}, and no file of that name.`,
-      {
-        suggestions: [
-          '`agent-host dev` records every run, `agent-host serve --record` too; the oldest tapes are deleted.',
-        ],
-      },
-    )
-  }
-  if (other !== undefined) {
+  if (runId !== undefined && other !== undefined) {
     throw new HostError('PROJECT_INVALID', `Several tapes begin with '${word}'.`, { suggestions: [runId, other] })
   }
   return runId

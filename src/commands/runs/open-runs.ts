@@ -1,7 +1,8 @@
-import { readRemoteEvents } from '../../replicas/read-remote-events.ts'
+import { readRemoteEvents, remoteTape } from '../../replicas/read-remote.ts'
 import { describeSkipped, RunFeed } from '../../replicas/run-feed.ts'
 import { isRemote, openStore, type StoreLocation } from '../../store/open-store.ts'
 import type { RecordStore } from '../../store/record-store.ts'
+import type { RemoteTape } from '../../trace/remote-runs.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import type { EventsPage, EventsQuery } from '../../trace/trace-query.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
@@ -14,6 +15,8 @@ export interface OpenRuns {
   readonly isShared: boolean
   /** Events of a run, or beside none, in words, where they are. */
   events(run: RunSummary, query: EventsQuery): Promise<EventsPage & { readonly elsewhere: string | null }>
+  /** Tape of a run as the server that ran it has it; undefined where servers do not share their runs. */
+  remoteTape(run: RunSummary): RemoteTape | undefined
   close(): Promise<void>
 }
 
@@ -29,6 +32,7 @@ export async function openRuns(location: StoreLocation): Promise<OpenRuns> {
       const page = reader.events(query)
       return page.isElsewhere && store ? readRemoteEvents(store, run.server, query) : { ...page, elsewhere: null }
     },
+    remoteTape: ({ server, run_id }) => store && remoteTape(async () => store, server, run_id),
     async close() {
       reader.close()
       await store?.close()

@@ -1,13 +1,16 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { expect } from 'chai'
-import { buildServer } from '../../../src/server/server.ts'
+import { type BuiltServer, buildServer } from '../../../src/server/server.ts'
 import { readTape } from '../../../src/tape/read-tape.ts'
 import { toSavedRun } from '../../../src/tape/saved-test.ts'
+import { describeWith } from '../../support/describe-with.ts'
 import { eventually } from '../../support/eventually.ts'
 import { ask, askRaw } from '../../support/graphql.ts'
+import { hasRedis, type StoreServer, startRedis } from '../../support/store-servers.ts'
 import { pathOfTape } from '../../support/tapes.ts'
 import { makeProject } from '../../support/temp-project.ts'
+import { keysFile } from '../../support/tenant-visitor.ts'
 
 const ADAPTERS = ['ResponsesCompatApiAdapter', 'UiApiAdapter']
 const ECHO = 'id: echo\nmodules:\n  - { id: echo, module: echo }\n'
@@ -112,5 +115,52 @@ describe('a recorded run as a test', () => {
     } finally {
       await server.close()
     }
+  })
+})
+
+describeWith('redis-server', hasRedis(), 'the tape of a run on another server', () => {
+  const keys = keysFile([
+    { name: 'ann', tenant: 'acme', scopes: ['run', 'debug'] },
+    { name: 'bob', tenant: 'globex', scopes: ['run', 'debug'] },
+  ])
+  const by = (name: string) => ({ authorization: `Bearer key-of-${name}` })
+  const servers: BuiltServer[] = []
+  let redis: StoreServer
+
+  before(async () => {
+    redis = await startRedis()
+    for (const serverName of ['web-1', 'web-2']) {
+      const { dir: projectDir } = await makeProject({ 'agents/echo.yml': ECHO, 'keys.yml': keys })
+      const facts = { projectDir, agentDir: `${projectDir}/agents`, store: redis.url, serverName, keys: 'keys.yml' }
+      servers.push(await buildServer({ ...facts, adapters: ADAPTERS, debug: true, record: 1, logLevel: 'silent' }))
+    }
+  })
+
+  after(async () => {
+    for (const server of servers) await server.close()
+    await redis.remove()
+  })
+
+  it('is fetched from there, for its own tenant alone', async () => {
+    const [one, other] = servers as [BuiltServer, BuiltServer]
+    const payload = { model: 'echo', input: 'hello' }
+    const created = await one.app.inject({ method: 'POST', url: '/compat/responses', payload, headers: by('ann') })
+    const runId = created.json().id.slice('resp_'.length)
+    const url = `/api/ui/runs/${runId}/tape`
+    await eventually(async () => {
+      expect((await other.app.inject({ url, headers: by('ann') })).statusCode).equal(200)
+    }, 10_000)
+    const { rawPayload } = await other.app.inject({ url, headers: by('ann') })
+    expect(rawPayload.equals(readFileSync(pathOfTape(one.options.projectDir, runId)))).equal(true)
+    expect(existsSync(pathOfTape(other.options.projectDir, runId))).equal(false)
+    const query = `{ run(run_id: "${runId}") { has_tape saved_test { tape_file } } }`
+    const askAs = async (name: string) =>
+      (await other.app.inject({ method: 'POST', url: '/api/ui/graphql', payload: { query }, headers: by(name) })).json()
+    const file = `tests/tapes/echo-${runId.slice(0, 8)}.jsonl.gz`
+    expect((await askAs('ann')).data).deep.equal({ run: { has_tape: true, saved_test: { tape_file: file } } })
+    for (const server of servers) {
+      expect((await server.app.inject({ url, headers: by('bob') })).statusCode).equal(404)
+    }
+    expect((await askAs('bob')).data).deep.equal({ run: null })
   })
 })

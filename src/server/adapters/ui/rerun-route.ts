@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AgentError } from '../../../definition/problem.ts'
@@ -16,7 +15,7 @@ import type { Rerun, RerunRequest } from '../../../wire/rerun.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import { isOwnPage } from '../../guards/shows-content.ts'
 import type { Operations } from './operations.ts'
-import { pathOfTape } from './run-tape.ts'
+import { readWholeTape } from './run-tape.ts'
 import { refuseSecrets, toRefusal } from './variant-routes.ts'
 import { sees, viewerOf } from './viewer.ts'
 
@@ -59,8 +58,8 @@ async function rerun(
   { host, traces, redact, runs, log }: RerunRouteOptions & { readonly traces: Traces },
 ): Promise<FastifyReply> {
   const { run_id: runId } = summary
-  const bytes = await readFile(pathOfTape(host.projectDir, runId)).catch(() => undefined)
-  if (!bytes) return reply.code(404).send({ detail: 'There is no tape of this run on this server' })
+  const bytes = await readWholeTape(summary, { traces, projectDir: host.projectDir })
+  if (!bytes) return reply.code(404).send({ detail: 'There is no tape of this run' })
   const { changes = [], live = ['llm'] } = body
   if (body.arguments && !live.includes('tools')) {
     throw refuse('arguments', 'other arguments are a call that the tape does not have; live must name tools')

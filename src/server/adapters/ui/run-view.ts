@@ -15,8 +15,7 @@ import type { ListedRun } from '../../../trace/runs-table.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { EventsPage, EventsQuery } from '../../../trace/trace-query.ts'
 import type { TracedEvent } from '../../../trace/traced-event.ts'
-import type { Traces } from '../../../trace/traces.ts'
-import { hasTape, viewSavedTest } from './run-tape.ts'
+import { hasTape, type TapeSources, viewSavedTest } from './run-tape.ts'
 import { contentFor, type Viewer } from './viewer.ts'
 
 const MAX_EVENTS = 5000
@@ -32,10 +31,7 @@ export interface EventsArguments {
 }
 
 /** Data sources of runs, their costs and their tapes. */
-export interface RunSources {
-  readonly traces: Traces
-  /** Absolute path of the project. */
-  readonly projectDir: string
+export interface RunSources extends TapeSources {
   readonly prices: Prices
 }
 
@@ -52,7 +48,7 @@ export function priceModels(models: readonly ModelUsage[], prices: Prices): Pric
 
 /** A run in GraphQL. */
 export function viewRun(run: ListedRun, sources: RunSources) {
-  const { traces, prices, projectDir } = sources
+  const { traces, prices } = sources
   return {
     ...run,
     models: priceModels(run.models, prices),
@@ -73,9 +69,9 @@ export function viewRun(run: ListedRun, sources: RunSources) {
     input: (_: unknown, viewer: Viewer) => contentFor(viewer, run.input),
     output: (_: unknown, viewer: Viewer) => contentFor(viewer, run.output),
     error: (_: unknown, viewer: Viewer) => contentFor(viewer, run.error),
-    has_tape: () => hasTape(projectDir, run.run_id),
+    has_tape: () => hasTape(run, sources),
     saved_test: ({ name }: { name?: string | null }, viewer: Viewer) =>
-      viewer.seesContent ? viewSavedTest(projectDir, run.run_id, name ?? undefined) : null,
+      viewer.seesContent ? viewSavedTest(run, name ?? undefined, sources) : null,
     // The ids of the runs below it are content.
     events: (wanted: EventsArguments, { seesContent }: Viewer) =>
       eventsOf(run, { ...wanted, below: wanted.below && seesContent }, { traces, prices }),

@@ -1,15 +1,13 @@
-import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { HostError } from '../../../errors.ts'
 import { tapeFile } from '../../../tape/tape-folder.ts'
 import type { DebugAdapterOptions } from '../../adapter.ts'
 import type { Operations } from './operations.ts'
-import { pathOfTape } from './run-tape.ts'
+import { openTape } from './run-tape.ts'
 import { sees, viewerOf } from './viewer.ts'
 
-/** Serves the tape of a run as a download: to pages of this server, and with a key that has the scope `debug`. */
+/** Serves the tape of a run, from whichever server has it, as a download: to pages of this server, and with a key that has the scope `debug`. */
 export function addTapeRoute(
   app: FastifyInstance,
   { host, traces }: Pick<DebugAdapterOptions, 'host' | 'traces'>,
@@ -21,15 +19,15 @@ export function addTapeRoute(
       throw new HostError('ORIGIN_FORBIDDEN', 'A tape holds the whole run: pages of other sites do not get it')
     }
     const { run_id: runId } = request.params
+    await traces?.refresh()
     const run = await traces?.query('run', runId)
-    const path = pathOfTape(host.projectDir, runId)
-    const stats = run && sees(viewer, run.tenant) ? await stat(path).catch(() => undefined) : undefined
-    if (!stats) return reply.code(404).send({ detail: 'There is no tape of this run on this server' })
+    const sources = traces && { traces, projectDir: host.projectDir }
+    const tape = run && sources && sees(viewer, run.tenant) ? await openTape(run, sources) : undefined
+    if (!tape) return reply.code(404).send({ detail: 'There is no tape of this run' })
     return reply
       .header('content-type', 'application/gzip')
-      .header('content-length', stats.size)
       .header('content-disposition', `attachment; filename="${tapeFile(runId)}"`)
       .header('cache-control', 'no-store')
-      .send(createReadStream(path))
+      .send(tape)
   })
 }

@@ -1,0 +1,95 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { Args, Flags } from '@oclif/core'
+import { HostError } from '../../errors.ts'
+import { SERVER_OPTIONS } from '../../server/options.ts'
+import { tapeFile } from '../../tape/tape-folder.ts'
+import { pathOfTape } from '../../tape/tape-pieces.ts'
+import type { RunSummary } from '../../trace/run-summary.ts'
+import { BaseCommand } from '../base-command.ts'
+import { findTapedRun } from '../replay/find-tape.ts'
+import { readLocation, storeFlags } from '../store/store-location.ts'
+import { findRun } from './open-reader.ts'
+import { type OpenRuns, openRuns } from './open-runs.ts'
+
+const PAGE = 1000
+
+/** A run as a file: its name unless another is chosen, and its content. */
+interface ExportedRun {
+  readonly name: string
+  readonly content: Uint8Array | string
+  readonly isTape: boolean
+}
+
+export default class RunsExport extends BaseCommand {
+  static override description =
+    'Writes a run to a file: its tape, and where it was not recorded its trace, without secrets. With --store, also the run of another server.'
+  static override examples = [
+    '<%= config.bin %> runs export 4f1c',
+    '<%= config.bin %> runs export 4f1c --output run.jsonl.gz',
+  ]
+  static override args = {
+    run_id: Args.string({ description: 'Id of the run, or its first characters', required: true }),
+  }
+  static override flags = {
+    output: Flags.string({
+      description: 'File to write [default: <agent>-<run>.jsonl.gz for a tape, <agent>-<run>.jsonl for a trace]',
+      helpValue: '<file>',
+    }),
+    ...storeFlags([SERVER_OPTIONS.store.flag]),
+  }
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(RunsExport)
+    this.requireProject()
+    const open = await openRuns(readLocation(flags))
+    try {
+      const { name, content, isTape } = await exportRun(open, args.run_id)
+      const file = flags.output ?? name
+      const path = this.pathOf(file)
+      if (existsSync(path)) {
+        throw new HostError('PROJECT_INVALID', `${file} already exists.`, {
+          suggestions: ['Choose another file with --output, or remove it.'],
+        })
+      }
+      writeFileSync(path, content, { flag: 'wx', mode: 0o600 })
+      this.log(`Wrote ${isTape ? 'the tape' : 'the trace'} to ${file}`)
+    } finally {
+      await open.close()
+    }
+  }
+}
+
+async function exportRun(open: OpenRuns, word: string): Promise<ExportedRun> {
+  const isTraced = open.reader.index.runs.like(word, 1).length > 0
+  const taped = isTraced ? undefined : findTapedRun(word)
+  if (taped !== undefined) {
+    const bytes = readFileSync(pathOfTape(process.cwd(), taped))
+    return { name: tapeFile(taped), content: bytes, isTape: true }
+  }
+  const run = findRun(open.reader, word)
+  const tape = await readTape(open, run)
+  const name = `${run.agent_id}-${tapeFile(run.run_id)}`
+  if (tape) return { name, content: tape, isTape: true }
+  return { name: name.replace(/\.gz$/, ''), content: await readTrace(open, run), isTape: false }
+}
+
+/** Tape of a run, from this folder or the server that ran it; undefined where there is none. */
+async function readTape(open: OpenRuns, run: RunSummary): Promise<Uint8Array | undefined> {
+  const path = pathOfTape(process.cwd(), run.run_id)
+  if (existsSync(path)) return readFileSync(path)
+  const pieces: Uint8Array[] = []
+  for await (const piece of open.remoteTape(run)?.read() ?? []) pieces.push(piece)
+  return pieces.length === 0 ? undefined : Buffer.concat(pieces)
+}
+
+/** @throws HostError `STORE_UNAVAILABLE` when the server that has the trace does not give it */
+async function readTrace(open: OpenRuns, run: RunSummary): Promise<string> {
+  const lines: string[] = []
+  for (let after = -1; ; ) {
+    const { events, hasMore, elsewhere } = await open.events(run, { runId: run.run_id, after, first: PAGE })
+    if (elsewhere !== null) throw new HostError('STORE_UNAVAILABLE', elsewhere)
+    lines.push(...events.map(({ line }) => line))
+    after = events.at(-1)?.index ?? after
+    if (!hasMore) return `${lines.join('\n')}\n`
+  }
+}

@@ -1,0 +1,38 @@
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TAPE_FOLDER, tapeFile } from './tape-folder.ts'
+
+/** A piece of the file of a tape. */
+export interface TapePiece {
+  readonly bytes: Uint8Array
+  /** Of the whole file. */
+  readonly totalBytes: number
+  /** The same for all pieces of one file: a tape may be replaced while it is read. */
+  readonly version: string
+}
+
+/** Absolute path of the tape of a run. */
+export function pathOfTape(projectDir: string, runId: string): string {
+  return join(projectDir, TAPE_FOLDER, tapeFile(runId))
+}
+
+/** Reads a piece of a tape; undefined where there is no tape of this run. */
+export async function readTapePiece(
+  projectDir: string,
+  runId: string,
+  { offset, maxBytes }: { readonly offset: number; readonly maxBytes: number },
+): Promise<TapePiece | undefined> {
+  const file = await open(pathOfTape(projectDir, runId)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (!file) return undefined
+  try {
+    const { size, mtimeMs, ino } = await file.stat()
+    const bytes = Buffer.alloc(Math.max(0, Math.min(maxBytes, size - offset)))
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, offset)
+    return { bytes: bytes.subarray(0, bytesRead), totalBytes: size, version: `${ino}-${mtimeMs}` }
+  } finally {
+    await file.close()
+  }
+}
