@@ -3,6 +3,7 @@ const floors = [
   'commands',
   'project',
   'server',
+  'evals',
   'assembly',
   'replicas',
   'durable',

@@ -48,6 +48,9 @@ export {
   ModelLimited,
   messageOf,
 } from './errors.ts'
+export type { Score, ScoredRun, Scorer, ScorerArguments } from './evals/scorer.ts'
+export { type Scorers, scorers } from './evals/scorers/index.ts'
+export type { JudgeOptions } from './evals/scorers/judge.ts'
 export {
   AgentHost,
   type AgentHostOptions,
@@ -160,6 +163,7 @@ export type { JsonValue } from './tape/tape-values.ts'
 export type { GaugeSpec } from './telemetry/add-gauge.ts'
 export { makeNameSecrets, makeRedact, type Redact } from './trace/redact.ts'
 export { VERSION } from './version.ts'
+export type { EvalToolCall } from './wire/eval-result.ts'
 export type { VariantChange } from './wire/variant.ts'
 export type { AgentDescription, DescribedVariable, ExchangeRow, ModuleDescription } from './wiring/describe-agent.ts'
 

@@ -45,6 +45,7 @@ export const sidebar: SidebarGroup[] = [
       page('Live reload', 'hot-reload'),
       page('Testing', 'testing'),
       page('Replay', 'replay'),
+      page('Evals', 'evals'),
       page('Writing modules', 'writing-modules'),
       page('Ejecting modules', 'eject'),
       page('Embedding', 'embedding'),

@@ -9,6 +9,8 @@ import EjectDiff from './eject/diff.ts'
 import EjectList from './eject/list.ts'
 import EjectUpgrade from './eject/upgrade.ts'
 import Eject from './eject.ts'
+import EvalCompare from './eval/compare.ts'
+import Eval from './eval.ts'
 import Init from './init.ts'
 import Mcp from './mcp.ts'
 import New from './new.ts'
@@ -61,6 +63,8 @@ export const COMMANDS = {
   'runs:export': RunsExport,
   'runs:tail': RunsTail,
   replay: Replay,
+  eval: Eval,
+  'eval:compare': EvalCompare,
   'store:check': StoreCheck,
   'store:backup': StoreBackup,
   'store:restore': StoreRestore,

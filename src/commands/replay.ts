@@ -1,14 +1,13 @@
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../errors.ts'
 import { describeDivergence } from '../tape/divergence.ts'
 import { findAgent } from '../tape/find-agent.ts'
 import type { Tape } from '../tape/read-tape.ts'
 import type { Replay as Outcome } from '../tape/replay.ts'
-import type { VariantChange } from '../wire/variant.ts'
 import { agentDirFlag, DEFAULT_AGENT_DIR } from './agent-dir-flag.ts'
 import { BaseCommand } from './base-command.ts'
 import { plural } from './plural.ts'
 import { findTape } from './replay/find-tape.ts'
+import { readChange } from './replay/read-change.ts'
 import { RecordedAgain } from './replay/recorded-again.ts'
 
 export default class Replay extends BaseCommand {
@@ -97,28 +96,6 @@ export default class Replay extends BaseCommand {
     const count = tape.runs.reduce((sum, { calls }) => sum + calls.length, 0)
     const live = liveCalls === 0 ? '' : `, ${plural(liveCalls, 'call')} for real`
     this.logToStderr(`Replayed ${tape.name}: ${plural(count, 'call')} on the tape${live}.`)
-  }
-}
-
-/** @throws HostError `OPTION_INVALID` for what is no change */
-function readChange(text: string): VariantChange {
-  const [, module, path, value] = /^([\w-]+)\.([^=]+)=(.*)$/s.exec(text) ?? []
-  if (module === undefined || path === undefined || value === undefined) {
-    throw new HostError('OPTION_INVALID', `--set must look like loop.system_prompt=Be brief., not '${text}'.`)
-  }
-  return {
-    module,
-    path: path.split('.').map((key) => (/^\d+$/.test(key) ? Number(key) : key)),
-    value: readValue(value),
-  }
-}
-
-/** Numbers, switches, lists and the like are JSON; anything else is text. */
-function readValue(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }
 

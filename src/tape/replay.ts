@@ -14,7 +14,7 @@ import { Agent } from '../run/agent.ts'
 import { EventListeners } from '../run/calls/call-event.ts'
 import type { RunEvent, RunStatus } from '../run/run-event.ts'
 import { digestOf, type PendingAnswer, type PendingCall } from '../run/state/pending-call.ts'
-import type { RunResult, Turn } from '../run/turn.ts'
+import type { RunEnd, RunResult, Turn } from '../run/turn.ts'
 import { makeNameSecrets, type Redact } from '../trace/redact.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import { type Project, planAgent } from '../wiring/plan-agent.ts'
@@ -51,6 +51,20 @@ export interface ReplayOptions {
   readonly onCall?: (call: AskedCall) => void
   /** Called with the events of the runs. */
   readonly onEvent?: (event: RunEvent) => void
+  /** Text in the place of the user's last message. Default: as it was recorded. */
+  readonly input?: string | undefined
+  /** Loaded code of the project, for many replays. Default: it is loaded for this one. */
+  readonly code?: Pick<Project, 'code' | 'loader'>
+  /** Ends the replay. */
+  readonly signal?: AbortSignal
+  /** Listens to the calls between modules, and to the ends of the runs. They have the ids of the recorded runs. */
+  readonly observer?: ReplayObserver
+}
+
+/** Observes the runs of a replay as a host does its own. */
+export interface ReplayObserver {
+  readonly events: EventListeners
+  onRunEnd(end: RunEnd): void
 }
 
 /** A run that was replayed. */
@@ -85,19 +99,24 @@ export interface Replay {
  */
 export async function replayTape(tape: Tape, options: ReplayOptions): Promise<Replay> {
   const { projectDir } = options
-  const code = new ProjectCode(projectDir)
-  const loader = new ModuleLoader(projectDir, code)
+  const loaded = options.code ?? loadCode(projectDir)
   const runs: ReplayedRun[] = []
   let offset = 0
   let liveCalls = 0
   for (const recorded of tape.runs) {
-    const { run, divergence, live } = await replayRun(recorded, offset, options, { code, loader })
+    const { run, divergence, live } = await replayRun(recorded, offset, options, loaded)
     runs.push(run)
     liveCalls += live
     if (divergence) return { runs, divergence, changedFiles: findChanged(tape, projectDir), liveCalls }
     offset += recorded.calls.length
   }
   return { runs, divergence: undefined, changedFiles: findChanged(tape, projectDir), liveCalls }
+}
+
+/** Code of a project, to be loaded once for many replays. */
+export function loadCode(projectDir: string): Pick<Project, 'code' | 'loader'> {
+  const code = new ProjectCode(projectDir)
+  return { code, loader: new ModuleLoader(projectDir, code) }
 }
 
 /** Time that the modules of a replay get to be disposed. */
@@ -155,25 +174,32 @@ async function replayRun(
   const boundaries = options.record
     ? new PlayRecorder(player, { ...bounded, environment, hide, ...options.record })
     : player
-  const agent = await Agent.open(blueprint, { events: new EventListeners(log), log, boundaries })
+  const events = options.observer?.events ?? new EventListeners(log)
+  const agent = await Agent.open(blueprint, { events, log, boundaries })
   let text = ''
   const onEvent = (event: RunEvent) => {
     if (event.type === 'text') text += event.text
     options.onEvent?.(event)
     stopWhereCancelled()
   }
-  const turn = { ...toTurn(recorded, agent.info.version), onEvent }
+  const turn = { ...withInput(toTurn(recorded, agent.info.version), options.input), onEvent }
   const entryPoint = agent.hasEntryPoint(recorded.turn.entry_point) ? recorded.turn.entry_point : undefined
   if (entryPoint === undefined) throw noEntryPoint(recorded)
   const { end } = recorded
-  const handle = agent.start(entryPoint, turn, { onSettled() {}, onFinished() {} })
+  const handle = agent.start(entryPoint, turn, {
+    onSettled: (_handle, describe) => options.observer?.onRunEnd(describe()),
+    onFinished() {},
+  })
   const stop = (): void => handle.abort()
+  options.signal?.addEventListener('abort', stop, { once: true })
+  if (options.signal?.aborted) stop()
   /** The client of a cancelled run left when it had got this much. */
   const stopWhereCancelled = (): void => {
     if (end.status === 'cancelled' && player.isPlayed && text.length >= end.text.length) setImmediate(stop)
   }
   stopWhereCancelled()
   const run = { ...(await toReplayed(recorded, handle.result, () => text)), isBeyond }
+  options.signal?.removeEventListener('abort', stop)
   // Code that does not look at its signal must not hold up the rest.
   await settlesWithin(agent.close(), CLOSE_MS)
   if (!divergence && !isBeyond && live.size === 0) divergence = compareEnds(run, player, offset, hide)
@@ -256,6 +282,16 @@ export function toTurn(recorded: TapedRun, version: string): Turn {
 
 export function decodeTurn({ turn, findBytes }: TapedRun): Turn {
   return decodeValue(turn.turn, findBytes) as Turn
+}
+
+/** The turn with another question. */
+function withInput(turn: Turn, input: string | undefined): Turn {
+  const last = turn.messages.findLastIndex(({ role }) => role === 'user')
+  if (input === undefined || last === -1) return turn
+  return {
+    ...turn,
+    messages: turn.messages.map((message, index) => (index === last ? { ...message, content: input } : message)),
+  }
 }
 
 /** Ids of the modules that are called for real. */

@@ -36,6 +36,7 @@ describe('help and version', () => {
         'schema',
         'runs',
         'replay',
+        'eval',
         'approvals',
         'serve',
         'worker',
@@ -80,6 +81,7 @@ describe('help and version', () => {
       ['approvals:answer', 'SERVER STORE PROJECT'],
       ['runs', 'STORE'],
       ['replay', 'LIVE PROJECT'],
+      ['eval', 'RESULT PROJECT'],
     ])
   })
 

@@ -4,7 +4,7 @@ import { runCli } from '../support/run-cli.ts'
 import { makeProject } from '../support/temp-project.ts'
 
 const COMMANDS =
-  'Commands: approvals, chat, check, completion, dev, doctor, eject, init, mcp, new, replay, run, runs, schema, serve, test, tool, worker'
+  'Commands: approvals, chat, check, completion, dev, doctor, eject, eval, init, mcp, new, replay, run, runs, schema, serve, test, tool, worker'
 
 const MISTAKES: readonly (readonly [args: string[], lines: string[]])[] = [
   [['srve'], ["Error: There is no command 'srve'.", "Did you mean 'serve'?", COMMANDS]],

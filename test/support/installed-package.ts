@@ -117,6 +117,7 @@ export const AGENTS: Readonly<Record<string, string>> = {
   'orchestrator/stage': chained('orchestrator/pipeline', ''),
   'conversation/history': `  - { id: it, module: conversation/history }\n${OFFLINE}${LOOP}`,
   echo: '  - { id: it, module: echo }\n',
+  'evals/judge': `${OFFLINE}  - { id: it, module: evals/judge }\n`,
   'guard/input': `  - { id: it, module: guard/input, config: { patterns: [x] } }\n${OFFLINE}${LOOP}`,
   'guard/output': `  - { id: it, module: guard/output, config: { judge: No rhymes. } }\n${OFFLINE}${LOOP}`,
   // Their packages are not there: they are made when a run needs them, and not before.

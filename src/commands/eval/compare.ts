@@ -1,0 +1,40 @@
+import { Args, Flags } from '@oclif/core'
+import { HostError } from '../../errors.ts'
+import { compareResults } from '../../evals/compare.ts'
+import { findResult, readResult } from '../../evals/result-file.ts'
+import { BaseCommand } from '../base-command.ts'
+import { formatComparison } from './format-result.ts'
+
+export default class EvalCompare extends BaseCommand {
+  static override description =
+    'Compares two results of evals: cases that got better or worse, and how far the difference may be noise.'
+  static override examples = [
+    '<%= config.bin %> eval compare evals/baseline.json latest',
+    '<%= config.bin %> eval compare 2026-11-20 2026-11-23T10 --json',
+  ]
+  static override args = {
+    before: Args.string({
+      description: 'File of a result, or the beginning of its name in evals/results',
+      required: true,
+    }),
+    after: Args.string({ description: 'The other one; latest is the newest', required: true }),
+  }
+  static override flags = {
+    json: Flags.boolean({ description: 'Print the comparison as JSON' }),
+  }
+
+  override async run(): Promise<void> {
+    const { args, flags } = await this.parse(EvalCompare)
+    this.requireProject()
+    const [before, after] = [args.before, args.after].map((word) =>
+      readResult(findResult(word, process.cwd(), (path) => this.pathOf(path))),
+    )
+    if (!before || !after) return
+    const comparisons = compareResults(before, after)
+    if (comparisons.length === 0) {
+      throw new HostError('PROJECT_INVALID', 'The results have no agent in common: nothing can be compared.')
+    }
+    if (flags.json) this.log(JSON.stringify(comparisons, null, 2))
+    else for (const line of comparisons.flatMap(formatComparison)) this.log(line)
+  }
+}

@@ -1,0 +1,73 @@
+import { relative, resolve, sep } from 'node:path'
+import { HostError } from '../../errors.ts'
+import { loadScorers } from '../../evals/load-scorers.ts'
+import { ProjectAgents } from '../../evals/project-agents.ts'
+import { filterCases, findCaseFiles, readCases } from '../../evals/read-cases.ts'
+import { findUnfinished, ResultFile } from '../../evals/result-file.ts'
+import { type EvalOptions, type EvalProgress, nameOf, runEvals } from '../../evals/run-evals.ts'
+import { ProjectCode } from '../../module/project-code.ts'
+import { memoryStorage } from '../../store/memory-storage.ts'
+import { Prices } from '../../trace/prices.ts'
+import { makeRedact } from '../../trace/redact.ts'
+import type { EvalRequest, EvalResult } from '../../wire/eval-result.ts'
+import { openAgents, stderrLog } from '../open-agents.ts'
+
+export interface PrepareOptions {
+  /** Undefined goes on with the newest result that was stopped. */
+  readonly request: Omit<EvalRequest, 'files'> | undefined
+  /** Files and folders of cases (absolute). */
+  readonly paths: readonly string[]
+  readonly agentDir: string
+  readonly concurrency: number
+}
+
+/** An eval that can begin. */
+export interface PreparedEval {
+  readonly file: ResultFile
+  run(signal: AbortSignal, onRun: (progress: EvalProgress) => void): Promise<EvalResult>
+}
+
+/** @throws HostError for cases, agents or a result that cannot be read */
+export async function prepareEval({ request, paths, agentDir, concurrency }: PrepareOptions): Promise<PreparedEval> {
+  const projectDir = process.cwd()
+  const redact = makeRedact(process.env)
+  const stopped = request ? undefined : findUnfinished(projectDir)
+  if (!request && !stopped) throw new HostError('OPTION_INVALID', 'There is no result to go on with: none was stopped.')
+  const files = stopped
+    ? findCaseFiles(
+        stopped.result.request.files.map((file) => resolve(projectDir, file)),
+        projectDir,
+      )
+    : findCaseFiles(paths, projectDir)
+  const names = files.map((file) => relative(projectDir, file).split(sep).join('/'))
+  const wanted: EvalRequest | undefined = stopped?.result.request ?? (request && { ...request, files: names })
+  if (!wanted) throw new HostError('OPTION_INVALID', 'There is nothing to run.')
+  const { cases, problems } = readCases(files, projectDir)
+  const chosen = filterCases(cases, wanted.filter)
+  if (cases.length > 0 && chosen.length === 0) {
+    throw new HostError('OPTION_INVALID', `No case has '${wanted.filter.join("' or '")}' in its id or as a tag.`)
+  }
+  const plan = {
+    request: wanted,
+    cases: chosen,
+    problems,
+    scorers: await loadScorers(new ProjectCode(projectDir), projectDir),
+    previous: stopped?.result,
+  }
+  const options: Omit<EvalOptions, 'signal' | 'onRun'> = {
+    projectDir,
+    agents: await ProjectAgents.read(projectDir, agentDir),
+    environment: process.env,
+    concurrency,
+    prices: new Prices(projectDir, stderrLog),
+    storage: memoryStorage(),
+    openProject: async () => {
+      const { host, folder, close } = await openAgents(agentDir, { log: stderrLog })
+      return { host, problems: () => folder.problems(), close }
+    },
+  }
+  return {
+    file: stopped ? ResultFile.continue(stopped.path, redact) : ResultFile.create(projectDir, nameOf(wanted), redact),
+    run: (signal, onRun) => runEvals(plan, { ...options, signal, onRun }),
+  }
+}

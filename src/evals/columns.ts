@@ -1,0 +1,46 @@
+import { formatPath } from '../definition/problem.ts'
+import { HostError } from '../errors.ts'
+import type { EvalColumn } from '../wire/eval-result.ts'
+import type { VariantChange } from '../wire/variant.ts'
+
+const MAX_VARIANTS = 16
+const SHOWN_CHARS = 40
+
+/**
+ * Returns the variants that changes make, the agent as it is first: values of one place are alternatives, those of several places
+ * are combined.
+ *
+ * @throws HostError `OPTION_INVALID` for more than 16
+ */
+export function makeVariants(changes: readonly VariantChange[]): VariantChange[][] {
+  if (changes.length === 0) return [[]]
+  const places = new Map<string, VariantChange[]>()
+  for (const change of changes) {
+    const place = `${change.module}.${formatPath(change.path)}`
+    places.set(place, [...(places.get(place) ?? []), change])
+  }
+  const combined = [...places.values()].reduce<VariantChange[][]>(
+    (variants, values) => variants.flatMap((variant) => values.map((value) => [...variant, value])),
+    [[]],
+  )
+  if (combined.length <= MAX_VARIANTS) return [[], ...combined]
+  throw new HostError('OPTION_INVALID', `--set makes ${combined.length} variants; at most ${MAX_VARIANTS} are run.`)
+}
+
+export function makeColumn(agent: string, changes: readonly VariantChange[]): EvalColumn {
+  return { name: nameColumn(agent, changes), agent, version: null, changes: [...changes] }
+}
+
+/** `support (loop.system_prompt="Be brief.")` */
+function nameColumn(agent: string, changes: readonly VariantChange[]): string {
+  if (changes.length === 0) return agent
+  const shown = changes.map(
+    ({ module, path, value }) => `${module}.${formatPath(path)}=${shorten(JSON.stringify(value))}`,
+  )
+  return `${agent} (${shown.join(', ')})`
+}
+
+function shorten(text: string | undefined): string {
+  const shown = text ?? 'nothing'
+  return shown.length > SHOWN_CHARS ? `${shown.slice(0, SHOWN_CHARS)}…` : shown
+}

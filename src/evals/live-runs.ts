@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto'
+import { Opening } from '../async.ts'
+import type { Problem } from '../definition/problem.ts'
+import { HostError } from '../errors.ts'
+import type { AgentHost } from '../host/host.ts'
+import type { Message } from '../protocols/message.ts'
+import type { EvalColumn } from '../wire/eval-result.ts'
+import { type CaseRun, describeError, notRun, RunNotes } from './case-run.ts'
+import type { EvalCase } from './read-cases.ts'
+import type { RunUsage } from './run-usage.ts'
+
+/** Agents of a project in service. */
+export interface LiveProject {
+  readonly host: AgentHost
+  problems(): readonly Problem[]
+  close(): Promise<void>
+}
+
+/** Runs cases with the agents themselves. The project is opened for the first of them. */
+export class LiveRuns {
+  readonly #project: Opening<LiveProject>
+  readonly #usage: RunUsage
+  #isOpened = false
+
+  constructor(open: () => Promise<LiveProject>, usage: RunUsage) {
+    this.#usage = usage
+    this.#project = new Opening(async () => {
+      const project = await open()
+      project.host.onEvent(usage.add)
+      return project
+    })
+  }
+
+  async run({ input = '' }: EvalCase, { agent, changes }: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
+    this.#isOpened = true
+    const project = await this.#project.open()
+    const { host } = project
+    if (!host.has(agent)) return notRun(input, describeMissing(agent, project))
+    const variant = changes.length === 0 ? undefined : changes
+    const runId = randomUUID()
+    const notes = new RunNotes()
+    const startedMs = performance.now()
+    const toRun = (ended: Pick<CaseRun, 'status' | 'output' | 'error'>): CaseRun => {
+      const { inputTokens, outputTokens, cost, agentVersion } = this.#usage.take(runId)
+      return {
+        ...ended,
+        input,
+        agentVersion,
+        run_id: runId,
+        tools: notes.tools,
+        is_played: false,
+        duration_ms: performance.now() - startedMs,
+        input_tokens: inputTokens,
+        output_tokens: outputTokens,
+        cost,
+      }
+    }
+    try {
+      if (variant) await host.openVariant(agent, variant)
+      const messages: string | readonly Message[] = input
+      const { status, text, pending } = await host.run(agent, messages, {
+        runId,
+        variant,
+        signal,
+        onEvent: notes.onEvent,
+      })
+      notes.addPending(pending)
+      return toRun({ status, output: text, error: null })
+    } catch (error) {
+      const code = error instanceof HostError ? error.code : undefined
+      if (code !== undefined && REFUSED.has(code)) return notRun(input, error)
+      const status = code === 'RUN_ABORTED' && signal.aborted ? 'cancelled' : 'failed'
+      return toRun({ status, output: notes.text, error: describeError(error) })
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isOpened) await (await this.#project.open()).close()
+  }
+}
+
+/** The run did not begin. */
+const REFUSED: ReadonlySet<string> = new Set(['AGENT_NOT_FOUND', 'AGENT_INVALID', 'OVERLOADED', 'REQUEST_INVALID'])
+
+/** An agent that is not there may be one whose file is broken. */
+function describeMissing(agent: string, { host, problems }: LiveProject): string {
+  const known = host.list().map(({ id }) => id)
+  const broken = problems().map(({ file, line, message }) => `${[file, line].filter(Boolean).join(':')}: ${message}`)
+  const others = known.length > 0 ? ` Agents: ${known.join(', ')}.` : ''
+  return [`There is no agent '${agent}'.${others}`, ...broken].join('\n')
+}

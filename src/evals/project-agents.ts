@@ -1,0 +1,55 @@
+import { relative, resolve } from 'node:path'
+import { HostError } from '../errors.ts'
+import { listAgentFiles } from '../host/list-agent-files.ts'
+import { readAgentText, readClaim } from '../host/read-agent-file.ts'
+
+/** Text of an agent file. */
+export interface AgentSource {
+  readonly source: string
+  /** Relative to the project. */
+  readonly file: string
+}
+
+/** The agents of a project by their files: nothing of them is loaded. */
+export class ProjectAgents {
+  readonly #sources: ReadonlyMap<string, AgentSource>
+  /** Of the files that cannot be read. */
+  readonly #problems: readonly string[]
+
+  private constructor(sources: ReadonlyMap<string, AgentSource>, problems: readonly string[]) {
+    this.#sources = sources
+    this.#problems = problems
+  }
+
+  /** @throws HostError `PROJECT_INVALID` when the folder is not there or cannot be read */
+  static async read(projectDir: string, agentDir: string): Promise<ProjectAgents> {
+    const sources = new Map<string, AgentSource>()
+    const problems: string[] = []
+    for (const path of await listAgentFiles(resolve(projectDir, agentDir))) {
+      const file = relative(projectDir, path)
+      const text = await readAgentText(path)
+      if (!text) continue
+      const claim = readClaim(file, text)
+      const id = claim.claimedId
+      if (id !== undefined && !sources.has(id)) sources.set(id, { source: text.text, file })
+      for (const { line, message } of claim.problems)
+        problems.push(`${file}${line === undefined ? '' : `:${line}`}: ${message}`)
+    }
+    return new ProjectAgents(sources, problems)
+  }
+
+  get ids(): string[] {
+    return [...this.#sources.keys()]
+  }
+
+  /**
+   * @param name `<agent>` or `<agent>/<entry point>`
+   * @throws HostError `AGENT_NOT_FOUND` with the agents that there are, and what is wrong with files
+   */
+  get(name: string): AgentSource {
+    const found = this.#sources.get(name) ?? this.#sources.get(name.replace(/\/[^/]*$/, ''))
+    if (found) return found
+    const known = this.ids.length > 0 ? ` Agents: ${this.ids.join(', ')}.` : ''
+    throw new HostError('AGENT_NOT_FOUND', [`There is no agent '${name}'.${known}`, ...this.#problems].join('\n'))
+  }
+}

@@ -1,0 +1,155 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { findFirstProblem } from '../definition/first-problem.ts'
+import { HostError, messageOf } from '../errors.ts'
+import { isObject } from '../is-object.ts'
+import type { Redact } from '../trace/redact.ts'
+import { EVAL_RESULT_FORMAT, EvalResult } from '../wire/eval-result.ts'
+import { EVAL_FOLDER } from './read-cases.ts'
+
+/** Folder of the results, relative to the project. */
+export const RESULT_FOLDER = `${EVAL_FOLDER}/results`
+const ENDING = '.json'
+/** A result that is being filled is written at most this often. */
+const SAVE_EVERY_MS = 2000
+
+/** A result with its file. */
+export interface FoundResult {
+  readonly result: EvalResult
+  /** Relative to the project, or absolute. */
+  readonly path: string
+}
+
+/**
+ * Reads a result.
+ *
+ * @throws HostError `PROJECT_INVALID` for one that is not there, damaged, or of another version
+ */
+export function readResult(path: string): EvalResult {
+  const fail = (problem: string, suggestions: readonly string[] = []) =>
+    new HostError('PROJECT_INVALID', `The result ${path} ${problem}`, { suggestions })
+  let json: unknown
+  try {
+    json = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw fail(`cannot be read: ${messageOf(error)}`)
+  }
+  const version = isObject(json) ? json.eval_result : undefined
+  if (version === undefined) throw fail('is no result of an eval.')
+  if (version !== EVAL_RESULT_FORMAT) {
+    throw fail(`has version ${JSON.stringify(version)}; this agent-host reads version ${EVAL_RESULT_FORMAT}.`, [
+      'Run the eval again.',
+    ])
+  }
+  const problem = findFirstProblem(EvalResult, json)
+  if (problem) throw fail(`is damaged: ${problem.message}`, ['It was edited, or written by half. Run the eval again.'])
+  return json as EvalResult
+}
+
+/** Files of the results of a project, newest first: their names begin with their time. */
+export function listResults(projectDir: string): string[] {
+  const folder = join(projectDir, RESULT_FOLDER)
+  if (!existsSync(folder)) return []
+  const names = readdirSync(folder).filter((name) => name.endsWith(ENDING))
+  return names
+    .sort()
+    .reverse()
+    .map((name) => join(folder, name))
+}
+
+/**
+ * Finds a result by its file, or by the beginning of its name in `evals/results`; `latest` is the newest.
+ *
+ * @param pathOf absolute path of a file named on the command line
+ * @throws HostError `OPTION_INVALID` when it means none, or several
+ */
+export function findResult(word: string, projectDir: string, pathOf: (file: string) => string): string {
+  const path = pathOf(word)
+  if (existsSync(path)) return path
+  const all = listResults(projectDir)
+  const [newest] = all
+  if (word === 'latest' && newest !== undefined) return newest
+  const found = all.filter((file) => basename(file).startsWith(word) || basename(file, ENDING).endsWith(`-${word}`))
+  const [first, second] = found
+  if (first === undefined) {
+    throw new HostError('OPTION_INVALID', `There is no result '${word}': no such file, and none in ${RESULT_FOLDER}.`)
+  }
+  if (second === undefined || !basename(first).startsWith(word)) return first
+  throw new HostError('OPTION_INVALID', `Several results begin with '${word}'.`, {
+    suggestions: found.map((file) => basename(file)),
+  })
+}
+
+/** The newest result that was not run to its end. */
+export function findUnfinished(projectDir: string): FoundResult | undefined {
+  for (const path of listResults(projectDir)) {
+    try {
+      const result = readResult(path)
+      if (result.status !== 'complete') return { result, path }
+    } catch {
+      // Reading it by its name tells what is wrong with it.
+    }
+  }
+  return undefined
+}
+
+/** File of a result that is being filled. */
+export class ResultFile {
+  readonly path: string
+  readonly #redact: Redact
+  #savedMs = Number.NEGATIVE_INFINITY
+  #problem: string | undefined
+
+  private constructor(path: string, redact: Redact) {
+    this.path = path
+    this.#redact = redact
+  }
+
+  /** @param path of a result to go on with */
+  static continue(path: string, redact: Redact): ResultFile {
+    return new ResultFile(path, redact)
+  }
+
+  /** Chooses the name of a new result: by its time, so that names sort as the results were made. */
+  static create(projectDir: string, name: string, redact: Redact): ResultFile {
+    for (let timeMs = Date.now(); ; timeMs++) {
+      const time = new Date(timeMs).toISOString().slice(0, -1).replace(/[:.]/g, '-')
+      const path = join(resolve(projectDir), RESULT_FOLDER, `${time}-${name}${ENDING}`)
+      if (!existsSync(path)) return new ResultFile(path, redact)
+    }
+  }
+
+  /** Why the last attempt to write failed; undefined when it did not. */
+  get problem(): string | undefined {
+    return this.#problem
+  }
+
+  /** Writes it, unless that was done a moment ago. */
+  saveSoon(make: () => EvalResult): void {
+    if (performance.now() - this.#savedMs >= SAVE_EVERY_MS) this.save(make())
+  }
+
+  /** Writes it as a whole: a reader never finds half of it. What fails is kept as the {@link problem}: the eval goes on. */
+  save(result: EvalResult): void {
+    const draft = `${this.path}.${process.pid}.tmp`
+    try {
+      mkdirSync(dirname(this.path), { recursive: true })
+      writeFileSync(draft, this.#redact(`${JSON.stringify(result, null, 1)}\n`))
+      renameSync(draft, this.path)
+      this.#problem = undefined
+    } catch (error) {
+      this.#problem = messageOf(error)
+      this.#removeDraft(draft)
+    }
+    this.#savedMs = performance.now()
+  }
+
+  /** A draft on a full disk may be there in part. */
+  #removeDraft(draft: string): void {
+    try {
+      rmSync(draft, { force: true })
+    } catch {
+      // What keeps it from being removed kept it from being written.
+    }
+  }
+}

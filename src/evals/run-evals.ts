@@ -1,0 +1,306 @@
+import { setMaxListeners } from 'node:events'
+import { basename, extname } from 'node:path'
+import { AgentHost } from '../host/host.ts'
+import type { StorageSource } from '../protocols/storage.ts'
+import type { Prices } from '../trace/prices.ts'
+import { VERSION } from '../version.ts'
+import {
+  EVAL_RESULT_FORMAT,
+  type EvalColumn,
+  type EvalProblem,
+  type EvalRequest,
+  type EvalResult,
+  type EvalResultCase,
+  type EvalRun,
+} from '../wire/eval-result.ts'
+import { type CaseRun, describeError } from './case-run.ts'
+import { makeColumn } from './columns.ts'
+import { type LiveProject, LiveRuns } from './live-runs.ts'
+import { chooseScorers, type LoadedScorers, type NamedScorer } from './load-scorers.ts'
+import { scoreOf } from './outcomes.ts'
+import type { ProjectAgents } from './project-agents.ts'
+import type { EvalCase } from './read-cases.ts'
+import { RunUsage } from './run-usage.ts'
+import { SCORER_TIMEOUT_MS, scoreRun } from './score-run.ts'
+import { TapedRuns } from './taped-runs.ts'
+
+/** Cases and what they are run with. */
+export interface EvalPlan {
+  readonly request: EvalRequest
+  readonly cases: readonly EvalCase[]
+  /** Rows and scorers that were left out. */
+  readonly problems: readonly EvalProblem[]
+  readonly scorers: LoadedScorers
+  /** Result to go on with: its runs are kept. */
+  readonly previous?: EvalResult | undefined
+}
+
+export interface EvalOptions {
+  /** Absolute. */
+  readonly projectDir: string
+  readonly agents: ProjectAgents
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly concurrency: number
+  readonly prices: Prices
+  /** Records of modules that are called for real. */
+  readonly storage: StorageSource
+  /** Puts the agents in service, for cases without a tape. */
+  readonly openProject: () => Promise<LiveProject>
+  /** Stops: what was done is kept. */
+  readonly signal: AbortSignal
+  /** Called after each run. */
+  readonly onRun: (progress: EvalProgress) => void
+  /** Default: 30 seconds. */
+  readonly scorerTimeoutMs?: number
+}
+
+/** State of an eval under way. */
+export interface EvalProgress {
+  readonly done: number
+  readonly total: number
+  readonly run: EvalRun
+  /** US dollars, as far as prices are known. */
+  readonly spent: number
+  /** The result so far. */
+  result(): EvalResult
+}
+
+/** Run that is to be made. */
+interface Task {
+  readonly given: EvalCase
+  readonly column: number
+  readonly repeat: number
+  readonly scorers: readonly NamedScorer[]
+}
+
+/** Runs every case with every agent and variant, several at once, and scores what comes of it. */
+export async function runEvals(plan: EvalPlan, options: EvalOptions): Promise<EvalResult> {
+  // Every run and every scorer under way listens to it.
+  setMaxListeners(0, options.signal)
+  const evals = new Evals(plan, options)
+  try {
+    await evals.run()
+    return evals.toResult(options.signal.aborted ? 'stopped' : 'complete')
+  } finally {
+    await evals.close()
+  }
+}
+
+class Evals {
+  readonly #plan: EvalPlan
+  readonly #options: EvalOptions
+  readonly #columns: EvalColumn[]
+  readonly #cases: readonly EvalCase[]
+  readonly #problems: EvalProblem[]
+  readonly #tasks: Task[] = []
+  readonly #runs = new Map<string, EvalRun>()
+  readonly #live: LiveRuns
+  readonly #taped: TapedRuns
+  /** Of the scorers. */
+  readonly #host: AgentHost
+  readonly #judging: RunUsage
+  readonly #createdAt: number
+  readonly #startedMs = performance.now()
+  readonly #durationBefore: number
+  #spent: number
+
+  constructor(plan: EvalPlan, options: EvalOptions) {
+    const { request, previous, scorers } = plan
+    const { projectDir, agents, environment, storage, prices, openProject } = options
+    this.#plan = plan
+    this.#options = options
+    this.#problems = [...plan.problems, ...scorers.problems]
+    this.#columns = [...(previous?.columns ?? [])]
+    this.#createdAt = previous?.created_at ?? Date.now() / 1000
+    this.#durationBefore = previous?.duration_ms ?? 0
+    this.#spent = previous?.spent ?? 0
+    this.#live = new LiveRuns(openProject, new RunUsage(prices))
+    this.#taped = new TapedRuns({
+      projectDir,
+      agents,
+      live: request.live,
+      environment,
+      storage,
+      usage: new RunUsage(prices),
+    })
+    this.#host = new AgentHost({ projectDir, environment, storage })
+    this.#judging = new RunUsage(prices)
+    this.#host.onEvent(this.#judging.add)
+    this.#host.onRunEnd(({ runId }) => {
+      this.#spent += this.#judging.take(runId).cost ?? 0
+    })
+    this.#cases = plan.cases.filter((given) => this.#addTasks(given))
+    this.#keepPrevious(previous)
+  }
+
+  async run(): Promise<void> {
+    const open = this.#tasks.filter((task) => !this.#runs.has(keyOf(task.given.id, task.column, task.repeat)))
+    const rest = open.values()
+    const lane = async () => {
+      for (const task of rest) {
+        if (this.#options.signal.aborted) return
+        const run = await this.#runTask(task)
+        if (run) this.#note(run)
+      }
+    }
+    await Promise.all(Array.from({ length: this.#options.concurrency }, lane))
+  }
+
+  toResult(status: EvalResult['status']): EvalResult {
+    const { request } = this.#plan
+    const runs = this.#tasks.flatMap(
+      ({ given, column, repeat }) => this.#runs.get(keyOf(given.id, column, repeat)) ?? [],
+    )
+    return {
+      eval_result: EVAL_RESULT_FORMAT,
+      agent_host: VERSION,
+      name: nameOf(request),
+      status,
+      created_at: this.#createdAt,
+      duration_ms: this.#durationBefore + performance.now() - this.#startedMs,
+      spent: this.#spent,
+      request,
+      columns: this.#columns,
+      cases: this.#cases.map(toResultCase),
+      runs,
+      problems: this.#problems,
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#live.close(), this.#host.close(0)])
+  }
+
+  /** @returns false for a case that cannot be run */
+  #addTasks(given: EvalCase): boolean {
+    const { request, scorers } = this.#plan
+    try {
+      const chosen = chooseScorers(given, scorers)
+      const columns = this.#agentsOf(given).flatMap((agent) =>
+        request.variants.map((changes) => this.#columnOf(makeColumn(agent, changes))),
+      )
+      for (let repeat = 1; repeat <= request.repeat; repeat++) {
+        for (const column of columns) this.#tasks.push({ given, column, repeat, scorers: chosen })
+      }
+      return true
+    } catch (error) {
+      this.#problems.push({ where: `${given.file}:${given.line}`, message: describeError(error) })
+      return false
+    }
+  }
+
+  /** @throws Error where neither command nor row name an agent, and there are several */
+  #agentsOf({ agent, tape }: EvalCase): readonly string[] {
+    const { request } = this.#plan
+    if (request.agents.length > 0) return request.agents
+    const own = agent ?? (tape === undefined ? undefined : this.#taped.agentOf(tape))
+    if (own !== undefined) return [own]
+    const { ids } = this.#options.agents
+    const [only, other] = ids
+    if (only !== undefined && other === undefined) return [only]
+    throw new Error(
+      `name the agent, with "agent" in the row or --agent: there are ${ids.length === 0 ? 'none' : ids.join(', ')}.`,
+    )
+  }
+
+  #columnOf(column: EvalColumn): number {
+    const known = this.#columns.findIndex(({ name }) => name === column.name)
+    return known === -1 ? this.#columns.push(column) - 1 : known
+  }
+
+  /** Keeps the runs of a stopped eval. Those that did not begin are tried again. */
+  #keepPrevious(previous: EvalResult | undefined): void {
+    if (!previous) return
+    const digests = new Map(previous.cases.map(({ id, digest }) => [id, digest]))
+    const unchanged = new Set(this.#cases.filter(({ id, digest }) => digests.get(id) === digest).map(({ id }) => id))
+    for (const run of previous.runs) {
+      if (unchanged.has(run.case) && run.status !== 'not_run')
+        this.#runs.set(keyOf(run.case, run.column, run.repeat), run)
+    }
+  }
+
+  /** @returns undefined for a run that was stopped */
+  async #runTask({ given, column: index, repeat, scorers }: Task): Promise<EvalRun | undefined> {
+    const column = this.#columns[index] as EvalColumn
+    const { signal, scorerTimeoutMs = SCORER_TIMEOUT_MS } = this.#options
+    const { tape } = given
+    const { input, agentVersion, ...run } = await (tape === undefined
+      ? this.#live.run(given, column, signal)
+      : this.#taped.run(tape, given, column, signal))
+    if (signal.aborted && run.status === 'cancelled') return undefined
+    if (agentVersion !== null && column.version === null) this.#columns[index] = { ...column, version: agentVersion }
+    if (!run.is_played) this.#spent += run.cost ?? 0
+    const scored = toScored(run, column)
+    const facts = { input, output: run.output, expected: given.expected, id: given.id, tags: given.tags }
+    const scores = scored
+      ? await scoreRun(
+          scorers,
+          { ...facts, expectedTools: given.expectedTools, run: scored, host: this.#host },
+          signal,
+          scorerTimeoutMs,
+        )
+      : []
+    if (signal.aborted) return undefined
+    return { case: given.id, column: index, repeat, ...run, scores, score: scoreOf({ status: run.status, scores }) }
+  }
+
+  #note(run: EvalRun): void {
+    this.#runs.set(keyOf(run.case, run.column, run.repeat), run)
+    this.#options.onRun({
+      done: this.#runs.size,
+      total: this.#tasks.length,
+      run,
+      spent: this.#spent,
+      result: () => this.toResult('running'),
+    })
+  }
+}
+
+function toScored(run: Omit<CaseRun, 'input' | 'agentVersion'>, { agent }: EvalColumn) {
+  const { status } = run
+  if (status !== 'completed' && status !== 'waiting') return undefined
+  return {
+    agent,
+    status,
+    tools: run.tools,
+    durationMs: run.duration_ms,
+    inputTokens: run.input_tokens,
+    outputTokens: run.output_tokens,
+    cost: run.cost,
+    isPlayed: run.is_played,
+  }
+}
+
+function toResultCase({
+  id,
+  file,
+  line,
+  input,
+  expected,
+  expectedTools,
+  tags,
+  tape,
+  digest,
+}: EvalCase): EvalResultCase {
+  return {
+    id,
+    file,
+    line,
+    input: input ?? null,
+    ...(expected === undefined ? {} : { expected }),
+    ...(expectedTools === undefined ? {} : { expected_tools: [...expectedTools] }),
+    tags: [...tags],
+    tape: tape ?? null,
+    digest,
+  }
+}
+
+function keyOf(caseId: string, column: number, repeat: number): string {
+  return `${column} ${repeat} ${caseId}`
+}
+
+/** Name of a result: that of the only file of cases, or `all`. */
+export function nameOf({ files }: EvalRequest): string {
+  const [only, other] = files
+  return only !== undefined && other === undefined ? basename(only, extname(only)) : 'all'
+}

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
+import type { Environment } from '../definition/interpolate.ts'
+import { silentLog } from '../protocols/log.ts'
+import type { StorageSource } from '../protocols/storage.ts'
+import { EventListeners } from '../run/calls/call-event.ts'
+import { describeDivergence } from '../tape/divergence.ts'
+import { questionOf } from '../tape/question-of.ts'
+import { readTapeFile, type Tape } from '../tape/read-tape.ts'
+import { loadCode, type Replay, type ReplayObserver, replayTape } from '../tape/replay.ts'
+import type { EvalColumn } from '../wire/eval-result.ts'
+import { type CaseRun, notRun, RunNotes } from './case-run.ts'
+import type { ProjectAgents } from './project-agents.ts'
+import type { EvalCase } from './read-cases.ts'
+import type { RunUsage } from './run-usage.ts'
+
+export interface TapedRunsOptions {
+  /** Absolute. */
+  readonly projectDir: string
+  readonly agents: ProjectAgents
+  /** Names of what is called for real, as `replay` takes them. */
+  readonly live: readonly string[]
+  readonly environment: Environment
+  /** Records of modules that are called for real. */
+  readonly storage: StorageSource
+  readonly usage: RunUsage
+}
+
+/** Runs cases with what their tapes recorded in the place of tools, memories and records, and of models unless those are live. */
+export class TapedRuns {
+  readonly #options: TapedRunsOptions
+  readonly #code: ReturnType<typeof loadCode>
+
+  constructor(options: TapedRunsOptions) {
+    this.#options = options
+    this.#code = loadCode(options.projectDir)
+  }
+
+  /**
+   * Id of the agent that a tape is of.
+   *
+   * @throws HostError `TAPE_INVALID`
+   */
+  agentOf(path: string): string {
+    return (this.#read(path).runs.at(-1) as Tape['runs'][number]).head.agent.id
+  }
+
+  async run(path: string, given: EvalCase, column: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
+    const { projectDir, agents, live, environment, storage, usage } = this.#options
+    const startedMs = performance.now()
+    const notes = new RunNotes()
+    let input: unknown = given.input
+    try {
+      const tape = this.#read(path)
+      const question = questionOf(tape)
+      input ??= question
+      const runId = randomUUID()
+      const outcome = await replayTape(tape, {
+        projectDir,
+        agent: agents.get(column.agent),
+        changes: column.changes,
+        environment,
+        storage,
+        live,
+        signal,
+        code: this.#code,
+        // As it was recorded, where it is the same: text may stand beside pictures.
+        input: input === question ? undefined : String(input),
+        onEvent: notes.onEvent,
+        observer: observe(runId, usage),
+      })
+      const { inputTokens, outputTokens, cost, agentVersion } = usage.take(runId)
+      return {
+        input,
+        agentVersion,
+        run_id: runId,
+        ...describeEnd(outcome, live, signal),
+        tools: notes.tools,
+        is_played: outcome.liveCalls === 0,
+        duration_ms: performance.now() - startedMs,
+        input_tokens: inputTokens,
+        output_tokens: outputTokens,
+        cost,
+      }
+    } catch (error) {
+      return notRun(input, error)
+    }
+  }
+
+  #read(path: string): Tape {
+    return readTapeFile(resolve(this.#options.projectDir, path), path)
+  }
+}
+
+function observe(runId: string, usage: RunUsage): ReplayObserver {
+  const events = new EventListeners(silentLog)
+  events.add((event) => usage.add({ ...event, run_id: runId }), '')
+  return { events, onRunEnd() {} }
+}
+
+/** A different answer is for the scorers to judge; a call that no tape has ends the run. */
+function describeEnd(
+  { runs, divergence }: Replay,
+  live: readonly string[],
+  signal: AbortSignal,
+): Pick<CaseRun, 'status' | 'output' | 'error'> {
+  const last = runs.at(-1)
+  const output = last?.text ?? ''
+  if (signal.aborted) return { status: 'cancelled', output, error: 'The eval was stopped.' }
+  if (divergence?.kind === 'call') {
+    const advice = live.length === 0 ? ['With --live llm the model answers instead of the tape.'] : []
+    return { status: 'failed', output, error: [...describeDivergence(divergence), ...advice].join('\n') }
+  }
+  if (last?.isBeyond) return { status: 'failed', output, error: 'The recorded run failed, and its tape ends there.' }
+  const status = last?.status ?? 'failed'
+  return { status, output, error: status === 'cancelled' ? 'The recorded run was cancelled.' : (last?.error ?? null) }
+}

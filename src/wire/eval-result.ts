@@ -1,0 +1,109 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { VariantChange } from './variant.ts'
+
+/** Version of the format of result files. It grows when an older reader would misread one. */
+export const EVAL_RESULT_FORMAT = 1
+
+/** Score from which on a case passes. */
+export const PASS_SCORE = 0.5
+
+const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+const AnyObject = Type.Record(Type.String(), Type.Unknown())
+
+/** Call of a tool, as rows expect it and results have it. */
+export const EvalToolCall = Type.Object({
+  name: Type.String(),
+  arguments: Type.Optional(AnyObject),
+})
+export type EvalToolCall = Static<typeof EvalToolCall>
+
+/** Case of a result: its row. */
+export const EvalResultCase = Type.Object({
+  id: Type.String(),
+  file: Type.String({ description: 'Relative to the project.' }),
+  line: Type.Integer(),
+  input: Type.Unknown(),
+  expected: Type.Optional(Type.Unknown()),
+  expected_tools: Type.Optional(Type.Array(EvalToolCall)),
+  tags: Type.Array(Type.String()),
+  tape: nullable(Type.String({ description: 'Relative to the project.' })),
+  digest: Type.String({ description: 'Differs where the row does.' }),
+})
+export type EvalResultCase = Static<typeof EvalResultCase>
+
+/** Score that a scorer gave to a run. */
+export const EvalScore = Type.Object({
+  name: Type.String({ description: 'Name of the export, or of the built-in scorer.' }),
+  score: nullable(
+    Type.Number({ minimum: 0, maximum: 1, description: 'Null where the scorer does not judge the case.' }),
+  ),
+  error: Type.Optional(Type.String({ description: 'Why there is no score. It counts as 0.' })),
+  metadata: Type.Optional(AnyObject),
+})
+export type EvalScore = Static<typeof EvalScore>
+
+/** Run of a case. */
+export const EvalRun = Type.Object({
+  case: Type.String(),
+  column: Type.Integer({ description: 'Index among the columns.' }),
+  repeat: Type.Integer({ description: 'From 1 on.' }),
+  run_id: nullable(Type.String({ description: 'Null where it did not begin.' })),
+  status: Type.Enum(['completed', 'waiting', 'failed', 'cancelled', 'not_run'], { type: 'string' }),
+  output: Type.String(),
+  error: nullable(Type.String()),
+  tools: Type.Array(EvalToolCall),
+  is_played: Type.Boolean({ description: 'True where the model answered from a tape.' }),
+  duration_ms: Type.Number(),
+  input_tokens: Type.Integer(),
+  output_tokens: Type.Integer(),
+  cost: nullable(Type.Number({ description: 'US dollars; null where the price of a model is unknown.' })),
+  scores: Type.Array(EvalScore),
+  score: nullable(
+    Type.Number({ description: 'Mean of the scores; 0 for a run that failed; null where nothing judges it.' }),
+  ),
+})
+export type EvalRun = Static<typeof EvalRun>
+
+/** Agent, or variant of one, that the cases were run with. */
+export const EvalColumn = Type.Object({
+  name: Type.String({ description: 'Agent, and what the variant changes.' }),
+  agent: Type.String(),
+  version: nullable(Type.String({ description: 'Of the agent; null where it was not opened.' })),
+  changes: Type.Array(VariantChange),
+})
+export type EvalColumn = Static<typeof EvalColumn>
+
+/** Row, agent or scorer that was left out, and why. */
+export const EvalProblem = Type.Object({
+  where: Type.String({ description: 'File and line, agent, or scorer.' }),
+  message: Type.String(),
+})
+export type EvalProblem = Static<typeof EvalProblem>
+
+/** Choices of the caller of `eval`: `--resume` goes on with them. */
+export const EvalRequest = Type.Object({
+  files: Type.Array(Type.String()),
+  agents: Type.Array(Type.String()),
+  variants: Type.Array(Type.Array(VariantChange)),
+  repeat: Type.Integer(),
+  filter: Type.Array(Type.String()),
+  live: Type.Array(Type.String()),
+})
+export type EvalRequest = Static<typeof EvalRequest>
+
+/** A result file, `evals/results/<time>-<name>.json`. */
+export const EvalResult = Type.Object({
+  eval_result: Type.Literal(EVAL_RESULT_FORMAT),
+  agent_host: Type.String({ description: 'Version.' }),
+  name: Type.String(),
+  status: Type.Enum(['running', 'stopped', 'complete'], { type: 'string' }),
+  created_at: Type.Number({ description: 'Unix seconds.' }),
+  duration_ms: Type.Number(),
+  spent: Type.Number({ description: 'US dollars that models and judges cost, as far as their prices are known.' }),
+  request: EvalRequest,
+  columns: Type.Array(EvalColumn),
+  cases: Type.Array(EvalResultCase),
+  runs: Type.Array(EvalRun),
+  problems: Type.Array(EvalProblem),
+})
+export type EvalResult = Static<typeof EvalResult>

@@ -1,0 +1,418 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { expect } from 'chai'
+import {
+  executedTools,
+  listResults,
+  makeEvals,
+  makeTapedEvals,
+  parrot,
+  readResult,
+  refundAgent,
+  runEval,
+} from '../support/evals.ts'
+import { killRunning, startCli } from '../support/run-cli.ts'
+
+const BOTH = [
+  { id: 'yes', input: 'yes', expected: 'You said: yes' },
+  { id: 'no', input: 'no', expected: 'no', tags: ['short'] },
+]
+
+describe('eval', () => {
+  it('scores every case, shows the failed ones with their reasons, and writes a result', async () => {
+    const project = await makeEvals(BOTH)
+    const { exitCode, stdout, stderr } = await runEval(project)
+    expect({ exitCode, stdout: stdout.replace(/[\d.]+ s$/m, '0 s') }).deep.equal({
+      exitCode: 0,
+      stdout: [
+        '  failed  no  0.00',
+        '    exact 0.00',
+        '    Answer: You said: no',
+        'parrot: 1 of 2 cases passed, score 0.50, 0 s',
+        '',
+      ].join('\n'),
+    })
+    expect(stderr).match(/^Result: evals\/results\/\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}-words\.json\n$/)
+    const { runs, columns, created_at: _, duration_ms: __, agent_host: ___, cases, ...result } = readResult(project)
+    expect(result).deep.equal({
+      eval_result: 1,
+      name: 'words',
+      status: 'complete',
+      spent: 0,
+      request: { agents: [], variants: [[]], live: [], filter: [], repeat: 1, files: ['evals/words.jsonl'] },
+      problems: [],
+    })
+    expect(columns.map(({ version, ...column }) => ({ ...column, version: version?.length }))).deep.equal([
+      { name: 'parrot', agent: 'parrot', changes: [], version: 64 },
+    ])
+    expect(cases.map(({ digest, ...row }) => ({ ...row, digest: digest.length }))[1]).deep.equal({
+      id: 'no',
+      file: 'evals/words.jsonl',
+      line: 2,
+      input: 'no',
+      expected: 'no',
+      tags: ['short'],
+      tape: null,
+      digest: 16,
+    })
+    expect(runs.map(({ run_id, duration_ms, ...run }) => ({ ...run, run_id: run_id?.length }))[0]).deep.equal({
+      case: 'yes',
+      column: 0,
+      repeat: 1,
+      run_id: 36,
+      status: 'completed',
+      output: 'You said: yes',
+      error: null,
+      tools: [],
+      is_played: false,
+      input_tokens: 0,
+      output_tokens: 0,
+      cost: 0,
+      scores: [
+        { name: 'exact', score: 1 },
+        { name: 'tools', score: null },
+      ],
+      score: 1,
+    })
+  })
+
+  it('names rows that are none by file and line, and runs the others; exits with 1', async () => {
+    const project = await makeEvals([
+      BOTH[0] ?? '',
+      'nope',
+      { id: 'yes', input: 'again' },
+      { id: 'typo', inptu: 'x' },
+      { id: 'none' },
+      { id: 'scorer', input: 'x', scorers: ['exakt'] },
+    ])
+    const { exitCode, stdout } = await runEval(project)
+    expect({ exitCode, lines: stdout.split('\n').slice(0, 5) }).deep.equal({
+      exitCode: 1,
+      lines: [
+        `evals/words.jsonl:2: the row is no JSON: Unexpected token 'o', "nope" is not valid JSON.`,
+        "evals/words.jsonl:3: the id 'yes' is taken by evals/words.jsonl:1.",
+        "evals/words.jsonl:4: The key 'inptu' is not known. Did you mean 'input'?",
+        'evals/words.jsonl:5: input is missing; a row with a tape needs none.',
+        "evals/words.jsonl:6: there is no scorer 'exakt'. Did you mean 'exact'?",
+      ],
+    })
+    expect(stdout).include('parrot: 1 of 1 case passed')
+  })
+
+  it('exits with 2 where nothing could be run: no cases, no such file, no match, only bad rows, a broken agent', async () => {
+    const project = await makeEvals(['nope'])
+    expect(await runEval(project)).include({ exitCode: 2, stderr: 'Nothing could be run.\n' })
+    const gone = await runEval(project, 'evals/gone.jsonl')
+    expect(gone.exitCode).equal(2)
+    expect(gone.stderr).match(/^Error: There is no file .*evals\/gone\.jsonl\.\n$/)
+    await project.write('evals/words.jsonl', '\n')
+    expect((await runEval(project)).exitCode).equal(2)
+    await project.write('evals/words.jsonl', JSON.stringify(BOTH[0]))
+    expect((await runEval(project, '--filter', 'zz')).stderr).equal("Error: No case has 'zz' in its id or as a tag.\n")
+    await project.write('agents/parrot.yml', parrot().replace('parrot }', 'parot }'))
+    const broken = await runEval(project)
+    expect(broken.exitCode).equal(2)
+    expect(broken.stdout).include("There is no agent 'parrot'").and.include('agents/parrot.yml:3')
+    expect(project.exists('evals/results')).equal(false)
+    await project.remove('evals/words.jsonl')
+    expect((await runEval(project)).stderr).match(/^Error: There are no cases: no file evals\/\*\.jsonl\./)
+  })
+
+  it('runs other agents and variants side by side; a broken one does not keep the others from running', async () => {
+    const project = await makeEvals([BOTH[0] ?? ''], {
+      'agents/other.yml': parrot('other'),
+      'agents/bad.yml': 'id: bad\n',
+    })
+    const missing = await runEval(project)
+    expect(missing.exitCode).equal(2)
+    expect(missing.stdout).match(/^evals\/words\.jsonl:1: name the agent, with "agent" in the row or --agent/)
+    const args = ['--agent', 'parrot', '--agent', 'other', '--agent', 'bad']
+    const { exitCode, stdout } = await runEval(project, ...args, '--set', 'main.prefix=> ')
+    expect(exitCode).equal(1)
+    expect(
+      stdout
+        .split('\n')
+        .filter((line) => line.includes('passed'))
+        .map((line) => line.replace(/, [\d.]+ s/, '')),
+    ).deep.equal([
+      'parrot: 1 of 1 case passed, score 1.00',
+      'parrot (main.prefix="> "): 0 of 1 case passed, score 0.00',
+      'other: 1 of 1 case passed, score 1.00',
+      'other (main.prefix="> "): 0 of 1 case passed, score 0.00',
+      'bad: 0 of 1 case passed, score 0.00, 1 run did not begin',
+      'bad (main.prefix="> "): 0 of 1 case passed, score 0.00, 1 run did not begin',
+    ])
+    const refused = await runEval(project, '--agent', 'parrot', '--set', 'main.prefx=x')
+    expect(refused.exitCode).equal(1)
+    expect(refused.stdout).include('may not be changed').and.include('prefix')
+  })
+
+  it('takes scorers from evals/*.ts, where one that is broken hurts its own score alone', async () => {
+    const project = await makeEvals([{ id: 'yes', input: 'yes', expected: 'you said: YES' }], {
+      'evals/scorers.ts': `import { scorers } from 'agent-host'
+export const { contains } = scorers
+export const short = ({ output }) => ({ name: 'short', score: output.length < 20 ? 1 : 0, metadata: { length: output.length } })
+export const throwing = () => { throw new Error('no luck') }
+export const seven = () => 7
+export const high = () => ({ name: 'high', score: 7 })
+export const nothing = () => undefined
+export const notMine = () => null
+export const left = undefined
+export const text = 'x'`,
+      'evals/broken.ts': 'export const = 1',
+    })
+    const { exitCode, stdout } = await runEval(project)
+    expect(exitCode).equal(1)
+    expect(stdout.split('\n').slice(0, 2)).deep.equal([
+      'evals/broken.ts: evals/broken.ts:1:14: Expected identifier but found "="',
+      "evals/scorers.ts: the export 'text' is no scorer: it is no function.",
+    ])
+    const returns = 'A scorer returns { name, score } with a score from 0 to 1, or null.'
+    expect(readResult(project).runs[0]?.scores).deep.equal([
+      { name: 'contains', score: 1 },
+      { name: 'high', score: null, error: `It returned 7. ${returns}` },
+      { name: 'notMine', score: null },
+      { name: 'nothing', score: null, error: `It returned nothing. ${returns}` },
+      { name: 'seven', score: null, error: `It returned 7. ${returns}` },
+      { name: 'short', score: 1, metadata: { length: 13 } },
+      { name: 'throwing', score: null, error: 'no luck' },
+    ])
+    expect(readResult(project).runs[0]?.score).equal(2 / 6)
+  })
+
+  it('a failed run counts as 0, and its error is the reason', async () => {
+    const project = await makeEvals([{ id: 'bad', input: 'fail', expected: 'x' }])
+    const { exitCode, stdout } = await runEval(project)
+    expect({ exitCode, stdout: stdout.split('\n').slice(0, 2) }).deep.equal({
+      exitCode: 0,
+      stdout: ['  failed  bad  0.00', '    no such word'],
+    })
+  })
+
+  it('exits with 1 below --min, and when a case fails that passed in the baseline, naming it', async () => {
+    const project = await makeEvals([...BOTH, { id: 'well', input: 'well', expected: 'You said: well' }])
+    expect(await runEval(project, '--min', '0.6')).include({ exitCode: 0 })
+    const below = await runEval(project, '--min', '0.7')
+    expect(below.exitCode).equal(1)
+    expect(below.stderr).match(/^parrot: score 0\.67 is below 0\.7\.$/m)
+    expect((await runEval(project, '--min', '7')).stderr).equal("Error: --min must be from 0 to 1, not '7'.\n")
+    await project.move(`evals/results/${listResults(project)[0]}`, 'evals/baseline.json')
+    expect(await runEval(project, '--baseline', 'evals/baseline.json')).include({ exitCode: 0 })
+    await project.write('agents/parrot.yml', parrot().replace(' }', ', config: { prefix: "> " } }'))
+    const worse = await runEval(project, '--baseline', 'evals/baseline.json')
+    expect(worse.exitCode).equal(1)
+    expect(worse.stderr.split('\n').slice(0, 3)).deep.equal([
+      'Passed in the baseline, and fail now: yes, well',
+      '  yes  1.00 → 0.00',
+      '  well  1.00 → 0.00',
+    ])
+  })
+
+  it('refuses a baseline of another version, that is damaged or not there, before anything runs', async () => {
+    const project = await makeEvals(BOTH, {
+      'old.json': '{"eval_result": 2}',
+      'bad.json': '{"eval_result": 1}',
+      'x.json': '{}',
+    })
+    const errorOf = async (file: string) => {
+      const { exitCode, stderr } = await runEval(project, '--baseline', file)
+      expect(exitCode).equal(2)
+      return stderr.split('\n')[0]?.replace(project.dir, '').replace('/private', '')
+    }
+    expect(await errorOf('old.json')).equal(
+      'Error: The result /old.json has version 2; this agent-host reads version 1.',
+    )
+    expect(await errorOf('bad.json')).match(/^Error: The result \/bad\.json is damaged: /)
+    expect(await errorOf('x.json')).equal('Error: The result /x.json is no result of an eval.')
+    expect(await errorOf('gone.json')).match(/^Error: There is no result 'gone\.json'/)
+    expect(project.exists('evals/results')).equal(false)
+  })
+
+  it('prints the result as JSON, and a JUnit report', async () => {
+    const project = await makeEvals([...BOTH, 'nope', { id: 'free', input: '<&"' }])
+    const { stdout } = await runEval(project, '--json', '--junit', 'report.xml')
+    const { runs, below_min, regressions, result_file } = JSON.parse(stdout)
+    expect({ runs: runs.length, below_min, regressions, result_file: result_file.slice(0, 14) }).deep.equal({
+      runs: 3,
+      below_min: [],
+      regressions: [],
+      result_file: 'evals/results/',
+    })
+    const report = (await project.read('report.xml'))
+      .replace(/time="[\d.]+"/g, 'time="0"')
+      .replace(/timestamp="[^"]+"/g, 'timestamp=""')
+    expect(report).equal(
+      `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="parrot" tests="3" failures="1" errors="0" skipped="1" time="0" timestamp="">
+    <testcase classname="evals/words.jsonl" name="yes" time="0"/>
+    <testcase classname="evals/words.jsonl" name="no" time="0"><failure message="exact 0.00">exact 0.00&#10;Answer: You said: no</failure></testcase>
+    <testcase classname="evals/words.jsonl" name="free" time="0"><skipped/></testcase>
+  </testsuite>
+  <testsuite name="not run" tests="1" failures="0" errors="1" skipped="0" time="0" timestamp="">
+    <testcase classname="eval" name="evals/words.jsonl:3" time="0"><error message="the row is no JSON: Unexpected token &apos;o&apos;, &quot;nope&quot; is not valid JSON."/></testcase>
+  </testsuite>
+</testsuites>
+`.replaceAll('&apos;', "'"),
+    )
+  })
+
+  it('says when the result or the report cannot be written, and prints the scores', async () => {
+    const project = await makeEvals(BOTH, { 'evals/results': 'a file in the way' })
+    const { exitCode, stdout, stderr } = await runEval(project, '--junit', 'no/folder.xml')
+    expect(exitCode).equal(1)
+    expect(stdout).include('parrot: 1 of 2 cases passed')
+    expect(stderr).match(/^The JUnit report could not be written: ENOENT/m)
+    expect(stderr).match(/^The result could not be written: E(EXIST|NOTDIR)/m)
+  })
+})
+
+describe('eval with tapes', () => {
+  const row = { id: 'refund', input: 'Refund order 7', tape: 'tapes/refund.jsonl.gz', expected: 'Done.' }
+  const expected_tools = [{ name: 'refund', arguments: { order: 7 } }]
+
+  it('answers from the tape: no tool is executed, and no model asked', async () => {
+    const project = await makeTapedEvals({ ...row, expected_tools })
+    const executed = executedTools()
+    // A model that would say something else, and a tool that cannot be loaded.
+    await project.write('agents/shop.yml', refundAgent({ said: 'Sorry.' }))
+    await project.write(
+      'modules/shop.ts',
+      `${await project.read('modules/shop.ts')}\nif (globalThis.evalLoads) throw new Error('loaded')`,
+    )
+    const { exitCode, stdout } = await runEval(project, '--repeat', '3')
+    expect({ exitCode, stdout: stdout.replace(/, [\d.]+ s/, '') }).deep.equal({
+      exitCode: 0,
+      stdout: 'shop: 1 of 1 case passed, score 1.00\n',
+    })
+    expect(executedTools()).equal(executed)
+    const { runs } = readResult(project)
+    expect(runs.map(({ is_played, tools, repeat }) => ({ is_played, tools, repeat }))).deep.equal(
+      [1, 2, 3].map((repeat) => ({ is_played: true, tools: expected_tools, repeat })),
+    )
+  })
+
+  it('asks the model with --live llm, with tools from the tape', async () => {
+    const project = await makeTapedEvals({ ...row, expected_tools })
+    const executed = executedTools()
+    await project.write('agents/shop.yml', refundAgent({ said: 'Sorry.', prompt: 'Be brief.' }))
+    const { exitCode } = await runEval(project, '--live', 'llm')
+    const [run] = readResult(project).runs
+    expect({ exitCode, output: run?.output, tools: run?.tools, is_played: run?.is_played }).deep.equal({
+      exitCode: 0,
+      output: 'Sorry.',
+      tools: expected_tools,
+      is_played: false,
+    })
+    expect(executedTools()).equal(executed)
+  })
+
+  it('a call that the tape does not have fails the case, and is named', async () => {
+    const project = await makeTapedEvals({ ...row, id: 'other' })
+    await project.write('agents/shop.yml', refundAgent({ prompt: 'Be brief.' }))
+    const prompt = await runEval(project)
+    expect(prompt.exitCode).equal(0)
+    expect(prompt.stdout).match(/Call \d+ differs: llm\.generate\(/)
+    const [run] = readResult(project).runs
+    expect(run?.error?.split('\n').at(-1)).equal('With --live llm the model answers instead of the tape.')
+    await project.write('agents/shop.yml', refundAgent({ order: 8 }))
+    const executed = executedTools()
+    const { stdout } = await runEval(project, '--live', 'llm')
+    expect(stdout).include('tools: refund({"order":8})')
+    expect(executedTools()).equal(executed)
+  })
+
+  it('takes the question from the row where it has another, and from the tape where it has none', async () => {
+    const project = await makeTapedEvals({ id: 'recorded', tape: 'tapes/refund.jsonl.gz' })
+    await runEval(project)
+    expect(readResult(project).runs[0]).include({ status: 'completed', output: 'Done.' })
+    await project.write('evals/shop.jsonl', JSON.stringify({ ...row, input: 'Refund it' }))
+    await runEval(project)
+    expect(readResult(project).runs[0]?.error).include('recorded "Refund order 7", asked "Refund it"')
+  })
+
+  it('names a tape that is gone or damaged, and exits with 2 where there is no other case', async () => {
+    const project = await makeTapedEvals({ ...row, tape: 'tapes/gone.jsonl.gz' })
+    const gone = await runEval(project)
+    expect(gone.exitCode).equal(2)
+    expect(gone.stdout).match(/^evals\/shop\.jsonl:1: The tape evals\/tapes\/gone\.jsonl\.gz cannot be read: ENOENT/)
+    await project.write('evals/shop.jsonl', JSON.stringify({ ...row, tape: 'shop.jsonl' }))
+    expect((await runEval(project, '--agent', 'shop')).stdout).include('The tape evals/shop.jsonl is')
+  })
+})
+
+describe('eval, stopped', () => {
+  afterEach(killRunning)
+
+  it('keeps what is done after Ctrl-C, and goes on with --resume', async () => {
+    const rows = Array.from({ length: 6 }, (_, index) => ({
+      id: `case-${index}`,
+      input: `${index}`,
+      expected: `You said: ${index}`,
+    }))
+    const slow = `import { existsSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+export const slow = async ({ id, signal }) => {
+  if (id >= 'case-2' && !existsSync('go')) await setTimeout(60_000, undefined, { signal })
+  return { name: 'slow', score: 1 }
+}`
+    const project = await makeEvals(rows, { 'evals/scorers.ts': slow })
+    const running = startCli(['eval', '--concurrency', '2'], { cwd: project.dir })
+    const file = await (async () => {
+      for (;;) {
+        if (project.exists('evals/results')) {
+          const [name] = listResults(project).filter((each) => each.endsWith('.json'))
+          if (name) return project.path(`evals/results/${name}`)
+        }
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+    })()
+    expect(JSON.parse(readFileSync(file, 'utf8')).status).equal('running')
+    expect(await running.stop('SIGINT')).equal(130)
+    expect(running.output()).match(
+      /Stopped: 2 runs kept in evals\/results\/.*\.json\.\n {2}Go on with: agent-host eval --resume\n$/,
+    )
+    const stopped = readResult(project)
+    expect({ status: stopped.status, runs: stopped.runs.map((run) => run.case) }).deep.equal({
+      status: 'stopped',
+      runs: ['case-0', 'case-1'],
+    })
+    writeFileSync(project.path('go'), '')
+    const other = await runEval(project, '--resume', '--agent', 'parrot')
+    expect(other).include({ exitCode: 2 })
+    expect(other.stderr).match(/^Error: --agent cannot be given with --resume/)
+    expect(await runEval(project, '--resume')).include({ exitCode: 0 })
+    const whole = readResult(project)
+    expect(listResults(project).length).equal(1)
+    expect(whole.status).equal('complete')
+    expect(whole.runs.map((run) => run.run_id).slice(0, 2)).deep.equal(stopped.runs.map((run) => run.run_id))
+    expect(whole.runs.length).equal(6)
+    expect((await runEval(project, '--resume')).stderr).match(/^Error: There is no result to go on with/)
+  })
+})
+
+describe('eval compare', () => {
+  it('tells what got better and worse between two results, named by file, by the beginning of a name, or latest', async () => {
+    const project = await makeEvals(BOTH)
+    await runEval(project)
+    await project.write('agents/parrot.yml', parrot().replace(' }', ', config: { prefix: "" } }'))
+    await runEval(project)
+    const [first = ''] = listResults(project)
+    const { exitCode, stdout } = await runEval(project, 'compare', `evals/results/${first}`, 'latest')
+    expect({ exitCode, stdout }).deep.equal({
+      exitCode: 0,
+      stdout: [
+        'parrot: score 0.50 → 0.50 (+0.00)',
+        '  1 win, 1 loss, 0 ties',
+        '  This may be noise. With other cases like these, the difference would be from -1.00 to +1.00 (95 %).',
+        '  worse   yes  1.00 → 0.00',
+        '  better  no  0.00 → 1.00',
+        '',
+      ].join('\n'),
+    })
+    const [comparison] = JSON.parse((await runEval(project, 'compare', first.slice(0, 23), 'latest', '--json')).stdout)
+    expect(comparison).include({ before: 'parrot', after: 'parrot', ties: 0, mayBeNoise: true })
+    const several = await runEval(project, 'compare', first.slice(0, 4), 'latest')
+    expect(several.stderr).match(/^Error: Several results begin with '\d{4}'\./)
+    expect((await runEval(project, 'compare', 'x', 'latest')).stderr).match(/^Error: There is no result 'x'/)
+  })
+})

@@ -1,0 +1,50 @@
+import { AgentHost, type Scorer, type ScorerArguments } from 'agent-host'
+import { expect } from 'chai'
+import { scoreRun } from '../../src/evals/score-run.ts'
+
+const GIVEN = { input: '', output: '', id: 'a', tags: [], host: new AgentHost() } as unknown as Omit<
+  ScorerArguments,
+  'signal'
+>
+
+describe('scoreRun', () => {
+  it('ends a scorer that never answers, and tells it; the others are not held up', async () => {
+    let signal: AbortSignal | undefined
+    const never: Scorer = (given) => {
+      signal = given.signal
+      return new Promise(() => {})
+    }
+    const good: Scorer = () => ({ name: 'good', score: 0.5 })
+    const scores = await scoreRun(
+      [
+        ['never', never],
+        ['good', good],
+      ],
+      GIVEN,
+      new AbortController().signal,
+      20,
+    )
+    expect(scores).deep.equal([
+      { name: 'never', score: null, error: 'It did not answer within 0.02 seconds.' },
+      { name: 'good', score: 0.5 },
+    ])
+    expect(signal?.aborted).equal(true)
+  })
+
+  it('takes the error that a scorer answers with, and leaves out metadata that is no JSON', async () => {
+    const circular: Record<string, unknown> = {}
+    circular.self = circular
+    const failed: Scorer = () => ({ name: 'failed', score: 0, error: new Error('no key') }) as never
+    const odd: Scorer = () => ({ name: 'odd', score: 1, metadata: circular })
+    const [first, second] = await scoreRun(
+      [
+        ['failed', failed],
+        ['odd', odd],
+      ],
+      GIVEN,
+      new AbortController().signal,
+    )
+    expect(first).deep.equal({ name: 'failed', score: null, error: 'no key' })
+    expect(second?.metadata).have.keys('left_out')
+  })
+})
