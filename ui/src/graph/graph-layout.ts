@@ -7,6 +7,8 @@ export interface ModuleSummary {
   readonly source: string
   /** Names of protocols; null where the page may not know them. */
   readonly provides: readonly string[] | null
+  /** Kind of its calls, where its protocols are not known. */
+  readonly kind?: CallKind
 }
 
 export interface ExchangeRow {
@@ -46,8 +48,18 @@ export interface GraphEdge {
   readonly points: readonly Point[]
 }
 
+/** Frame around the modules of an agent that another called. */
+export interface GraphGroup {
+  readonly agent: string
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
 export interface GraphLayout {
   readonly nodes: readonly GraphNode[]
+  readonly groups: readonly GraphGroup[]
   readonly edges: readonly GraphEdge[]
   readonly width: number
   readonly height: number
@@ -56,6 +68,7 @@ export interface GraphLayout {
 export type Direction = 'LR' | 'TB'
 
 export const ENTRY = '__entry__'
+const GROUP = 'group:'
 const CHAR = 7.6
 const SMALL_CHAR = 7.3
 /** Room for the icon at the left of a node, and for figures at its right. */
@@ -91,13 +104,19 @@ export function layoutGraph(
   exchange: readonly ExchangeRow[],
   direction: Direction,
 ): GraphLayout {
-  const graph = new Graph({ multigraph: false })
+  const graph = new Graph({ multigraph: false, compound: modules.some(({ id }) => agentOf(id) !== undefined) })
   graph.setGraph({ rankdir: direction, nodesep: 26, ranksep: direction === 'LR' ? 78 : 58, marginx: 24, marginy: 24 })
   graph.setDefaultEdgeLabel(() => ({}))
   const byId = new Map(modules.map((module) => [module.id, module]))
   const rows = exchange.filter(({ module, provider }) => isDrawn(module) && isDrawn(provider))
   const ids = new Set([...rows.map(({ module }) => module), ...byId.keys(), ...rows.map(({ provider }) => provider)])
-  for (const id of ids) graph.setNode(id, sizeOf(id, byId.get(id)))
+  const agents = new Set([...ids].flatMap((id) => agentOf(id) ?? []))
+  for (const agent of agents) graph.setNode(GROUP + agent, {})
+  for (const id of ids) {
+    graph.setNode(id, sizeOf(id, byId.get(id)))
+    const agent = agentOf(id)
+    if (agent !== undefined) graph.setParent(id, GROUP + agent)
+  }
   const protocols = new Map<string, string[]>()
   for (const { module, provider, protocol } of rows) {
     const key = edgeKey(module, provider)
@@ -105,9 +124,13 @@ export function layoutGraph(
     graph.setEdge(module, provider, { weight: module === ENTRY ? 4 : 1 })
   }
   layout(graph)
-  const nodes: GraphNode[] = graph.nodes().map((id: string): GraphNode => {
+  const nodes = [...ids].map((id): GraphNode => {
     const { x, y, width, height } = graph.node(id) as GraphNode
     return { id, ...describe(id, byId.get(id)), x, y, width, height }
+  })
+  const groups = [...agents].map((agent): GraphGroup => {
+    const { x, y, width, height } = graph.node(GROUP + agent) as GraphGroup
+    return { agent, x, y, width, height }
   })
   const placed = new Map(nodes.map((node) => [node.id, node]))
   const edges: GraphEdge[] = graph.edges().flatMap(({ v, w }: { v: string; w: string }): GraphEdge[] => {
@@ -119,14 +142,20 @@ export function layoutGraph(
     return [{ key, from: v, to: w, protocols: protocols.get(key) ?? [], ...draw(stops, direction) }]
   })
   const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
-  return { nodes, edges, width, height }
+  return { nodes, groups, edges, width, height }
 }
 
-/** Adds the modules that a run called and the wiring does not name, as that of an agent that has changed since. */
+/**
+ * Adds the modules that a run called and the wiring does not name: those of agents that it called, and of an agent that has changed
+ * since.
+ *
+ * @param kinds of the calls, by module
+ */
 export function withCalled(
   modules: readonly ModuleSummary[],
   exchange: readonly ExchangeRow[],
   called: readonly ExchangeRow[],
+  kinds: Readonly<Record<string, CallKind>>,
 ): { readonly modules: readonly ModuleSummary[]; readonly exchange: readonly ExchangeRow[] } {
   const known = new Set(modules.map(({ id }) => id))
   const linked = new Set(exchange.map(({ module, provider }) => edgeKey(module, provider)))
@@ -134,7 +163,10 @@ export function withCalled(
   const missing = [...new Set(links.flatMap(({ module, provider }) => [module, provider]))].filter(
     (id) => isDrawn(id) && id !== ENTRY && !known.has(id),
   )
-  const added = missing.map((id) => ({ id, module: '', source: '', provides: null }))
+  const added = missing.map((id) => {
+    const kind = kinds[id]
+    return { id, module: '', source: '', provides: null, ...(kind ? { kind } : {}) }
+  })
   return { modules: [...modules, ...added], exchange: [...exchange, ...links] }
 }
 
@@ -150,7 +182,18 @@ export function pointAt({ points }: GraphEdge, share: number): Point {
 
 /** Tells whether a node is part of the picture: conversation, response and storage of the host are no modules. */
 function isDrawn(id: string): boolean {
-  return id === ENTRY || !id.startsWith('__')
+  return id === ENTRY || !moduleOf(id).startsWith('__')
+}
+
+/** Agent that another called, of the id of one of its modules; undefined for a module of the agent itself. */
+export function agentOf(id: string): string | undefined {
+  const cut = id.indexOf('/')
+  return cut === -1 ? undefined : id.slice(0, cut)
+}
+
+/** Id of a module within its agent. */
+export function moduleOf(id: string): string {
+  return id.slice(id.indexOf('/') + 1)
 }
 
 function sizeOf(id: string, module: ModuleSummary | undefined): { width: number; height: number } {
@@ -165,8 +208,8 @@ function describe(
   module: ModuleSummary | undefined,
 ): Pick<GraphNode, 'title' | 'subtitle' | 'kind' | 'source'> {
   if (id === ENTRY) return { title: 'User', subtitle: '', kind: 'entry', source: '' }
-  const kind = KINDS.find(([protocol]) => module?.provides?.includes(protocol))?.[1] ?? 'module'
-  return { title: id, subtitle: module?.module ?? '', kind, source: module?.source ?? '' }
+  const kind = KINDS.find(([protocol]) => module?.provides?.includes(protocol))?.[1] ?? module?.kind ?? 'module'
+  return { title: moduleOf(id), subtitle: module?.module ?? '', kind, source: module?.source ?? '' }
 }
 
 /** Middle of the side at which an edge leaves (1) or arrives (-1). */

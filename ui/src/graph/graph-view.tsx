@@ -3,7 +3,7 @@ import { IconButton } from '../components/icon-button.tsx'
 import { useViewport } from '../components/virtual-list.tsx'
 import { Edge, Travels } from './edge.tsx'
 import type { FlowState } from './flow.ts'
-import { type ExchangeRow, type GraphLayout, layoutGraph, type ModuleSummary } from './graph-layout.ts'
+import { type ExchangeRow, type GraphGroup, type GraphLayout, layoutGraph, type ModuleSummary } from './graph-layout.ts'
 import { Node } from './node.tsx'
 import { NodeCard } from './node-card.tsx'
 
@@ -75,6 +75,9 @@ export function GraphView({ modules, exchange, selected, flow, onSelect }: Graph
             role="group"
             aria-label="Graph of the modules"
           >
+            {layout.groups.map((group) => (
+              <Group key={group.agent} group={group} />
+            ))}
             {layout.edges.map((edge) => (
               <Edge
                 key={edge.key}
@@ -101,6 +104,18 @@ export function GraphView({ modules, exchange, selected, flow, onSelect }: Graph
       </div>
       <NodeCard id={hovered} modules={modules} exchange={exchange} />
     </div>
+  )
+}
+
+/** An agent that another called, around its modules. */
+function Group({ group: { agent, x, y, width, height } }: { group: GraphGroup }) {
+  return (
+    <g class="graph-group">
+      <rect x={x - width / 2} y={y - height / 2} width={width} height={height} rx={8} />
+      <text x={x - width / 2 + 12} y={y - height / 2 + 17}>
+        {agent}
+      </text>
+    </g>
   )
 }
 

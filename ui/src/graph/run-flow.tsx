@@ -1,10 +1,11 @@
 import { useMemo } from 'preact/hooks'
 import type { Call } from '../../../src/trace/call-tree.ts'
+import { go, href } from '../router.ts'
 import { findPlumbing } from '../traces/plumbing.ts'
 import type { LoadedRun } from '../traces/run-query.ts'
 import { Flow } from './flow.ts'
 import { FlowBar } from './flow-bar.tsx'
-import { ENTRY, type ExchangeRow, type ModuleSummary, withCalled } from './graph-layout.ts'
+import { agentOf, ENTRY, type ExchangeRow, type ModuleSummary, moduleOf, withCalled } from './graph-layout.ts'
 import { GraphView } from './graph-view.tsx'
 import { usePlayer } from './player.ts'
 
@@ -27,11 +28,11 @@ export function RunFlow({ loaded, modules, exchange, selected, onSelect }: RunFl
   const durationMs = Math.max(run.duration_ms ?? 0, latestMs, 0.01)
   const player = usePlayer({ isRunning, durationMs, latestMs, nextStepMs: (atMs) => flow.nextStepMs(atMs) })
   // As text: the wiring stays the same picture while the run goes on.
-  const called = JSON.stringify(linksOf(calls))
-  const wiring = useMemo(
-    () => withCalled(modules, exchange, JSON.parse(called) as ExchangeRow[]),
-    [modules, exchange, called],
-  )
+  const called = JSON.stringify({ links: linksOf(calls), kinds: kindsOf(calls) })
+  const wiring = useMemo(() => {
+    const { links, kinds } = JSON.parse(called) as { links: ExchangeRow[]; kinds: ReturnType<typeof kindsOf> }
+    return withCalled(modules, exchange, links, kinds)
+  }, [modules, exchange, called])
   const totalMs = isRunning ? Math.max(player.atMs, latestMs, 0.01) : durationMs
   const isOver = !isRunning && !player.isPlaying && player.atMs >= durationMs
   const state = flow.at(player.atMs, player.speed, isOver)
@@ -41,11 +42,23 @@ export function RunFlow({ loaded, modules, exchange, selected, onSelect }: RunFl
         {...wiring}
         selected={selected}
         flow={player.hasMotion ? state : { ...state, travels: [] }}
-        onSelect={onSelect}
+        onSelect={(id) => select(id, onSelect)}
       />
       <FlowBar player={player} calls={calls} startedAt={run.started_at} totalMs={totalMs} isRunning={isRunning} />
     </>
   )
+}
+
+/** Opens a module: that of another agent on the page of that one. */
+function select(id: string, onSelect: (module: string) => void): void {
+  const agent = agentOf(id)
+  if (agent === undefined) onSelect(id)
+  else go(href(['agents', agent], { module: moduleOf(id) }))
+}
+
+/** Kinds of the first calls, by module. */
+function kindsOf(calls: readonly Call[]): Record<string, Call['kind']> {
+  return Object.fromEntries([...calls].reverse().map(({ to, kind }) => [to, kind]))
 }
 
 /** Links from callers to modules, once each. */

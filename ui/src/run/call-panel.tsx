@@ -57,10 +57,16 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
           isBad={call.status === 'failed'}
         />
       )}
-      {payload && <Kind run={run} call={call} payload={payload} />}
+      {payload && <Kind run={runOf(call, run)} call={call} payload={payload} />}
       {payload === null && <Notice kind="warn" title="The trace of this call is gone: its file was rotated away." />}
     </aside>
   )
+}
+
+/** Run of a call: that of the page, or that of an agent that was called in it. */
+function runOf({ runId, agentId }: Call, run: RunSummary): RunSummary {
+  if (runId === null || runId === run.run_id) return run
+  return { ...run, run_id: runId, agent_id: agentId, entry_point: '__entry__' }
 }
 
 interface FactsProps {

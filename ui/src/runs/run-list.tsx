@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Notice } from '../components/notice.tsx'
 import { Rows, useViewport } from '../components/virtual-list.tsx'
 import { isSameDay, plural } from '../format.ts'
@@ -8,7 +8,7 @@ import { useLive } from '../live.ts'
 import { runIdOf } from '../responses/responses-client.ts'
 import { NoRuns } from './no-runs.tsx'
 import { RunRow } from './run-row.tsx'
-import { useRuns } from './runs-query.ts'
+import { listRows, useRuns } from './runs-query.ts'
 import { SortHeader } from './sort-header.tsx'
 
 const ROW_HEIGHT = 52
@@ -29,7 +29,9 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
   const { listed, fresh, error, isFiltered, loadFirst, loadMore } = useRuns(query)
   const [list, setList] = useState<HTMLDivElement | null>(null)
   const viewport = useViewport(list)
-  const count = listed?.runs.length ?? 0
+  const [open, setOpen] = useState<ReadonlySet<string>>(new Set())
+  const rows = useMemo(() => listRows(listed?.runs ?? [], open), [listed, open])
+  const count = rows.length
   useLive('ready', () => listed && fresh.size === 0 && viewport.top === 0 && loadFirst())
   const isNearEnd = count > 0 && viewport.top + viewport.height > (count - AHEAD) * ROW_HEIGHT
   // Checked again after each page, since only one page is read at a time.
@@ -50,6 +52,7 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
   if (error && !listed) return <Notice kind="bad" title="The runs could not be read" children={error} />
   if (!listed) return null
   if (count === 0) return <NoRuns isFiltered={isFiltered} />
+  const toggle = (id: string) => setOpen((before) => toggled(before, id))
   const showFresh = () => {
     list?.scrollTo({ top: 0 })
     loadFirst()
@@ -69,19 +72,26 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
         <div role="list" aria-label="Runs">
           <Rows count={count} rowHeight={ROW_HEIGHT} viewport={viewport}>
             {(index) => {
-              const run = listed.runs[index]
+              const { run, depth = 0, below = 0 } = rows[index] ?? {}
               const isSelected = run?.run_id === query.run
               const waitsFor = run && waiting.get(run.run_id)
-              const before = isByTime ? listed.runs[index - 1] : run
-              const isNewDay = index > 0 && before && run && !isSameDay(before.started_at, run.started_at)
+              const before = isByTime ? rows[index - 1]?.run : run
+              const isNewDay =
+                index > 0 && depth === 0 && before && run && !isSameDay(before.started_at, run.started_at)
               const props = { index, count: listed.total, isSelected, hasServer, waitsFor, isNewDay: isNewDay === true }
-              return run && <RunRow key={run.run_id} run={run} {...props} />
+              const fold = { depth, below, isOpen: run !== undefined && open.has(run.run_id), onToggle: toggle }
+              return run && <RunRow key={run.run_id} run={run} {...props} {...fold} />
             }}
           </Rows>
         </div>
       </div>
     </div>
   )
+}
+
+function toggled(ids: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const others = [...ids].filter((each) => each !== id)
+  return new Set(others.length === ids.size ? [...others, id] : others)
 }
 
 /** Names of what the waiting runs wait for, by run id. */

@@ -1,3 +1,4 @@
+import { Icon } from '../components/icon.tsx'
 import { Status } from '../components/status.tsx'
 import {
   excerpt,
@@ -25,15 +26,39 @@ interface RunRowProps {
   readonly waitsFor: string | undefined
   /** The run above it is of a later day. */
   readonly isNewDay: boolean
+  /** Number of the runs that began it, one within the other. */
+  readonly depth: number
+  /** Number of the runs below it, of which the rows may be opened. */
+  readonly below: number
+  readonly isOpen: boolean
+  readonly onToggle: (runId: string) => void
 }
 
 /** One run: a link to its page. */
-export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isNewDay }: RunRowProps) {
+export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isNewDay, depth, ...fold }: RunRowProps) {
   // One that made the run fail is seen in its status.
   const failures = run.status === 'completed' ? run.errors : 0
   const remember = () => go(href(['runs'], { ...currentQuery(), run: run.run_id }), { replace: true })
   return (
-    <div role="listitem" class="run-item" aria-setsize={count} aria-posinset={index + 1}>
+    <div
+      role="listitem"
+      class="run-item"
+      style={{ '--depth': String(depth) }}
+      aria-setsize={count}
+      aria-posinset={index + 1}
+    >
+      {fold.below > 0 && (
+        <button
+          type="button"
+          class="run-fold"
+          aria-expanded={fold.isOpen}
+          aria-label={`${plural(fold.below, 'run')} below it`}
+          title={`${plural(fold.below, 'run')} below it`}
+          onClick={() => fold.onToggle(run.run_id)}
+        >
+          <Icon name="chevron" />
+        </button>
+      )}
       <a
         class="run-row"
         href={href(['runs', run.run_id])}
