@@ -153,7 +153,8 @@ try {
   console.log(`${name} made a file and ended.`)
 } finally {
   await server.close()
-  rmSync(dir, { recursive: true, force: true })
+  // Some leave a process that still writes for a moment.
+  rmSync(dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
 }
 
 function start(args, fill) {

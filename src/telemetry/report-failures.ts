@@ -13,7 +13,7 @@ export function reportFailures(exporter: SpanExporter, endpoint: string, log: Lo
   const report = ({ code, error }: Result): void => {
     const fails = code !== SUCCESS
     if (fails && !isFailing)
-      log.warn(`Spans cannot be sent to ${endpoint}: ${reasonOf(error)}. Agents are served as ever.`)
+      log.warn(`Spans cannot be sent to ${endpoint}: ${reasonOf(error)}. Agents are not affected.`)
     if (!fails && isFailing) log.info(`Spans are sent to ${endpoint} again.`)
     isFailing = fails
   }

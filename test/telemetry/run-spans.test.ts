@@ -242,9 +242,9 @@ describe('failing exports', () => {
     const exporter = reportFailures(inner, 'http://collector', log)
     for (let round = 0; round < 5; round++) exporter.export([], () => {})
     expect(told).to.deep.equal([
-      'warn: Spans cannot be sent to http://collector: refused. Agents are served as ever.',
+      'warn: Spans cannot be sent to http://collector: refused. Agents are not affected.',
       'info: Spans are sent to http://collector again.',
-      'warn: Spans cannot be sent to http://collector: refused. Agents are served as ever.',
+      'warn: Spans cannot be sent to http://collector: refused. Agents are not affected.',
     ])
   })
 })
