@@ -19,7 +19,6 @@ import { followRun, readEnded, type StepLog } from './runs/read-run.ts'
 import type { RunIds } from './runs/run-ids.ts'
 import type { Draft } from './runs/run-row.ts'
 import { RunStore, type StoredRun } from './runs/run-store.ts'
-import type { ReasoningData, SealReasoning } from './runs/sealed-reasoning.ts'
 import { StepFeed } from './runs/step-feed.ts'
 import { endUnstored } from './runs/steps.ts'
 import { tenantPart } from './tenant-part.ts'
@@ -47,6 +46,12 @@ interface Shared<Facts, Item> {
   readonly claiming: Set<string>
   readonly tenants: Map<string, DurableRuns<Facts, Item>>
   readonly maintenance: ResponseMaintenance<Facts, Item>
+}
+
+/** Seals JSON values for clients, and opens them again: undefined for anything that was not sealed for the same names. */
+export interface ClientSeal {
+  seal(value: unknown): string
+  open(sealed: string): unknown
 }
 
 /** Runs of one tenant that outlive their requests: those of this process, and all that the store has. Nothing of another tenant exists here. */
@@ -114,23 +119,22 @@ export class DurableRuns<Facts, Item> {
     return runs
   }
 
-  /** Returns a function that seals the reasoning of an agent's run for the client. */
-  async sealReasoning(agentId: string): Promise<SealReasoning> {
+  /**
+   * Returns a seal for JSON values that clients of this tenant keep.
+   *
+   * @param names what is sealed, and for whom
+   * @throws HostError `STORE_UNAVAILABLE`
+   */
+  async clientSeal(...names: readonly string[]): Promise<ClientSeal> {
     const sealing = await this.#shared.options.sealing.open()
-    return (data) => sealing.seal(JSON.stringify(data), this.#boundTo(agentId, 'reasoning'))
-  }
-
-  /** Returns a function that opens what {@link DurableRuns.sealReasoning} sealed; undefined for anything else. */
-  async unsealReasoning(agentId: string): Promise<(sealed: string) => ReasoningData | undefined> {
-    const sealing = await this.#shared.options.sealing.open()
-    return (sealed) => {
-      const text = sealing.unseal(sealed, this.#boundTo(agentId, 'reasoning'))
-      return text === undefined ? undefined : JSON.parse(text)
+    const boundTo = ['client', this.tenant, ...names]
+    return {
+      seal: (value) => sealing.seal(JSON.stringify(value), boundTo),
+      open: (sealed) => {
+        const text = sealing.unseal(sealed, boundTo)
+        return text === undefined ? undefined : JSON.parse(text)
+      },
     }
-  }
-
-  #boundTo(agentId: string, kind: string): readonly string[] {
-    return ['client', kind, this.tenant, agentId]
   }
 
   /** Waiting runs of all tenants. */

@@ -30,6 +30,8 @@ export interface StoredTurn {
   readonly conversation_data: { readonly messages: readonly StoredMessage[] }
   /** Calls that the run waits for; omitted if there are none. */
   readonly pending?: readonly PendingCall[]
+  /** True for a turn whose messages stand for all before it: those are not read. */
+  readonly startsOver?: boolean
   /** Tools that clients have added to the conversation so far; omitted if there are none. */
   readonly tools?: readonly ToolDefinition[]
   /** Id of the conversation that the turn was added to; left out for one that is only continued by its id. */
@@ -91,6 +93,7 @@ export async function loadConversation(
     for (const { turn, bytes } of block) {
       if (!spend(budget, turn, bytes, isTruncated)) return toConversation(store, last, turns)
       turns.push(turn)
+      if (turn.startsOver) return toConversation(store, last, turns)
     }
     block = await readBlockBefore(store, turns.at(-1) as StoredTurn)
   }
@@ -193,11 +196,18 @@ export function makeTurn(
     response_id: runId,
     previous_response_id: previous?.response_id ?? null,
     created_at: createdAt,
-    conversation_data: { messages: messages.map((message) => toStoredMessage(message, takeLarge(runId))) },
+    ...storedMessages(runId, messages),
     ...(pending.length > 0 ? { pending } : {}),
     ...(previous?.tools ? { tools: previous.tools } : {}),
     block: previous && !isFull ? [...previous.block, previous.response_id] : [],
     block_before: previous ? (isFull ? previous.response_id : previous.block_before) : null,
+  }
+}
+
+/** Returns the part of a turn that holds these messages. */
+export function storedMessages(runId: string, messages: readonly Message[]): Pick<StoredTurn, 'conversation_data'> {
+  return {
+    conversation_data: { messages: messages.map((message) => toStoredMessage(message, takeLarge(runId))) },
   }
 }
 

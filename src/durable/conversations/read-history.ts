@@ -36,7 +36,7 @@ export async function readHistory(
   const { store, host, limits } = options
   const { capabilities } = host.resolve(agent)
   const budget = isTruncated ? { budget: new HistoryBudget(limits), isTruncated } : {}
-  const earlier = await readEarlier(options, turn, budget)
+  const earlier = turn.startsOver ? [] : await readEarlier(options, turn, budget)
   const all = [...earlier, ...(await store.messagesOf(turn))]
   const open = (turn.pending ?? []).map(toolCallOf)
   const seen = isTruncated ? truncate(all, new HistoryBudget(limits), open) : all

@@ -5,6 +5,7 @@ import { type Continuation, toTurn } from '../approvals/next-run.ts'
 import type { DurableRuns } from '../durable-runs.ts'
 import { DurableRun } from '../runs/durable-run.ts'
 import type { PersistedRun } from '../runs/run-row.ts'
+import { REASONING } from '../runs/sealed-reasoning.ts'
 import { endFailed } from '../runs/steps.ts'
 import type { Job } from './job.ts'
 import type { ClaimedRun, QueuedRun } from './run-queue.ts'
@@ -167,7 +168,7 @@ export class RunWorker<Facts, Item> implements Taker {
       confirmsCalls: true,
       job,
       describeFailure,
-      seal: isSealed ? await runs.sealReasoning(host.resolve(job.agent).agent.id) : undefined,
+      seal: isSealed ? (await runs.clientSeal(REASONING, host.resolve(job.agent).agent.id)).seal : undefined,
     })
   }
 

@@ -2,6 +2,9 @@ import { AnswerParts } from '../../protocols/answer-parts.ts'
 import type { ProviderMetadata, Reasoning } from '../../protocols/message.ts'
 import type { RunEvent } from '../../run/run-event.ts'
 
+/** Name of what is sealed. */
+export const REASONING = 'reasoning'
+
 /** Reasoning before a part of an answer, with the data by which vendors know it again. JSON. */
 export interface ReasoningData {
   readonly reasoning: readonly Reasoning[]

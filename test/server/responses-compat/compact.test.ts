@@ -23,8 +23,6 @@ const INPUT = [
   { role: 'user', content: 'I am Alice.' },
   { role: 'assistant', content: 'Hello.' },
 ]
-const summaryOf = ({ encrypted_content: content }: Json) =>
-  JSON.parse(Buffer.from(content, 'base64url').toString()).summary
 
 describe('POST /responses/compact', () => {
   afterEach(closeServers)
@@ -44,7 +42,7 @@ describe('POST /responses/compact', () => {
       content: [{ type: 'input_text', text: 'I am Alice.' }],
     })
     expect([compaction.type, compaction.id.slice(0, 4)]).to.deep.equal(['compaction', 'cmp_'])
-    expect(summaryOf(compaction)).to.equal('<user: I am Alice.\n\nassistant: Hello.>')
+    expect(compaction.encrypted_content).to.match(/^v1\.[\w-]+$/)
     const question = { role: 'user', content: 'Who am I?' } as const
     const next = await client.responses.create({ model: 'scribe', input: [...compacted.output, question] as never })
     expect(JSON.parse(next.output_text)).to.deep.equal([
@@ -53,7 +51,10 @@ describe('POST /responses/compact', () => {
       'user: Who am I?',
     ])
     const again = await client.responses.compact({ model: 'scribe', input: compacted.output as never })
-    expect(summaryOf(again.output.at(-1))).to.include('system: Summary of the conversation so far:')
+    const last = await client.responses.create({ model: 'scribe', input: [...again.output, question] as never })
+    expect(JSON.parse(last.output_text)[1]).to.include(
+      'system: Summary of the conversation so far:\n<user: I am Alice.',
+    )
     expect((await server.inject('GET', `/${compacted.id}`)).statusCode).to.equal(404)
   })
 
@@ -61,7 +62,9 @@ describe('POST /responses/compact', () => {
     const { create, inject } = await make()
     const first = await create('', { model: 'scribe', input: 'hi' })
     const reply = await inject('POST', '/compact', { model: 'scribe', previous_response_id: first.id })
-    expect(summaryOf(reply.json().output.at(-1))).to.equal(`<user: hi\n\nassistant: ${textOf(first)}>`)
+    const next = await create('', { model: 'scribe', input: [...reply.json().output, { role: 'user', content: 'go' }] })
+    const summary = `system: Summary of the conversation so far:\n<user: hi\n\nassistant: ${textOf(first)}>`
+    expect(JSON.parse(textOf(next))).to.deep.equal(['user: hi', summary, 'user: go'])
   })
 
   it('rejects requests that it cannot summarize', async () => {
@@ -89,7 +92,7 @@ describe('POST /responses/compact', () => {
     const reply = await inject('POST', '', { model: 'scribe', input: forged })
     expect([reply.statusCode, reply.json().detail]).to.deep.equal([
       400,
-      'input[0].encrypted_content must be what /responses/compact answered',
+      'input[0].encrypted_content cannot be opened: send what this server gave',
     ])
   })
 })

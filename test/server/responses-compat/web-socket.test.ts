@@ -33,7 +33,8 @@ describe('responses over a WebSocket', () => {
     const data = blocks.map((block) => JSON.parse(block.slice(block.indexOf('data: ') + 6)))
     expect(normalised(events)).to.equal(normalised(data))
     const { response } = endOf(events)
-    expect((await server.get(response.id)).output).to.deep.equal(response.output)
+    const stored = await server.app.inject({ url: `/v1/responses/${response.id}` })
+    expect(stored.json().output).to.deep.equal(response.output)
   })
 
   it('work with the official client, one after the other', async () => {

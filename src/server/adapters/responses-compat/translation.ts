@@ -1,5 +1,6 @@
 import type { NextIdentity } from '../../../durable/approvals/next-run.ts'
 import type { Translation } from '../../../durable/translation.ts'
+import { NO_USAGE } from './input/convert.ts'
 import { leaveOut } from './input/removed-items.ts'
 import type { ResponseRecord } from './routes/schema.ts'
 import { toResponseRuns } from './runs/response-runs.ts'
@@ -18,6 +19,7 @@ function continueRecord(
   const { conversation: _named, ...record } = waiting
   return {
     ...record,
+    ...{ output: [], usage: NO_USAGE },
     ...{ id, created_at: createdAt, previous_response_id: previousId, background: true, tool_choice: 'auto' },
     ...(conversation === undefined ? {} : { conversation: { id: conversation } }),
   }

@@ -6,6 +6,7 @@ import { turnIdOf } from '../ids.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { ResponseRuns } from '../runs/response-runs.ts'
 import { readItems } from './read-items.ts'
+import { unsealingFor } from './sealed-items.ts'
 import { readInput, toToolMessage } from './to-messages.ts'
 
 /** Reads the turns of a conversation that items were removed from anew, from the items that are left. */
@@ -46,7 +47,8 @@ export async function readRest(
 ): Promise<Message[]> {
   const items = await itemsOfTurn(runs, turnId)
   if (items.length === 0) return runs.conversations.restOf(id, turnId)
-  const { messages, outputs } = readInput(items.filter((item) => !removed.has(item.id)))
+  const rest = items.filter((item) => !removed.has(item.id))
+  const { messages, outputs } = readInput(rest, 'items', await unsealingFor(rest, runs))
   return [...outputs.map(toToolMessage), ...messages]
 }
 

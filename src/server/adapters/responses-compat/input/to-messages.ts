@@ -8,10 +8,10 @@ import { invalidField } from '../../../bodies/invalid-field.ts'
 import { markdownToAttachments } from '../../../bodies/markdown-to-attachments.ts'
 import { readAddress, requireBytes } from '../../../bodies/read-address.ts'
 import { readAudio } from '../../../bodies/read-audio.ts'
-import { toSummaryMessage } from '../output/compaction-item.ts'
 import type { InputItem } from '../routes/schema.ts'
 import { type CallKind, CallPairs } from './call-pairs.ts'
 import { flatName, mergeTools, toAddedTools } from './client-tools.ts'
+import { type CompactionContent, readKept, toCompacted, toSummaryMessage } from './compaction.ts'
 import { isSealed, type Unsealing } from './sealed-items.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -64,7 +64,7 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
   const messages: Message[] = []
   const outputs: CallOutput[] = []
   const approvals: ApprovalReply[] = []
-  const calls = new CallPairs()
+  let calls = new CallPairs()
   const decided = new Set<string>()
   const dataOfCalls = new Map<string, ProviderMetadata>()
   let added: AddedTools | undefined
@@ -90,8 +90,14 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
       else outputs.push(output)
     } else if (item.type === 'image_generation_call') addImage(messages, item)
     else if (item.type === 'mcp_approval_response') approvals.push(toApproval(item, at, decided))
-    else if (item.type === 'compaction') messages.push(toSummaryMessage(item, at))
-    else if (item.type === 'additional_tools') {
+    else if (item.type === 'compaction') {
+      const { summary, kept, customCalls } = readCompaction(item, at, unsealing)
+      if (kept) {
+        // What stands before it is no longer sent.
+        messages.splice(0, messages.length, ...toCompacted(summary, readKept(kept)))
+        calls = pairKept(messages, customCalls, at)
+      } else messages.push(toSummaryMessage(summary))
+    } else if (item.type === 'additional_tools') {
       const { tools = [], at: first = at } = added ?? {}
       added = { tools: mergeTools(tools, toAddedTools(item as Fields, at)), at: first }
     }
@@ -102,10 +108,29 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
 
 /** @throws HostError `REQUEST_INVALID` for data that was not sealed here, for this tenant and agent */
 function readReasoning(item: InputItem, at: string, unsealing: Unsealing | undefined): ReasoningData | undefined {
-  if (!isSealed(item) || !unsealing) return undefined
+  if (!isSealed(item) || !unsealing?.reasoning) return undefined
   const data = unsealing.reasoning(item.encrypted_content)
   if (data) return data
   throw invalidField(`${at}.encrypted_content`, 'cannot be opened: send what this server gave, to the same agent')
+}
+
+/** @throws HostError `REQUEST_INVALID` for an item that was not made here, for this tenant */
+function readCompaction(item: InputItem, at: string, unsealing: Unsealing | undefined): CompactionContent {
+  const content = isSealed(item) ? unsealing?.compaction(item.encrypted_content) : undefined
+  if (content) return content
+  throw invalidField(`${at}.encrypted_content`, 'cannot be opened: send what this server gave')
+}
+
+/** The calls of what is kept, with their results. */
+function pairKept(kept: readonly Message[], customCalls: readonly string[] = [], at = ''): CallPairs {
+  const calls = new CallPairs()
+  for (const message of kept) {
+    const kindOf = (id: string) => (customCalls.includes(id) ? 'custom' : 'function')
+    const opened = message.role === 'assistant' ? (message.toolCalls ?? []) : []
+    for (const { id } of opened) calls.open(id, kindOf(id), at)
+    if (message.role === 'tool') calls.close(message.toolCallId, kindOf(message.toolCallId), at)
+  }
+  return calls
 }
 
 /** Reasoning begins the message of an answer; what directly follows other reasoning stands in its place. */

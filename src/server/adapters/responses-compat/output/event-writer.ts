@@ -64,9 +64,11 @@ export class EventWriter {
 
   /** The events that open every stream. */
   open(): string {
-    const response = JSON.stringify(this.#begun)
+    const { output } = this.#begun
+    const response = JSON.stringify(output.length === 0 ? this.#begun : { ...this.#begun, output: [] })
     this.#write('response.created', `"response":${response}`)
     this.#write('response.in_progress', `"response":${response}`)
+    for (const [index, item] of output.entries()) if (item.type === 'compaction') this.#added(item, index)
     return this.#take()
   }
 
@@ -154,6 +156,7 @@ export class EventWriter {
       this.#writeFields('response.image_generation_call.in_progress', place)
       this.#writeFields('response.image_generation_call.completed', place)
     }
+    if (item.type === 'compaction') this.#writeFields('response.compaction.compacting', place)
     // An own call is done with its result.
     if (item.type !== 'mcp_call') this.#writeFields('response.output_item.done', { output_index, item })
   }

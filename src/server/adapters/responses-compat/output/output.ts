@@ -21,7 +21,7 @@ import type {
   Reasoning,
   ResponseRecord,
 } from '../routes/schema.ts'
-import { toTokenUsage } from './token-usage.ts'
+import { addTokenUsage, toTokenUsage } from './token-usage.ts'
 
 /** Change of an output. A text is a piece of the message that is open. */
 export type Change =
@@ -64,6 +64,9 @@ export class Output {
   /** @param begun the record as it was at the beginning */
   constructor(begun: ResponseRecord) {
     this.#begun = begun
+    // A summary of the conversation comes before the answer.
+    this.#items.push(...begun.output)
+    this.#hasAnswer = begun.output.length > 0
   }
 
   /** The record as it stands. */
@@ -251,6 +254,6 @@ function endRecord(record: ResponseRecord, output: OutputItem[], step: EndStep):
     output,
     error: error === undefined ? null : { code: 'server_error', message: error },
     incomplete_details: incomplete === undefined ? record.incomplete_details : { reason: incomplete },
-    usage: usage ? toTokenUsage(usage) : record.usage,
+    usage: usage ? addTokenUsage(record.usage, toTokenUsage(usage)) : record.usage,
   }
 }

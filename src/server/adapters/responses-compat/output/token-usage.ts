@@ -11,3 +11,19 @@ export function toTokenUsage({ inputTokens, outputTokens, cachedInputTokens, rea
     total_tokens: inputTokens + outputTokens,
   }
 }
+
+/** Usage of what came before a run and of the run. */
+export function addTokenUsage(before: TokenUsage, own: TokenUsage): TokenUsage {
+  if (before.total_tokens === 0) return own
+  return {
+    input_tokens: before.input_tokens + own.input_tokens,
+    input_tokens_details: {
+      cached_tokens: before.input_tokens_details.cached_tokens + own.input_tokens_details.cached_tokens,
+    },
+    output_tokens: before.output_tokens + own.output_tokens,
+    output_tokens_details: {
+      reasoning_tokens: before.output_tokens_details.reasoning_tokens + own.output_tokens_details.reasoning_tokens,
+    },
+    total_tokens: before.total_tokens + own.total_tokens,
+  }
+}

@@ -21,7 +21,7 @@ export function addConversationRoutes(
   const create = { ...operations.createConversation, preValidation: acceptNoBody }
   typed.post('/conversations', create, async (request) => {
     const { items: added, metadata } = request.body
-    const turn = added && added.length > 0 ? partsOf(request).items.makeTurn(added) : undefined
+    const turn = added && added.length > 0 ? await partsOf(request).items.makeTurn(added) : undefined
     return toView(await conversationsOf(request).create(metadata ?? {}, turn))
   })
   typed.get('/conversations/:id', operations.getConversation, async (request) =>

@@ -9,6 +9,7 @@ import type { Dialect } from '../../../replies/dialect.ts'
 import { logFailure } from '../../../replies/error-replies.ts'
 import { whenClientLeaves } from '../../../streams/serve-turn.ts'
 import { VARIANT_HEADER } from '../../../variants.ts'
+import { isTriggered } from '../input/compaction.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { recordAfter } from '../output/output.ts'
 import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
@@ -65,16 +66,24 @@ export class CreateRoute {
     const opening = this.#adapter.variantOf(request, body.model)
     const variant = opening && (await opening)
     const traceparent = readTraceparent(request.headers.traceparent)
-    const circumstances = { dialect: this.#dialect, traceparent, decider: deciderOf(request), variant, idempotency }
+    const [dialect, decider, untilClientLeaves] = [this.#dialect, deciderOf(request), () => signalOf(reply)]
+    const circumstances = { dialect, traceparent, decider, variant, idempotency, untilClientLeaves }
     const { starter } = this.#partsOf(request)
+    if (isTriggered(body, dialect.isExtended)) {
+      return this.#show(await starter.compact(body, circumstances), body, request, reply)
+    }
     if (body.background) {
-      const queued = await starter.enqueue(body, circumstances)
-      return body.stream ? this.#replies.join(queued, 0, request, reply) : this.#replies.toRecord(queued)
+      return this.#show(await starter.enqueue(body, circumstances), body, request, reply)
     }
     const run = await starter.start(body, circumstances)
     if (!body.stream) return this.#collect(run, request, reply)
     void logFailureOf(run, request)
     return this.#stream(run, request, reply)
+  }
+
+  /** Answers with a response that is stored, or has ended. */
+  #show(stored: StoredResponse, { stream }: CreateRequest, request: FastifyRequest, reply: FastifyReply) {
+    return stream ? this.#replies.join(stored, 0, request, reply) : this.#replies.toRecord(stored)
   }
 
   async #collect(run: ResponseRun, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -131,16 +140,20 @@ export class CreateRoute {
     reply: FastifyReply,
   ): Promise<StoredResponse | undefined> {
     if (stream || first.facts.background) return first
-    const leaving = new AbortController()
-    whenClientLeaves(reply, (reason) => leaving.abort(reason))
     const { runs } = this.#partsOf(reply.request)
-    const log = runs.read(first, leaving.signal)
+    const log = runs.read(first, signalOf(reply))
     for (let from = 0; ; ) {
       const steps = await log.read(from)
       from += steps.length
       if (steps.length === 0 || isEnd(steps.at(-1))) return runs.store.get(first.id)
     }
   }
+}
+
+function signalOf(reply: FastifyReply): AbortSignal {
+  const leaving = new AbortController()
+  whenClientLeaves(reply, (reason) => leaving.abort(reason))
+  return leaving.signal
 }
 
 /** The same body for another variant is another request. */

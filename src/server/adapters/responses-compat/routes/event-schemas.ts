@@ -35,6 +35,7 @@ export function describeEvents(record: TSchema, endings: readonly string[]): TSc
       event(`response.${type}_arguments.delta`, { ...item, delta: Type.String() }),
       event(`response.${type}_arguments.done`, args),
     ]),
+    event('response.compaction.compacting', item),
     event('response.custom_tool_call_input.delta', { ...item, delta: Type.String() }),
     event('response.custom_tool_call_input.done', { ...item, input: Type.String() }),
     ...['in_progress', 'completed', 'failed'].map((status) => event(`response.mcp_call.${status}`, item)),

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
+import { readEnded } from '../../../../durable/runs/read-run.ts'
 import { HostError, messageOf } from '../../../../errors.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import { parseJson } from '../../../bodies/json-body.ts'
@@ -11,12 +12,14 @@ import { V1 } from '../../../replies/dialect.ts'
 import { logFailure, replyFor } from '../../../replies/error-replies.ts'
 import type { EventStream } from '../../../streams/event-streams.ts'
 import { webSocketTransport } from '../../../streams/web-socket-transport.ts'
+import { isTriggered } from '../input/compaction.ts'
 import { findMissing } from '../input/find-missing.ts'
 import type { IgnoredParts } from '../input/ignored-parts.ts'
 import { resumeByApproval } from '../input/resume-by-approval.ts'
 import { EventWriter, FRAMES } from '../output/event-writer.ts'
 import { type ResponseStream, sendSteps } from '../output/send-steps.ts'
 import { CLIENT_LEFT, type ResponseRun, survivesDisconnect } from '../runs/response-run.ts'
+import type { StoredResponse } from '../runs/response-runs.ts'
 import type { ResponseStarter } from '../runs/response-starter.ts'
 import { type UnstoredMemory, UnstoredResponses } from '../runs/unstored-responses.ts'
 import { type CreateRequest, ExtendedCreateRequest } from './schema.ts'
@@ -105,13 +108,17 @@ export class ResponseSocket {
       previous = body.previous_response_id ?? undefined
       this.#options.host.resolve(body.model)
       this.#options.ignored.find(body, V1, this.#request)
-      const run = await this.#options.starter.start(body, {
+      const { starter, variantOf } = this.#options
+      const circumstances = {
         dialect: V1,
-        variant: await this.#options.variantOf(this.#request, body.model),
+        variant: await variantOf(this.#request, body.model),
         traceparent: readTraceparent(this.#request.headers.traceparent),
         decider: deciderOf(this.#request),
         unstored: this.#unstored,
-      })
+        untilClientLeaves: () => this.#signal(),
+      }
+      if (isTriggered(body, true)) return await this.#show(await starter.compact(body, circumstances))
+      const run = await starter.start(body, circumstances)
       await this.#send(run)
       if (run.failure === undefined) return
       logFailure(run.failure, this.#request)
@@ -120,6 +127,19 @@ export class ResponseSocket {
       this.#fail(error as Error)
     }
     if (previous !== undefined) this.#unstored.forget(previous)
+  }
+
+  /** Shows a response that has ended. */
+  async #show(stored: StoredResponse): Promise<void> {
+    const log = readEnded(stored)
+    this.#leave = undefined
+    if (log) await sendSteps(log, new EventWriter(log.facts, 0, FRAMES), this.#turn())
+  }
+
+  #signal(): AbortSignal {
+    const leaving = new AbortController()
+    this.#leave = () => leaving.abort(new Error(CLIENT_LEFT))
+    return leaving.signal
   }
 
   async #send(run: ResponseRun): Promise<void> {

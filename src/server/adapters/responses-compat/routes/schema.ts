@@ -43,6 +43,15 @@ const TextFormat = Type.Union([
   Type.Object({ type: Type.Literal('json_schema'), name: optional(Type.String()), schema: anything }),
 ])
 
+/** Strategy for a conversation that grows too long. */
+export const ContextManagement = Type.Array(
+  Type.Object({
+    type: Type.Literal('compaction'),
+    /** Tokens above which the conversation is compacted. */
+    compact_threshold: optional(Type.Integer({ minimum: 1 })),
+  }),
+)
+
 /** Body of `POST /compat/responses`. What is not named here is ignored; so is a `tool_choice` that is none of {@link ToolChoice}. */
 export const CreateRequest = Type.Object({
   input: Type.Union([
@@ -83,6 +92,7 @@ export const ExtendedCreateRequest = Type.Object({
   ...CreateRequest.properties,
   tool_choice: optional(ToolChoice),
   max_tool_calls: optional(Type.Integer({ minimum: 0 })),
+  context_management: optional(ContextManagement),
 })
 
 const OutputText = Type.Object({
@@ -174,6 +184,14 @@ export const ApprovalRequest = Type.Object({
 })
 export type ApprovalRequest = Static<typeof ApprovalRequest>
 
+/** Stands for the conversation before it. */
+export const CompactionItem = Type.Object({
+  type: Type.Literal('compaction'),
+  id: Type.String(),
+  encrypted_content: Type.String(),
+})
+export type CompactionItem = Static<typeof CompactionItem>
+
 export const OutputItem = Type.Union([
   OutputMessage,
   FunctionCall,
@@ -182,6 +200,7 @@ export const OutputItem = Type.Union([
   Reasoning,
   ImageCall,
   ApprovalRequest,
+  CompactionItem,
 ])
 export type OutputItem = Static<typeof OutputItem>
 
@@ -280,7 +299,7 @@ export const CompactedItem = Type.Union([
     role: Type.Literal('user'),
     content: Type.Array(ContentPart),
   }),
-  Type.Object({ type: Type.Literal('compaction'), id: Type.String(), encrypted_content: Type.String() }),
+  CompactionItem,
 ])
 
 /** Answer of `POST /responses/compact`. */

@@ -6,14 +6,24 @@ import { nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import type { AgentHost } from '../../../../host/host.ts'
 import type { Attachment, Message } from '../../../../protocols/message.ts'
+import type { Usage } from '../../../../protocols/run.ts'
+import type { PendingCall } from '../../../../run/state/pending-call.ts'
 import { outputItemId } from '../ids.ts'
+import {
+  type CompactionContent,
+  estimateTokens,
+  keepLatest,
+  keepOpen,
+  toCompacted,
+  writeKept,
+} from '../input/compaction.ts'
 import { toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences } from '../input/item-references.ts'
+import { COMPACTION, unsealingFor } from '../input/sealed-items.ts'
 import { readInput, toToolMessage } from '../input/to-messages.ts'
-import { encodeSummary } from '../output/compaction-item.ts'
 import { toTokenUsage } from '../output/token-usage.ts'
-import type { Compaction, CompactRequest } from '../routes/schema.ts'
+import type { Compaction, CompactionItem, CompactRequest } from '../routes/schema.ts'
 import type { ResponseRuns } from './response-runs.ts'
 
 export interface CompactorOptions {
@@ -22,6 +32,25 @@ export interface CompactorOptions {
   readonly earlier: EarlierTurns
   readonly host: AgentHost
   readonly limits: HistoryLimits
+}
+
+/** Conversation that is to be shortened for a response. */
+export interface LongConversation {
+  readonly responseId: string
+  /** Name of the agent: `<agent>` or `<agent>/<entry point>`. */
+  readonly agent: string
+  readonly instructions: string | undefined
+  readonly messages: readonly Message[]
+  /** Calls without a result. */
+  readonly open: readonly PendingCall[]
+}
+
+/** Conversation that a summary has shortened. */
+export interface ShortConversation {
+  readonly messages: readonly Message[]
+  /** Stands for it, in the output and in later input. */
+  readonly item: CompactionItem
+  readonly usage: Usage
 }
 
 /** Shortens conversations by a summary of the agent's own model. */
@@ -49,11 +78,7 @@ export class Compactor {
     const said = messages
       .filter((message) => message.role === 'user')
       .map((message, index) => toItem(message, id, index))
-    const compaction = {
-      type: 'compaction',
-      id: outputItemId('compaction', id, said.length),
-      encrypted_content: encodeSummary(summary),
-    } as const
+    const compaction = await this.#toItem(id, said.length, { summary })
     return {
       id,
       object: 'response.compaction',
@@ -63,11 +88,57 @@ export class Compactor {
     }
   }
 
+  /**
+   * Puts a summary in the place of a whole conversation; open calls stay.
+   *
+   * @param signal aborts the model
+   */
+  summarize(conversation: LongConversation, signal: AbortSignal): Promise<ShortConversation> {
+    const { messages, open } = conversation
+    return this.#shorten(conversation, keepOpen(messages, open.length > 0), signal)
+  }
+
+  /**
+   * Shortens a conversation of more tokens than this: the last question stays, with what came after it as far as there is room. Undefined
+   * for one that is short enough, or has nothing else.
+   *
+   * @param signal aborts the model
+   */
+  async limit(
+    conversation: LongConversation,
+    maxTokens: number,
+    signal: AbortSignal,
+  ): Promise<ShortConversation | undefined> {
+    const { messages } = conversation
+    if (estimateTokens(messages) <= maxTokens) return undefined
+    const kept = keepLatest(messages, maxTokens)
+    return kept.length < messages.length ? this.#shorten(conversation, kept, signal) : undefined
+  }
+
+  async #shorten(
+    { responseId, agent, instructions, messages, open }: LongConversation,
+    kept: readonly Message[],
+    signal: AbortSignal,
+  ): Promise<ShortConversation> {
+    const { runs, host } = this.#options
+    const request = { tenant: runs.tenant, agent, instructions, messages }
+    const { summary, usage } = await summarize(host, request, signal)
+    const customCalls = open.flatMap(({ callId, client }) => (client?.isCustom ? [callId] : []))
+    const item = await this.#toItem(responseId, 0, { summary, kept: writeKept(kept), customCalls })
+    return { messages: toCompacted(summary, kept), item, usage }
+  }
+
+  async #toItem(responseId: string, index: number, content: CompactionContent): Promise<CompactionItem> {
+    const { seal } = await this.#options.runs.clientSeal(COMPACTION)
+    return { type: 'compaction', id: outputItemId('compaction', responseId, index), encrypted_content: seal(content) }
+  }
+
   async #read(body: CompactRequest, id: string): Promise<Message[]> {
     const { runs, earlier, limits } = this.#options
     const budget = new HistoryBudget(limits)
     const items = toInputItems(body.input ?? [], id, nowSeconds())
-    const { messages, outputs } = readInput(await new ItemReferences(runs, budget).resolve(items))
+    const resolved = await new ItemReferences(runs, budget).resolve(items)
+    const { messages, outputs } = readInput(resolved, 'input', await unsealingFor(resolved, runs))
     budget.addItems(items.length, 0)
     const { conversation } = await earlier.read(body, { budget, unstored: undefined })
     const all = [...(conversation?.messages ?? []), ...outputs.map(toToolMessage), ...messages]

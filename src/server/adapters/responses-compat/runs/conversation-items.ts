@@ -14,6 +14,7 @@ import { addToConversation } from '../input/continue.ts'
 import { toInputItems } from '../input/convert.ts'
 import { readItems } from '../input/read-items.ts'
 import { itemsOfTurn, leaveOut, readRest } from '../input/removed-items.ts'
+import { unsealingFor } from '../input/sealed-items.ts'
 import { readInput } from '../input/to-messages.ts'
 import type { PageQuery } from '../routes/page-query.ts'
 import { toPage, unknownCursor } from '../routes/pages.ts'
@@ -96,7 +97,7 @@ export class ConversationItems {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const row = await this.#conversations.get(id)
       const budget = new HistoryBudget(this.#options.limits)
-      const turn = this.makeTurn(rawItems, await this.load(row, { budget }), budget)
+      const turn = await this.makeTurn(rawItems, await this.load(row, { budget }), budget)
       const isAdded = await this.#conversations.append(row, { ...turn, conversation: id })
       if (isAdded) return (turn.items as readonly InputItem[]).map(toView)
     }
@@ -104,17 +105,20 @@ export class ConversationItems {
   }
 
   /** Turn that adds items to the earlier ones. */
-  makeTurn(
+  async makeTurn(
     rawItems: readonly RawInputItem[],
     earlier?: LoadedConversation,
     budget = new HistoryBudget(this.#options.limits),
-  ): StoredTurn {
+  ): Promise<StoredTurn> {
     const id = this.#options.ids.next()
     const createdAt = nowSeconds()
     const items = toInputItems([...rawItems], id, createdAt)
     const reference = items.findIndex(({ type }) => type === 'item_reference')
     if (reference !== -1) throw new HostError('REQUEST_INVALID', `items[${reference}]: references cannot be added`)
-    const { messages, pending } = addToConversation(readInput(items, 'items'), earlier)
+    const { messages, pending } = addToConversation(
+      readInput(items, 'items', await unsealingFor(items, this.#options.runs)),
+      earlier,
+    )
     budget.addTurn(items.length, JSON.stringify(items).length)
     return { ...makeTurn(id, createdAt, messages, earlier?.last, pending), items }
   }

@@ -1,37 +1,43 @@
 import { joinDecisions } from '../../../../durable/approvals/join-decisions.ts'
 import { joinClaims } from '../../../../durable/claim.ts'
-import { makeTurn } from '../../../../durable/conversations/conversation-tree.ts'
+import { makeTurn, storedMessages } from '../../../../durable/conversations/conversation-tree.ts'
 import { HistoryBudget } from '../../../../durable/conversations/history-budget.ts'
 import { truncate } from '../../../../durable/conversations/truncate.ts'
 import { type IdempotentRequest, RequestRepeated } from '../../../../durable/idempotency.ts'
 import type { RunIds } from '../../../../durable/runs/run-ids.ts'
 import type { Draft } from '../../../../durable/runs/run-row.ts'
 import type { StoredRun } from '../../../../durable/runs/run-store.ts'
-import { nowSeconds } from '../../../../durable/runs/steps.ts'
+import { REASONING } from '../../../../durable/runs/sealed-reasoning.ts'
+import { type EndStep, nowSeconds } from '../../../../durable/runs/steps.ts'
 import { HostError } from '../../../../errors.ts'
 import { type PendingAnswer, type PendingCall, toolCallOf } from '../../../../run/state/pending-call.ts'
 import type { Turn } from '../../../../run/turn.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
+import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Decider } from '../../../guards/decisions.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { mergeTools } from '../input/client-tools.ts'
-import { continueConversation } from '../input/continue.ts'
+import { thresholdOf } from '../input/compaction.ts'
+import { addToConversation, continueConversation } from '../input/continue.ts'
 import { beginRecord, toInputItems } from '../input/convert.ts'
 import type { EarlierTurns } from '../input/earlier-turns.ts'
 import { ItemReferences, isReference } from '../input/item-references.ts'
-import { isSealed } from '../input/sealed-items.ts'
+import { unsealingFor } from '../input/sealed-items.ts'
 import { toJob } from '../input/to-job.ts'
 import { readInput } from '../input/to-messages.ts'
 import { toTurn } from '../input/to-turn.ts'
+import { toTokenUsage } from '../output/token-usage.ts'
 import type { CreateRequest, InputItem, ResponseRecord } from '../routes/schema.ts'
+import type { Compactor } from './compactor.ts'
 import type { ResponseRun } from './response-run.ts'
-import type { ResponseRuns } from './response-runs.ts'
+import type { ResponseRuns, StoredResponse } from './response-runs.ts'
 import type { UnstoredResponses } from './unstored-responses.ts'
 
 export interface ResponseStarterOptions extends Pick<AdapterOptions, 'host' | 'describeFailure'> {
   readonly limits: AdapterOptions['options']
   readonly runs: ResponseRuns
   readonly earlier: EarlierTurns
+  readonly compactor: Compactor
   readonly ids: RunIds
 }
 
@@ -45,11 +51,19 @@ export interface StartOptions {
   /** Of the agent, where the request names one. */
   readonly variant?: Turn['variant']
   readonly idempotency?: IdempotentRequest | undefined
+  /** Returns a signal for what precedes the run: it aborts when the client leaves. */
+  readonly untilClientLeaves: () => AbortSignal
   /** Responses that only the client's connection knows, for those that continue them. */
   readonly unstored?: UnstoredResponses
 }
 
 const NO_TOOLS = Object.freeze([])
+
+/** Response that is about to begin. */
+interface Drafted {
+  readonly draft: Draft<ResponseRecord, InputItem>
+  readonly turn: Turn
+}
 
 /** Number of attempts to add a response to a conversation while others change it. */
 const MAX_ATTEMPTS = 10
@@ -102,28 +116,65 @@ export class ResponseStarter {
       persistsSteps: body.stream === true,
       job,
       describeFailure,
-      seal: job.sealsReasoning ? await runs.sealReasoning(agent.id) : undefined,
+      seal: job.sealsReasoning ? (await runs.clientSeal(REASONING, agent.id)).seal : undefined,
     })
     if (!store) unstored?.add(run, draft)
     return run
   }
 
-  async #draft(body: CreateRequest, { dialect, traceparent, decider, variant, idempotency, unstored }: StartOptions) {
+  /**
+   * Answers with a summary of the conversation in place of a run.
+   *
+   * @throws as {@link ResponseStarter.start}
+   */
+  compact(body: CreateRequest, options: StartOptions): Promise<StoredResponse> {
+    return startRepeatedly(options, () => this.#compact(body, options))
+  }
+
+  async #compact(body: CreateRequest, options: StartOptions): Promise<StoredResponse> {
+    const { runs, compactor } = this.#options
+    const { record, items, input, conversation, named } = await this.#read(body, options)
+    const { id, created_at } = record
+    const { messages: added, pending: open } = addToConversation(input, conversation)
+    const messages = [...(conversation?.messages ?? []), ...added]
+    if (!messages.some(({ role }) => role === 'user')) throw invalidField('input', 'must contain a user message')
+    const instructions = body.instructions ?? undefined
+    const long = { responseId: id, agent: body.model, instructions, messages, open }
+    const { item, usage, messages: short } = await compactor.summarize(long, options.untilClientLeaves())
+    const turn = { ...makeTurn(id, created_at, short, conversation?.last, open), startsOver: true }
+    const facts: ResponseRecord = { ...record, output: [item] }
+    const end: EndStep = { end: 'completed', at: nowSeconds(), usage }
+    const draft: Draft<ResponseRecord, InputItem> = {
+      ...{ id, facts, items, earlier: [], idempotency: options.idempotency },
+      turn: named ? { ...turn, conversation: named.id } : turn,
+      claim: named && runs.conversations.claim(named, id),
+    }
+    const outcome = { messages: [], pending: open, waiting: [] }
+    if (record.store && !(await runs.store.create(draft, [end], outcome))) throw new RequestRepeated()
+    return { id, facts, steps: [end], items, inputs: items.length, batches: 1, isQueued: false }
+  }
+
+  /** Reads the input of a request, and the conversation that it continues. */
+  async #read(body: CreateRequest, { unstored }: StartOptions) {
     refuseContradictions(body)
     const { runs, ids, limits, host } = this.#options
     const createdAt = nowSeconds()
     const record = beginRecord(body, ids.next(), createdAt)
-    const { id } = record
-    const items = toInputItems(body.input, id, createdAt)
+    const items = toInputItems(body.input, record.id, createdAt)
     const budget = new HistoryBudget(limits)
     const resolved = items.some(isReference) ? await new ItemReferences(runs, budget).resolve(items) : items
     if (isTruncated(body)) budget.takeItems(resolved.length, 0)
     else budget.addItems(resolved.length, 0)
-    const unsealing = resolved.some(isSealed)
-      ? { reasoning: await runs.unsealReasoning(host.resolve(body.model).agent.id) }
-      : undefined
-    const input = readInput(resolved, 'input', unsealing)
-    const { conversation, named, isUnstored } = await this.#options.earlier.read(body, { budget, unstored })
+    const opening = unsealingFor(resolved, runs, () => host.resolve(body.model).agent.id)
+    const input = readInput(resolved, 'input', opening && (await opening))
+    return { record, items, input, ...(await this.#options.earlier.read(body, { budget, unstored })) }
+  }
+
+  async #draft(body: CreateRequest, options: StartOptions) {
+    const { dialect, traceparent, decider, variant, idempotency, unstored } = options
+    const { runs, ids, host } = this.#options
+    const { record, items, input, conversation, named, isUnstored } = await this.#read(body, options)
+    const { id, created_at: createdAt } = record
     const { messages, answers: given, pending } = continueConversation(input, conversation)
     const earlier = conversation?.messages ?? []
     const seen = this.#truncate([...earlier, ...messages], body, pending)
@@ -159,10 +210,36 @@ export class ResponseStarter {
     const isTrailLost = body.store === false && !unstored
     // Spread last: in Node 20, adding properties after a spread takes microseconds.
     const turn: Turn = { answers, pending, isTrailLost, ...asked }
+    const maxTokens = thresholdOf(body)
+    if (maxTokens !== undefined) return this.#limit({ draft, turn }, maxTokens, options.untilClientLeaves())
     if (!joined?.answers || variant) return { draft, turn }
     return {
       draft,
       turn: { ...turn, variant: await this.#variantOfWaiting(conversation?.last.response_id, body.model) },
+    }
+  }
+
+  /** Puts a summary in the place of a conversation that is too long. One that waits for a person stays as it is until then. */
+  async #limit(drafted: Drafted, maxTokens: number, signal: AbortSignal): Promise<Drafted> {
+    const { compactor, host } = this.#options
+    const { draft, turn } = drafted
+    const { id, facts } = draft
+    const { pending: open = [], messages, instructions } = turn
+    if (open.some(({ kind }) => kind !== 'client_tool')) return drafted
+    // A request that is refused needs no summary.
+    host.check(facts.model, turn)
+    const long = { responseId: id, agent: facts.model, instructions, messages, open }
+    const short = await compactor.limit(long, maxTokens, signal)
+    if (!short) return drafted
+    const usage = toTokenUsage(short.usage)
+    return {
+      draft: {
+        ...draft,
+        facts: { ...facts, output: [short.item], usage },
+        turn: { ...draft.turn, ...storedMessages(id, short.messages), startsOver: true },
+        earlier: [],
+      },
+      turn: { ...turn, messages: short.messages },
     }
   }
 

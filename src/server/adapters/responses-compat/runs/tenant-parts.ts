@@ -26,10 +26,11 @@ export function makeTenantParts(
 ): TenantParts {
   const items = new ConversationItems({ runs, ids, limits })
   const parts = { runs, ids, host, limits, earlier: new EarlierTurns(runs, ids, items) }
+  const compactor = new Compactor(parts)
   return Object.freeze({
     runs,
     items,
-    starter: new ResponseStarter({ ...parts, describeFailure }),
-    compactor: new Compactor(parts),
+    starter: new ResponseStarter({ ...parts, compactor, describeFailure }),
+    compactor,
   })
 }

@@ -1,0 +1,97 @@
+import { Value } from 'typebox/value'
+import { lengthOf } from '../../../../durable/conversations/truncate.ts'
+import type { Message } from '../../../../protocols/message.ts'
+import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
+import { invalidField } from '../../../bodies/invalid-field.ts'
+import { ContextManagement, type CreateRequest } from '../routes/schema.ts'
+
+/** Text of a compaction item before it is sealed. JSON. */
+export interface CompactionContent {
+  readonly summary: string
+  /** Messages that stay as they are: what stands before the item is no longer sent. Left out where it stands beside them. */
+  readonly kept?: readonly MessageJson[]
+  /** Ids of the kept calls of tools that take free text. */
+  readonly customCalls?: readonly string[]
+}
+
+const HEADING = 'Summary of the conversation so far:'
+/** Characters of a token, on average. */
+const TOKEN_LENGTH = 4
+
+/** Returns the tokens above which a conversation is to be shortened; undefined where the request sets none. */
+export function thresholdOf(body: CreateRequest): number | undefined {
+  const { context_management: raw } = body as { context_management?: unknown }
+  if ((raw ?? undefined) === undefined || !Value.Check(ContextManagement, raw)) return undefined
+  const thresholds = raw.flatMap(({ compact_threshold: tokens }) => tokens ?? [])
+  return thresholds.length === 0 ? undefined : Math.min(...thresholds)
+}
+
+/**
+ * Tells whether a request asks for a summary in place of an answer.
+ *
+ * @throws HostError `REQUEST_INVALID` in an extended dialect, for an item that asks for it before others
+ */
+export function isTriggered({ input }: CreateRequest, isExtended: boolean): boolean {
+  if (typeof input === 'string') return false
+  const index = input.findIndex(({ type }) => type === 'compaction_trigger')
+  if (index === -1 || index === input.length - 1) return index !== -1
+  if (isExtended) throw invalidField(`input[${index}]`, 'must be the last item.')
+  return false
+}
+
+/** Number of tokens of a conversation, roughly. */
+export function estimateTokens(messages: readonly Message[]): number {
+  const lengths = messages.map((message) => {
+    const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : []
+    return calls.reduce((sum, call) => sum + JSON.stringify(call.arguments).length, lengthOf(message))
+  })
+  return Math.ceil(lengths.reduce((sum, length) => sum + length, 0) / TOKEN_LENGTH)
+}
+
+/**
+ * Returns the messages that stay beside a summary of all: those of the system, the last question and what came after it. Where these are
+ * more than `maxTokens` still, of what came after the question only the last step stays: its calls and their results.
+ */
+export function keepLatest(messages: readonly Message[], maxTokens: number): readonly Message[] {
+  const question = messages.findLastIndex(({ role }) => role === 'user')
+  const system = messages.slice(0, Math.max(question, 0)).filter(isInstruction)
+  const latest = messages.slice(Math.max(question, 0))
+  if (estimateTokens(latest) <= maxTokens) return [...system, ...latest]
+  return [...system, ...latest.slice(0, 1), ...lastStepOf(latest.slice(1))]
+}
+
+/** Returns the messages that stay where nothing but open calls has to: those of the system, and the last question with the open step. */
+export function keepOpen(messages: readonly Message[], hasOpen: boolean): readonly Message[] {
+  const system = messages.filter(isInstruction)
+  const question = messages.findLast(({ role }) => role === 'user')
+  return !hasOpen ? system : [...system, ...(question ? [question] : []), ...lastStepOf(messages)]
+}
+
+/** Messages in place of a conversation: what is kept, with the summary behind the messages of the system. */
+export function toCompacted(summary: string, kept: readonly Message[]): Message[] {
+  const first = kept.findIndex(({ role }) => role !== 'system')
+  const system = first === -1 ? kept.length : first
+  return [...kept.slice(0, system), toSummaryMessage(summary), ...kept.slice(system)]
+}
+
+export function toSummaryMessage(summary: string): Message {
+  return { role: 'system', content: `${HEADING}\n${summary}` }
+}
+
+export function writeKept(kept: readonly Message[]): readonly MessageJson[] {
+  return kept.map(toMessageJson)
+}
+
+export function readKept(kept: readonly MessageJson[]): Message[] {
+  return kept.map(fromMessageJson)
+}
+
+/** Message of the system that is no summary: a new summary takes over an earlier one. */
+function isInstruction({ role, content }: Message): boolean {
+  return role === 'system' && !content.startsWith(HEADING)
+}
+
+function lastStepOf(messages: readonly Message[]): readonly Message[] {
+  const step = messages.findLastIndex((message) => message.role === 'assistant' && message.toolCalls)
+  return step === -1 ? [] : messages.slice(step)
+}
