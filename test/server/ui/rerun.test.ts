@@ -217,7 +217,7 @@ describe('a rerun from the debug UI', () => {
     expect((await rerun(run, { call_id: call })).json.detail).to.match(/^run_id: The tape .* is /)
     unlinkSync(pathOfTape(project.dir, run))
     const gone = await rerun(run, { call_id: call })
-    expect([gone.status, gone.json.detail]).to.deep.equal([404, 'There is no tape of this run on this server'])
+    expect([gone.status, gone.json.detail]).to.deep.equal([404, 'There is no tape of this run'])
     expect(counted('clerkAsked').length).to.equal(2)
   })
 
