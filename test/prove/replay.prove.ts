@@ -1,26 +1,27 @@
-// Every kind of run: no tool in 1,000 replays, no connection, and the size of tapes.
+// Every kind of run: no tool in 1,000 replays, no connection, no process, no secret, and the size of tapes.
 import { readFileSync } from 'node:fs'
-import net from 'node:net'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { buildServer } from '../../src/server/server.ts'
+import { readTapeFile } from '../../src/tape/read-tape.ts'
+import { eventually } from '../support/eventually.ts'
+import { startModelServer, streams } from '../support/fake-model-server.ts'
+import { forbidOutside } from '../support/forbid-outside.ts'
 import { globalList } from '../support/global-list.ts'
+import { openSocket } from '../support/response-socket.ts'
+import { textOf } from '../support/responses.ts'
+import { startResponses } from '../support/responses-process.ts'
+import { killRunning } from '../support/run-cli.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
 import { openRecordingHost, pathOfTape, type RecordingHost, replay } from '../support/tapes.ts'
-import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
+import { makeProject, makeSharedProject, removeFolder } from '../support/temp-project.ts'
 
 const REPLAYS = 1000
+const VENDOR_REPLAYS = 300
 const MAX_RATIO = 1.3
+const KEY = 'planted-0123456789abcdef'
 
-/** Has every attempt to connect fail until the returned function is called. */
-function forbidSockets(): () => void {
-  const { connect } = net.Socket.prototype
-  net.Socket.prototype.connect = () => {
-    throw new Error('A replay connects.')
-  }
-  return () => {
-    net.Socket.prototype.connect = connect
-  }
-}
+const toolCalls = () => globalList('toolCalls')
 
 describe('replays', function () {
   this.timeout(15 * 60_000)
@@ -43,9 +44,9 @@ describe('replays', function () {
     await removeFolder(projectDir)
   })
 
-  it(`run no tool and connect to nothing, ${REPLAYS} times, with a live model too`, async () => {
-    const executed = globalList('toolCalls').length
-    const allow = forbidSockets()
+  it(`run no tool, connect to nothing and start nothing, ${REPLAYS} times, with a live model too`, async () => {
+    const executed = toolCalls().length
+    const allow = forbidOutside()
     try {
       for (let done = 0; done < REPLAYS; ) {
         for (const { name, agent } of TAPE_KINDS) {
@@ -59,7 +60,84 @@ describe('replays', function () {
     } finally {
       allow()
     }
-    expect(globalList('toolCalls').length).to.equal(executed)
+    expect(toolCalls().length).to.equal(executed)
+  })
+
+  it(`run no tool with a vendor that asks for one, ${VENDOR_REPLAYS} times`, async () => {
+    const calls = (amount: number) =>
+      streams(
+        [
+          {
+            tool_calls: [
+              { index: 0, id: 'c1', type: 'function', function: { name: 'add', arguments: `{"a":${amount}}` } },
+            ],
+          },
+        ],
+        'tool_calls',
+      )
+    // Recorded: a call, and an answer. Replayed: the same call, another answer, and a call that the tape lacks, in turns.
+    const replayed = Array.from({ length: VENDOR_REPLAYS }, (_, n) =>
+      n % 2 === 0 ? [calls(1), streams([{ content: `Answer ${n}` }])] : [calls(n)],
+    )
+    const vendor = await startModelServer(calls(1), streams([{ content: 'Added.' }]), ...replayed.flat())
+    try {
+      const config = { base_url: vendor.url, model: 'm', api_key: 'none' }
+      const agent = {
+        id: 'vendor',
+        modules: [
+          { id: 'llm', module: 'llm/openai-compatible', config },
+          { id: 'kit', module: 'kit' },
+          { id: 'loop', module: 'orchestrator/tool-loop' },
+        ],
+      }
+      await recording.host.register(agent)
+      const tape = await recording.tape((await recording.run('vendor', 'Add 1')).runId)
+      const executed = toolCalls().length
+      const outcomes: unknown[] = []
+      for (let n = 0; n < VENDOR_REPLAYS; n++) {
+        const source = { source: agent, file: undefined }
+        const { divergence, runs } = await replay(tape, { projectDir, agent: source, live: ['llm'] })
+        outcomes.push(divergence?.asked?.arguments ?? runs[0]?.text)
+      }
+      expect(outcomes).to.deep.equal(
+        replayed.map((_, n) => (n % 2 === 0 ? `Answer ${n}` : { name: 'add', arguments: { a: n } })),
+      )
+      expect(toolCalls().length).to.equal(executed)
+    } finally {
+      await vendor.stop()
+    }
+  })
+
+  it('a key that is planted in each kind of run is on no tape, which replays without it', async () => {
+    const environment = { PLANTED_TOKEN: KEY }
+    const own = await openRecordingHost(projectDir, { environment })
+    const planted: RecordingHost = {
+      ...own,
+      run(agent, input, options) {
+        const [first, ...more] = typeof input === 'string' ? [{ role: 'user' as const, content: input }] : input
+        return own.run(
+          agent,
+          first ? [{ ...first, content: `${first.content} ${KEY}` } as typeof first, ...more] : [],
+          {
+            ...options,
+            metadata: { token: KEY },
+          },
+        )
+      },
+    }
+    try {
+      for (const { name, agent, drive } of TAPE_KINDS) {
+        await own.host.register(agent)
+        const { runId } = await drive(planted)
+        const tape = await own.tape(runId)
+        const text = gunzipSync(readFileSync(pathOfTape(projectDir, runId))).toString()
+        expect(text, name).to.include(`\${PLANTED_TOKEN}`).and.not.include(KEY)
+        const { divergence } = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
+        expect(divergence, name).to.equal(undefined)
+      }
+    } finally {
+      await own.close()
+    }
   })
 
   it(`tapes are at most ${MAX_RATIO} times as large as the gzip of their lines`, () => {
@@ -69,5 +147,88 @@ describe('replays', function () {
       console.log(`      ${name}: ${file.length} bytes, ${ratio.toFixed(2)}`)
       expect(ratio, name).to.be.at.most(MAX_RATIO)
     }
+  })
+})
+
+const LOOP = (id: string, llm: object) => ({
+  id,
+  modules: [
+    { id: 'llm', module: 'llm/mock', config: llm },
+    { id: 'kit', module: 'kit' },
+    { id: 'loop', module: 'orchestrator/tool-loop', config: { system_prompt: 'Be kind.' } },
+  ],
+})
+const STREAMED = LOOP('streamed', {
+  replies: [{ tool_calls: [{ name: 'add', arguments: { a: 1 } }] }, { text: 'Added, word by word.' }],
+})
+const PATIENT = LOOP('patient', { replies: [{ delay_ms: 1500, text: 'After a while.' }] })
+const SERVED = {
+  ...KIND_MODULES,
+  'agents/streamed.yml': JSON.stringify(STREAMED),
+  'agents/patient.yml': JSON.stringify(PATIENT),
+}
+
+describe('replays of runs of a server', function () {
+  this.timeout(120_000)
+  afterEach(killRunning)
+
+  /** Replays a tape with nothing outside; names the call that another prompt changes. */
+  async function replayAlone(projectDir: string, runId: string, agent: ReturnType<typeof LOOP>) {
+    const tape = readTapeFile(pathOfTape(projectDir, runId))
+    const allow = forbidOutside()
+    try {
+      const [llm, kit, loop] = agent.modules
+      const harsh = { ...agent, modules: [llm, kit, { ...loop, config: { system_prompt: 'Be harsh.' } }] }
+      const edited = await replay(tape, { projectDir, agent: { source: harsh, file: undefined } })
+      expect(edited.divergence?.recorded).to.include({ number: 2, method: 'generate' })
+      const same = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
+      expect(same.divergence).to.equal(undefined)
+      return same
+    } finally {
+      allow()
+    }
+  }
+
+  it('a run over a WebSocket gives the same pieces of text', async () => {
+    const { dir: projectDir } = await makeProject(SERVED)
+    const facts = { projectDir, agentDir: `${projectDir}/agents`, responsesDir: `${projectDir}/responses` }
+    const server = await buildServer({
+      ...facts,
+      adapters: ['ResponsesCompatApiAdapter'],
+      record: 1,
+      port: 0,
+      logLevel: 'silent',
+    })
+    try {
+      const client = await openSocket(await server.listen())
+      const seen = await client.ask({ model: 'streamed', input: 'Add 1' })
+      client.socket.close()
+      const runId = seen.at(-1).response.id.slice('resp_'.length)
+      await eventually(() => readTapeFile(pathOfTape(projectDir, runId)))
+      const { events } = await replayAlone(projectDir, runId, STREAMED)
+      const sent = seen.flatMap(({ type, delta }) => (type === 'response.output_text.delta' ? [delta] : []))
+      expect(sent.length).to.be.greaterThan(1)
+      expect(events.flatMap((event) => (event.type === 'text' ? [event.text] : []))).to.deep.equal(sent)
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('a run in the background that began again after kill -9 has the tape of the attempt that ended', async () => {
+    const { dir: projectDir } = await makeProject(SERVED)
+    const first = await startResponses(projectDir, ['--record'])
+    const { json } = await first.ask('', { model: 'patient', input: 'Wait', background: true })
+    await eventually(async () => expect((await first.ask(`/${json.id}`)).json.status).to.equal('in_progress'))
+    await first.stop('SIGKILL')
+    const second = await startResponses(projectDir, ['--record'])
+    const ended = await eventually(async () => {
+      const { json: response } = await second.ask(`/${json.id}`)
+      expect(response.status).to.equal('completed')
+      return response
+    }, 60_000)
+    const runId = json.id.slice('resp_'.length)
+    await eventually(() => readTapeFile(pathOfTape(projectDir, runId)))
+    const { runs } = await replayAlone(projectDir, runId, PATIENT)
+    expect(runs.map(({ text }) => text)).to.deep.equal([textOf(ended)])
   })
 })

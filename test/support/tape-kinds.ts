@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url'
 import type { RecordedRun, RecordingHost } from './tapes.ts'
 
 /** A kind of run: how it comes about, and an edit that a replay has to notice. */
@@ -61,15 +62,17 @@ export default defineModule({ name: 'Station', provides: [TextMessageHandler], u
     await response.respondText(sensor.id() + ': ' + degrees + ' ' + seen.get('a'))
     for await (const part of sensor.follow(run)) await response.respondText(' ' + part)
   } }) })`,
-  'modules/painter.ts': `import { defineModule, LLM, Response, ConversationHistory, TextMessageHandler } from 'agent-host'
-export default defineModule({ name: 'Painter', provides: [TextMessageHandler], attachments: ['image/*'], uses: { llm: LLM, response: Response, history: ConversationHistory }, create: ({ llm, response, history }) => ({
+  'modules/painter.ts': `import { defineModule, LLM, Response, ConversationHistory, TextMessageHandler, Type } from 'agent-host'
+const config = Type.Object({ system_prompt: Type.String() })
+export default defineModule({ name: 'Painter', provides: [TextMessageHandler], attachments: ['image/*'], config, uses: { llm: LLM, response: Response, history: ConversationHistory }, create: ({ llm, response, history }, { system_prompt }) => ({
   async handleText(text, run) {
-    for await (const part of llm.generate({ messages: history.getHistory() }, run)) if (part.type === 'text') await response.respondText(part.text)
+    for await (const part of llm.generate({ messages: [{ role: 'system', content: system_prompt }, ...history.getHistory()] }, run)) if (part.type === 'text') await response.respondText(part.text)
     await response.respondImage({ mediaType: 'image/png', data: new Uint8Array([9, 9]) })
   } }) })`,
-  'modules/keeper.ts': `import { defineModule, Memory, Response, Storage, TextMessageHandler } from 'agent-host'
+  'modules/keeper.ts': `import { defineModule, LLM, Memory, Response, Storage, TextMessageHandler, Type } from 'agent-host'
 import { randomUUID } from 'node:crypto'
-export default defineModule({ name: 'Keeper', provides: [TextMessageHandler], uses: { memory: Memory, storage: Storage, response: Response }, create: ({ memory, storage, response }) => ({
+const config = Type.Object({ system_prompt: Type.String() })
+export default defineModule({ name: 'Keeper', provides: [TextMessageHandler], config, uses: { llm: LLM, memory: Memory, storage: Storage, response: Response }, create: ({ llm, memory, storage, response }, { system_prompt }) => ({
   async handleText(text, run) {
     const key = randomUUID()
     await storage.set(key, { text }, run)
@@ -77,7 +80,13 @@ export default defineModule({ name: 'Keeper', provides: [TextMessageHandler], us
     await memory.store(kept.text, {}, run)
     const [hit] = await memory.search(text, 1, run)
     await response.respondText('remembered ' + hit.text + ' ' + hit.score.toFixed(3) + ' ' + (await storage.get('none', run)))
+    const messages = [{ role: 'system', content: system_prompt }, { role: 'user', content: hit.text }]
+    for await (const part of llm.generate({ messages }, run)) if (part.type === 'text') await response.respondText(part.text)
   } }) })`,
+  'tools/weather.py': `def weather(city: str) -> str:
+    """Tells the weather of a city."""
+    return f"It rains in {city}."
+`,
 }
 
 const tools = (...calls: readonly [name: string, args?: object][]) => ({
@@ -153,10 +162,11 @@ const decides = (decision: object) => (id: string) => async (recording: Recordin
   )
 }
 
+const MCP_SERVER = fileURLToPath(new URL('mcp-tool-server.js', import.meta.url))
 const PAYING = [tools(['pay', { amount: 5 }]), { text: 'Paid.' }]
 const WEATHER = { name: 'weather', description: 'Of a city', parameters: { type: 'object' } }
 
-/** The kinds of runs that need no other process. */
+/** Kinds of runs of a host. Runs of clients of a server are in test/prove/replay.prove.ts. */
 export const TAPE_KINDS: readonly TapeKind[] = [
   kind({ id: 'echo', modules: [{ id: 'echo', module: 'echo' }] }, runs('hello'), {
     edit: withPrompt('echo', { prefix: 'You said: ' }),
@@ -189,6 +199,28 @@ export const TAPE_KINDS: readonly TapeKind[] = [
       }))
       return recording.resume(id, waiting, answers)
     },
+  ),
+  kind(
+    looping(
+      'mcp',
+      [tools(['add', { a: 1, b: 2 }]), { text: 'Three.' }],
+      [
+        {
+          id: 'remote',
+          module: 'tools/mcp',
+          config: { servers: [{ name: 'sums', command: process.execPath, args: [MCP_SERVER] }] },
+        },
+      ],
+    ),
+    runs('Add 1 and 2'),
+  ),
+  kind(
+    looping(
+      'python',
+      [tools(['weather', { city: 'Oslo' }]), { text: 'Rain.' }],
+      [{ id: 'local', module: 'tools/local', config: { files: ['tools/weather.py'] } }],
+    ),
+    runs('Weather?'),
   ),
   kind(looping('approved', PAYING), decides({ decision: 'approve', by: 'someone' })),
   kind(looping('rejected', PAYING), decides({ decision: 'reject', reason: 'too much' })),
@@ -257,20 +289,24 @@ export const TAPE_KINDS: readonly TapeKind[] = [
         { id: 'embedder', module: 'embedder/local' },
         { id: 'index', module: 'memory/exact-index' },
         { id: 'memory', module: 'memory/vector-memory' },
-        { id: 'keeper', module: 'keeper' },
+        mock({ text: 'Blue.' }),
+        { id: 'keeper', module: 'keeper', config: { system_prompt: 'Be kind.' } },
       ],
     },
     runs('the sky is blue'),
-    { edit: (agent) => agent, changedCall: undefined },
+    { edit: withPrompt('keeper', { system_prompt: 'Be harsh.' }), changedCall: 12 },
   ),
   kind(
-    { id: 'pictures', modules: [mock({ text: 'A cat.' }), { id: 'painter', module: 'painter' }] },
+    {
+      id: 'pictures',
+      modules: [mock({ text: 'A cat.' }), { id: 'painter', module: 'painter', config: { system_prompt: 'Be kind.' } }],
+    },
     (id) => (recording) => {
       const data = new Uint8Array([5, 6, 7])
       const attachments = [{ mediaType: 'image/png', data }]
       return recording.run(id, [{ role: 'user', content: 'What is it?', attachments }])
     },
-    { edit: (agent) => agent, changedCall: undefined },
+    { edit: withPrompt('painter', { system_prompt: 'Be harsh.' }), changedCall: 1 },
   ),
   kind(
     looping('reasoning', [

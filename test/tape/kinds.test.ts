@@ -1,6 +1,7 @@
 import type { RunEvent } from 'agent-host'
 import { expect } from 'chai'
 import { describeDivergence } from '../../src/tape/divergence.ts'
+import { forbidOutside } from '../support/forbid-outside.ts'
 import { globalList } from '../support/global-list.ts'
 import { KIND_MODULES, TAPE_KINDS } from '../support/tape-kinds.ts'
 import { openRecordingHost, type RecordingHost, replay } from '../support/tapes.ts'
@@ -25,11 +26,14 @@ function comparable(events: readonly RunEvent[]): unknown[] {
 describe('replaying each kind of run', () => {
   let projectDir: string
   let recording: RecordingHost
+  let allow = () => {}
 
   before(async () => {
     projectDir = (await makeSharedProject(KIND_MODULES)).dir
     recording = await openRecordingHost(projectDir)
   })
+
+  afterEach(() => allow())
 
   after(async () => {
     await recording.close()
@@ -37,11 +41,12 @@ describe('replaying each kind of run', () => {
   })
 
   for (const { name, agent, drive, edit, changedCall } of TAPE_KINDS) {
-    it(`${name}: the same events without a tool; an edited prompt is named`, async () => {
+    it(`${name}: the same events without a tool, a connection or a process; an edited prompt is named`, async () => {
       await recording.host.register(agent)
       const { runId, events } = await drive(recording)
       const tape = await recording.tape(runId)
       const executed = globalList('toolCalls').length
+      allow = forbidOutside()
       const replayed = await replay(tape, { projectDir, agent: { source: agent, file: undefined } })
       expect(replayed.divergence && describeDivergence(replayed.divergence).join('\n')).to.equal(undefined)
       expect(comparable(replayed.events)).to.deep.equal(comparable(events))
