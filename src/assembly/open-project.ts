@@ -180,6 +180,8 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       limits: options,
       host,
       log,
+      hasStore: () => shared.exists(),
+      isShared: isRemote(options.store),
       openRecords: () => shared.open(),
       sealing,
       loadTranslation,

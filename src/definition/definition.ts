@@ -40,6 +40,8 @@ export interface ToolMetadata {
   readonly output?: JsonObjectSchema
   /** Allows calls to continue a conversation. */
   readonly conversation?: boolean
+  /** Has calls go on as stored tasks, for clients that can follow them. */
+  readonly tasks?: boolean
   /** Data of the agent that clients of MCP may read. */
   readonly expose?: readonly ('conversations' | 'memory' | 'skills')[]
 }
@@ -161,6 +163,11 @@ export const AgentSchema = Type.Object({
   input: Type.Optional(JsonObjectSchemaSchema),
   output: Type.Optional(JsonObjectSchemaSchema),
   conversation: Type.Optional(Type.Boolean()),
+  tasks: Type.Optional(
+    Type.Boolean({
+      description: 'Calls over MCP go on as stored tasks, for clients that can follow them. Default: false.',
+    }),
+  ),
   expose: Type.Optional(
     Type.Array(Type.Union([Type.Literal('conversations'), Type.Literal('memory'), Type.Literal('skills')]), {
       uniqueItems: true,
@@ -203,6 +210,7 @@ export function readDefinition(source: unknown, file?: string): DefinitionSource
     ...findValueProblems(AgentSchema, validator, value),
     ...findDuplicates(value),
     ...findBadSchemas(value),
+    ...findContradictions(value),
   ]
   if (found.length > 0) {
     const shown = found.slice(0, MAX_PROBLEMS)
@@ -277,6 +285,13 @@ function findBadSchemas(value: unknown): ValueProblem[] {
       ]
     }
   })
+}
+
+function findContradictions(value: unknown): ValueProblem[] {
+  const { tasks, conversation } = (value ?? {}) as Partial<RawDefinition>
+  if (!tasks || !conversation) return []
+  const message = "'tasks' and 'conversation' exclude each other: a task is one call, without a conversation_id."
+  return [{ path: ['tasks'], message, suggestions: ['Leave one of the two out.'] }]
 }
 
 function normalise(raw: RawDefinition): AgentDefinition {

@@ -111,6 +111,8 @@ export interface StoredRunInfo {
   readonly data: unknown
   /** Unix seconds. */
   readonly createdAt: number
+  /** Unix seconds; null until it has ended. */
+  readonly endedAt: number | null
   readonly usage: Readonly<Usage>
   /** Limit for which the agent stopped before its answer was complete. */
   readonly incompleteReason: string | undefined

@@ -7,6 +7,7 @@ import type { Continuation, NextIdentity } from './approvals/next-run.ts'
 import type { HistoryLimits } from './conversations/history-budget.ts'
 import { type HistoryOptions, readHistory } from './conversations/read-history.ts'
 import { DurableRuns } from './durable-runs.ts'
+import { hasOpenRuns } from './has-open-runs.ts'
 import type { BullDelivery } from './queue/bull-delivery.ts'
 import { SHOWN_AFTER_DECISION } from './queue/job.ts'
 import { type DeliveryOptions, openDelivery } from './queue/open-delivery.ts'
@@ -31,6 +32,10 @@ export interface RunServiceOptions extends Pick<RunWorkerOptions<object, unknown
   readonly limits: RunLimits
   readonly host: AgentHost
   readonly log: Log
+  /** Tells whether there is a store: an embedded one is made by its first user. */
+  readonly hasStore: () => boolean
+  /** True for a store of servers on several machines: each takes up what the others leave behind. */
+  readonly isShared: boolean
   /** Opens the store; the service closes it. */
   readonly openRecords: () => Promise<RecordStore>
   readonly sealing: RecordSealing
@@ -44,14 +49,15 @@ interface Opened {
 }
 
 /**
- * The durable runs of a project, with the worker and the maintenance that belong to them. Opened when it is first used, and tried again
- * when that has failed; from then on it goes on with what others left behind, too.
+ * The durable runs of a project, with the worker and the maintenance that belong to them. Opened when it is first used, or by a server
+ * that finds runs to go on with, and tried again when that has failed.
  */
 export class RunService {
   /** Makes the ids of runs. */
   readonly ids = new RunIds(RUN_PREFIX)
   readonly #options: RunServiceOptions
   #opening: Promise<Opened> | undefined
+  #resuming: Promise<void> | undefined
   #runs: DurableRuns<object, unknown> | undefined
   #isClosed = false
 
@@ -69,6 +75,28 @@ export class RunService {
     if (this.#isClosed) throw new HostError('SHUTTING_DOWN', 'The server shuts down.')
     this.#opening ??= this.#open()
     return (await this.#opening).runs
+  }
+
+  /**
+   * Opens the service if the store is shared, or has runs to go on with: queued, in progress, or waiting for a person. Opens nothing on
+   * a server that leaves background runs to others.
+   *
+   * @throws HostError as {@link RunService.open}
+   */
+  async resume(): Promise<void> {
+    const { limits, hasStore, isShared } = this.#options
+    if (limits.noWorker || this.#opening || !hasStore()) return
+    this.#resuming ??= isShared ? this.open().then(() => {}) : this.#openIfNeeded()
+    await this.#resuming
+  }
+
+  async #openIfNeeded(): Promise<void> {
+    const records = await this.#options.openRecords()
+    try {
+      if ((await hasOpenRuns(records)) && !this.#isClosed) await this.open()
+    } finally {
+      await records.close()
+    }
   }
 
   /** @throws Error before it is open */
@@ -89,6 +117,7 @@ export class RunService {
   /** Claims nothing more, waits until every run of this process is stored, and closes the store. */
   async close(): Promise<void> {
     this.#isClosed = true
+    await this.#resuming?.catch(() => {})
     const opened = await this.#opening?.catch(() => undefined)
     await opened?.delivery.stop()
     await opened?.runs.close()

@@ -244,6 +244,7 @@ class StoredTenantRuns implements TenantRuns {
       agent: known?.agent ?? null,
       data: known?.adapter === this.#options.adapter ? known.data : null,
       createdAt: secondsOf(id),
+      endedAt: end?.at ?? null,
       usage: end?.usage ?? NO_USAGE,
       incompleteReason: end?.incomplete,
       error: end?.error,

@@ -186,6 +186,7 @@ async function assemble(
   const streams = new EventStreams()
   const adapters: NamedAdapter[] = []
   const worker = options.workerOnly ? [openWorker(app, durableRuns)] : []
+  app.addHook('onReady', async () => resumeRuns(durableRuns, app.log))
   const parts = () => [...adapters, ...worker]
   let isDraining = false
   app.addHook('preClose', async () => {
@@ -224,6 +225,13 @@ async function assemble(
   adapters.push(...(await addAdapters(app, options, { loaded, doors, shared })))
   if (!options.workerOnly) warnOfOpenAdapters(adapters, options, app.log)
   doors.logSurprises(app.log)
+}
+
+/** Goes on with runs that an earlier server has left behind, whichever adapters are served. Nothing waits for it. */
+function resumeRuns(runs: RunService, log: FastifyBaseLogger): void {
+  runs.resume().catch((error) => {
+    log.error(`Stored runs do not go on until the store is used again: ${messageOf(error)}`)
+  })
 }
 
 /** Carries out the runs of other servers from the start on. */

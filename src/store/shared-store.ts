@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { CheckedStore } from './checked-store.ts'
-import { openEngine, type StoreLocation } from './open-store.ts'
+import { embeddedFile, openEngine, type StoreLocation } from './open-store.ts'
 import type { RecordStore } from './record-store.ts'
 
 /** A store that parts of one process share, with one connection or thread: open from its first user to its last. */
@@ -10,6 +11,12 @@ export class SharedStore {
 
   constructor(location: StoreLocation) {
     this.#location = location
+  }
+
+  /** Tells whether there is a store: the embedded one is made by its first user. */
+  exists(): boolean {
+    const file = embeddedFile(this.#location)
+    return file === undefined || existsSync(file)
   }
 
   /**

@@ -125,6 +125,13 @@ describe('readDefinition', () => {
       ["agents/a.yml:3:7: The module id '__entry__' is reserved. | Use an id without the underscores."],
     ],
     [
+      'tasks that continue a conversation',
+      `${MINIMAL}conversation: true\ntasks: true\n`,
+      [
+        "agents/a.yml:6:1: 'tasks' and 'conversation' exclude each other: a task is one call, without a conversation_id. | Leave one of the two out.",
+      ],
+    ],
+    [
       'a key that stands twice',
       'id: a\nid: b\nmodules: [{ id: m, module: echo }]',
       ["agents/a.yml:2:1: The key 'id' stands here a second time. | Remove one of the two."],

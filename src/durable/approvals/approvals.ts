@@ -191,6 +191,11 @@ export class Approvals {
   }
 }
 
+/** Tells whether a tenant has approvals that wait for a decision. */
+export async function hasOpenApprovals(records: RecordStore): Promise<boolean> {
+  return (await records.list({ prefix: OPEN, limit: 1 })).length > 0
+}
+
 /** Approval that was to be decided until now. */
 export interface ExpiredApproval extends TenantItem {
   /** Of its entry in the index of the whole store. */

@@ -1,13 +1,11 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { JsonObjectSchema } from '../../../definition/definition.ts'
 import type { AdapterRuns } from '../../../durable/adapter-runs.ts'
 import { startTaken } from '../../../durable/approvals/taken-row.ts'
 import { HistoryBudget, type HistoryLimits } from '../../../durable/conversations/history-budget.ts'
-import { HostError, messageOf } from '../../../errors.ts'
+import { HostError } from '../../../errors.ts'
 import type { AgentHost, Target } from '../../../host/host.ts'
 import type { Message } from '../../../protocols/message.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
-import type { PendingCall } from '../../../run/state/pending-call.ts'
 import type { AgentInfo, RunResult, Turn } from '../../../run/turn.ts'
 import type { Redact } from '../../../trace/redact.ts'
 import { ENTRY } from '../../../wiring/wiring.ts'
@@ -16,20 +14,14 @@ import { logFailure } from '../../replies/error-replies.ts'
 import { AgentResources, type ListResult, type ReadResult } from './agent-resources.ts'
 import { SKILLS_EXTENSION, type SkillEntry, type SkillList } from './agent-skills.ts'
 import type { CallMemory, WaitingCall } from './call-memory.ts'
+import { CallTasks, type CallTasksOptions, type TaskCall, type TaskClient } from './call-tasks.ts'
 import { coalesceProgress, type ProgressSink } from './coalesce-progress.ts'
-import { type Content, toContent } from './content.ts'
+import { toContent } from './content.ts'
+import { describeOpen } from './describe-open.ts'
 import { type ElicitationResponse, toPendingAnswer } from './elicitation.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, JsonRpcError } from './json-rpc.ts'
+import { type CallTask, type ToolResult, withStructure } from './tool-result.ts'
 import { ToolCatalog, type ToolInput } from './tools.ts'
-
-/** Result of a tool (`CallToolResult` of the MCP schema). */
-export interface ToolResult {
-  readonly content: readonly Content[]
-  readonly structuredContent?: Readonly<Record<string, unknown>>
-  readonly isError?: boolean
-  /** The run waits for a person: only where the client can be asked. */
-  readonly waiting?: { readonly state: string; readonly pending: readonly PendingCall[] }
-}
 
 /** A call under way. */
 export interface Call<R> {
@@ -54,6 +46,8 @@ export interface CallOptions extends Caller {
   readonly baseUrl: string | undefined
   /** Trace context of the call. */
   readonly traceparent: string | undefined
+  /** True for a client that can follow tasks. */
+  readonly takesTasks?: boolean
   /** Receives the agent's text and progress while it works. */
   readonly onProgress?: ProgressSink | undefined
   /** Present when the client can ask its user; continues a waiting call with its state and the responses by call id. */
@@ -84,8 +78,7 @@ export interface AgentToolsOptions {
   readonly servesInbox: boolean
   readonly host: AgentHost
   readonly describeFailure: (error: unknown) => string
-  /** Of one conversation. */
-  readonly limits: HistoryLimits
+  readonly limits: HistoryLimits & Pick<CallTasksOptions, 'retentionDays'>
   readonly memory: CallMemory
   readonly log: FastifyBaseLogger
   readonly redact: Redact
@@ -95,12 +88,15 @@ export interface AgentToolsOptions {
 export class AgentTools {
   readonly #options: AgentToolsOptions
   readonly #catalog = new ToolCatalog()
+  readonly #tasks: CallTasks
   readonly resources: AgentResources
 
   constructor(options: AgentToolsOptions) {
     this.#options = options
-    const { host, redact, memory } = options
+    const { host, redact, memory, runs, servesInbox, limits } = options
     this.resources = new AgentResources({ host, redact, memory })
+    const { retentionDays } = limits
+    this.#tasks = new CallTasks({ host, runs, servesInbox, retentionDays, catalog: this.#catalog })
   }
 
   /** @throws JsonRpcError `INVALID_PARAMS` */
@@ -116,6 +112,8 @@ export class AgentTools {
   call(params: Readonly<Record<string, unknown>>, options: CallOptions): Call<ToolResult> {
     try {
       const request = this.#readRequest(params)
+      const isNew = options.elicitation?.state === undefined
+      if (options.takesTasks && request.info.tasks && isNew) return this.#startTask(request, options)
       const later = this.#goOn(request, options)
       if (later) return deferCall(later, (error) => this.#toRpcError(error, options.requestId))
       return this.#start(request, { messages: [toMessage(request)] }, options)
@@ -142,6 +140,31 @@ export class AgentTools {
   /** Starts to get one skill; it cannot be stopped. */
   getSkill(params: Readonly<Record<string, unknown>>, { tenant, requestId }: Caller): Call<{ skill: SkillEntry }> {
     return this.#toCall(this.resources.skills.get(params, tenant), requestId)
+  }
+
+  /** Starts to read a task; it cannot be stopped. */
+  getTask(params: Readonly<Record<string, unknown>>, client: TaskClient, requestId: string): Call<CallTask> {
+    return this.#toCall(this.#tasks.get(params, client), requestId)
+  }
+
+  /** Starts to hand the responses of a person to a task; it cannot be stopped. */
+  updateTask(
+    params: Readonly<Record<string, unknown>>,
+    responses: Answered['responses'],
+    client: TaskClient,
+    requestId: string,
+  ): Call<void> {
+    return this.#toCall(this.#tasks.update(params, responses, client), requestId)
+  }
+
+  /** Starts to cancel a task; it cannot be stopped. */
+  cancelTask(params: Readonly<Record<string, unknown>>, client: TaskClient, requestId: string): Call<void> {
+    return this.#toCall(this.#tasks.cancel(params, client), requestId)
+  }
+
+  /** Tells whether calls of some agent become tasks. */
+  get hasTasks(): boolean {
+    return this.#options.host.list().some(({ tasks }) => tasks)
   }
 
   /** Capabilities beside tools, where agents expose something. */
@@ -209,6 +232,29 @@ export class AgentTools {
         ),
       abort: (reason) => handle.abort(new Error(reason)),
     }
+  }
+
+  /** Starts a call as a task. A client that leaves before it knows of the task leaves nothing behind. */
+  #startTask(request: ToolRequest, options: CallOptions): Call<ToolResult> {
+    const { requestId } = options
+    const client: TaskClient = { ...options, decider: options.elicitation?.by }
+    let hasLeft = false
+    const start = async (): Promise<ToolResult> => {
+      const task = await this.#tasks.start(await this.#toTaskCall(request, options), client)
+      if (hasLeft) await this.#tasks.cancel({ taskId: task.taskId }, client)
+      return { content: [], task }
+    }
+    return {
+      ...this.#toCall(start(), requestId),
+      abort: () => {
+        hasLeft = true
+      },
+    }
+  }
+
+  async #toTaskCall({ name, input }: ToolRequest, { traceparent, variantOf }: CallOptions): Promise<TaskCall> {
+    const variant = await variantOf?.(name)
+    return { agent: nameOf(this.#options.host.resolve(name, '.')), input, variant, traceparent }
   }
 
   /** Starts a call in which an earlier one goes on; undefined for a call that begins. */
@@ -284,14 +330,10 @@ export class AgentTools {
     { baseUrl, tenant }: CallOptions,
   ): Promise<ToolResult> {
     const { runs, servesInbox } = this.#options
-    const calls = result.pending.map(({ name, arguments: args }) => `${name}(${JSON.stringify(args)})`).join(', ')
     const open = await runs.of(tenant).keep({ agent, messages, variant, result })
-    const links = open.map(({ id }) => `${baseUrl}/compat/approvals/${id}`).join(' and ')
-    const how =
-      servesInbox && baseUrl !== undefined
-        ? `Decide at ${links}, or with: agent-host approvals. The agent then continues in the response that \`continued_by\` names.`
-        : 'Decide with: agent-host approvals. The agent then continues in the background.'
-    const text = `The agent needs a person to decide about ${calls}, and this client cannot ask one. ${how}`
+    const place =
+      servesInbox && baseUrl !== undefined ? 'in the response that `continued_by` names' : 'in the background'
+    const text = `${describeOpen(open, { baseUrl }, { servesInbox })} The agent then continues ${place}.`
     return { content: [{ type: 'text', text }], isError: true }
   }
 
@@ -308,7 +350,7 @@ export class AgentTools {
     { version, tenant }: CallOptions,
   ): ToolResult | Promise<ToolResult> {
     const content = toContent(text, attachments, version)
-    const present = () => (info.output ? this.#withStructure(content, text, info.output) : { content })
+    const present = () => (info.output ? withStructure(content, text, info.output, this.#catalog) : { content })
     if (!info.conversation) return present()
     const conversation = { agentId: info.id, messages: [...messages, { role: 'assistant' as const, content: text }] }
     const memory = this.#options.memory.of(tenant)
@@ -317,22 +359,6 @@ export class AgentTools {
       content.push({ type: 'text', text: `conversation_id: ${id}` })
       return present()
     })
-  }
-
-  /** The answer as the JSON that the agent declares. If it does not match, the calling model sees why and may retry. */
-  #withStructure(content: readonly Content[], text: string, schema: JsonObjectSchema): ToolResult {
-    const complain = (problem: string): ToolResult => {
-      const notice = { type: 'text' as const, text: `The agent did not answer as its output schema says: ${problem}` }
-      return { content: [notice, ...content], isError: true }
-    }
-    let value: unknown
-    try {
-      value = JSON.parse(withoutFence(text))
-    } catch (error) {
-      return complain(messageOf(error))
-    }
-    const problem = this.#catalog.findProblem(schema, value)
-    return problem === undefined ? { content, structuredContent: value as Record<string, unknown> } : complain(problem)
   }
 
   #toRpcError(error: unknown, requestId: string): JsonRpcError {
@@ -388,15 +414,6 @@ function deferCall<R>(beginning: Promise<Call<R>>, toRpcError: (error: unknown) 
 /** Name by which other protocols call an agent at an entry point. */
 function nameOf({ agent, entryPoint }: Target): string {
   return entryPoint === ENTRY ? agent.id : `${agent.id}/${entryPoint}`
-}
-
-/** Removes the code fence that models like to put around JSON. Without a regular expression: a lazy match would be quadratic. */
-export function withoutFence(text: string): string {
-  const trimmed = text.trim()
-  const begin = trimmed.indexOf('\n')
-  const isFenced = trimmed.startsWith('```') && trimmed.endsWith('\n```') && begin < trimmed.length - 4
-  const language = trimmed.slice(3, begin).trim()
-  return isFenced && (language === '' || language === 'json') ? trimmed.slice(begin + 1, -4) : text
 }
 
 /** Returns a sink that reports every piece of text as progress, and of other progress only the latest. Attachments come with the result. */

@@ -2,7 +2,7 @@ import { isObject } from '../../../is-object.ts'
 import { readTraceparent } from '../../bodies/read-traceparent.ts'
 import type { ListResult, ReadResult } from './agent-resources.ts'
 import type { SkillEntry, SkillList } from './agent-skills.ts'
-import type { AgentTools, Call, CallOptions, ToolResult } from './agent-tools.ts'
+import type { AgentTools, Call, CallOptions } from './agent-tools.ts'
 import type { CallMemory } from './call-memory.ts'
 import { type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { Elicitations } from './elicitations.ts'
@@ -24,6 +24,7 @@ import {
   success,
 } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
+import type { ToolResult } from './tool-result.ts'
 import { negotiate } from './versions.ts'
 
 /** Client of a request. */

@@ -9,9 +9,11 @@ import {
   type ListResourceTemplatesResult,
   type ListToolsResult,
   type McpHttpHandler,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   type ReadResourceResult,
   Server,
+  type ServerCapabilities,
 } from '@modelcontextprotocol/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AdapterOptions } from '../../adapter.ts'
@@ -20,10 +22,12 @@ import { deciderOf, mayDecide } from '../../guards/decisions.ts'
 import { principalOf } from '../../guards/principal.ts'
 import { baseUrlOf } from '../../replies/base-url-of.ts'
 import { whenClientLeaves } from '../../streams/serve-turn.ts'
-import type { AgentTools, Caller, CallOptions, ToolResult } from './agent-tools.ts'
+import type { AgentTools, Caller, CallOptions } from './agent-tools.ts'
+import { TASKS_EXTENSION, type TaskClient } from './call-tasks.ts'
 import { canElicitForm, type ElicitationResponse, toElicitation } from './elicitation.ts'
 import { JsonRpcError } from './json-rpc.ts'
 import { SERVER_INFO } from './server-info.ts'
+import type { ToolResult } from './tool-result.ts'
 import { SDK_VERSION } from './versions.ts'
 
 const REQUEST_ID = 'x-request-id'
@@ -110,10 +114,13 @@ export function makeSdkServer(
   requestId: string,
   { tenant, decider, baseUrl, variantOf, traceparent }: SdkClient = overStdio(requestId),
 ): Server {
-  const capabilities = { tools: { listChanged: true }, ...tools.moreCapabilities }
-  const server = new Server(SERVER_INFO, { capabilities })
+  const server = new Server(SERVER_INFO, { capabilities: capabilitiesOf(tools) })
   if (!tools.resources.isEmpty) addResources(server, tools, { tenant, requestId })
   if (!tools.resources.skills.isEmpty) addSkills(server, tools, { tenant, requestId })
+  const deciderOfClient = () => (canElicitForm(server.getClientCapabilities()?.elicitation) ? decider : undefined)
+  const version = () => server.getNegotiatedProtocolVersion() ?? SDK_VERSION
+  const toClient = () => ({ tenant, baseUrl, version: version(), decider: deciderOfClient() })
+  if (tools.hasTasks) addTasks(server, tools, requestId, toClient)
   server.setRequestHandler('tools/list', ({ params }) =>
     inSdkTerms(() => tools.list(params?.cursor) as ListToolsResult),
   )
@@ -126,16 +133,16 @@ export function makeSdkServer(
           method: 'notifications/progress',
           params: { progressToken: progressToken as string | number, progress: ++progress, message },
         })
-      const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
-      const canAsk = decider !== undefined && canElicitForm(server.getClientCapabilities()?.elicitation)
+      const by = deciderOfClient()
       const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }
       const call = tools.call(params, {
-        version,
+        version: version(),
+        takesTasks: takesTasks(server),
         tenant,
         requestId,
         baseUrl,
         traceparent: readTraceparent(mcpReq._meta?.traceparent) ?? traceparent,
-        ...(canAsk ? { elicitation: { ...answered, by: decider } } : {}),
+        ...(by === undefined ? {} : { elicitation: { ...answered, by } }),
         ...(progressToken === undefined ? {} : { onProgress }),
         ...(variantOf ? { variantOf } : {}),
       })
@@ -143,7 +150,11 @@ export function makeSdkServer(
       mcpReq.signal.addEventListener('abort', abort)
       if (mcpReq.signal.aborted) abort()
       return call.answer(
-        ({ waiting, ...result }) => (waiting ? askFor(waiting) : (result as CallToolResult)),
+        ({ waiting, task, ...result }) => {
+          // The SDK gives every result of a tool a content.
+          if (task) return { resultType: 'task', ...task, content: [] }
+          return waiting ? askFor(waiting) : (result as CallToolResult)
+        },
         (error) => {
           throw error
         },
@@ -151,6 +162,12 @@ export function makeSdkServer(
     }),
   )
   return server
+}
+
+function capabilitiesOf({ moreCapabilities, hasTasks }: AgentTools): ServerCapabilities {
+  const capabilities = { tools: { listChanged: true }, ...moreCapabilities }
+  if (!hasTasks) return capabilities
+  return { ...capabilities, extensions: { ...moreCapabilities.extensions, [TASKS_EXTENSION]: {} } }
 }
 
 function overStdio(connection: string): SdkClient {
@@ -196,6 +213,38 @@ function addSkills(server: Server, tools: AgentTools, caller: Caller): void {
   server.setRequestHandler('skills/get', schemas, (params) =>
     inSdkTerms(() => tools.getSkill(params, caller).answer((result) => ({ ...result }), fail)),
   )
+}
+
+/** Methods of an extension, of versions without a handshake alone. */
+function addTasks(server: Server, tools: AgentTools, requestId: string, toClient: () => TaskClient): void {
+  const schemas = { params: fromJsonSchema<Readonly<Record<string, unknown>>>({ type: 'object' }) }
+  const fail = (error: JsonRpcError): never => {
+    throw error
+  }
+  const requireTasks = () => {
+    if (takesTasks(server)) return
+    throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } })
+  }
+  server.setRequestHandler('tasks/get', schemas, (params) => {
+    requireTasks()
+    return inSdkTerms(() => tools.getTask(params, toClient(), requestId).answer((task) => ({ ...task }), fail))
+  })
+  server.setRequestHandler('tasks/update', schemas, (params, { mcpReq }) => {
+    requireTasks()
+    // The SDK takes them out of the parameters of every method.
+    const responses = readResponses(mcpReq.inputResponses)
+    return inSdkTerms(() => tools.updateTask(params, responses, toClient(), requestId).answer(() => ({}), fail))
+  })
+  server.setRequestHandler('tasks/cancel', schemas, (params) => {
+    requireTasks()
+    return inSdkTerms(() => tools.cancelTask(params, toClient(), requestId).answer(() => ({}), fail))
+  })
+}
+
+/** Tells whether a client can follow tasks: it says so in each request. */
+function takesTasks(server: Server): boolean {
+  const version = server.getNegotiatedProtocolVersion() ?? SDK_VERSION
+  return version >= SDK_VERSION && server.getClientCapabilities()?.extensions?.[TASKS_EXTENSION] !== undefined
 }
 
 /** Result that has a client ask its user; clients of earlier versions get a request over their connection. */

@@ -3,6 +3,7 @@ import { makeDescribeFailure } from '../../../assembly/failures.ts'
 import { type OpenedProject, openProject } from '../../../assembly/open-project.ts'
 import { openLog, type ServerLog } from '../../../assembly/project-log.ts'
 import { makeAdapterRuns } from '../../../durable/tenant-runs.ts'
+import { messageOf } from '../../../errors.ts'
 import { makeRedact } from '../../../trace/redact.ts'
 import { loadTranslation } from '../../load-translation.ts'
 import type { ServerOptions } from '../../options.ts'
@@ -35,6 +36,7 @@ export async function serveStdio(options: ServerOptions): Promise<StdioServer> {
   const parts = { host, describeFailure, log, redact, limits: options, memory, runs, servesInbox: false }
   const tools = new AgentTools(parts)
   const connection = connect(project, tools)
+  project.durableRuns.resume().catch((error) => log.error(`Stored runs do not go on: ${messageOf(error)}`))
   const ended = new Promise<void>((resolve) => {
     process.stdin.once('close', resolve)
     process.stdin.once('end', resolve)
