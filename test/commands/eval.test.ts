@@ -1,5 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { planProject } from '../../src/project/plan-project.ts'
+import { TEMPLATES, type TemplateName } from '../../src/project/templates.ts'
+import { callCli } from '../support/call-cli.ts'
 import {
   executedTools,
   listResults,
@@ -11,6 +14,9 @@ import {
   runEval,
 } from '../support/evals.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
+import { makeProject } from '../support/temp-project.ts'
+
+const TEMPLATE_NAMES = Object.keys(TEMPLATES) as TemplateName[]
 
 const BOTH = [
   { id: 'yes', input: 'yes', expected: 'You said: yes' },
@@ -414,5 +420,55 @@ describe('eval compare', () => {
     const several = await runEval(project, 'compare', first.slice(0, 4), 'latest')
     expect(several.stderr).match(/^Error: Several results begin with '\d{4}'\./)
     expect((await runEval(project, 'compare', 'x', 'latest')).stderr).match(/^Error: There is no result 'x'/)
+  })
+})
+
+describe('the evals of new projects', () => {
+  for (const template of TEMPLATE_NAMES) {
+    it(`${template}: three cases pass without a key`, async () => {
+      const files = await planProject({ name: 'new', llm: 'offline', template })
+      const project = await makeProject(Object.fromEntries(files.map(({ path, content }) => [path, String(content)])))
+      const { exitCode, stdout } = await runEval(project)
+      expect({ exitCode, stdout: stdout.replace(/, [\d.]+ s/, '') }).deep.equal({
+        exitCode: 0,
+        stdout: 'example: 3 of 3 cases passed, score 1.00\n',
+      })
+    })
+  }
+})
+
+describe('runs save --case', () => {
+  it('adds a run to a file of cases with its tape, and the case passes as it is', async () => {
+    const project = await makeTapedEvals({ id: 'first', input: 'x', tape: 'tapes/refund.jsonl.gz' })
+    await project.write('evals/shop.jsonl', '{"id": "first", "tape": "tapes/refund.jsonl.gz"}')
+    const save = (...args: string[]) =>
+      callCli(['runs', 'save', 'evals/tapes/refund.jsonl.gz', '--case', ...args], { cwd: project.dir })
+    const { exitCode, stdout } = await save('evals/shop.jsonl')
+    expect({ exitCode, stdout: stdout.split('\n').slice(0, 3) }).deep.equal({
+      exitCode: 0,
+      stdout: [
+        "Added case 'shop-aaaa0000' to evals/shop.jsonl",
+        'Created evals/tapes/shop-aaaa0000.jsonl.gz',
+        'Run it: agent-host eval evals/shop.jsonl',
+      ],
+    })
+    const [, row = ''] = (await project.read('evals/shop.jsonl')).split('\n')
+    expect(JSON.parse(row)).deep.equal({
+      id: 'shop-aaaa0000',
+      input: 'Refund order 7',
+      expected: 'Done.',
+      expected_tools: [{ name: 'refund', arguments: { order: 7 } }],
+      tape: 'tapes/shop-aaaa0000.jsonl.gz',
+    })
+    expect((await runEval(project)).stdout).include('shop: 1 of 2 cases passed, score 1.00, 1 not judged')
+    const again = await save('evals/shop.jsonl')
+    expect(again).include({ exitCode: 1 })
+    expect(again.stderr).match(/^Error: evals\/shop\.jsonl:2 already has a case 'shop-aaaa0000'\./)
+    expect((await save('evals/new.jsonl', '--name', 'refund')).stderr).match(
+      /^Error: evals\/tapes\/refund\.jsonl\.gz already exists\./,
+    )
+    expect(project.exists('evals/new.jsonl')).equal(false)
+    expect((await save('evals/new.json')).exitCode).equal(2)
+    expect((await save('evals/new.jsonl', '--name', '../x')).exitCode).equal(2)
   })
 })

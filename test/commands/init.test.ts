@@ -22,6 +22,8 @@ const FILES = [
   'AGENTS.md',
   'README.md',
   'agents/example.yml',
+  'evals/example.jsonl',
+  'evals/scorers.ts',
   'modules/__init__.py',
   'modules/index.ts',
   'package.json',

@@ -1,22 +1,34 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { Args, Flags } from '@oclif/core'
 import { HostError } from '../../errors.ts'
+import { toSavedCase } from '../../evals/case-row.ts'
+import { CASES_ENDING, readCases } from '../../evals/read-cases.ts'
+import type { Tape } from '../../tape/read-tape.ts'
 import { toSavedRun } from '../../tape/saved-test.ts'
 import { BaseCommand } from '../base-command.ts'
 import { findTape } from '../replay/find-tape.ts'
 
 export default class RunsSave extends BaseCommand {
   static override description =
-    'Saves a recorded run as a test: tests/<name>.test.ts and its tape. It pins the calls of tools, the answer and the end.'
-  static override examples = ['<%= config.bin %> runs save 4f1c', '<%= config.bin %> runs save 4f1c --name refund']
+    'Saves a recorded run as a test: tests/<name>.test.ts and its tape. It pins the calls of tools, the answer and the end. With --case it becomes a case of an eval.'
+  static override examples = [
+    '<%= config.bin %> runs save 4f1c',
+    '<%= config.bin %> runs save 4f1c --name refund',
+    '<%= config.bin %> runs save 4f1c --case evals/refunds.jsonl',
+  ]
   static override args = {
     run_id: Args.string({ description: 'Id of the run, its first characters, or the file of a tape', required: true }),
   }
   static override flags = {
     name: Flags.string({
-      description: 'Name of the test: letters, digits, - and _ [default: the agent and the beginning of the id]',
+      description:
+        'Name of the test, or id of the case: letters, digits, - and _ [default: the agent and the beginning of the id]',
       helpValue: '<name>',
+    }),
+    case: Flags.string({
+      description: 'Add the run to this file of cases instead, with its tape beside it',
+      helpValue: '<file>',
     }),
   }
 
@@ -24,6 +36,7 @@ export default class RunsSave extends BaseCommand {
     const { args, flags } = await this.parse(RunsSave)
     this.requireProject()
     const { tape, bytes } = findTape(args.run_id, (file) => this.pathOf(file))
+    if (flags.case !== undefined) return this.#saveCase(tape, bytes, this.pathOf(flags.case), flags.name)
     const { testFile, tapeFile, test, advice } = toSavedRun(tape, flags.name)
     const files = [
       { path: testFile, content: test },
@@ -33,8 +46,47 @@ export default class RunsSave extends BaseCommand {
     for (const { path } of files) this.log(`Created ${path}`)
     this.log(`Run it: agent-host test ${testFile}`)
     if (advice !== null) this.log(advice)
-    this.log('The tape holds the whole run, without secrets: look at what you commit.')
+    this.log(LOOK)
   }
+
+  #saveCase(tape: Tape, bytes: Uint8Array, file: string, name: string | undefined): void {
+    const { id, row, tapeFile } = toSavedCase(tape, name)
+    const shown = relative(process.cwd(), file)
+    refuseCase(id, file, shown)
+    const tapePath = join(dirname(file), tapeFile)
+    writeAll([{ path: relative(process.cwd(), tapePath), content: bytes }])
+    try {
+      appendLine(file, row)
+    } catch (error) {
+      rmSync(tapePath, { force: true })
+      throw error
+    }
+    this.log(`Added case '${id}' to ${shown}`)
+    this.log(`Created ${relative(process.cwd(), tapePath)}`)
+    this.log(`Run it: agent-host eval ${shown}`)
+    if (tape.runs.at(-1)?.end.status === 'failed') this.log('The run failed: write into the row what you expect.')
+    this.log(LOOK)
+  }
+}
+
+const LOOK = 'The tape holds the whole run, without secrets: look at what you commit.'
+
+/** @throws HostError for a file that is none of cases, or that has a case of this id */
+function refuseCase(id: string, file: string, shown: string): void {
+  if (!file.endsWith(CASES_ENDING))
+    throw new HostError('OPTION_INVALID', `--case must be a file *.jsonl, not '${shown}'.`)
+  if (!existsSync(file)) return
+  const taken = readCases([file], process.cwd()).cases.find((each) => each.id === id)
+  if (!taken) return
+  throw new HostError('PROJECT_INVALID', `${taken.file}:${taken.line} already has a case '${id}'.`, {
+    suggestions: ['Choose another id with --name.'],
+  })
+}
+
+/** The file may end without a newline. */
+function appendLine(file: string, line: string): void {
+  const before = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${line}\n`)
 }
 
 /** @throws HostError `PROJECT_INVALID` where a file exists; nothing is written then */

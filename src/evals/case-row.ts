@@ -1,0 +1,47 @@
+import { HostError } from '../errors.ts'
+import { questionOf } from '../tape/question-of.ts'
+import type { Tape } from '../tape/read-tape.ts'
+import { pinsOf } from '../tape/saved-test.ts'
+import type { CaseRow } from './read-cases.ts'
+
+/** A recorded run as a case. */
+export interface SavedCase {
+  readonly id: string
+  /** Line of a file of cases, without its newline. */
+  readonly row: string
+  /** File of its tape, relative to the file of cases. */
+  readonly tapeFile: string
+}
+
+/** The id is the name of a file, too. */
+const ID = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/
+
+/**
+ * Returns a recorded run as a case that expects its answer and its calls of tools. A failed run has no answer to expect.
+ *
+ * @param id by default the agent and the beginning of the run's id
+ * @throws HostError `OPTION_INVALID` for an id that no file may have; `TAPE_INVALID` for a run that was cancelled
+ */
+export function toSavedCase(tape: Tape, id = nameCase(tape)): SavedCase {
+  if (!ID.test(id)) {
+    throw new HostError('OPTION_INVALID', `The id of a case must be letters, digits, '-', '_' and '.', not '${id}'.`)
+  }
+  const { tools, answer, end } = pinsOf(tape)
+  if (end === 'cancelled') {
+    throw new HostError('TAPE_INVALID', 'The run was cancelled: it has no answer that a case could expect.')
+  }
+  const tapeFile = `tapes/${id}.jsonl.gz`
+  const row: CaseRow = {
+    id,
+    input: questionOf(tape),
+    ...(end === 'failed' ? {} : { expected: answer }),
+    expected_tools: tools.map(({ name, arguments: args }) => ({ name: String(name), arguments: Object(args) })),
+    tape: tapeFile,
+  }
+  return { id, row: JSON.stringify(row), tapeFile }
+}
+
+function nameCase({ runs }: Tape): string {
+  const last = runs.at(-1)
+  return last ? `${last.head.agent.id}-${last.turn.run_id.slice(0, 8)}` : ''
+}
