@@ -69,7 +69,7 @@ export async function bundleCode(dist, compiled) {
 
 function listOwnCode(dist) {
   return readdirSync(dist, { recursive: true }).filter(
-    (file) => file.endsWith('.js') && !/^(ui|modules|api-docs)[\\/]/.test(file),
+    (file) => file.endsWith('.js') && !/^(ui|modules|api-docs|callback)[\\/]/.test(file),
   )
 }
 

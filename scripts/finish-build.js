@@ -20,6 +20,7 @@ cpSync(`${root}src/server/adapters/ui/schema.graphql`, `${root}dist/server/adapt
 cpSync(`${root}src/trace/prices.json`, `${root}dist/trace/prices.json`)
 compressPage(`${root}dist/ui`)
 buildApiDocs(`${root}dist/api-docs`)
+cpSync(`${root}ui/callback`, `${root}dist/callback`, { recursive: true })
 
 const { collectLibraryCatalog } = await import('../dist/module/library-catalog.js')
 writeFileSync(`${root}dist/library-catalog.json`, JSON.stringify(await collectLibraryCatalog()))

@@ -1,4 +1,4 @@
-import { defineModule, ToolProvider, Type } from 'agent-host'
+import { defineModule, Storage, ToolProvider, Type } from 'agent-host'
 import { checkRules, Rule as LocalRule, needOf, ruleOf } from './lib/approval-rules.ts'
 
 const Rule = Type.Union([Type.Literal('destructive'), ...LocalRule.anyOf])
@@ -37,6 +37,25 @@ const Server = Type.Object({
     default: 600,
     description: 'Maximum seconds of a call, progress or not.',
   }),
+  oauth: Type.Optional(
+    Type.Object(
+      {
+        client_id: Type.Optional(
+          Type.String({ minLength: 1, description: 'Id of this client. Default: the server registers one.' }),
+        ),
+        client_secret: Type.Optional(Type.String({ secret: true, description: 'Its secret; best as ${NAME}.' })),
+        scope: Type.Optional(
+          Type.String({ description: 'Scopes to ask for, with spaces. Default: those that the server names.' }),
+        ),
+        hosts: Type.Array(Type.String(), {
+          default: [],
+          description: 'Hosts of the authorization server that may have private addresses.',
+        }),
+        per: Type.String({ default: 'tenant', description: 'Whose token it is: tenant. Others are refused.' }),
+      },
+      { description: 'Has people sign in (OAuth); `{}` is enough for most servers.' },
+    ),
+  ),
   pin: Type.Boolean({
     default: false,
     description:
@@ -48,6 +67,7 @@ export default defineModule({
   name: 'McpTools',
   description: 'Tools of MCP servers, started here or reached over HTTP.',
   provides: [ToolProvider],
+  uses: { storage: Storage },
   scope: 'agent',
   config: Type.Object({
     servers: Type.Array(Server, { minItems: 1, description: 'The servers.' }),
@@ -63,18 +83,18 @@ export default defineModule({
         'Seconds that a server has to answer when the agent loads; after that, connecting continues in the background.',
     }),
   }),
-  create: async (_, config, context) => {
+  create: async ({ storage }, config, context) => {
     checkRules(config.approval, ['always', 'never', 'destructive'], context)
     // The client of MCP is the largest thing in the library: agents without it do not wait for it.
     const { McpServers } = await import('./lib/mcp-servers.ts')
-    const servers = new McpServers(config.servers, context)
+    const servers = new McpServers(config.servers, context, storage)
     await servers.connect(config.connect_timeout)
     return {
-      listTools: () => servers.listTools(),
+      listTools: (run) => servers.listTools(run),
       executeTool: (name, args, run) => servers.executeTool(name, args, run),
-      needsApproval(name) {
+      needsApproval(name, _args, run) {
         const rule = ruleOf(config.approval, name) ?? 'never'
-        return rule === 'destructive' ? servers.isDestructive(name) : needOf(rule)
+        return rule === 'destructive' ? servers.isDestructive(name, run) : needOf(rule)
       },
       [Symbol.asyncDispose]: () => servers.close(),
     }

@@ -40,6 +40,8 @@ export interface ProjectOptions {
   readonly projectDir: string
   /** Absolute. */
   readonly agentDir: string
+  /** Address at which people reach the server, without a slash at the end. */
+  readonly publicUrl?: string | undefined
   /** Absolute: folder of the embedded store. */
   readonly responsesDir: string
   /** Store of responses and records: `sqlite`, in that folder, `postgres://...`, `redis://...`, or `keyv-sqlite:<path>`. */
@@ -149,7 +151,7 @@ const TRACE_FOLDER = 'debug'
 export async function openProject(options: ProjectOptions, parts: ProjectParts): Promise<AssembledProject> {
   const { redact = makeRedact(process.env), nameSecrets = makeNameSecrets(process.env) } = parts
   const { log = await openLog(options, redact), logsSteps = true, loadTranslation } = parts
-  const { projectDir, agentDir, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
+  const { projectDir, agentDir, publicUrl, maxConcurrentRuns, maxBackgroundRuns, runTimeout } = options
   const runTimeoutMs = runTimeout === 0 ? undefined : runTimeout * 1000
   const cleanup = new CleanupStack()
   try {
@@ -169,6 +171,7 @@ export async function openProject(options: ProjectOptions, parts: ProjectParts):
       runTimeoutMs,
       storage,
       sealing,
+      publicUrl,
     })
     if (tapes) cleanup.add(recordTapes(options, host, tapes, () => shared.open(), log))
     cleanup.add(await startTracing(host, options.serverName, { log, redact }))

@@ -48,6 +48,8 @@ export interface AgentHostOptions {
    * `memoryStorage()` in memory.
    */
   readonly storage?: StorageSource
+  /** Address at which people reach the server of the project, without a slash at the end. Default: `http://127.0.0.1:9001`. */
+  readonly publicUrl?: string | undefined
   /** Encrypts what modules keep or give away. Default: none; using it then fails. */
   readonly sealing?: Sealing
 }
@@ -174,6 +176,7 @@ export class AgentHost {
     runTimeoutMs = Number.POSITIVE_INFINITY,
     storage = NO_STORAGE,
     sealing = NO_SEALING,
+    publicUrl = 'http://127.0.0.1:9001',
   }: AgentHostOptions = {}) {
     this.projectDir = resolve(projectDir)
     const code = new ProjectCode(this.projectDir)
@@ -186,6 +189,7 @@ export class AgentHost {
       log,
       storage,
       sealing,
+      publicUrl,
       listAgents: () => this.#listCallable(),
     }
     this.#log = log
@@ -468,7 +472,7 @@ export class AgentHost {
   async callModule<T, R>(id: string, call: ModuleCall<T, R>): Promise<R | undefined> {
     const agent = this.#agents.get(id)
     if (!agent) throw this.#notFound(id)
-    const { moduleId, protocol, user, tenant, metadata } = call
+    const { moduleId, protocol, user, tenant, metadata, onQuestion } = call
     if (!agent.hasProvider(moduleId, protocol)) {
       throw new HostError(
         'REQUEST_INVALID',
@@ -480,7 +484,7 @@ export class AgentHost {
       value = await call.act(provider, run)
     }
     await this.#begin('runs', (observer) =>
-      agent.startCall({ moduleId, protocol, act, user, tenant, metadata }, observer),
+      agent.startCall({ moduleId, protocol, act, user, tenant, metadata, onQuestion }, observer),
     ).result
     return value
   }

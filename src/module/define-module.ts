@@ -37,6 +37,8 @@ export interface ModuleContext {
   /** The environment variables, with those of the project's `.env`. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log
+  /** Address to which another site sends a person back, for a {@link Question} with a `url`. */
+  readonly callbackUrl: string
   /**
    * Encrypts a text that this module keeps or gives away, such as a token. Only this module of this agent can open it, and only for the tenant
    * of the run; without a run, for no tenant.

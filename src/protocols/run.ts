@@ -15,6 +15,11 @@ export interface Question {
   readonly message: string
   /** JSON Schema that the answer must fit. */
   readonly schema: Readonly<Record<string, unknown>>
+  /**
+   * Page of another site that answers, such as a sign-in, with a `state` in its query. The site sends the person back to `context.callbackUrl` with
+   * the same `state`; the answer is the query of that address, as a string.
+   */
+  readonly url?: string
 }
 
 /** Call of another agent: see {@link Run.callAgent}. */

@@ -187,13 +187,15 @@ export class AgentRun implements Run {
     else this.answer.reportProgress(message)
   }
 
-  async ask({ message, schema }: Question): Promise<unknown> {
+  async ask(question: Question): Promise<unknown> {
     const { toolCallId: callId, waiting } = this
     if (!this.isInTool || callId === undefined) {
       throw new HostError('REQUEST_INVALID', 'run.ask was called outside of a tool.', {
         suggestions: ['Call it inside executeTool, with the run that the tool was given.'],
       })
     }
+    if (waiting.onQuestion) return waiting.onQuestion(question)
+    const { message, schema, url } = question
     const given = waiting.answers.answerTo(callId)
     const answers = given?.kind === 'question' ? given.answers : []
     const index = waiting.answers.nextQuestion(callId)
@@ -202,7 +204,8 @@ export class AgentRun implements Run {
     recorded.isPending = true
     const { name, arguments: proposed } = recorded.call
     const args = recorded.decision?.arguments ?? proposed
-    throw waiting.begin({ callId, kind: 'question', name, arguments: args, schema, message, earlierAnswers: answers })
+    const answered = { message, schema, ...(url === undefined ? {} : { url }), earlierAnswers: answers }
+    throw waiting.begin({ callId, kind: 'question', name, arguments: args, ...answered })
   }
 
   async callAgent(call: AgentCall): Promise<AgentReply> {

@@ -375,7 +375,7 @@ export interface AgentSurroundings {
 }
 
 /** Call of one module of an agent, without the rest of it. */
-export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'tenant' | 'metadata'> {
+export interface ModuleCall<T, R = unknown> extends Pick<Turn, 'user' | 'tenant' | 'metadata' | 'onQuestion'> {
   readonly moduleId: string
   /** That the module provides. */
   readonly protocol: Protocol<T>

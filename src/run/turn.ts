@@ -3,7 +3,7 @@ import type { Scope } from '../definition/scope.ts'
 import type { ModuleSource } from '../module/load-module.ts'
 import type { Attachment, Message } from '../protocols/message.ts'
 import type { ModelOptions } from '../protocols/model-options.ts'
-import type { Usage } from '../protocols/run.ts'
+import type { Question, Usage } from '../protocols/run.ts'
 import type { ToolDefinition } from '../protocols/tool-definition.ts'
 import type { VariantChange } from '../wire/variant.ts'
 import type { RunEventSink, RunStatus } from './run-event.ts'
@@ -52,6 +52,8 @@ export interface Turn {
   readonly isTrailLost?: boolean | undefined
   /** Changed values of the agent's configs. `host.run` plans such a variant itself, for others `host.openVariant` does. */
   readonly variant?: readonly VariantChange[] | undefined
+  /** Answers questions of tools at once, in the place of a run that ends waiting: for a program with a person before it. */
+  readonly onQuestion?: ((question: Question) => Promise<unknown>) | undefined
   /** Receives events as they happen; never called before the run is returned. */
   readonly onEvent?: RunEventSink | undefined
   /**

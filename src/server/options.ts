@@ -84,6 +84,15 @@ export const SERVER_OPTIONS: OptionSpecs = {
   },
   host: text('host', '127.0.0.1', 'Address to bind'),
   port: number('port', 8000, 'Port; 0 takes a free one', { min: 0, max: 65_535 }),
+  publicUrl: {
+    flag: 'public-url',
+    variable: 'AGENT_HOST_PUBLIC_URL',
+    description:
+      'Address at which people reach the server, for sites that send them back; http://<host>:<port> when left out',
+    kind: 'text',
+    default: undefined,
+    read: readUrl,
+  },
   debug: {
     flag: 'debug-ui',
     variable: 'AGENT_HOST_DEBUG_UI',
@@ -348,7 +357,23 @@ export function resolveServerOptions(raw: Partial<Record<keyof ServerOptions, un
   const keys = options.keys && resolve(projectDir, options.keys)
   const [development, workerOnly] = [raw.development === true, raw.workerOnly === true]
   const serverName = options.serverName || nameServer()
-  return Object.freeze({ ...options, serverName, projectDir, development, workerOnly, agentDir, responsesDir, keys })
+  const publicUrl = options.publicUrl ?? addressOf(options)
+  return Object.freeze({
+    ...options,
+    publicUrl,
+    serverName,
+    projectDir,
+    development,
+    workerOnly,
+    agentDir,
+    responsesDir,
+    keys,
+  })
+}
+
+function addressOf({ host, port }: Pick<ServerOptions, 'host' | 'port'>): string {
+  const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
+  return `http://${name.includes(':') ? `[${name}]` : name}:${port}`
 }
 
 function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string, unknown>>): unknown {
@@ -402,6 +427,12 @@ function readQueue(raw: unknown): string {
 /** The scheme alone: the rest may contain a password. */
 function withoutAddress(text: string): string {
   return text.replace(/(:\/\/).*/, '$1...')
+}
+
+function readUrl(raw: unknown): string {
+  const url = URL.parse(String(raw))
+  if (url && /^https?:$/.test(url.protocol) && url.search === '' && url.hash === '') return url.href.replace(/\/$/, '')
+  throw new Error(`must be an address such as https://agents.example, not '${raw}'`)
 }
 
 function readOrigins(raw: unknown): readonly string[] {

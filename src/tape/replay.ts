@@ -136,7 +136,7 @@ async function replayRun(
 ): Promise<RunOutcome> {
   const { projectDir: dir, log = silentLog, storage = NO_STORAGE, from = 1 } = options
   const environment = fillEnvironment(recorded.head, options.environment ?? process.env)
-  const project: Project = { ...code, dir, environment, log, storage, sealing: NO_SEALING }
+  const project: Project = { ...code, dir, environment, log, storage, sealing: NO_SEALING, publicUrl: '' }
   const { source, file } = options.agent ?? { source: recorded.head.agent.definition, file: undefined }
   const live = await findLive(options.live ?? [], recorded, project, source, file)
   let divergence: Divergence | undefined

@@ -20,6 +20,7 @@ export const Approval = Type.Object({
   name: Type.String({ description: 'Name of the tool.' }),
   arguments: AnyObject,
   message: nullable(Type.String({ description: 'The question.' })),
+  url: nullable(Type.String({ description: 'Page of another site that answers the question, such as a sign-in.' })),
   /** JSON Schema of edited arguments, or of the answer. */
   schema: nullable(AnyObject),
   /** Unix seconds, as all times. */
@@ -43,6 +44,7 @@ export const HiddenApproval = Type.Object({
   response_id: Hidden,
   arguments: Hidden,
   message: Hidden,
+  url: Hidden,
   schema: Hidden,
   decided_by: Hidden,
   reason: Hidden,

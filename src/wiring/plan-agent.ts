@@ -19,6 +19,9 @@ import type { StorageSource } from '../protocols/storage.ts'
 import { planWiring } from './plan-wiring.ts'
 import type { EntryPoint, WiredModule } from './wiring.ts'
 
+/** Path of the page to which other sites send people back. */
+export const CALLBACK_PATH = '/oauth/callback'
+
 /** Parts of a project that its agents share. */
 export interface Project {
   /** Absolute. */
@@ -29,6 +32,8 @@ export interface Project {
   readonly log: Log
   readonly storage: StorageSource
   readonly sealing: Sealing
+  /** Without a slash at the end. */
+  readonly publicUrl: string
   /** Lists the agents in service; absent where there are no others. */
   readonly listAgents?: () => readonly CallableAgent[]
 }
@@ -179,7 +184,7 @@ function makeContext(
   project: Project,
   { files, calls }: Pick<AgentBlueprint, 'files' | 'calls'>,
 ): ModuleContext {
-  const { dir, code, environment, log, storage, sealing, listAgents = () => [] } = project
+  const { dir, code, environment, log, storage, sealing, publicUrl, listAgents = () => [] } = project
   const boundTo = (run: Run | undefined) => [run?.tenant ?? '', agentId, moduleId]
   const name = (message: string) => `${agentId}/${moduleId}: ${message}`
   return Object.freeze({
@@ -188,6 +193,7 @@ function makeContext(
     projectDir: dir,
     hasSharedStore: storage.isShared,
     environment,
+    callbackUrl: `${publicUrl}${CALLBACK_PATH}`,
     seal: (text: string, run?: Run) => sealing.seal(text, boundTo(run)),
     unseal: (sealed: string, run?: Run) => sealing.unseal(sealed, boundTo(run)),
     log: Object.freeze({

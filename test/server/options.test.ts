@@ -25,6 +25,7 @@ describe('server options', () => {
       adapterOptions: {},
       host: '127.0.0.1',
       port: 8000,
+      publicUrl: 'http://127.0.0.1:8000',
       debug: false,
       development: false,
       workerOnly: false,

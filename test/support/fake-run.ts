@@ -60,6 +60,7 @@ export function makeContext(facts: Partial<ModuleContext> = {}): ModuleContext &
     projectDir: process.cwd(),
     hasSharedStore: false,
     environment: {},
+    callbackUrl: 'http://127.0.0.1:9001/oauth/callback',
     seal: async (text) => `sealed ${text}`,
     unseal: async (sealed) => sealed.replace(/^sealed /, ''),
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },

@@ -193,6 +193,10 @@ const LINES: Readonly<Record<string, Line>> = {
       await isHidden(other.approvals, (id) => own.visitor.ask('POST', `/${api}/approvals/${id}`, { decision }))
     }
   },
+  'POST /{api}/approvals/callback': async ({ own, other, api }) => {
+    const send = (id: string) => own.visitor.ask('POST', `/${api}/approvals/callback`, { query: `state=${id}` })
+    await isHidden(other.approvals, send)
+  },
   'POST /{api}/conversations': async ({ own, other, api }) => {
     await isHidden(other.items, (id) =>
       own.visitor.ask('POST', `/${api}/conversations`, { items: [{ type: 'item_reference', id }] }),

@@ -27,6 +27,7 @@ import { boundedFetch } from './bounded-fetch.ts'
 import { checkArguments } from './check-arguments.ts'
 import { pickEnvironment } from './child-environment.ts'
 import { toToolResult } from './mcp-content.ts'
+import { type McpSignIn, needsSignIn, type OAuthConfig, SignInNeeded } from './mcp-sign-in.ts'
 import { MAX_MESSAGE_BYTES, StdioTransport } from './stdio-transport.ts'
 import { withinTimeout } from './tool-result.ts'
 
@@ -48,6 +49,7 @@ export interface McpServerConfig {
   /** Seconds. */
   readonly total_timeout: number
   readonly pin: boolean
+  readonly oauth?: OAuthConfig
 }
 
 /** Time that a server has to report its protocol version. One that stays silent is old. */
@@ -64,6 +66,7 @@ export class McpConnection {
   readonly #config: McpServerConfig
   readonly #context: ModuleContext
   readonly #onChange: () => void
+  readonly #signIn: McpSignIn | undefined
   #client: Client | undefined
   #connecting: Promise<Client> | undefined
   #tools: readonly ToolDefinition[] = []
@@ -79,12 +82,16 @@ export class McpConnection {
   #failures = 0
   readonly #closing = new AbortController()
 
-  /** @param onChange called when its tools are others than before */
-  constructor(config: McpServerConfig, context: ModuleContext, onChange: () => void) {
+  /**
+   * @param onChange called when its tools are others than before
+   * @param signIn of the tenant that the connection is for; undefined for a server that wants none
+   */
+  constructor(config: McpServerConfig, context: ModuleContext, onChange: () => void, signIn?: McpSignIn) {
     this.name = config.name
     this.#config = config
     this.#context = context
     this.#onChange = onChange
+    this.#signIn = signIn
   }
 
   get prefix(): string {
@@ -94,6 +101,24 @@ export class McpConnection {
   /** By the names that the server knows. None while it cannot be reached. */
   get tools(): readonly ToolDefinition[] {
     return this.#tools
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== undefined
+  }
+
+  /** Offers the tools of an earlier listing until the server is connected. */
+  offer(tools: readonly Tool[]): void {
+    this.#take(tools)
+  }
+
+  /**
+   * Connects, unless it is connected.
+   *
+   * @throws Error that says why the server cannot be reached
+   */
+  async connect(): Promise<void> {
+    if (!this.#client) await this.#connect()
   }
 
   /** Waits until it is connected, or has failed, or for this many seconds. It keeps trying. */
@@ -189,13 +214,17 @@ export class McpConnection {
 
   async #tryToConnect(): Promise<Client> {
     try {
+      if (this.#signIn && (await this.#signIn.token()) === undefined) throw new SignInNeeded(this.name)
       const { client, tools } = await this.#open()
       this.#client = client
       this.#take(tools)
+      await this.#signIn?.noteTools(tools)
       this.#failures = 0
       this.#context.log.debug(`The MCP server '${this.name}' has ${this.#tools.length} tools.`)
       return client
     } catch (error) {
+      // A person has to come first; the tools of the latest listing stay.
+      if (needsSignIn(error)) throw error
       this.#failures++
       // Its tools are not there; those of others are.
       this.#take([])
@@ -260,8 +289,9 @@ export class McpConnection {
     }
     const requestInit = { headers: bearer === undefined ? headers : { ...headers, authorization: `Bearer ${bearer}` } }
     const fetch = boundedFetch(MAX_MESSAGE_BYTES)
-    if (transport === 'sse') return new SSEClientTransport(new URL(url), { requestInit, fetch })
-    return new StreamableHTTPClientTransport(new URL(url), { requestInit, fetch })
+    const options = { requestInit, fetch, ...(this.#signIn ? { authProvider: this.#signIn } : {}) }
+    if (transport === 'sse') return new SSEClientTransport(new URL(url), options)
+    return new StreamableHTTPClientTransport(new URL(url), options)
   }
 
   #take(tools: readonly Tool[]): void {

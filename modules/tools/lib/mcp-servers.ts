@@ -1,13 +1,18 @@
-import type { ModuleContext, Run, ToolDefinition, ToolResult } from 'agent-host'
+import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
 import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
+import { type OAuthServerConfig, type SignedInServer, SignedInServers } from './mcp-signed-in.ts'
+
+type Server = McpConnection | SignedInServer
 
 /** A tool under the name that it has here. */
 interface NamedTool {
   readonly definition: ToolDefinition
-  readonly connection: McpConnection
+  readonly server: Server
   /** The name that its server knows. */
   readonly remoteName: string
 }
+
+type NamedTools = ReadonlyMap<string, NamedTool>
 
 /** Maximum length of a tool name in the common model APIs. */
 const MAX_NAME_LENGTH = 64
@@ -15,70 +20,117 @@ const MAX_NAME_LENGTH = 64
 /** The tools of several servers. Each server lives and dies by itself. */
 export class McpServers {
   readonly #connections: readonly McpConnection[]
+  readonly #signedIn: SignedInServers | undefined
   readonly #log: ModuleContext['log']
-  #tools: ReadonlyMap<string, NamedTool> | undefined
+  readonly #warned = new Set<string>()
+  #tools: NamedTools | undefined
 
-  /** @throws Error naming a server whose name is taken, or whose config fits neither kind */
-  constructor(servers: readonly McpServerConfig[], context: ModuleContext) {
+  /** @throws Error naming a server whose name is taken, or whose config fits no kind of server */
+  constructor(servers: readonly McpServerConfig[], context: ModuleContext, storage: Storage) {
     this.#log = context.log
     const names = servers.map(({ name }) => name)
-    this.#connections = servers.map((config, index) => {
-      const { name } = config
-      if (names.indexOf(name) !== index) throw new Error(`Two servers have the name '${name}'.`)
-      if ((config.command === undefined) === (config.url === undefined)) {
-        throw new Error(`The server '${name}' needs either a command or a url.`)
-      }
-      return new McpConnection(config, context, () => {
-        this.#tools = undefined
-      })
-    })
+    for (const [index, config] of servers.entries()) {
+      if (names.indexOf(config.name) !== index) throw new Error(`Two servers have the name '${config.name}'.`)
+      checkKind(config)
+    }
+    const onChange = () => {
+      this.#tools = undefined
+    }
+    const withOAuth = servers.filter(isOAuth)
+    this.#connections = servers
+      .filter((config) => !isOAuth(config))
+      .map((config) => new McpConnection(config, context, onChange))
+    this.#signedIn =
+      withOAuth.length === 0 ? undefined : new SignedInServers({ servers: withOAuth, context, storage, onChange })
   }
 
-  /** Waits until each server has answered, or for this many seconds. */
+  /** Waits until each server has answered, or for this many seconds. Those that want a sign-in are connected by the runs that use them. */
   async connect(seconds: number): Promise<void> {
+    this.#signedIn?.connect(seconds)
     await Promise.all(this.#connections.map((connection) => connection.connectWithin(seconds)))
   }
 
-  listTools(): ToolDefinition[] {
-    return [...this.#byName().values()].map(({ definition }) => definition)
+  listTools(run: Run): ToolDefinition[] | Promise<ToolDefinition[]> {
+    const found = this.#byName(run)
+    return found instanceof Promise ? found.then(definitionsOf) : definitionsOf(found)
   }
 
   /** Returns the server's hint for a tool; without a hint it is destructive by the protocol, unless it only reads. */
-  isDestructive(name: string): boolean {
-    const tool = this.#byName().get(name)
-    return tool?.connection.isDestructive(tool.remoteName) ?? false
+  async isDestructive(name: string, run: Run): Promise<boolean> {
+    const tool = (await this.#byName(run)).get(name)
+    return tool?.server.isDestructive(tool.remoteName) ?? false
   }
 
   async executeTool(name: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
     run.signal.throwIfAborted()
-    const tool = this.#byName().get(name)
-    if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...this.#byName().keys()].join(', ')}.`)
-    return tool.connection.call(tool.remoteName, name, args, run)
+    const tools = await this.#byName(run)
+    const tool = tools.get(name) ?? (await this.#signInTool(name, run))
+    if (!tool) throw new Error(`There is no tool '${name}'. Tools: ${[...tools.keys()].join(', ')}.`)
+    return tool.server.call(tool.remoteName, name, args, run)
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#connections.map((connection) => connection.close()))
+    await Promise.all([...this.#connections.map((connection) => connection.close()), this.#signedIn?.close()])
   }
 
-  #byName(): ReadonlyMap<string, NamedTool> {
-    this.#tools ??= this.#nameTools()
+  #byName(run: Run): NamedTools | Promise<NamedTools> {
+    if (this.#signedIn)
+      return this.#signedIn.of(run).then((servers) => this.#nameTools([...this.#connections, ...servers]))
+    this.#tools ??= this.#nameTools(this.#connections)
     return this.#tools
   }
 
-  #nameTools(): ReadonlyMap<string, NamedTool> {
+  /** Tool that signs in, which is offered only before the first time. */
+  async #signInTool(name: string, run: Run): Promise<Pick<NamedTool, 'server' | 'remoteName'> | undefined> {
+    const servers = (await this.#signedIn?.of(run)) ?? []
+    const server = servers.find(({ prefix, signInTool }) => toName(prefix + signInTool.name) === name)
+    return server && { server, remoteName: server.signInTool.name }
+  }
+
+  #nameTools(servers: readonly Server[]): NamedTools {
     const named = new Map<string, NamedTool>()
-    for (const connection of this.#connections) {
-      for (const { name: remoteName, ...definition } of connection.tools) {
-        const name = toName(connection.prefix + remoteName)
+    for (const server of servers) {
+      for (const { name: remoteName, ...definition } of server.tools) {
+        const name = toName(server.prefix + remoteName)
         const other = named.get(name)
-        if (!other) named.set(name, { definition: { name, ...definition }, connection, remoteName })
+        if (!other) named.set(name, { definition: { name, ...definition }, server, remoteName })
         else {
-          const owners = `'${other.connection.name}' and '${connection.name}'`
-          this.#log.warn(`${owners} both have a tool '${name}'; the first one is used. Give one of them a prefix.`)
+          this.#warnOnce(
+            `'${other.server.name}' and '${server.name}' both have a tool '${name}'; the first one is used. Give one of them a prefix.`,
+          )
         }
       }
     }
     return named
+  }
+
+  #warnOnce(message: string): void {
+    if (this.#warned.has(message)) return
+    this.#warned.add(message)
+    this.#log.warn(message)
+  }
+}
+
+function definitionsOf(tools: NamedTools): ToolDefinition[] {
+  return [...tools.values()].map(({ definition }) => definition)
+}
+
+function isOAuth(config: McpServerConfig): config is OAuthServerConfig {
+  return config.oauth !== undefined && config.url !== undefined
+}
+
+/** @throws Error that names the server and the options that do not go together */
+function checkKind({ name, command, url, bearer, oauth }: McpServerConfig): void {
+  if ((command === undefined) === (url === undefined)) {
+    throw new Error(`The server '${name}' needs either a command or a url.`)
+  }
+  if (oauth === undefined) return
+  if (url === undefined) throw new Error(`The server '${name}' is a program: only a url can want a sign-in (oauth).`)
+  if (bearer !== undefined) throw new Error(`The server '${name}' has a bearer token and oauth: it needs one of them.`)
+  if (oauth.per !== 'tenant') {
+    throw new Error(
+      `The server '${name}' keeps tokens per '${oauth.per}', which is refused: they are kept per tenant. The user of a run is only what a client says, and another client can say the same.`,
+    )
   }
 }
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { HostError } from '../../errors.ts'
 import type { PendingAnswer, PendingCall } from '../../run/state/pending-call.ts'
 import type { Change, RecordStore } from '../../store/record-store.ts'
@@ -50,6 +51,8 @@ export interface NewApprovals {
 const APPROVALS = 'approval:'
 /** Index of those that wait for a decision. */
 const OPEN = 'open-approval:'
+/** Index of the open questions that another site answers, by the digest of their `state`. */
+const CALLBACKS = 'approval-callback:'
 const PAGE = 500
 const MAX_PER_RUN = 1000
 
@@ -86,8 +89,19 @@ export function openApprovals({ runId, agent, pending, createdAt, ttl }: NewAppr
 }
 
 /** Keys of the indexes that an approval is in until it is closed. */
-function openKeysOf({ id, expiresAt }: StoredApproval): string[] {
-  return [OPEN + id, ...(expiresAt === null ? [] : [`${EXPIRING_APPROVALS}${toSortable(expiresAt)}:${id}`])]
+function openKeysOf({ id, expiresAt, pending }: StoredApproval): string[] {
+  const expiring = expiresAt === null ? [] : [`${EXPIRING_APPROVALS}${toSortable(expiresAt)}:${id}`]
+  const state = pending.url === undefined ? undefined : stateIn(pending.url)
+  return [OPEN + id, ...expiring, ...(state === undefined ? [] : [callbackKey(state) + id])]
+}
+
+function stateIn(url: string): string | undefined {
+  return URL.parse(url)?.searchParams.get('state') ?? undefined
+}
+
+/** The state itself is no text of a key. */
+function callbackKey(state: string): string {
+  return `${CALLBACKS}${createHash('sha256').update(state).digest('hex')}:`
 }
 
 /** Topics of a commit for those who watch the inbox of a tenant: none where it opens and closes no approval. */
@@ -129,6 +143,18 @@ export class Approvals {
     const [text] = isApprovalId(id) ? await this.#records.get([APPROVALS + id]) : []
     if (text === undefined) throw new HostError('APPROVAL_NOT_FOUND', 'Approval not found')
     return parseApproval(id, text)
+  }
+
+  /**
+   * Returns the id of the open question that another site answers with this `state`.
+   *
+   * @throws HostError `APPROVAL_NOT_FOUND`
+   */
+  async findByState(state: string): Promise<string> {
+    const prefix = callbackKey(state)
+    const [key] = await this.#records.list({ prefix, limit: 1 })
+    if (key !== undefined) return key.slice(prefix.length)
+    throw new HostError('APPROVAL_NOT_FOUND', 'No question waits for this answer')
   }
 
   /** Approvals of one run, in the order of its calls. */

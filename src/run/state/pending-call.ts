@@ -24,6 +24,8 @@ export interface PendingCall {
   readonly digest?: string
   /** The question, of kind `question`. */
   readonly message?: string
+  /** Page of another site that answers the question: `state` in its query comes back with the answer. */
+  readonly url?: string
   /** Answers to earlier questions of the same call, in the order of asking. */
   readonly earlierAnswers?: readonly unknown[]
   /** Run of another agent that waits for this and what follows with the same `within`: the tool of that call began it. */

@@ -8,14 +8,18 @@ const NONE = Object.freeze([])
 /** Calls that a run waits for, and the answers that it got to those of the run before. */
 export class RunWaiting {
   readonly #runId: string
-  readonly #turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>
+  readonly #turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'onQuestion'>
   readonly #answer: RunAnswer
   #pending: PendingCall[] | undefined
   #answers: GivenAnswers | undefined
   /** Tool calls that have called an agent. */
   #calledFrom: Set<string> | undefined
 
-  constructor(runId: string, turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost'>, answer: RunAnswer) {
+  constructor(
+    runId: string,
+    turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'onQuestion'>,
+    answer: RunAnswer,
+  ) {
     this.#runId = runId
     this.#turn = turn
     this.#answer = answer
@@ -24,6 +28,11 @@ export class RunWaiting {
   /** See `Turn.isTrailLost`. */
   get isTrailLost(): boolean {
     return this.#turn.isTrailLost === true
+  }
+
+  /** See `Turn.onQuestion`. */
+  get onQuestion(): Turn['onQuestion'] {
+    return this.#turn.onQuestion
   }
 
   get hasBegun(): boolean {

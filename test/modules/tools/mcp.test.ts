@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { McpServer as OldServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js'
-import { AgentHost, type ModuleContext, type ToolProvider } from 'agent-host'
+import { AgentHost, type ModuleContext, memoryStorage, type ToolProvider } from 'agent-host'
 import { expect } from 'chai'
 import { Value } from 'typebox/value'
 import { z } from 'zod'
@@ -18,6 +18,7 @@ import { closeServers, makeServer } from '../../support/server.ts'
 import { makeProject } from '../../support/temp-project.ts'
 
 const file = (name: string) => fileURLToPath(new URL(`../../support/${name}`, import.meta.url))
+const storage = memoryStorage().storageOf({ agentId: 'test', moduleId: 'tools' })
 const GOOD = { command: process.execPath, args: [file('mcp-tool-server.js')] }
 const bad = (how: string) => ({ command: process.execPath, args: [file('bad-mcp-server.js'), how] })
 
@@ -36,7 +37,7 @@ describe('tools/mcp', () => {
     const servers = Object.entries(byName).map(([name, server]) => ({ name, ...server }))
     const config = Value.Default(mcp.config, { servers, ...more }) as Parameters<typeof mcp.create>[1]
     const context = makeContext({ environment: process.env, ...facts })
-    const provider = (await mcp.create({}, config, context)) as Provider
+    const provider = (await mcp.create({ storage }, config, context)) as Provider
     open.push(provider)
     const names = async () => (await provider.listTools(makeRun())).map(({ name }) => name)
     const call = async (name: string, args: object = {}, run = makeRun()) => {
@@ -261,7 +262,7 @@ describe('tools/mcp', () => {
       const config = Value.Default(mcp.config, { servers: [{ name: 'x', ...server }] }) as Parameters<
         typeof mcp.create
       >[1]
-      return (mcp.create({}, config, makeContext()) as Promise<unknown>).catch((error: Error) => error.message)
+      return (mcp.create({ storage }, config, makeContext()) as Promise<unknown>).catch((error: Error) => error.message)
     }
     expect(await failure({})).to.equal("The server 'x' needs either a command or a url.")
     expect(await failure({ command: 'a', url: 'http://b' })).to.equal("The server 'x' needs either a command or a url.")

@@ -283,6 +283,7 @@ describe('pages of other origins', () => {
       name: 'pay',
       arguments: null,
       message: null,
+      url: null,
       schema: null,
       status: 'pending',
       decided_by: null,

@@ -33,7 +33,7 @@ interface ApprovalRowProps {
 export function ApprovalRow(props: ApprovalRowProps) {
   const { approval, isCurrent, isOfShownRun = false, isMarked = false, context, problem, onMark, onCurrent } = props
   const { id, kind, agent, name, message, response_id, created_at, expires_at } = approval
-  const title = kind === 'question' ? message : `May ${agent} call ${name}?`
+  const title = kind === 'question' ? withoutAddress(approval) : `May ${agent} call ${name}?`
   return (
     <li class="panel approval" data-id={id} aria-current={isCurrent ? 'true' : undefined} onFocusCapture={onCurrent}>
       <div class="approval-head">
@@ -72,6 +72,12 @@ export function ApprovalRow(props: ApprovalRowProps) {
       {problem && <Notice kind="bad" title={problem} />}
     </li>
   )
+}
+
+/** The question as a heading: its address is a button. */
+function withoutAddress({ message, url }: Approval): string {
+  const text = message ?? ''
+  return url === null ? text : text.replace(url, '').replace(/[:\s]+$/, '')
 }
 
 /** The question of the user, what the agent said before the call, and what the tool does. */

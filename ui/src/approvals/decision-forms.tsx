@@ -48,10 +48,30 @@ export function AnswerForm({ approval, onDecide }: DecisionFormProps & { approva
     const values = readFields(whole, texts)
     return { decision: 'answer', answer: isObject ? values : (values.answer ?? '') }
   }
-  return (
+  const form = (
     <Form label="Answer" read={read} onDecide={onDecide}>
       <SchemaFields schema={whole} texts={texts} onTexts={setTexts} />
     </Form>
+  )
+  return approval.url === null ? form : <ElsewhereForm url={approval.url}>{form}</ElsewhereForm>
+}
+
+/** Link to the site that answers in the place of the person, who may still write the answer. */
+function ElsewhereForm({ url, children }: { readonly url: string; readonly children: ComponentChildren }) {
+  const { protocol, host } = new URL(url)
+  if (protocol !== 'https:' && protocol !== 'http:') return children
+  return (
+    <>
+      <div class="approval-actions">
+        <a class="button primary" href={url} target="_blank" rel="noopener noreferrer">
+          Open {host}
+        </a>
+      </div>
+      <details>
+        <summary class="muted">Answer by hand</summary>
+        {children}
+      </details>
+    </>
   )
 }
 

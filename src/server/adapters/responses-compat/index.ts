@@ -8,6 +8,7 @@ import type { Dialect } from '../../replies/dialect.ts'
 import { serveDialects } from '../../replies/serve-dialects.ts'
 import { IgnoredParts } from './input/ignored-parts.ts'
 import { addApprovalRoutes } from './routes/approval-routes.ts'
+import { serveCallbackPage } from './routes/callback-page.ts'
 import { addConversationRoutes } from './routes/conversation-routes.ts'
 import { toExtendedPayload } from './routes/extended-record.ts'
 import { responseOperations } from './routes/operations.ts'
@@ -33,6 +34,7 @@ export class ResponsesCompatApiAdapter implements Adapter {
     const opening = this.#parts.open()
     opening.catch(() => {})
     app.addHook('onReady', async () => void (await opening))
+    serveCallbackPage(app)
     await serveDialects(app, this.#options, (scope, dialect) => this.#addRoutes(scope, dialect))
   }
 

@@ -40,6 +40,17 @@ export function addApprovalRoutes(scope: FastifyInstance, { partsOf, operations 
     const { approvals, continuedBy } = await deciding.decide(decisions, deciderOf(request).by)
     return toView({ ...(approvals.find((approval) => approval.id === id) as StoredApproval), continuedBy })
   })
+  typed.post('/approvals/callback', operations.answerByCallback, async (request) => {
+    requireMayDecide(request)
+    const { query } = request.body
+    const { approvals, deciding } = partsOf(request).runs
+    const id = await approvals.findByState(new URLSearchParams(query).get('state') ?? '')
+    const decided = await deciding.decide(
+      new Map([[id, { kind: 'question', answers: [query] }]]),
+      deciderOf(request).by,
+    )
+    return { continued_by: decided.continuedBy }
+  })
 }
 
 /** Names and states alone for pages of other origins. */
@@ -52,6 +63,7 @@ function show(approval: StoredApproval, request: FastifyRequest): Approval | Hid
     response_id: null,
     arguments: null,
     message: null,
+    url: null,
     schema: null,
     decided_by: null,
     reason: null,
@@ -72,7 +84,7 @@ function toView({
   decision,
   continuedBy,
 }: StoredApproval): Approval {
-  const { kind, name, arguments: args, schema = null, message = null } = pending
+  const { kind, name, arguments: args, schema = null, message = null, url = null } = pending
   return {
     id,
     object: 'approval',
@@ -82,6 +94,7 @@ function toView({
     name,
     arguments: args,
     message,
+    url,
     schema,
     created_at: createdAt,
     expires_at: expiresAt,

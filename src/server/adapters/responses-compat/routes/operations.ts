@@ -221,6 +221,16 @@ export function responseOperations(dialect: Dialect, hasKey: boolean) {
         errors: [404, 409, ...BODY_ERRORS],
       },
     ),
+    answerByCallback: decision(
+      { body: CallbackRequest },
+      {
+        operationId: 'answerByCallback',
+        summary: 'Answer a question with what another site sent back',
+        description: 'Sent by the page `/oauth/callback`. The `state` in the query names the question, once.',
+        answers: { 200: json('The response that continues.', ContinuedBy) },
+        errors: [404, 409, ...BODY_ERRORS],
+      },
+    ),
   }
 }
 
@@ -244,6 +254,13 @@ const Conversation = Type.Object({
   object: Type.Literal('conversation'),
   created_at: Type.Integer(),
   metadata: Type.Record(Type.String(), Type.String()),
+})
+
+const CallbackRequest = Type.Object({
+  query: Type.String({ maxLength: 16_384, description: 'Query of the address that the site sent the person to.' }),
+})
+const ContinuedBy = Type.Object({
+  continued_by: Type.Union([Type.String(), Type.Null()], { description: 'Null while something else is open.' }),
 })
 
 const ById = Type.Object({ id: Type.String() })

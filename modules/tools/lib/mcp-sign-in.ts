@@ -1,0 +1,358 @@
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  type AuthProvider,
+  auth,
+  type OAuthClientMetadata,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
+  OAuthError,
+  OAuthErrorCode,
+  refreshAuthorization,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+  type Tool,
+} from '@modelcontextprotocol/client'
+import { type ModuleContext, messageOf, type Run, type Storage } from 'agent-host'
+import type { GuardedFetch } from './guarded-fetch.ts'
+
+export interface OAuthConfig {
+  readonly client_id?: string
+  readonly client_secret?: string
+  readonly scope?: string
+  readonly hosts: readonly string[]
+  readonly per: string
+}
+
+export interface McpSignInOptions {
+  /** Name of the server in the config. */
+  readonly server: string
+  readonly url: string
+  readonly oauth: OAuthConfig
+  readonly context: Pick<ModuleContext, 'callbackUrl' | 'log' | 'seal' | 'unseal'>
+  readonly storage: Storage
+  /** For addresses that the server names. */
+  readonly fetch: GuardedFetch
+}
+
+/** Client and tokens of a tenant at a server, sealed in one record. */
+interface SignedIn {
+  readonly client?: StoredOAuthClientInformation
+  readonly discovery?: OAuthDiscoveryState
+  readonly tokens?: StoredOAuthTokens
+}
+
+/** Sign-in that waits for a person. */
+interface OpenSignIn {
+  readonly state: string
+  readonly url: string
+  readonly verifier: string
+  /** Unix milliseconds. */
+  readonly startedAt: number
+}
+
+const KEPT_MS = 24 * 60 * 60 * 1000
+const MAX_OPEN = 1000
+
+/** Returns true for an error of a call that needs a person to sign in first, wherever it was thrown. */
+export function needsSignIn(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof SignInNeeded) return true
+  return false
+}
+
+/** Error of a call that needs a person to sign in first. */
+export class SignInNeeded extends Error {
+  constructor(server: string) {
+    super(`The MCP server '${server}' needs a sign-in`)
+    this.name = 'SignInNeeded'
+  }
+}
+
+/**
+ * Sign-in of one tenant at one MCP server (MCP 2026-07-28, authorization: OAuth 2.1 with PKCE). Tokens and everything that they were got with are
+ * sealed in the storage of the module, so that all servers of a store have them.
+ */
+export class McpSignIn implements AuthProvider {
+  readonly #options: McpSignInOptions
+  /** Latest run of the tenant: records are kept for its tenant. */
+  #run: Run
+  #refreshing: Promise<void> | undefined
+
+  constructor(options: McpSignInOptions, run: Run) {
+    this.#options = options
+    this.#run = run
+  }
+
+  /** Has records and tokens read for this run from now on. Its tenant is the same. */
+  use(run: Run): void {
+    this.#run = run
+  }
+
+  async token(): Promise<string | undefined> {
+    return (await this.#read()).signedIn.tokens?.access_token
+  }
+
+  /** Tools that the server listed last for the tenant; undefined before the first sign-in. */
+  async knownTools(): Promise<readonly Tool[] | undefined> {
+    return (await this.#options.storage.get(this.#toolsKey, this.#run)) as readonly Tool[] | undefined
+  }
+
+  /** A model is offered them while the token does not count, and the call asks for the sign-in. */
+  async noteTools(tools: readonly Tool[]): Promise<void> {
+    await this.#options.storage.set(this.#toolsKey, tools, this.#run)
+  }
+
+  /**
+   * Called when the server refuses the token: another server of the store may have a newer one, or it is refreshed.
+   *
+   * @throws SignInNeeded
+   */
+  async onUnauthorized({ response }: { readonly response: Response }): Promise<void> {
+    await response.body?.cancel()
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined
+    })
+    await this.#refreshing
+  }
+
+  /**
+   * Has the person behind a run sign in: the run waits, and continues here with the answer. Call it inside a tool.
+   *
+   * @throws Error when the person or the authorization server refuses
+   */
+  async ask(run: Run): Promise<void> {
+    this.#run = run
+    const { server } = this.#options
+    const key = this.#openKey(run)
+    const open = (await this.#readOpen(key)) ?? (await this.#begin(key))
+    const answer = await run.ask({
+      message: `Sign in to '${server}' to go on: ${open.url}`,
+      schema: { type: 'string', minLength: 1, description: 'Address at which the sign-in ended, or its query.' },
+      url: open.url,
+    })
+    await this.#finish(key, open, toQuery(String(answer)))
+  }
+
+  async #refresh(): Promise<void> {
+    const { server, fetch } = this.#options
+    const { signedIn, sealed } = await this.#read()
+    const { tokens, client, discovery } = signedIn
+    if (!tokens?.refresh_token || !client || !discovery) return this.#drop(sealed, signedIn)
+    try {
+      const fresh = await refreshAuthorization(discovery.authorizationServerUrl, {
+        ...(discovery.authorizationServerMetadata ? { metadata: discovery.authorizationServerMetadata } : {}),
+        clientInformation: client,
+        refreshToken: tokens.refresh_token,
+        ...(discovery.resourceMetadata ? { resource: discovery.resourceMetadata.resource } : {}),
+        fetchFn: fetch,
+      })
+      await this.#write({ ...signedIn, tokens: { ...tokens, ...fresh } })
+    } catch (error) {
+      if (!isRefused(error)) throw new Error(`'${server}' could not be asked for a new token: ${messageOf(error)}`)
+      // Another server of the store may have used the refresh token first: then its tokens are there.
+      await this.#drop(sealed, signedIn)
+    }
+  }
+
+  /** Forgets tokens that no longer count, unless others are there by now. */
+  async #drop(sealed: unknown, { tokens: _, ...rest }: SignedIn): Promise<void> {
+    const { context, storage, server } = this.#options
+    const next = await context.seal(JSON.stringify(rest), this.#run)
+    if (sealed !== undefined && !(await storage.replace(this.#key, sealed, next, this.#run))) return
+    throw new SignInNeeded(server)
+  }
+
+  /** Registers this client where the server wants that, and gets the address of the sign-in. */
+  async #begin(key: string): Promise<OpenSignIn> {
+    const { context, storage, url, fetch, oauth, server } = this.#options
+    await this.#forgetOld()
+    const provider = new SignInProvider(this.#options, (await this.#read()).signedIn)
+    const scope = oauth.scope === undefined ? {} : { scope: oauth.scope }
+    try {
+      await auth(provider, { serverUrl: url, fetchFn: fetch, forceReauthorization: true, ...scope })
+    } catch (cause) {
+      throw new Error(`The sign-in at '${server}' cannot begin: ${messageOf(cause)}`, { cause })
+    }
+    await this.#write(provider.signedIn)
+    const open = { ...provider.open(server), startedAt: Date.now() }
+    await storage.set(key, await context.seal(JSON.stringify(open), this.#run), this.#run)
+    return open
+  }
+
+  /** Exchanges the code for tokens, once. */
+  async #finish(key: string, open: OpenSignIn, query: URLSearchParams): Promise<void> {
+    const { storage, url, fetch, server } = this.#options
+    const refuse = (reason: string, cause?: unknown) =>
+      new Error(`The sign-in at '${server}' failed: ${reason}`, { cause })
+    const sealed = await storage.get(key, this.#run)
+    if (sealed === undefined || !(await storage.replace(key, sealed, undefined, this.#run))) {
+      throw refuse('it has ended before.')
+    }
+    if (query.get('state') !== open.state) throw refuse('the answer belongs to another sign-in.')
+    const error = query.get('error')
+    if (error !== null) throw refuse(query.get('error_description') ?? error)
+    const code = query.get('code')
+    if (code === null) throw refuse('the answer has no code.')
+    const provider = new SignInProvider(this.#options, (await this.#read()).signedIn, open.verifier)
+    const iss = query.get('iss')
+    try {
+      const given = { authorizationCode: code, ...(iss === null ? {} : { iss }) }
+      await auth(provider, { serverUrl: url, fetchFn: fetch, ...given })
+    } catch (cause) {
+      throw refuse(messageOf(cause), cause)
+    }
+    await this.#write(provider.signedIn)
+  }
+
+  get #toolsKey(): string {
+    return `tools/${this.#options.server}`
+  }
+
+  get #key(): string {
+    return `sign-in/${this.#options.server}`
+  }
+
+  /** A tool that runs again finds what it asked for. */
+  #openKey({ toolCallId = '' }: Run): string {
+    return `open-sign-in/${this.#options.server}/${createHash('sha256').update(toolCallId).digest('hex')}`
+  }
+
+  async #read(): Promise<{ readonly signedIn: SignedIn; readonly sealed: unknown }> {
+    const sealed = await this.#options.storage.get(this.#key, this.#run)
+    return { signedIn: (await this.#unseal<SignedIn>(sealed)) ?? {}, sealed }
+  }
+
+  async #write(signedIn: SignedIn): Promise<void> {
+    const { context, storage } = this.#options
+    await storage.set(this.#key, await context.seal(JSON.stringify(signedIn), this.#run), this.#run)
+  }
+
+  async #readOpen(key: string): Promise<OpenSignIn | undefined> {
+    return this.#unseal<OpenSignIn>(await this.#options.storage.get(key, this.#run))
+  }
+
+  /** Texts that another key sealed count as absent: the person signs in again. */
+  async #unseal<T>(sealed: unknown): Promise<T | undefined> {
+    const text = typeof sealed === 'string' ? await this.#options.context.unseal(sealed, this.#run) : undefined
+    return text === undefined ? undefined : (JSON.parse(text) as T)
+  }
+
+  async #forgetOld(): Promise<void> {
+    const { storage } = this.#options
+    const prefix = `open-sign-in/${this.#options.server}/`
+    for (const { key, value } of await storage.list({ prefix, limit: MAX_OPEN }, this.#run)) {
+      const open = await this.#unseal<OpenSignIn>(value)
+      if (!open || open.startedAt < Date.now() - KEPT_MS) await storage.delete(key, this.#run)
+    }
+  }
+}
+
+/** State of one sign-in, as the SDK reads and changes it. */
+class SignInProvider implements OAuthClientProvider {
+  readonly redirectUrl: string
+  readonly #oauth: OAuthConfig
+  readonly #verifier: string | undefined
+  readonly #state = randomBytes(32).toString('base64url')
+  #signedIn: SignedIn
+  #begun: { readonly url?: string; readonly verifier?: string } = {}
+
+  constructor({ context, oauth }: McpSignInOptions, signedIn: SignedIn, verifier?: string) {
+    this.redirectUrl = context.callbackUrl
+    this.#oauth = oauth
+    this.#signedIn = signedIn
+    this.#verifier = verifier
+  }
+
+  get signedIn(): SignedIn {
+    return this.#signedIn
+  }
+
+  get clientMetadata(): OAuthClientMetadata {
+    const { client_secret: secret, scope } = this.#oauth
+    return {
+      client_name: 'agent-host',
+      redirect_uris: [this.redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: secret === undefined ? 'none' : 'client_secret_post',
+      ...(scope === undefined ? {} : { scope }),
+    }
+  }
+
+  /** @throws Error when the authorization server named no page that a browser opens */
+  open(server: string): Pick<OpenSignIn, 'state' | 'url' | 'verifier'> {
+    const { url, verifier } = this.#begun
+    if (url === undefined || verifier === undefined || !/^https?:/.test(url)) {
+      throw new Error(`The MCP server '${server}' names no page to sign in at.`)
+    }
+    return { state: this.#state, url, verifier }
+  }
+
+  state(): string {
+    return this.#state
+  }
+
+  clientInformation(): StoredOAuthClientInformation | undefined {
+    const { client_id, client_secret } = this.#oauth
+    if (client_id === undefined)
+      return isFor(this.redirectUrl, this.#signedIn.client) ? this.#signedIn.client : undefined
+    const issuer = this.#signedIn.client?.issuer
+    return {
+      client_id,
+      ...(client_secret === undefined ? {} : { client_secret }),
+      ...(issuer === undefined ? {} : { issuer }),
+    }
+  }
+
+  saveClientInformation(client: StoredOAuthClientInformation): void {
+    this.#signedIn = { ...this.#signedIn, client }
+  }
+
+  tokens(): StoredOAuthTokens | undefined {
+    return this.#signedIn.tokens
+  }
+
+  saveTokens(tokens: StoredOAuthTokens): void {
+    this.#signedIn = { ...this.#signedIn, tokens }
+  }
+
+  /** Known for the second half of a sign-in alone: a new one asks again. */
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.#verifier === undefined ? undefined : this.#signedIn.discovery
+  }
+
+  saveDiscoveryState(discovery: OAuthDiscoveryState): void {
+    this.#signedIn = { ...this.#signedIn, discovery }
+  }
+
+  redirectToAuthorization(url: URL): void {
+    this.#begun = { ...this.#begun, url: url.href }
+  }
+
+  saveCodeVerifier(verifier: string): void {
+    this.#begun = { ...this.#begun, verifier }
+  }
+
+  codeVerifier(): string {
+    return this.#verifier ?? ''
+  }
+}
+
+/** A client is registered for one address to come back to: another address needs another client. */
+function isFor(redirectUrl: string, client: StoredOAuthClientInformation | undefined): boolean {
+  return !client || !('redirect_uris' in client) || client.redirect_uris.includes(redirectUrl)
+}
+
+/** The query of an address, or the text itself: people paste either. */
+function toQuery(answer: string): URLSearchParams {
+  return new URLSearchParams(answer.slice(answer.indexOf('?') + 1).replace(/#.*$/, ''))
+}
+
+/** Returns true where the authorization server itself says that the token no longer counts (RFC 6749, section 5.2). */
+function isRefused(error: unknown): boolean {
+  const refusals: readonly string[] = [
+    OAuthErrorCode.InvalidGrant,
+    OAuthErrorCode.InvalidClient,
+    OAuthErrorCode.UnauthorizedClient,
+  ]
+  return error instanceof OAuthError && refusals.includes(error.code)
+}

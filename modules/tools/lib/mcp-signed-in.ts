@@ -1,0 +1,149 @@
+import type { ModuleContext, Run, Storage, ToolDefinition, ToolResult } from 'agent-host'
+import { type GuardedFetch, hostOf, makeGuardedFetch } from './guarded-fetch.ts'
+import { McpConnection, type McpServerConfig } from './mcp-connection.ts'
+import { McpSignIn, needsSignIn, type OAuthConfig } from './mcp-sign-in.ts'
+
+/** A server that wants a sign-in, in the config. */
+export interface OAuthServerConfig extends McpServerConfig {
+  readonly url: string
+  readonly oauth: OAuthConfig
+}
+
+/** Tenants whose connections are kept; beyond it the one that was used least recently is closed. */
+const MAX_TENANTS = 100
+/** Bytes of an answer of an authorization server. */
+const MAX_AUTH_BYTES = 1024 * 1024
+
+export interface SignedInServersOptions {
+  readonly servers: readonly OAuthServerConfig[]
+  readonly context: ModuleContext
+  readonly storage: Storage
+  /** Called when tools of a tenant are others than before. */
+  readonly onChange: () => void
+}
+
+/** The servers that want a sign-in, for each tenant by itself: none ever has the token of another. */
+export class SignedInServers {
+  readonly #options: SignedInServersOptions
+  readonly #fetches: ReadonlyMap<string, GuardedFetch & AsyncDisposable>
+  readonly #tenants = new Map<string, readonly SignedInServer[]>()
+  #connectSeconds = 0
+
+  constructor(options: SignedInServersOptions) {
+    this.#options = options
+    this.#fetches = new Map(options.servers.map(({ name, url, oauth: { hosts } }) => [name, fetchFor(url, hosts)]))
+  }
+
+  /** Sets how long a run waits for a server when its tools are listed. */
+  connect(seconds: number): void {
+    this.#connectSeconds = seconds
+  }
+
+  /** Returns the servers of the tenant of a run, connected where it has signed in. */
+  async of(run: Run): Promise<readonly SignedInServer[]> {
+    const servers = this.#tenants.get(run.tenant) ?? this.#makeFor(run)
+    this.#tenants.delete(run.tenant)
+    this.#tenants.set(run.tenant, servers)
+    await Promise.all(servers.map((server) => server.open(run, this.#connectSeconds)))
+    return servers
+  }
+
+  async close(): Promise<void> {
+    const servers = [...this.#tenants.values()].flat()
+    await Promise.all(servers.map((server) => server.close()))
+    await Promise.all([...this.#fetches.values()].map((fetch) => fetch[Symbol.asyncDispose]()))
+  }
+
+  #makeFor(run: Run): readonly SignedInServer[] {
+    const [oldest] = this.#tenants
+    if (oldest && this.#tenants.size >= MAX_TENANTS) {
+      this.#tenants.delete(oldest[0])
+      for (const server of oldest[1]) void server.close()
+    }
+    const { servers, context, storage, onChange } = this.#options
+    return servers.map((config) => {
+      const { name: server, url, oauth } = config
+      const fetch = this.#fetches.get(server) as GuardedFetch
+      const signIn = new McpSignIn({ server, url, oauth, context, storage, fetch }, run)
+      return new SignedInServer(new McpConnection(config, context, onChange, signIn), signIn)
+    })
+  }
+}
+
+/** One server for one tenant. Without a token a call waits for the sign-in, and so does a tool that does nothing else. */
+export class SignedInServer {
+  readonly #connection: McpConnection
+  readonly #signIn: McpSignIn
+  readonly signInTool: ToolDefinition
+
+  constructor(connection: McpConnection, signIn: McpSignIn) {
+    this.#connection = connection
+    this.#signIn = signIn
+    const { name } = connection
+    this.signInTool = {
+      name: `sign_in_${name}`,
+      description: `Asks the user to sign in to '${name}', whose tools can be used afterwards. Call it when the task needs them.`,
+      parameters: { type: 'object', properties: {}, additionalProperties: false },
+    }
+  }
+
+  get name(): string {
+    return this.#connection.name
+  }
+
+  get prefix(): string {
+    return this.#connection.prefix
+  }
+
+  /** By the names that the server knows: those of the latest listing, or the one that signs in. */
+  get tools(): readonly ToolDefinition[] {
+    const { tools } = this.#connection
+    return tools.length > 0 ? tools : [this.signInTool]
+  }
+
+  isDestructive(tool: string): boolean {
+    return tool !== this.signInTool.name && this.#connection.isDestructive(tool)
+  }
+
+  /** Connects for a run, where its tenant has signed in, for this many seconds at most. */
+  async open(run: Run, seconds: number): Promise<void> {
+    this.#signIn.use(run)
+    if (this.#connection.isConnected) return
+    if (this.#connection.tools.length === 0) this.#connection.offer((await this.#signIn.knownTools()) ?? [])
+    if ((await this.#signIn.token()) !== undefined) await this.#connection.connectWithin(seconds)
+  }
+
+  /** @throws as {@link McpConnection.call}, and when the sign-in fails */
+  async call(name: string, localName: string, args: Readonly<Record<string, unknown>>, run: Run): Promise<ToolResult> {
+    if (name === this.signInTool.name) return this.#signInFor(run)
+    for (let hasAsked = false; ; hasAsked = true) {
+      try {
+        return await this.#connection.call(name, localName, args, run)
+      } catch (error) {
+        if (hasAsked || !needsSignIn(error)) throw error
+        await this.#signIn.ask(run)
+      }
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close()
+  }
+
+  async #signInFor(run: Run): Promise<ToolResult> {
+    try {
+      await this.#connection.connect()
+    } catch (error) {
+      if (!needsSignIn(error)) throw error
+      await this.#signIn.ask(run)
+      await this.#connection.connect()
+    }
+    const names = this.#connection.tools.map(({ name }) => name)
+    return { text: `Signed in to '${this.name}'. Its tools: ${names.join(', ') || 'none'}.` }
+  }
+}
+
+/** Hosts that a server names have to be public, unless the agent file names them. */
+function fetchFor(url: string, hosts: readonly string[]): GuardedFetch & AsyncDisposable {
+  return makeGuardedFetch({ namedHosts: new Set([hostOf(new URL(url)), ...hosts]), maxBytes: MAX_AUTH_BYTES })
+}

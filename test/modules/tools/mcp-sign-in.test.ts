@@ -1,0 +1,208 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { OAuthServer, signInAgent } from '../../support/oauth-server.ts'
+import type { Json } from '../../support/responses.ts'
+import { chat, closeServers, makeServer } from '../../support/server.ts'
+import { keysFile, Visitor } from '../../support/tenant-visitor.ts'
+
+const KEYS = keysFile([
+  { name: 'alice', tenant: 'acme', scopes: ['run', 'approve'] },
+  { name: 'bob', tenant: 'globex', scopes: ['run', 'approve'] },
+  { name: 'carol', tenant: 'acme', scopes: ['run'] },
+])
+
+describe('tools/mcp that wants a sign-in', function () {
+  this.timeout(20_000)
+  let issues: OAuthServer
+  afterEach(async () => {
+    await closeServers()
+    await issues.close()
+  })
+
+  async function open(oauth?: string, options: object = {}, files: Readonly<Record<string, string>> = {}) {
+    const server = await makeServer(
+      {
+        adapters: ['ResponsesCompatApiAdapter', 'ChatCompatApiAdapter'],
+        publicUrl: 'https://agents.example',
+        ...options,
+      },
+      { ...signInAgent(issues.url, oauth), ...files },
+    )
+    return { ...server, url: await server.listen() }
+  }
+
+  const ask = (visitor: Visitor, input: string) =>
+    visitor.ask('POST', '/compat/responses', { model: 'desk', input }).then(({ json }) => json)
+  const answerOf = (visitor: Visitor, id: string) =>
+    visitor.ask('GET', `/compat/responses/${id}`).then(({ json }) => json)
+  const waiting = async (visitor: Visitor): Promise<Json[]> => (await visitor.ask('GET', '/compat/approvals')).json.data
+  const sendBack = (visitor: Visitor, { search }: URL) =>
+    visitor.ask('POST', '/compat/approvals/callback', { query: search.slice(1) })
+  const textOf = (response: Json) => response.output.at(-1)?.content?.[0]?.text
+
+  async function settled(visitor: Visitor, id: string): Promise<Json> {
+    for (;;) {
+      const response = await answerOf(visitor, id)
+      if (!['queued', 'in_progress'].includes(response.status)) return response
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** Signs in for a question that waits, and returns the answer of the run that goes on. */
+  async function signIn(visitor: Visitor): Promise<Json> {
+    const [question] = await waiting(visitor)
+    const back = await issues.signIn(question?.url)
+    const { status, json } = await sendBack(visitor, back)
+    expect(status, JSON.stringify(json)).to.equal(200)
+    return settled(visitor, json.continued_by)
+  }
+
+  it('asks for the sign-in with a link, goes on when the person comes back, and offers its tools then', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    expect(textOf(await ask(person, 'list'))).to.equal('sign_in_issues')
+    await ask(person, 'sign_in_issues')
+    const [question] = await waiting(person)
+    expect(question).to.deep.include({ kind: 'question', name: 'sign_in_issues' })
+    expect(question?.message).to.equal(`Sign in to 'issues' to go on: ${question?.url}`)
+    const link = new URL(question?.url)
+    expect(link.searchParams.get('code_challenge_method')).to.equal('S256')
+    expect(link.searchParams.get('redirect_uri')).to.equal('https://agents.example/oauth/callback')
+    const answer = await signIn(person)
+    expect(textOf(answer)).to.equal("Signed in to 'issues'. Its tools: count_issues. | count_issues")
+    expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+    expect(issues.registered).to.deep.equal([['https://agents.example/oauth/callback']])
+    expect(await waiting(person)).to.deep.equal([])
+  })
+
+  it('takes the answer of a sign-in once, with the state that the question has', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    const [question] = await waiting(person)
+    const back = await issues.signIn(question?.url)
+    const forged = new URL(back)
+    forged.searchParams.set('state', 'A'.repeat(43))
+    expect((await sendBack(person, forged)).status).to.equal(404)
+    const [first, second] = await Promise.all([sendBack(person, back), sendBack(person, back)])
+    const statuses = [first.status, second.status].sort()
+    expect(statuses[0]).to.equal(200)
+    // The loser comes before the decision is committed, or after it.
+    expect(statuses[1]).to.be.oneOf([404, 409])
+    expect((await sendBack(person, back)).status).to.equal(404)
+    const refused = await person.ask('POST', '/compat/approvals/callback', { query: 'error=access_denied' })
+    expect(refused.status).to.equal(404)
+  })
+
+  it('tells the model when the person does not sign in', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    const [question] = await waiting(person)
+    const state = new URL(question?.url).searchParams.get('state')
+    const query = `error=access_denied&error_description=No%2C+thanks&state=${state}`
+    const { json } = await person.ask('POST', '/compat/approvals/callback', { query })
+    expect(textOf(await settled(person, json.continued_by))).to.include("The sign-in at 'issues' failed: No, thanks")
+    expect(textOf(await ask(person, 'list'))).to.equal('sign_in_issues')
+  })
+
+  it('refreshes a token that has expired, and asks again for one that was revoked, after a restart too', async () => {
+    issues = await OAuthServer.start()
+    const { url, project, close } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    await signIn(person)
+    issues.expire()
+    expect(textOf(await ask(person, 'count_issues'))).to.equal('42 issues | count_issues')
+    expect(issues.refreshes).to.equal(1)
+    issues.revoke()
+    await ask(person, 'count_issues')
+    const [question] = await waiting(person)
+    expect(question).to.deep.include({ kind: 'question', name: 'count_issues' })
+    await close()
+    const next = await makeServer({
+      projectDir: project.dir,
+      adapters: ['ResponsesCompatApiAdapter'],
+      publicUrl: 'https://agents.example',
+    })
+    const later = new Visitor(await next.listen(), '', 'nobody')
+    expect(textOf(await signIn(later))).to.equal('42 issues | count_issues')
+    expect(issues.executed).to.have.length(2)
+  })
+
+  it('never uses the token of a tenant for another, whatever user a client names', async () => {
+    issues = await OAuthServer.start()
+    const { url, project } = await open(undefined, { keys: 'keys.yml' }, { 'keys.yml': KEYS })
+    const [alice, bob, carol] = [
+      new Visitor(url, 'acme', 'alice'),
+      new Visitor(url, 'globex', 'bob'),
+      new Visitor(url, 'acme', 'carol'),
+    ]
+    await ask(alice, 'sign_in_issues')
+    const [question] = await waiting(alice)
+    const back = await issues.signIn(question?.url)
+    expect((await sendBack(bob, back)).status).to.equal(404)
+    expect((await sendBack(carol, back)).status).to.equal(403)
+    const { json } = await sendBack(alice, back)
+    await settled(alice, json.continued_by)
+    expect(textOf(await ask(alice, 'count_issues'))).to.equal('42 issues | count_issues')
+    const { json: asAlice } = await bob.ask('POST', '/compat/responses', {
+      model: 'desk',
+      input: 'list',
+      user: 'alice',
+    })
+    expect(textOf(asAlice)).to.equal('sign_in_issues')
+    expect(new Set(issues.executed)).to.have.length(1)
+    expect(filesWith(project.dir, issues.executed[0] ?? ''), 'files with the token').to.deep.equal([])
+  })
+
+  it('asks no host with a private address that the agent file does not name', async () => {
+    issues = await OAuthServer.start('localhost')
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    const refused = 'which is not public. Only hosts that the agent file names may have one.'
+    expect(textOf(await ask(person, 'sign_in_issues'))).to.include(refused)
+    expect(issues.registered).to.deep.equal([])
+  })
+
+  it('asks one that it names', async () => {
+    issues = await OAuthServer.start('localhost')
+    const { url } = await open('{ hosts: [localhost] }')
+    const person = new Visitor(url, '', 'nobody')
+    await ask(person, 'sign_in_issues')
+    expect(textOf(await signIn(person))).to.include("Signed in to 'issues'.")
+  })
+
+  it('refuses to keep tokens per user', async () => {
+    issues = await OAuthServer.start()
+    const { problems } = await open('{ per: user }')
+    expect(
+      problems()
+        .map(({ message }) => message)
+        .join(),
+    ).to.include("The server 'issues' keeps tokens per 'user', which is refused: they are kept per tenant.")
+  })
+
+  it('says in chat where to sign in', async () => {
+    issues = await OAuthServer.start()
+    const { app } = await open()
+    const reply = await app.inject({
+      method: 'POST',
+      url: '/compat/chat/completions',
+      payload: chat('desk', 'sign_in_issues'),
+    })
+    expect(reply.json().choices[0].message.content).to.match(
+      /Sign in to 'issues' to go on: http:\/\/127\.0\.0\.1:\d+\/authorize\?/,
+    )
+  })
+})
+
+function filesWith(dir: string, text: string): string[] {
+  const files = readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
+  const paths = files.map(({ parentPath, name }) => join(parentPath, name))
+  return paths.filter((path) => readFileSync(path).includes(text))
+}

@@ -1,0 +1,213 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+
+interface Grant {
+  readonly client: string
+  readonly redirectUri: string
+  readonly challenge: string
+}
+
+/** Code of one sign-in, and the tokens that it led to. */
+interface Session {
+  access: string
+  refresh: string
+}
+
+/**
+ * An MCP server that wants a token, and its authorization server (RFC 6749 with PKCE, RFC 7591, RFC 8414, RFC 9728), in one process. People sign
+ * in by {@link OAuthServer.signIn}.
+ */
+export class OAuthServer {
+  /** Tokens of the tool calls that were executed, in their order. */
+  readonly executed: string[] = []
+  /** Redirect addresses of the clients that registered. */
+  readonly registered: string[][] = []
+  refreshes = 0
+  readonly #http: Server
+  readonly #grants = new Map<string, Grant>()
+  readonly #sessions = new Map<string, Session>()
+  readonly #names: { readonly mcp: string; readonly issuer: string }
+
+  static async start(issuerHost = '127.0.0.1'): Promise<OAuthServer> {
+    const http = createServer()
+    http.listen(0, issuerHost === 'localhost' ? undefined : '127.0.0.1')
+    await once(http, 'listening')
+    return new OAuthServer(http, issuerHost)
+  }
+
+  private constructor(http: Server, issuerHost: string) {
+    const { port } = http.address() as AddressInfo
+    this.#http = http
+    this.#names = { mcp: `http://127.0.0.1:${port}/mcp`, issuer: `http://${issuerHost}:${port}` }
+    const handler = createMcpHandler(makeTools)
+    http.on('request', async (incoming: IncomingMessage, outgoing) => {
+      const body = await readAll(incoming)
+      const url = new URL(incoming.url ?? '/', this.#names.issuer)
+      const reply =
+        url.pathname === '/mcp' ? await this.#serveMcp(incoming, body, handler) : this.#authorize(url, body.toString())
+      outgoing.writeHead(reply.status, Object.fromEntries(reply.headers))
+      for await (const chunk of reply.body ?? []) outgoing.write(chunk)
+      outgoing.end()
+    })
+  }
+
+  get url(): string {
+    return this.#names.mcp
+  }
+
+  /** Signs a person in at an address as a browser does. @returns the address that the browser is sent to */
+  async signIn(address: string): Promise<URL> {
+    const { headers, status } = await fetch(address, { redirect: 'manual' })
+    if (status !== 302) throw new Error(`${address} answered ${status}.`)
+    return new URL(headers.get('location') ?? '')
+  }
+
+  /** Has no access token count any more; they can be refreshed. */
+  expire(): void {
+    for (const session of this.#sessions.values()) session.access = ''
+  }
+
+  /** Has no token count any more. */
+  revoke(): void {
+    this.#sessions.clear()
+  }
+
+  async close(): Promise<void> {
+    this.#http.closeAllConnections()
+    this.#http.close()
+  }
+
+  async #serveMcp(
+    { method = 'GET', headers }: IncomingMessage,
+    body: Buffer,
+    handler: ReturnType<typeof createMcpHandler>,
+  ): Promise<Response> {
+    const token = headers.authorization?.replace('Bearer ', '') ?? ''
+    const isValid = token !== '' && [...this.#sessions.values()].some(({ access }) => access === token)
+    if (!isValid) {
+      const metadata = `${this.#names.issuer}/.well-known/oauth-protected-resource/mcp`
+      return new Response(null, {
+        status: 401,
+        headers: { 'www-authenticate': `Bearer resource_metadata="${metadata}"` },
+      })
+    }
+    if (body.includes('"tools/call"')) this.executed.push(token)
+    const init = { method, headers: headers as Record<string, string>, ...(body.length > 0 ? { body } : {}) }
+    return handler.fetch(new Request(this.#names.mcp, init))
+  }
+
+  #authorize(url: URL, body: string): Response {
+    const { issuer, mcp } = this.#names
+    if (url.pathname.startsWith('/.well-known/oauth-protected-resource')) {
+      return Response.json({ resource: mcp, authorization_servers: [issuer] })
+    }
+    if (url.pathname.startsWith('/.well-known/oauth-authorization-server')) {
+      return Response.json({
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        registration_endpoint: `${issuer}/register`,
+        response_types_supported: ['code'],
+        grant_types_supported: ['authorization_code', 'refresh_token'],
+        code_challenge_methods_supported: ['S256'],
+        token_endpoint_auth_methods_supported: ['none'],
+        authorization_response_iss_parameter_supported: true,
+      })
+    }
+    if (url.pathname === '/register') {
+      const given = JSON.parse(body) as { redirect_uris: string[] }
+      this.registered.push(given.redirect_uris)
+      return Response.json({ ...given, client_id: randomUUID() }, { status: 201 })
+    }
+    if (url.pathname === '/authorize') return this.#grant(url.searchParams)
+    if (url.pathname === '/token') return this.#issue(new URLSearchParams(body))
+    return new Response(null, { status: 404 })
+  }
+
+  #grant(query: URLSearchParams): Response {
+    const redirectUri = query.get('redirect_uri') ?? ''
+    const challenge = query.get('code_challenge') ?? ''
+    if (query.get('code_challenge_method') !== 'S256' || challenge === '') return new Response(null, { status: 400 })
+    const code = randomUUID()
+    this.#grants.set(code, { client: query.get('client_id') ?? '', redirectUri, challenge })
+    const back = new URL(redirectUri)
+    back.search = String(new URLSearchParams({ code, state: query.get('state') ?? '', iss: this.#names.issuer }))
+    return new Response(null, { status: 302, headers: { location: back.href } })
+  }
+
+  #issue(given: URLSearchParams): Response {
+    const refuse = () => Response.json({ error: 'invalid_grant' }, { status: 400 })
+    if (given.get('grant_type') === 'refresh_token') {
+      const found = [...this.#sessions].find(([, { refresh }]) => refresh === given.get('refresh_token'))
+      if (!found) return refuse()
+      this.refreshes++
+      return this.#answer(found[0])
+    }
+    const code = given.get('code') ?? ''
+    const grant = this.#grants.get(code)
+    // A code is good once (RFC 6749, section 4.1.2).
+    this.#grants.delete(code)
+    const challenge = createHash('sha256')
+      .update(given.get('code_verifier') ?? '')
+      .digest('base64url')
+    const fits =
+      grant?.challenge === challenge &&
+      grant.client === given.get('client_id') &&
+      grant.redirectUri === given.get('redirect_uri')
+    return fits ? this.#answer(code) : refuse()
+  }
+
+  #answer(session: string): Response {
+    const tokens = { access: `access-${randomUUID()}`, refresh: `refresh-${randomUUID()}` }
+    this.#sessions.set(session, tokens)
+    return Response.json({
+      access_token: tokens.access,
+      refresh_token: tokens.refresh,
+      token_type: 'Bearer',
+      expires_in: 3600,
+    })
+  }
+}
+
+function makeTools(): McpServer {
+  const server = new McpServer({ name: 'issues', version: '1.0.0' })
+  const about = { description: 'Counts the issues.', inputSchema: z.object({}), annotations: { readOnlyHint: true } }
+  server.registerTool('count_issues', about, () => ({ content: [{ type: 'text', text: '42 issues' }] }))
+  return server
+}
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** Calls the tool that the message names, and says its result. */
+const CALLER = `import { ConversationHistory, defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Caller', provides: [TextMessageHandler],
+  uses: { tools: ToolProvider, history: ConversationHistory, response: Response },
+  create: ({ tools, history, response }) => ({ async handleText(text, run) {
+    const names = (await tools.listTools(run)).map(({ name }) => name).join(' ')
+    const [result] = (await history.getHistory()).filter(({ role }) => role === 'tool').slice(-1)
+    if (result) return void (await response.respondText(result.content + ' | ' + names))
+    if (text === 'list') return void (await response.respondText(names))
+    const { text: said } = await tools.executeTool(text, {}, run.with({ toolCallId: 'call_' + run.id })).catch(({ message }) => ({ text: message }))
+    await response.respondText(said + ' | ' + names)
+  } }) })`
+
+/** Project with the agent `desk`, which calls the tool that a message names; `issues` wants a sign-in. */
+export function signInAgent(url: string, oauth = '{}'): Readonly<Record<string, string>> {
+  return {
+    'agents/desk.yml': `id: desk
+modules:
+  - id: tools
+    module: tools/mcp
+    config: { connect_timeout: 5, servers: [{ name: issues, url: "${url}", oauth: ${oauth} }] }
+  - { id: main, module: caller }`,
+    'modules/caller.ts': CALLER,
+  }
+}
