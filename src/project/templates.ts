@@ -17,7 +17,7 @@ export const TEMPLATES = {
     layers: ['project', 'shop', 'approval'],
   },
   team: {
-    title: 'A router and two specialists',
+    title: 'An agent that asks two others',
     layers: ['project', 'shop', 'team'],
   },
 } as const

@@ -45,8 +45,11 @@ async function filesBelow(folder: string): Promise<string[]> {
 async function askExamples(projectDir: string) {
   const host = new AgentHost({ environment: {}, projectDir })
   try {
-    const file = 'agents/example.yml'
-    const { examples } = await host.register(await readFile(join(projectDir, file), 'utf8'), { file })
+    for (const name of await readdir(join(projectDir, 'agents'))) {
+      const file = `agents/${name}`
+      await host.register(await readFile(join(projectDir, file), 'utf8'), { file })
+    }
+    const { examples = [] } = host.get('example') ?? {}
     const results = await Promise.all(examples.map((question) => host.run('example', question)))
     return { examples, answers: results.map(({ status, text }) => (status === 'waiting' ? status : text)) }
   } finally {
@@ -156,7 +159,8 @@ describe('init', () => {
         const { dir, path, read } = await makeProject()
         await callCli(['init', 'myproj', '--template', template], { cwd: dir })
         const checked = await callCli(['check'], { cwd: path('myproj') })
-        expect([checked.stdout.trimEnd().split('\n').at(-1), checked.stderr]).to.deep.equal(['1 agent, 0 problems', ''])
+        const fine = template === 'team' ? '3 agents, 0 problems' : '1 agent, 0 problems'
+        expect([checked.stdout.trimEnd().split('\n').at(-1), checked.stderr]).to.deep.equal([fine, ''])
         const tested = await runCli(['test'], { cwd: path('myproj') })
         expect(tested.stdout, tested.stdout).to.match(/fail 0\n/)
         expect(await filesBelow(path('myproj'))).to.include.members(FILES)

@@ -39,7 +39,7 @@ describe('child runs', () => {
     for (const host of hosts.splice(0)) await host.close(0)
   })
 
-  async function open(agents: string[], options: { maxConcurrentRuns?: number } = {}) {
+  async function open(agents: string[], options: { maxConcurrentRuns?: number; runTimeoutMs?: number } = {}) {
     const { dir } = await makeProject({ 'tools/pay.ts': PAY })
     const host = new AgentHost({ projectDir: dir, environment: {}, ...options })
     hosts.push(host)
@@ -170,6 +170,28 @@ describe('child runs', () => {
     expect(await run).to.match(/was aborted/)
     await eventually(() => expect(seen.aborted).to.equal(true))
     await eventually(() => expect(host.runningCount).to.equal(0))
+  })
+
+  it('that are aborted alone, or run for too long, hold up nothing', async () => {
+    const agents = [withTools(scripted('billing', [call('wait')])), asksFor('desk', 'billing')]
+    const { host, ends } = await open(agents)
+    const begun = new Map<string, string>()
+    host.onEvent(({ agent_id, run_id }) => void begun.set(agent_id, run_id ?? ''))
+    const run = host.run('desk', 'hello')
+    await eventually(() => expect(begun.get('billing')).to.be.a('string'))
+    host.abort(begun.get('billing') ?? '')
+    const { text, trail } = await run
+    expect(text).to.equal('all done')
+    expect(trail.findLast(({ role }) => role === 'tool')).to.deep.include({
+      content: "The agent 'billing' failed: The run of agent 'billing' was aborted.",
+      isError: true,
+    })
+    expect(ends.map(({ status }) => status)).to.deep.equal(['cancelled', 'completed'])
+    const limited = await open(agents, { runTimeoutMs: 300 })
+    expect(await limited.host.run('desk', 'hello').catch((error: Error) => error.message)).to.match(/was aborted/)
+    await eventually(() => expect(limited.ends.map(({ status }) => status)).to.deep.equal(['cancelled', 'cancelled']))
+    expect(seen.aborted).to.equal(true)
+    await eventually(() => expect(limited.host.runningCount).to.equal(0))
   })
 
   it('that fail, or whose agent is gone, are errors that the model reads', async () => {

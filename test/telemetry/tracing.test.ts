@@ -118,6 +118,38 @@ describe('spans', () => {
     expect(clock.startMs).to.be.below(weather.endMs)
   })
 
+  it('form one trace with those of agents that an agent called, on three levels; tokens add up', async () => {
+    const caller = (id: string, called: string, tokens: number) => `id: ${id}
+modules:
+  - id: llm
+    module: llm/mock
+    config:
+      replies:
+        - { tool_calls: [{ name: ${called}, arguments: { message: go } }], usage: { input_tokens: ${tokens}, output_tokens: 1 } }
+        - { text: '${id} is done', usage: { input_tokens: ${tokens}, output_tokens: 1 } }
+  - { id: team, module: tools/agents, config: { agents: [${called}] } }
+  - { id: loop, module: orchestrator/tool-loop }`
+    const { collector, server } = await makeTracedServer()
+    await server.host.register(caller('clerk', 'guide', 100))
+    await server.host.register(caller('front', 'clerk', 1000))
+    const { usage } = await server.host.run('front', 'What is the weather?')
+    await server.close()
+    const spans = collector.spans()
+    expect(new Set(spans.map(({ traceId }) => traceId)).size).to.equal(1)
+    expect(treeOf(spans.filter(({ name }) => /^(invoke_agent|execute_tool)/.test(name)))).to.have.members([
+      'null > invoke_agent front',
+      'null > execute_tool clerk',
+      'execute_tool clerk > invoke_agent clerk',
+      'null > execute_tool guide',
+      'execute_tool guide > invoke_agent guide',
+      'null > execute_tool weather',
+      'null > execute_tool clock',
+    ])
+    const counted = spans.map(({ attributes }) => Number(attributes['gen_ai.usage.input_tokens'] ?? 0))
+    expect(counted.reduce((sum, tokens) => sum + tokens)).to.equal(2270)
+    expect(usage).to.include({ inputTokens: 2270, outputTokens: 16 })
+  })
+
   it('carry the attributes of the conventions and of the run', async () => {
     const { spans } = await trace('guide', 'What is the weather?')
     const root = named(spans, 'invoke_agent guide')

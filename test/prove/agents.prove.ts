@@ -1,0 +1,98 @@
+// A child run waits, its server is killed, and another server decides: on PostgreSQL and Redis, 20 of 20 go on, and nothing is done twice.
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { askApprovals } from '../support/ask-approvals.ts'
+import { describeWith } from '../support/describe-with.ts'
+import { eventually } from '../support/eventually.ts'
+import type { Json } from '../support/responses.ts'
+import { type ResponsesProcess, startResponses } from '../support/responses-process.ts'
+import { killRunning } from '../support/run-cli.ts'
+import { hasPostgres, hasRedis, type StoreServer, startPostgres, startRedis } from '../support/store-servers.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
+
+const ROUNDS = 20
+const agent = (id: string, steps: object[], tools: string) => `id: ${id}
+modules:
+  - { id: llm, module: follows, config: { steps: ${JSON.stringify(steps)} } }
+  - { id: tools, ${tools} }
+  - { id: loop, module: orchestrator/tool-loop }`
+const caller = (id: string, called: string) =>
+  agent(id, [{ name: called, arguments: { message: 'go' } }], `module: tools/agents, config: { agents: [${called}] }`)
+const PROJECT = {
+  'agents/desk.yml': caller('desk', 'billing'),
+  'agents/billing.yml': caller('billing', 'cashier'),
+  'agents/cashier.yml': agent(
+    'cashier',
+    [
+      { name: 'look', arguments: {} },
+      { name: 'pay', arguments: { euros: 5 } },
+    ],
+    'module: tools/local, config: { files: [tools/pay.ts] }',
+  ),
+  // What it does follows from the conversation alone, so that it is the same on any server.
+  'modules/follows.ts': `import { defineModule, LLM, Type } from 'agent-host'
+export default defineModule({ name: 'Follows', provides: [LLM], config: Type.Object({ steps: Type.Array(Type.Unknown()) }),
+  create: (_, { steps }) => ({ async *generate({ messages }) {
+    const done = messages.filter(({ role }) => role === 'tool').length
+    if (steps[done]) yield { type: 'tool_call', call: { id: 'call_' + done, ...steps[done] } }
+    else yield { type: 'text', text: 'all done' }
+    yield { type: 'finish', reason: steps[done] ? 'tool_calls' : 'stop' }
+  } }) })`,
+  'tools/pay.ts': `import { appendFileSync } from 'node:fs'
+import { defineTool, Type } from 'agent-host'
+const note = (text) => (appendFileSync('done.txt', text + '\\n'), text)
+export const look = defineTool({ description: 'Looks.', parameters: Type.Object({}), execute: () => note('look') })
+export const pay = defineTool({ description: 'Pays.', parameters: Type.Object({ euros: Type.Number() }), needsApproval: true,
+  execute: () => note('pay') })`,
+}
+
+describe('child runs that wait', () => {
+  afterEach(killRunning)
+
+  for (const [name, isThere, startServer] of [
+    ['PostgreSQL', hasPostgres(), startPostgres],
+    ['Redis', hasRedis(), startRedis],
+  ] as const) {
+    describeWith(name, isThere, `on ${name}`, () => {
+      let store: StoreServer
+      before(async () => {
+        store = await startServer()
+      })
+      after(() => store?.remove())
+
+      it(`${ROUNDS} kills: the other server continues all three levels, and each call was executed once`, async () => {
+        const project = await makeProject(PROJECT)
+        const serve = (server: string) =>
+          startResponses(project.dir, ['--store', store.directUrl, '--server-name', server])
+        const other = await serve('other')
+        for (let round = 1; round <= ROUNDS; round++) {
+          await killAndDecide(await serve(`round-${round}`), other, project, round)
+        }
+        await other.stop('SIGTERM')
+      }).timeout(300_000)
+    })
+  }
+})
+
+async function killAndDecide(
+  killed: ResponsesProcess,
+  other: ResponsesProcess,
+  project: TempProject,
+  round: number,
+): Promise<void> {
+  const asked = await killed.ask('', { model: 'desk', input: 'please' })
+  expect(asked.status).to.equal(200)
+  await killed.stop('SIGKILL')
+  const { data } = await askApprovals(other, '?status=pending')
+  expect(data.map(({ name, agent }: Json) => `${agent} ${name}`)).to.deep.equal(['desk pay'])
+  const { continued_by: next } = await askApprovals(other, `/${data[0].id}`, { decision: 'approve' })
+  const output = await eventually(async () => {
+    const { json } = await other.ask(`/${next}`)
+    expect(json.status).to.equal('completed')
+    return JSON.stringify(json.output)
+  }, 20_000)
+  expect(output).to.contain('all done')
+  const done = (await readFile(project.path('done.txt'), 'utf8')).trim().split('\n')
+  expect(done.filter((line) => line === 'look')).to.have.length(round)
+  expect(done.filter((line) => line === 'pay')).to.have.length(round)
+}
