@@ -97,6 +97,28 @@ describe('tools/mcp that wants a sign-in', function () {
     expect(refused.status).to.equal(404)
   })
 
+  it('refuses an answer by hand that belongs to another sign-in, and takes the address as it is', async () => {
+    issues = await OAuthServer.start()
+    const { url } = await open()
+    const person = new Visitor(url, '', 'nobody')
+    const answer = async (change: (back: URL) => void) => {
+      await ask(person, 'sign_in_issues')
+      const [question] = await waiting(person)
+      const back = await issues.signIn(question?.url)
+      change(back)
+      const decided = { decision: 'answer', answer: back.href }
+      const { json } = await person.ask('POST', `/compat/approvals/${question?.id}`, decided)
+      return textOf(await settled(person, json.continued_by))
+    }
+    expect(await answer((back) => back.searchParams.set('state', 'other'))).to.include(
+      "The sign-in at 'issues' failed: the answer belongs to another sign-in.",
+    )
+    expect(await answer((back) => back.searchParams.set('iss', 'https://other.example'))).to.include(
+      "The sign-in at 'issues' failed: ",
+    )
+    expect(await answer(() => {})).to.include("Signed in to 'issues'.")
+  })
+
   it('tells the model when the person does not sign in', async () => {
     issues = await OAuthServer.start()
     const { url } = await open()
