@@ -72,7 +72,7 @@ describeWith('buildah, debootstrap, nginx and PostgreSQL, as root', isPossible, 
   })
 
   afterEach(() => {
-    for (const child of children.splice(0)) child.kill('SIGKILL')
+    for (const child of children.splice(0)) killAll(child)
     for (const container of containers.splice(0)) run('buildah', ['rm', container])
   })
 
@@ -158,7 +158,7 @@ describeWith('buildah, debootstrap, nginx and PostgreSQL, as root', isPossible, 
       const next = await post(url, '/v1/responses', { model: 'echo', input: 'next', previous_response_id: id })
       expect(next).to.include({ status: 'completed' })
     } finally {
-      for (const child of children.splice(0)) child.kill('SIGTERM')
+      for (const child of children.splice(0)) killAll(child)
       await postgres.remove()
     }
   })
@@ -238,16 +238,26 @@ async function startNginx(dir: string, ports: readonly number[], children: Child
   return url
 }
 
+/** A process, and all below it: buildah does not take its container along. */
+function killAll(child: ChildProcess): void {
+  for (const { pid } of processesBelow(child)) process.kill(pid, 'SIGKILL')
+  child.kill('SIGKILL')
+}
+
 /** Process of a name under another. */
-function processOf({ pid }: ChildProcess, name: string): number {
+function processOf(child: ChildProcess, name: string): number {
+  return processesBelow(child).find(({ command }) => command.includes(name))?.pid ?? Number.NaN
+}
+
+function processesBelow({ pid: top }: ChildProcess): { pid: number; command: string }[] {
   const all = run('ps', ['-eo', 'pid=,ppid=,comm='])
     .split('\n')
     .map((line) => line.trim().split(/\s+/))
-  const under = (parent: string): string[] =>
+  const below = (parent: string): { pid: number; command: string }[] =>
     all
       .filter(([, ppid]) => ppid === parent)
-      .flatMap(([own = '', , comm = '']) => (comm.includes(name) ? [own] : under(own)))
-  return Number(under(String(pid))[0])
+      .flatMap(([own = '', , command = '']) => [{ pid: Number(own), command }, ...below(own)])
+  return below(String(top))
 }
 
 /** The server, under tini. */

@@ -9,6 +9,8 @@ import { eventually } from './eventually.ts'
 export interface CliOptions {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
+  /** Program that runs it, with its first arguments; default: this Node. */
+  readonly runtime?: readonly [program: string, ...args: string[]]
 }
 
 export interface CliResult {
@@ -79,8 +81,9 @@ export function killRunning(): void {
   for (const child of running.splice(0)) child.kill('SIGKILL')
 }
 
-function spawnNode(args: readonly string[], { cwd, env }: CliOptions) {
-  return spawn(process.execPath, args, {
+function spawnNode(args: readonly string[], { cwd, env, runtime = [process.execPath] }: CliOptions) {
+  const [program, ...first] = runtime
+  return spawn(program, [...first, ...args], {
     cwd,
     env: environmentOf(env),
     stdio: ['ignore', 'pipe', 'pipe'],
