@@ -128,7 +128,7 @@ export { sumUsage } from './protocols/usage.ts'
 export { VectorIndex } from './protocols/vector-index.ts'
 export type { ModuleCall } from './run/agent.ts'
 export type { AttachmentJson, MessageJson } from './run/attachment-json.ts'
-export type { AgentEvent, AgentEventListener, CalledModel, RunOrigin } from './run/calls/call-event.ts'
+export type { AgentEvent, AgentEventListener, CalledModel, ReplayOrigin, RunOrigin } from './run/calls/call-event.ts'
 export type { RunEvent, RunEventSink, RunStatus } from './run/run-event.ts'
 export type {
   CallDecision,
