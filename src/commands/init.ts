@@ -9,7 +9,7 @@ import type { Answers } from './init/ask-choices.ts'
 import { canAsk } from './prompts.ts'
 
 const LLMS = ['offline', ...PROVIDERS.map(({ name }) => name)]
-const NAMES = Object.keys(TEMPLATES) as TemplateName[]
+const NAMES = Object.keys(TEMPLATES)
 const PACKAGE_MANAGERS = ['npm', 'pnpm', 'yarn', 'bun'] as const
 type PackageManager = (typeof PACKAGE_MANAGERS)[number]
 

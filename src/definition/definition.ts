@@ -318,8 +318,8 @@ function normalise(raw: RawDefinition): AgentDefinition {
 }
 
 function normaliseToolMetadata({ annotations, ...toolMetadata }: Pick<RawDefinition, 'annotations'>): ToolMetadata {
-  if (!annotations) return toolMetadata as ToolMetadata
+  if (!annotations) return toolMetadata
   const camelCase = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
   const hints = Object.entries(annotations).map(([name, hint]) => [camelCase(name), hint])
-  return { ...(toolMetadata as ToolMetadata), annotations: Object.fromEntries(hints) }
+  return { ...toolMetadata, annotations: Object.fromEntries(hints) }
 }

@@ -19,7 +19,7 @@ import {
  * @returns undefined when the value fits
  */
 export function findFirstProblem(schema: TSchema, value: unknown): ValueProblem | undefined {
-  return fits(schema as SchemaNode, value) ? undefined : locate(schema as SchemaNode, value, [])
+  return fits(schema, value) ? undefined : locate(schema as SchemaNode, value, [])
 }
 
 /** @param value does not fit */
@@ -29,7 +29,7 @@ function locate(node: SchemaNode, value: unknown, path: Path): ValueProblem {
   if (broken) return locate(broken, value, path)
   const step = findStep(node, value)
   if (step) return locate(step.node, step.value, [...path, step.key])
-  const [misfit] = Value.Errors(withoutParts(node) as TSchema, value)
+  const [misfit] = Value.Errors(withoutParts(node), value)
   const [problem] = misfit ? describeSchemaError(node, misfit, path) : []
   return problem ?? problemAt(path, 'is not valid')
 }
@@ -86,12 +86,12 @@ function alternativesOf(node: SchemaNode): SchemaNode[] {
 
 /** To compile a schema costs a millisecond, to interpret it a tenth of that for each part of the value. */
 function fits(node: SchemaNode, value: unknown): boolean {
-  return isLarge(value) ? Compile(node as TSchema).Check(value) : Value.Check(node as TSchema, value)
+  return isLarge(value) ? Compile(node).Check(value) : Value.Check(node as TSchema, value)
 }
 
 function findMisfit(items: SchemaNode, list: readonly unknown[]): number {
   if (!isLarge(list)) return list.findIndex((item) => !fits(items, item))
-  const validator = Compile(items as TSchema)
+  const validator = Compile(items)
   return list.findIndex((item) => !validator.Check(item))
 }
 

@@ -46,7 +46,7 @@ export function findValueProblems(
   value: unknown,
   { unknownKeys: treatment = 'refuse', subject }: FindOptions = {},
 ): ValueProblem[] {
-  const unknownKeys = treatment === 'refuse' ? findUnknownKeys(schema as SchemaNode, value, []) : []
+  const unknownKeys = treatment === 'refuse' ? findUnknownKeys(schema, value, []) : []
   if (unknownKeys.length === 0 && validator.Check(value)) return []
   const misfits = validator.Errors(value)
   const alternatives = misfits.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath)

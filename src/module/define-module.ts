@@ -143,7 +143,7 @@ export function defineModule<
   return Object.freeze({
     description: '',
     uses: {} as U,
-    config: Type.Object({}) as TObject as C,
+    config: Type.Object({}) as C,
     scope: 'instance' as const,
     attachments: [],
     reasons: false,
@@ -173,7 +173,7 @@ function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TOb
   if (facts.scope !== undefined && facts.scope !== 'instance' && facts.scope !== 'agent') {
     return `${subject} 'scope' must be 'instance' or 'agent'.`
   }
-  if (facts.config !== undefined && (facts.config as { type?: unknown }).type !== 'object') {
+  if (facts.config !== undefined && facts.config.type !== 'object') {
     return `${subject} 'config' must be a schema made with Type.Object.`
   }
   const handler = facts.provides.find(({ name }) => name.endsWith('MessageHandler'))

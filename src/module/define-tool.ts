@@ -36,7 +36,7 @@ export interface ToolOptions<P extends TObject> {
 export function defineTool<P extends TObject>(options: ToolOptions<P>): Tool<P> {
   const { description, parameters, execute, needsApproval = false } = options
   if (typeof description !== 'string' || description === '') throw invalid("'description' must be a non-empty string.")
-  if ((parameters as { type?: unknown } | undefined)?.type !== 'object') {
+  if (parameters?.type !== 'object') {
     throw invalid("'parameters' must be a schema made with Type.Object.")
   }
   if (typeof execute !== 'function') throw invalid("'execute' must be a function.")

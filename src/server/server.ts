@@ -1,12 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import fastify, {
-  type FastifyBaseLogger,
-  type FastifyError,
-  type FastifyInstance,
-  type FastifyServerOptions,
-} from 'fastify'
+import fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify'
 import type { TSchema } from 'typebox'
 import { type DescribeFailure, makeDescribeFailure } from '../assembly/failures.ts'
 import { type AssembledProject, openProject } from '../assembly/open-project.ts'
@@ -326,7 +321,7 @@ function makeApp(options: ServerOptions, log: ServerLog, describeFailure: Descri
     return503OnClosing: false,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500, ignoreTrailingSlash: true },
-    frameworkErrors: makeErrorHandler(describeFailure) as FastifyServerOptions['frameworkErrors'],
+    frameworkErrors: makeErrorHandler(describeFailure),
     clientErrorHandler: answerAndClose,
   })
   setRules(app, describeFailure, options)

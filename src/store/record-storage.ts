@@ -110,7 +110,7 @@ function checkKey(key: string): string {
 }
 
 function toText(value: unknown): string {
-  const text = JSON.stringify(value) as string | undefined
+  const text: string | undefined = JSON.stringify(value)
   if (text !== undefined) return text
   throw new TypeError('A value in the storage of a module must be what JSON can say.')
 }

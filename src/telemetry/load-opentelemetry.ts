@@ -27,7 +27,7 @@ interface Resources {
 
 const API = '@opentelemetry/api'
 const SDK = '@opentelemetry/sdk-trace-node'
-/** By the values of `OTEL_EXPORTER_OTLP_PROTOCOL`, the preferred one first. */
+/** By the values of `OTEL_EXPORTER_OTLP_PROTOCOL`. */
 const EXPORTERS = {
   'http/protobuf': '@opentelemetry/exporter-trace-otlp-proto',
   'http/json': '@opentelemetry/exporter-trace-otlp-http',
@@ -35,7 +35,8 @@ const EXPORTERS = {
 
 export type OtlpProtocol = keyof typeof EXPORTERS
 
-export const OTLP_PROTOCOLS = Object.keys(EXPORTERS) as readonly OtlpProtocol[]
+/** The preferred one first. */
+export const OTLP_PROTOCOLS: readonly OtlpProtocol[] = ['http/protobuf', 'http/json']
 
 /**
  * Optional peers: all of them are taken from the project, or from where agent-host is installed.

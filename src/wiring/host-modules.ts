@@ -20,7 +20,7 @@ export function findHostModules(
       return declared && (provides?.includes(protocol) ?? true) ? [id] : []
     })
   const [input, output, policies] = HOST_PROTOCOLS
-  return { [input]: providers(input), [output]: providers(output), [policies]: providers(policies) } as HostModules
+  return { [input]: providers(input), [output]: providers(output), [policies]: providers(policies) }
 }
 
 /** Ids of these modules, and of all that they depend on. */

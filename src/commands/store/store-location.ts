@@ -23,7 +23,7 @@ export function readLocation(
   kind: unknown = flags[store.flag],
   warn: (message: string) => void = () => {},
 ): StoreLocation {
-  const raw = { store: kind, responsesDir: flags[responsesDir.flag] } as { store?: string; responsesDir?: string }
+  const raw = { store: kind, responsesDir: flags[responsesDir.flag] }
   const options = resolveServerOptions(
     Object.fromEntries(Object.entries(raw).filter(([, value]) => value !== undefined)),
   )

@@ -13,7 +13,7 @@ export type StoredMessage = Omit<Message, 'attachments'> & { readonly attachment
 type FindBytes = (data: Uint8Array) => StoredBytes | undefined
 
 export function toStoredMessage(message: Message, find: FindBytes): StoredMessage {
-  if (!('attachments' in message) || !message.attachments) return message as StoredMessage
+  if (!('attachments' in message) || !message.attachments) return message
   return { ...message, attachments: message.attachments.map((attachment) => toStoredAttachment(attachment, find)) }
 }
 

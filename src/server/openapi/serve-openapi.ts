@@ -41,7 +41,7 @@ const TAGS = ['Chat', 'Responses', 'MCP', 'Debug UI', 'Server', 'Chat (compat)',
 export async function serveOpenapi(app: FastifyInstance): Promise<void> {
   const optionalBodies = new Set<string>()
   await app.register(swagger, {
-    decorator: DECORATOR as 'swagger',
+    decorator: DECORATOR,
     // Constants stay what they are, and paths whole.
     convertConstToEnum: false,
     stripBasePath: false,
@@ -57,7 +57,7 @@ export async function serveOpenapi(app: FastifyInstance): Promise<void> {
 }
 
 function beginDocument(): NonNullable<FastifyDynamicSwaggerOptions['openapi']> {
-  const schemas = { Error: VendorError, CompatError } as Record<string, object>
+  const schemas = { Error: VendorError, CompatError }
   const securitySchemes = Object.fromEntries(
     Object.entries(KEYS).map(([owner, description]) => [
       keyName(owner),

@@ -162,7 +162,7 @@ export class ChatCompatApiAdapter implements Adapter {
         stream.end(chunks.end(ending, body.stream_options?.include_usage ?? false))
       },
       failure: (error) => chunks.failure(error instanceof HostError ? error.message : this.#describeFailure(error)),
-    }) as never
+    })
   }
 
   async #stream(
@@ -200,7 +200,7 @@ export class ChatCompatApiAdapter implements Adapter {
         stream.end(chunks.end(endingOf(result, pending), body.stream_options?.include_usage ?? false))
       },
       failure: (error) => chunks.failure(this.#describeFailure(error)),
-    }) as never
+    })
   }
 
   #show(open: readonly OpenCall[], body: ChatRequest, request: FastifyRequest): Shown {

@@ -7,7 +7,7 @@ import type { ChatRequest } from './schema.ts'
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function refuseUnsupported(body: ChatRequest): void {
-  const error = findUnsupported(body as Readonly<Record<string, unknown>>)
+  const error = findUnsupported(body)
   if (error) throw error
 }
 

@@ -84,7 +84,7 @@ export function isNotification(value: unknown): boolean {
 export function withExactId(message: unknown, text: string): unknown {
   if (!isObject(message) || typeof message.id !== 'number' || !Number.isInteger(message.id)) return message
   if (Number.isSafeInteger(message.id)) return message
-  const written = [...text.matchAll(/"id"\s*:\s*(-?\d+)\b/g)].map(([, digits]) => digits as string)
+  const written = [...text.matchAll(/"id"\s*:\s*(-?\d+)\b/g)].map(([, digits]) => digits)
   const fitting = new Set(written.filter((digits) => Number(digits) === message.id))
   const [digits] = fitting
   return fitting.size === 1 && digits !== undefined ? { ...message, id: BigInt(digits) } : message

@@ -131,7 +131,7 @@ export function makeSdkServer(
       const onProgress = (message: string) =>
         mcpReq.notify({
           method: 'notifications/progress',
-          params: { progressToken: progressToken as string | number, progress: ++progress, message },
+          params: { progressToken, progress: ++progress, message },
         })
       const by = deciderOfClient()
       const answered = { state: mcpReq.requestState<string>(), responses: readResponses(mcpReq.inputResponses) }

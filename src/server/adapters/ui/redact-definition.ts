@@ -1,4 +1,4 @@
-import { isAlias, isCollection, isNode, isScalar, type Node, parseDocument, type Scalar, visit } from 'yaml'
+import { isAlias, isCollection, isNode, isScalar, parseDocument, type Scalar, visit } from 'yaml'
 import { isReference } from '../../../definition/interpolate.ts'
 import type { Path } from '../../../definition/problem.ts'
 import { REDACTED } from '../../../definition/redacted.ts'
@@ -53,7 +53,7 @@ function childOf(node: unknown, key: string | number): unknown {
 
 function forEachValue(node: unknown, take: (scalar: Scalar) => void): void {
   if (!isNode(node)) return
-  visit(node as Node, { Scalar: (key, scalar) => (key === 'key' ? undefined : take(scalar)) })
+  visit(node, { Scalar: (key, scalar) => (key === 'key' ? undefined : take(scalar)) })
 }
 
 /** @param ranges ends of the hidden ranges, by their start */

@@ -23,7 +23,7 @@ export function viewerOf(request: FastifyRequest): Viewer {
     isOwnPage: isOwnPage(request),
     keyScopes: hasKey ? scopes : [],
     tenant: isOfTenant ? tenant : undefined,
-  } as Viewer
+  }
 }
 
 /** Tells whether a viewer sees the runs of a tenant. */

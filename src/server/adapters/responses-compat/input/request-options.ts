@@ -29,7 +29,7 @@ export function readOptions(
   dialect: Dialect,
   findCapabilities: () => Capabilities,
 ): RequestedOptions {
-  refuseMisplaced(body as Fields)
+  refuseMisplaced(body)
   const tools = mergeTools(added, toClientTools(body.tools))
   const choice = toChoice(body.tool_choice, tools)
   const { clientTools, toolChoice } = chooseTools(tools, choice, dialect, findCapabilities)

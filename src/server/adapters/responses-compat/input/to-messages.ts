@@ -99,7 +99,7 @@ export function readInput(items: readonly InputItem[], field = 'input', unsealin
       } else messages.push(toSummaryMessage(summary))
     } else if (item.type === 'additional_tools') {
       const { tools = [], at: first = at } = added ?? {}
-      added = { tools: mergeTools(tools, toAddedTools(item as Fields, at)), at: first }
+      added = { tools: mergeTools(tools, toAddedTools(item, at)), at: first }
     }
   }
   const said = unsealing ? messages.filter((message) => !isThoughtAlone(message)) : messages

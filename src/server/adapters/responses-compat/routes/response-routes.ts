@@ -52,7 +52,7 @@ export function addResponseRoutes(scope: FastifyInstance, options: ResponseRoute
     return partsOf(request).compactor.compact(request.body, leaving.signal)
   })
   // Without a route of its own it would be the id of a response.
-  scope.post('/responses/input_tokens', { schema: { hide: true } as object }, async () => {
+  scope.post('/responses/input_tokens', { schema: { hide: true } }, async () => {
     throw Object.assign(new Error('Tokens are counted while an agent runs, and reported as usage'), { statusCode: 404 })
   })
   typed.get('/responses/:id', operations.getResponse, async (request, reply) => {
