@@ -25,6 +25,11 @@ export interface Turn {
    * under the same call are lost.
    */
   readonly pending?: readonly PendingCall[] | undefined
+  /**
+   * Id of the run whose calls `messages` ends with the outputs of, where the client sends the conversation itself: traces show both as
+   * one conversation.
+   */
+  readonly answersTo?: string | undefined
   readonly instructions?: string | undefined
   readonly user?: string | undefined
   /** Tenant that the run belongs to; '', the default, for none. See `run.tenant`. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { callCli } from '../support/call-cli.ts'
 import { CLIENT_TOOLS_PROJECT } from '../support/client-tools.ts'
 import { chat, closeServers, makeServer, readEvents } from '../support/server.ts'
 
@@ -162,6 +163,26 @@ describe('tools of a chat client', () => {
         expect([reply.statusCode, reply.json().error?.param]).to.deep.equal([400, param])
       })
     }
+  })
+
+  it('lead back to their run: both are one conversation in the list of runs', async () => {
+    const { app, project } = await makeServer({ debug: true }, CLIENT_TOOLS_PROJECT)
+    const post = (payload: object) => app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
+    const question = (city: string) => [{ role: 'user', content: `weather ${city}` }]
+    const output = { role: 'tool', tool_call_id: 'call_1_0', content: 'rain' }
+    const calls: Record<string, object> = {}
+    for (const city of ['Lima', 'Oslo']) {
+      calls[city] = (await post({ model: 'tools', tools, messages: question(city) })).json().choices[0].message
+    }
+    await post({ model: 'tools', tools, messages: [...question('Lima'), calls.Lima, output], stream: true })
+    await post({ model: 'late', tools, messages: [...question('Oslo'), calls.Oslo, output] })
+    await closeServers()
+    const { stdout } = await callCli(['runs', '--json'], { cwd: project.dir })
+    const runs: Record<string, string | null>[] = JSON.parse(stdout).runs
+    const [other, last, oslo, lima] = runs
+    expect(runs.map(({ status }) => status)).to.deep.equal(['completed', 'completed', 'handed_to_client', 'continued'])
+    expect([last?.continues, lima?.continued_by]).to.deep.equal([lima?.run_id, last?.run_id])
+    expect([other?.continues, oslo?.continued_by]).to.deep.equal([null, null])
   })
 
   it("go out alone if a step also calls the agent's tools, which are not executed", async () => {

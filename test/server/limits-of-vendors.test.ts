@@ -62,10 +62,26 @@ describe('the limit of a vendor', () => {
     expect(await ask('full', '/v1', { model: 'many' })).to.deep.include({ statusCode: 503, after: '2' })
   })
 
-  it('reaches a streaming client with tools by the status', async () => {
+  it('reaches a streaming client by the status: the answer has not begun', async () => {
     const ask = await makeAsk()
-    const tools = [{ type: 'function', name: 'weather' }]
-    expect(await ask('limit', '/v1', { stream: true, tools })).to.deep.include({ statusCode: 429, after: '2' })
+    const stream = true
+    for (const tools of [undefined, [{ type: 'function', name: 'weather' }]]) {
+      expect(await ask('limit', '/v1', { stream, tools })).to.deep.include({ statusCode: 429, after: '2' })
+      expect(await ask('full', '/v1', { stream, tools })).to.deep.include({ statusCode: 503, after: '2' })
+    }
+    expect(await ask('limit', '/v1', { stream, store: false })).to.deep.include({ statusCode: 429, after: '2' })
+  })
+
+  it('is an event of a stream that has begun, and under /compat', async () => {
+    const ask = await makeAsk()
+    for (const [input, prefix] of [
+      ['text', '/v1'],
+      ['tool', '/v1'],
+      ['limit', '/compat'],
+    ] as const) {
+      const { statusCode, body } = await ask(input, prefix, { stream: true })
+      expect([statusCode, /"type":"response\.failed"/.test(body)], input).to.deep.equal([200, true])
+    }
   })
 
   it('is a failure after a text or a call, and under /compat', async () => {
@@ -77,10 +93,16 @@ describe('the limit of a vendor', () => {
     expect(compat).to.deep.include({ ...failed, body: '{"detail":"Agent execution failed"}' })
   })
 
-  it('reaches chat clients alike', async () => {
+  it('reaches chat clients alike, streamed or not', async () => {
     const { app } = await makeResponses({ adapters: ['ChatCompatApiAdapter'] }, FILES)
-    const payload = { model: 'busy', messages: [{ role: 'user', content: 'limit' }] }
-    const reply = await app.inject({ method: 'POST', url: '/v1/chat/completions', payload })
-    expect([reply.statusCode, reply.headers['retry-after']]).to.deep.equal([429, '2'])
+    const ask = async (content: string, more: object, prefix = '/v1') => {
+      const payload = { model: 'busy', messages: [{ role: 'user', content }], ...more }
+      const reply = await app.inject({ method: 'POST', url: `${prefix}/chat/completions`, payload })
+      return [reply.statusCode, reply.headers['retry-after'], reply.body.includes('data: {"error"')]
+    }
+    expect(await ask('limit', {})).to.deep.equal([429, '2', false])
+    expect(await ask('limit', { stream: true })).to.deep.equal([429, '2', false])
+    expect(await ask('text', { stream: true })).to.deep.equal([200, undefined, true])
+    expect(await ask('limit', { stream: true }, '/compat')).to.deep.equal([200, undefined, true])
   })
 })

@@ -71,6 +71,9 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   #handle: RunHandle | undefined
   #steps: Step[] = []
   #ended = false
+  #hasBegun = false
+  /** Set while the head of a stream waits for the run. */
+  #begun: Deferred<void> | undefined
   #isCreating = false
   #isRefused = false
   #isReleased = false
@@ -176,13 +179,16 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   /**
-   * Waits until there is a step, for so long at most.
+   * Waits until something has happened in the run, for so long at most.
    *
    * @throws HostError `REQUEST_INVALID` when the request turned out to be one that cannot be served, `AGENT_FAILED` for a limit of the
    *   model's vendor
    */
   async begins(timeoutMs: number): Promise<void> {
-    await settlesWithin(this.read(0), timeoutMs)
+    if (!this.#hasBegun) {
+      this.#begun ??= deferred()
+      await settlesWithin(Promise.race([this.#begun.promise, this.read(0)]), timeoutMs)
+    }
     if (!(this.failure instanceof HostError)) return
     if (this.failure.code === 'REQUEST_INVALID' || this.failure.limit) throw this.failure
   }
@@ -305,12 +311,18 @@ export class DurableRun<Facts, Item> implements StepLog<Facts> {
   }
 
   #take(event: RunEvent): void | Promise<void> {
+    if (event.type !== 'end') this.#begin()
     const sealed = this.#reasoning?.take(event)
     if (sealed !== undefined) void this.#add({ sealed })
     const step = this.#options.job.shows.includes(event.type) ? stepOf(event) : this.#actedStep(event)
     if (step === undefined) return undefined
     const room = this.#add(step)
     return event.type === 'tool_call' && this.#confirmsCalls ? this.#whenStored(this.#steps.length) : room
+  }
+
+  #begin(): void {
+    this.#hasBegun = true
+    this.#begun?.resolve()
   }
 
   /** Stores a call that clients do not see: recovery after a crash has to know of it. */

@@ -219,7 +219,7 @@ class ObservedCall {
       entry_point: this.run?.entryPoint ?? null,
       agent_version: this.run?.agentVersion ?? null,
       variant: this.run?.variant ?? null,
-      continues: this.run?.waiting.continues ?? null,
+      continues: this.run?.waiting.follows ?? null,
       origin: this.run?.origin ?? null,
       replays: this.run?.replays ?? null,
       parent_run_id: this.run?.parent?.runId ?? null,

@@ -5,21 +5,20 @@ import type { RunAnswer } from './run-answer.ts'
 
 const NONE = Object.freeze([])
 
+/** Facts of a turn about the runs before it, and about waiting. */
+type TurnToContinue = Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'answersTo' | 'onQuestion'>
+
 /** Calls that a run waits for, and the answers that it got to those of the run before. */
 export class RunWaiting {
   readonly #runId: string
-  readonly #turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'onQuestion'>
+  readonly #turn: TurnToContinue
   readonly #answer: RunAnswer
   #pending: PendingCall[] | undefined
   #answers: GivenAnswers | undefined
   /** Tool calls that have called an agent. */
   #calledFrom: Set<string> | undefined
 
-  constructor(
-    runId: string,
-    turn: Pick<Turn, 'answers' | 'pending' | 'isTrailLost' | 'onQuestion'>,
-    answer: RunAnswer,
-  ) {
+  constructor(runId: string, turn: TurnToContinue, answer: RunAnswer) {
     this.#runId = runId
     this.#turn = turn
     this.#answer = answer
@@ -79,6 +78,11 @@ export class RunWaiting {
   /** Id of the waiting run that this one continues; null for any other. */
   get continues(): string | null {
     return this.#turn.pending?.[0]?.runId ?? null
+  }
+
+  /** Id of the run before this one in their conversation: the one it continues, or whose calls the client has answered. */
+  get follows(): string | null {
+    return this.continues ?? this.#turn.answersTo ?? null
   }
 
   /**

@@ -22,6 +22,7 @@ import { describeApproval, readDecisions, takesApprovalCalls, toApprovalCall } f
 import { ChunkWriter } from './chunk-writer.ts'
 import { type Completion, type Ending, isClientCall, type Reply, toCompletion } from './completion.ts'
 import { eventToContent } from './event-to-content.ts'
+import { HandedCalls } from './handed-calls.ts'
 import { listDescribedModels, listModelEntries, toDescribedModel, toModelEntry } from './models.ts'
 import { chatOperations } from './operations.ts'
 import type { ChatCompletion, ChatRequest } from './schema.ts'
@@ -38,6 +39,7 @@ export class ChatCompatApiAdapter implements Adapter {
   readonly #runs: AdapterOptions['runs']
   readonly #servesInbox: boolean
   readonly #variantOf: AdapterOptions['variantOf']
+  readonly #handed = new HandedCalls()
 
   constructor({
     host,
@@ -111,6 +113,7 @@ export class ChatCompatApiAdapter implements Adapter {
     const handle = startTurn(reply, this.#host, body.model, turn)
     const result = await handle.result
     const completion = nameCompletion(handle, body)
+    this.#handed.note(body.model, turn, result)
     if (result.status === 'completed') return toCompletion(completion, answer, result)
     const { text, pending } = await this.#showOpen(body, turn, result, request)
     answer.text += text
@@ -173,8 +176,10 @@ export class ChatCompatApiAdapter implements Adapter {
   ): Promise<never> {
     let stream: EventStream | undefined
     let early = ''
-    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
-    const begun = body.tools ? deferred() : undefined
+    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's. A limit of the model's
+    // vendor is told by the status, which the specification does not have.
+    const { isExtended } = dialectOf(request.url, this.#options)
+    const begun = body.tools || isExtended ? deferred() : undefined
     const turn = this.#toTurn(body, request, variant, (event) => {
       if (event.type !== 'end') begun?.resolve()
       const chunk = chunks.write(event)
@@ -186,7 +191,12 @@ export class ChatCompatApiAdapter implements Adapter {
     const handle = startTurn(reply, this.#host, body.model, turn)
     const chunks = new ChunkWriter(nameCompletion(handle, body))
     const keepAliveMs = this.#options.streamingTimeout * 1000
-    if (begun) await settlesWithin(Promise.race([begun.promise, handle.result]), keepAliveMs)
+    if (begun) {
+      const begins = settlesWithin(Promise.race([begun.promise, handle.result]), keepAliveMs)
+      await begins.catch((error: unknown) => {
+        if (body.tools || (error instanceof HostError && error.limit)) throw error
+      })
+    }
     return streamAnswer(request, reply, this.#streams, {
       keepAlive: () => chunks.text(''),
       keepAliveMs,
@@ -194,6 +204,7 @@ export class ChatCompatApiAdapter implements Adapter {
         stream = opened
         stream.send(chunks.start() + early)
         const result = await handle.result
+        this.#handed.note(body.model, turn, result)
         const { text, pending } = await this.#showOpen(body, turn, result, request)
         // Calls of the client were sent as they came.
         sendEnd(stream, chunks, { text, pending: pending === result.pending ? [] : pending })
@@ -218,7 +229,9 @@ export class ChatCompatApiAdapter implements Adapter {
     const { tenant } = principalOf(request)
     const dialect = dialectOf(request.url, this.#options)
     const traceparent = readTraceparent(request.headers.traceparent)
-    return toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
+    const turn = toTurn(body, { dialect, tenant, variant, traceparent, findCapabilities, onEvent })
+    const answersTo = this.#handed.find(body.model, turn)
+    return answersTo === undefined ? turn : { ...turn, answersTo }
   }
 }
 

@@ -1,0 +1,29 @@
+import type { RunResult, Turn } from '../../../run/turn.ts'
+import { Recent } from '../../recent.ts'
+import { isClientCall } from './completion.ts'
+
+const LIMITS = { maxItems: 10_000, maxBytes: 8 * 1024 * 1024 }
+/** Part of a question that tells conversations apart in which a model repeats the id of a call. */
+const QUESTION_LENGTH = 100
+
+type Asked = Pick<Turn, 'tenant' | 'messages'>
+
+/** Runs that handed calls to their clients, by these calls: the run that gets the outputs belongs to the same conversation in traces. */
+export class HandedCalls {
+  readonly #runs = new Recent<string>(LIMITS, (runId) => runId.length + 2 * QUESTION_LENGTH)
+
+  note(agent: string, turn: Asked, { runId, pending }: Pick<RunResult, 'runId' | 'pending'>): void {
+    for (const call of pending) if (isClientCall(call)) this.#runs.set(keyOf(agent, turn, call.callId), runId)
+  }
+
+  /** Returns the run whose calls the conversation ends with the outputs of; undefined where it is not known. */
+  find(agent: string, turn: Asked): string | undefined {
+    const last = turn.messages.at(-1)
+    return last?.role === 'tool' ? this.#runs.get(keyOf(agent, turn, last.toolCallId)) : undefined
+  }
+}
+
+function keyOf(agent: string, { tenant = '', messages }: Asked, callId: string): string {
+  const question = messages.findLast(({ role }) => role === 'user')?.content ?? ''
+  return JSON.stringify([tenant, agent, callId, question.slice(0, QUESTION_LENGTH)])
+}
