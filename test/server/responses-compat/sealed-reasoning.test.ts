@@ -149,6 +149,25 @@ describe('reasoning that a client keeps', () => {
     ])
   })
 
+  it('has no empty pieces in a stream, in responses and in chat', async () => {
+    const { app } = await makeResponses({ adapters: ['ResponsesCompatApiAdapter', 'ChatCompatApiAdapter'] }, FILES)
+    const streamed = async (path: string, body: object) => {
+      const payload = { model: 'thinker', stream: true, ...body }
+      return readEvents((await app.inject({ method: 'POST', url: path, payload })).body) as Json[]
+    }
+    const events = await streamed('/compat/responses', { input: 'word', tools, include, store: false, reasoning: {} })
+    expect(events.flatMap(({ type, delta }) => (/(reason|text).*delta/.test(type) ? [delta] : []))).to.deep.equal([
+      'I thi',
+      'nk',
+      'Well.',
+    ])
+    const chunks = await streamed('/compat/chat/completions', {
+      messages: [user('word')],
+      tools: [{ type: 'function', function: { name: 'step' } }],
+    })
+    expect(chunks.flatMap(({ choices }) => choices?.[0].delta.reasoning_content ?? [])).to.deep.equal(['I thi', 'nk'])
+  })
+
   it('is sealed by the worker of a background response', async () => {
     const { ask } = await make()
     const { body } = await ask('go', { background: true, store: true, stream: true })
