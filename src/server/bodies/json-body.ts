@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import secureJson from 'secure-json-parse'
+import { formatPath } from '../../definition/problem.ts'
 import { HostError, messageOf } from '../../errors.ts'
 
 /** Maximum depth of a body. Deeper ones can be parsed and then break JSON.stringify. */
@@ -17,7 +18,7 @@ export function acceptJsonOnly(app: FastifyInstance): void {
     try {
       done(null, parseJson(text))
     } catch (error) {
-      done(new HostError('REQUEST_INVALID', `The body is not valid JSON: ${messageOf(error)}`))
+      done(invalidJson('body', error))
     }
   })
 }
@@ -30,9 +31,27 @@ function findCharsetProblem(type: string | undefined): Error | undefined {
   return Object.assign(new Error('The body must be UTF-8'), { statusCode: 415 })
 }
 
+/** Problem of a text that {@link parseJson} refuses. */
+export function invalidJson(what: 'body' | 'message', error: unknown): HostError {
+  const field = error instanceof TooDeep ? error.field : undefined
+  return new HostError('REQUEST_INVALID', `The ${what} is not valid JSON: ${messageOf(error)}`, { field })
+}
+
+/** JSON whose nesting has too many levels. */
+class TooDeep extends Error {
+  /** Path of the value, to its first levels. */
+  readonly field: string | undefined
+
+  constructor(field: string | undefined) {
+    super(`it is nested deeper than ${MAX_DEPTH} levels`)
+    this.field = field
+  }
+}
+
 /** @throws Error also for bodies that are nested too deep, or have keys that change prototypes (`__proto__`) */
 export function parseJson(text: string): unknown {
-  if (isDeeperThan(MAX_DEPTH, text)) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`)
+  const deep = findDeeper(MAX_DEPTH, text)
+  if (deep !== -1) throw new TooDeep(pathAt(text, deep))
   return mayChangePrototypes(text) ? secureJson.parse(text) : JSON.parse(text)
 }
 
@@ -41,18 +60,41 @@ function mayChangePrototypes(text: string): boolean {
   return text.includes('__proto__"') || text.includes('constructor"') || text.includes('\\u')
 }
 
-/** Counts brackets outside of strings. */
-function isDeeperThan(maxDepth: number, text: string): boolean {
-  if (!hasMoreBrackets(maxDepth, text)) return false
+/** Counts brackets outside of strings. Returns the place of the first that is too deep; -1 if there is none. */
+function findDeeper(maxDepth: number, text: string): number {
+  if (!hasMoreBrackets(maxDepth, text)) return -1
   let depth = 0
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
     if (code === QUOTE) index = endOfString(text, index)
     else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
-      if (++depth > maxDepth) return true
+      if (++depth > maxDepth) return index
     } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) depth--
   }
-  return false
+  return -1
+}
+
+/** Number of levels that name a deep value: `tools[0].parameters`. */
+const NAMED_LEVELS = 3
+
+/** Path of a place in a JSON text, to its first levels; undefined where the text is no JSON object. */
+function pathAt(text: string, end: number): string | undefined {
+  const path: (string | number)[] = []
+  let said = ''
+  for (let index = 0; index < end; index++) {
+    const code = text.charCodeAt(index)
+    if (code === QUOTE) {
+      const close = endOfString(text, index)
+      said = text.slice(index + 1, close)
+      index = close
+    } else if (code === OPEN_ARRAY) path.push(0)
+    else if (code === OPEN_OBJECT) path.push('')
+    else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) path.pop()
+    else if (code === COLON) path[path.length - 1] = said
+    else if (code === COMMA && typeof path.at(-1) === 'number') path[path.length - 1] = Number(path.at(-1)) + 1
+  }
+  const named = path.slice(0, NAMED_LEVELS)
+  return typeof named[0] === 'string' ? formatPath(named) : undefined
 }
 
 /** Spares most texts the look at each character: they have too few brackets, strings included. */
@@ -67,6 +109,8 @@ function hasMoreBrackets(count: number, text: string): boolean {
 const BRACKETS = ['{', '[']
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
+const COLON = 0x3a
+const COMMA = 0x2c
 const OPEN_ARRAY = 0x5b
 const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b

@@ -203,7 +203,7 @@ describe('custom tools and namespaces of a client', () => {
       { tools: [crm, { type: 'function', name: 'crm__find' }] },
       'tools',
     ],
-    ['a deep schema', { tools: [{ type: 'function', name: 'a', parameters: deep }] }, null],
+    ['a deep schema', { tools: [{ type: 'function', name: 'a', parameters: deep }] }, 'tools[0].parameters'],
     ['an expression that backtracks', { tools: [regex('(\\w+\\s?)+!')] }, 'tools[0].format.definition'],
     ['an expression that is none', { tools: [regex('(')] }, 'tools[0].format.definition'],
     ['a grammar that is not known', { tools: [{ ...sum, format: { type: 'x' } }] }, 'tools[0].format.type'],

@@ -176,8 +176,8 @@ export class ChatCompatApiAdapter implements Adapter {
   ): Promise<never> {
     let stream: EventStream | undefined
     let early = ''
-    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's. A limit of the model's
-    // vendor is told by the status, which the specification does not have.
+    // An agent lists its tools before it does anything else: then it is known if one has the name of a client's. The status tells a limit
+    // of the model's vendor, which the specification does not have.
     const { isExtended } = dialectOf(request.url, this.#options)
     const begun = body.tools || isExtended ? deferred() : undefined
     const turn = this.#toTurn(body, request, variant, (event) => {

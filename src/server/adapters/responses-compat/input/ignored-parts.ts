@@ -26,7 +26,7 @@ export class IgnoredParts {
   /**
    * Names the parts of a request that are ignored: `tools[8] (web_search)`; undefined if there are none.
    *
-   * @throws HostError `REQUEST_INVALID` in an extended dialect, for a part that is refused
+   * @throws HostError `REQUEST_INVALID` for a part that is refused in the dialect
    */
   find(body: CreateRequest, dialect: Dialect, { id, log }: Pick<FastifyRequest, 'id' | 'log'>): string | undefined {
     const ignored = findIgnored(body, dialect)
@@ -46,7 +46,8 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   const ignored: string[] = []
   const note = (treatments: Treatments, member: string, place: string, text: string) => {
     const decision = Object.hasOwn(treatments, member) ? treatments[member] : undefined
-    if (isExtended && decision?.effect === 'refused') throw invalidField(place, decision.note)
+    const isRefused = decision?.effect === 'refused' && (isExtended || decision.isRefusedAlways)
+    if (decision && isRefused) throw invalidField(place, decision.note)
     ignored.push(text)
   }
   const noteListed = (treatments: Treatments, member: string, place: string) =>

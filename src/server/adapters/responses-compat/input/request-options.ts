@@ -7,7 +7,6 @@ import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
 import { isNamed, mergeTools, toClientTools } from './client-tools.ts'
-import { FIELDS } from './treatments.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -68,7 +67,6 @@ const MISPLACED: Readonly<Record<string, string>> = {
 }
 
 function refuseMisplaced(body: Fields): void {
-  if (body.prompt) throw invalidField('prompt', FIELDS.prompt.note)
   for (const field in MISPLACED) {
     if ((body[field] ?? undefined) !== undefined) {
       throw invalidField(field, `is a field of the chat API: send ${MISPLACED[field]}.`)

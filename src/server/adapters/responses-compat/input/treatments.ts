@@ -12,6 +12,8 @@ export type Effect = 'honoured' | 'given to the model' | 'ignored' | 'refused'
 export interface Treatment {
   readonly effect: Effect
   readonly note: string
+  /** True if it is refused under `/compat` too. */
+  readonly isRefusedAlways?: true
 }
 
 type Treatments<Member extends string> = Readonly<Record<Member, Treatment>>
@@ -135,5 +137,5 @@ export const FIELDS = {
   access_programs: ignored('A program of the vendor.'),
   image: ignored('Models get images as they are sent.'),
   moderation: refused('is not done here: use guards.'),
-  prompt: refused('is a template of another server: send its text as instructions.'),
+  prompt: { ...refused('is a template of another server: send its text as instructions.'), isRefusedAlways: true },
 } satisfies Treatments<keyof ResponseCreateParams | 'presence_penalty' | 'frequency_penalty'>

@@ -115,7 +115,7 @@ export class CreateRoute {
     })
     await run.stored
     // An agent lists its tools before it does anything else: then it is known if one has the name of a client's.
-    // A limit of the model's vendor is told by the status, which the specification does not have.
+    // The status tells a limit of the model's vendor, which the specification does not have.
     const { tools, tool_choice } = run.facts
     const isChecked = this.#dialect.isExtended || tools.length > 0 || typeof tool_choice === 'object'
     if (isChecked) await run.begins(this.#adapter.options.streamingTimeout * 1000)

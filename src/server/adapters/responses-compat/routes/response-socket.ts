@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
-import { HostError, messageOf } from '../../../../errors.ts'
+import { HostError } from '../../../../errors.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
-import { parseJson } from '../../../bodies/json-body.ts'
+import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
 import { makeValidator } from '../../../bodies/validator.ts'
 import { deciderOf } from '../../../guards/decisions.ts'
@@ -203,7 +203,7 @@ function parse(text: string): Record<string, unknown> {
   try {
     message = parseJson(text)
   } catch (error) {
-    throw new HostError('REQUEST_INVALID', `The message is not valid JSON: ${messageOf(error)}`)
+    throw invalidJson('message', error)
   }
   if (typeof message === 'object' && message !== null && !Array.isArray(message))
     return message as Record<string, unknown>

@@ -1,0 +1,164 @@
+import { expect } from 'chai'
+import { type Json, makeResponses } from '../support/responses.ts'
+import { closeServers } from '../support/server.ts'
+import { makeSharedProject, removeFolder } from '../support/temp-project.ts'
+import { keysFile, Visitor } from '../support/tenant-visitor.ts'
+
+/** Counts the runs of its agents; it thinks, and calls the tool that the user names, so that there is something to send back. */
+const FILES = {
+  'agents/counted.yml': `id: counted
+modules:
+  - { id: llm, module: counted }
+  - { id: loop, module: orchestrator/tool-loop }`,
+  'modules/counted.ts': `import { defineModule, LLM } from 'agent-host'
+globalThis.asked = 0
+export default defineModule({ name: 'Counted', provides: [LLM], create: () => ({
+  async *generate({ messages, tools = [] }) {
+    globalThis.asked++
+    yield { type: 'reasoning', text: 'I think', providerMetadata: { v: { s: 'A' } } }
+    const called = tools.find(({ name }) => name === messages.at(-1).content)
+    if (called) yield { type: 'tool_call', call: { id: 'c1', name: called.name, arguments: { input: 'x' } } }
+    else yield { type: 'text', text: 'hi' }
+    yield { type: 'finish', reason: called ? 'tool_calls' : 'stop' }
+  } }) })`,
+}
+const asked = () => (globalThis as unknown as { asked: number }).asked
+
+const user = { role: 'user', content: 'go' }
+const find = { type: 'function', name: 'find', parameters: { type: 'object' } }
+const note = { type: 'custom', name: 'note' }
+const crm = { type: 'namespace', name: 'crm', tools: [find] }
+let deep: Json = {}
+for (let level = 0; level < 200; level++) deep = { type: 'object', properties: { a: deep } }
+const slow = { type: 'grammar', syntax: 'regex', definition: '(\\w+\\s?)+!' }
+const called = { type: 'custom_tool_call', call_id: 'x', name: 'note', input: 'a' }
+const answered = { type: 'function_call_output', call_id: 'x', output: '' }
+
+/** Sealed items: of this tenant, and of others. */
+interface Sealed {
+  readonly thought: Json
+  readonly foreignThought: Json
+  readonly foreignSummary: Json
+  /** Id of a response that waits for the output of a custom call. */
+  readonly waiting: string
+}
+
+const RESPONSES: readonly (readonly [what: string, body: (sealed: Sealed) => object, param: string])[] = [
+  ['two tools of one name', () => ({ tools: [find, find] }), 'tools'],
+  ['two tools of one name over namespaces', () => ({ tools: [crm, { ...find, name: 'crm__find' }] }), 'tools'],
+  ['a schema 200 deep', () => ({ tools: [{ ...find, parameters: deep }] }), 'tools[0].parameters'],
+  [
+    'a schema 200 deep in a namespace',
+    () => ({ tools: [{ ...crm, tools: [{ ...find, parameters: deep }] }] }),
+    'tools[0].tools',
+  ],
+  ['an expression that backtracks', () => ({ tools: [{ ...note, format: slow }] }), 'tools[0].format.definition'],
+  [
+    'an output for a call of the other kind',
+    () => ({ input: [user, called, answered], tools: [note] }),
+    'input[2].type',
+  ],
+  [
+    'an output for a stored call of the other kind',
+    ({ waiting }) => ({ input: [{ ...answered, call_id: 'c1' }], previous_response_id: waiting }),
+    'input[0].type',
+  ],
+  [
+    'added tools in a conversation without a user message',
+    () => ({ input: [{ type: 'additional_tools', role: 'developer', tools: [find] }] }),
+    'input[0]',
+  ],
+  [
+    'a threshold of 0',
+    () => ({ context_management: [{ type: 'compaction', compact_threshold: 0 }] }),
+    'context_management[0].compact_threshold',
+  ],
+  [
+    'a compaction of another server',
+    ({ foreignSummary }) => ({ input: [foreignSummary, user] }),
+    'input[0].encrypted_content',
+  ],
+  [
+    'reasoning that was cut',
+    ({ thought }) => ({
+      input: [user, { ...thought, encrypted_content: thought.encrypted_content.slice(0, -5) }, user],
+    }),
+    'input[1].encrypted_content',
+  ],
+  [
+    'reasoning of another tenant',
+    ({ foreignThought }) => ({ input: [foreignThought, user] }),
+    'input[0].encrypted_content',
+  ],
+]
+
+const chatTool = (custom: object) => ({ tools: [{ type: 'custom', custom }] })
+const CHAT: readonly (readonly [what: string, body: object, param: string])[] = [
+  ['two tools of one name', { tools: [chatTool({ name: 'a' }).tools[0], chatTool({ name: 'a' }).tools[0]] }, 'tools'],
+  [
+    'a schema 200 deep',
+    { tools: [{ type: 'function', function: { name: 'a', parameters: deep } }] },
+    'tools[0].function',
+  ],
+  [
+    'an expression that backtracks',
+    chatTool({ name: 'a', format: { type: 'grammar', grammar: { syntax: 'regex', definition: slow.definition } } }),
+    'tools[0].custom.format.grammar.definition',
+  ],
+]
+
+describe('bad input', () => {
+  const keys = keysFile(['acme', 'globex'].map((tenant) => ({ name: tenant, tenant, scopes: ['run'] })))
+  let send: (path: string, body: object) => Promise<{ status: number; json: Json }>
+  let sealed: Sealed
+  const dirs: string[] = []
+
+  before(async () => {
+    const adapters = ['ResponsesCompatApiAdapter', 'ChatCompatApiAdapter']
+    const start = async () => {
+      const { dir } = await makeSharedProject({ ...FILES, 'keys.yml': keys })
+      dirs.push(dir)
+      return (await makeResponses({ adapters, keys: 'keys.yml', projectDir: dir })).listen()
+    }
+    const [url, otherUrl] = [await start(), await start()]
+    const [acme, globex, elsewhere] = [
+      new Visitor(url, 'acme', 'acme'),
+      new Visitor(url, 'globex', 'globex'),
+      new Visitor(otherUrl, 'acme', 'acme'),
+    ]
+    send = (path, body) => acme.ask('POST', path, { model: 'counted', ...body })
+    const ask = async (visitor: Visitor, body: object) =>
+      (await visitor.ask('POST', '/v1/responses', { model: 'counted', ...body })).json
+    const think = { input: 'go', include: ['reasoning.encrypted_content'] }
+    const summary = { input: [user, { type: 'compaction_trigger' }] }
+    sealed = {
+      thought: (await ask(acme, think)).output[0],
+      foreignThought: (await ask(globex, think)).output[0],
+      foreignSummary: (await ask(elsewhere, summary)).output[0],
+      waiting: (await ask(acme, { input: 'note', tools: [note] })).id,
+    }
+  })
+  after(async () => {
+    await closeServers()
+    for (const dir of dirs.splice(0)) await removeFolder(dir)
+  })
+
+  for (const stream of [false, true]) {
+    describe(stream ? 'streamed' : 'in one piece', () => {
+      for (const [what, body, param] of RESPONSES) {
+        it(`gets 400, and no run: ${what}, in responses`, async () => {
+          const before = asked()
+          const { status, json } = await send('/v1/responses', { input: 'go', stream, ...body(sealed) })
+          expect([status, json.error?.param, asked() - before]).to.deep.equal([400, param, 0])
+        })
+      }
+      for (const [what, body, param] of CHAT) {
+        it(`gets 400, and no run: ${what}, in chat`, async () => {
+          const before = asked()
+          const { status, json } = await send('/v1/chat/completions', { messages: [user], stream, ...body })
+          expect([status, json.error?.param, asked() - before]).to.deep.equal([400, param, 0])
+        })
+      }
+    })
+  }
+})
