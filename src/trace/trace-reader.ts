@@ -11,7 +11,7 @@ const MAX_LOG_BYTES = 64 * 1024 * 1024
 const BATCH = 500
 /** Number of indexing steps that a query waits for when older files are not indexed yet. */
 const STEPS_BEFORE_ANSWER = 8
-/** Minimum interval between checks of files that other processes write. */
+/** Minimum interval between checks of files that other processes write, unless a look around is due. */
 const LOOK_AROUND_MS = 1000
 
 /** A trace folder as it is read: never a whole file, and never more than a question needs. */
@@ -38,6 +38,11 @@ export class TraceReader {
   /** Says that a file has grown. */
   noteGrown(name: string): void {
     this.#grown.add(name)
+  }
+
+  /** Has the next step check the files that other processes write, however short ago the last one did. */
+  lookAround(): void {
+    this.#lookedAroundMs = Number.NEGATIVE_INFINITY
   }
 
   /**

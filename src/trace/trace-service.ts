@@ -24,7 +24,7 @@ class TraceService {
   #answers: Answers
   #indexing: NodeJS.Timeout | undefined
   #watching: NodeJS.Timeout | undefined
-  readonly #lookingAround = setInterval(() => this.#indexSoon(0), LOOK_AROUND_MS)
+  readonly #lookingAround = setInterval(() => this.#lookAround(), LOOK_AROUND_MS)
   #lastChange = 0
   #waitingBytes = 0
   #lastProblem = ''
@@ -155,6 +155,12 @@ class TraceService {
     this.#attempt(() => this.#reader.close())
     this.#say({ kind: 'closed' })
     parentPort?.close()
+  }
+
+  /** A command waits a moment for this: every interval counts, also one that ends a little early. */
+  #lookAround(): void {
+    this.#reader.lookAround()
+    this.#indexSoon(0)
   }
 
   #indexSoon(delayMs: number): void {

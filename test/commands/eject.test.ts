@@ -249,6 +249,7 @@ describe('eject list', () => {
       'conversation',
       'echo',
       'embedder',
+      'evals',
       'guard',
       'llm',
       'memory',

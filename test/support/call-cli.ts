@@ -64,18 +64,18 @@ function setEnvironment(env: NodeJS.ProcessEnv): void {
   Object.assign(process.env, env)
 }
 
-/** Takes everything that is written to a stream, until it is released. */
+/** Takes everything that is written to a stream, until it is released. Until then it is no terminal, and has no width. */
 function capture(stream: NodeJS.WriteStream): { text(): string; release(): void } {
-  const { write, isTTY } = stream
+  const { write, isTTY, columns } = stream
   let text = ''
-  stream.isTTY = false
+  Object.assign(stream, { isTTY: false, columns: undefined })
   stream.write = (chunk: string | Uint8Array, ...rest: unknown[]) => {
     text += typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString()
     const written = rest.at(-1)
     if (typeof written === 'function') written()
     return true
   }
-  return { text: () => text, release: () => Object.assign(stream, { write, isTTY }) }
+  return { text: () => text, release: () => Object.assign(stream, { write, isTTY, columns }) }
 }
 
 const PROCESS_EVENTS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'uncaughtException', 'unhandledRejection'] as const

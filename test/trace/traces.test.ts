@@ -4,6 +4,7 @@ import { expect } from 'chai'
 import { silentLog } from '../../src/protocols/log.ts'
 import { makeRedact } from '../../src/trace/redact.ts'
 import { TraceFiles } from '../../src/trace/trace-files.ts'
+import { TraceReader } from '../../src/trace/trace-reader.ts'
 import { Traces, type TracesOptions } from '../../src/trace/traces.ts'
 import { echoRun, endOf, eventOf, recordEcho, recordRun } from '../support/events.ts'
 import { eventually } from '../support/eventually.ts'
@@ -42,6 +43,20 @@ describe('Traces', () => {
     for (const file of await readdir(project.path('debug')))
       expect([file, await mode(`debug/${file}`)]).deep.equal([file, '600'])
     expect(traces.counts()).deep.equal({ written: 8, dropped: 0, problem: null })
+  })
+
+  it('finds what another process wrote at each look around, however short ago the last one was', async () => {
+    const project = await makeProject()
+    await project.write('debug/echo.jsonl', '')
+    const reader = new TraceReader(project.path('debug'), MIB)
+    for (const runId of ['run-1', 'run-2']) {
+      const other = await openTraces(project)
+      recordEcho(other, runId, 'from another process')
+      await other.close()
+      reader.lookAround()
+      expect([reader.step(), reader.index.runs.get(runId)?.status]).deep.equal([false, 'completed'])
+    }
+    reader.close()
   })
 
   it('goes on in a new folder when somebody removes the folder', async () => {

@@ -5,8 +5,8 @@ import { HostError } from '../../errors.ts'
 import type { RunSummary } from '../../trace/run-summary.ts'
 import type { TraceReader } from '../../trace/trace-reader.ts'
 
-/** Maximum wait for a server to index what other processes wrote, such as a chat a moment ago. */
-const MAX_WAIT_MS = 1500
+/** Maximum wait for a server to index what other processes wrote, such as a chat a moment ago: it looks around every second. */
+const MAX_WAIT_MS = 2500
 
 /**
  * The traces of the project in this folder. While a server runs it keeps the index, and is waited for; otherwise this process brings
