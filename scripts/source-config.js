@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { Config, settings } from '@oclif/core'
+import { Config, Plugin, settings } from '@oclif/core'
 
 /** Loads the command line with its commands from source: for bin/dev.js, and for tests that run commands in their own process. */
-export function loadSourceConfig() {
+export async function loadSourceConfig() {
   // oclif's own way to source files needs TypeScript's former API, and runs an old build without it.
   settings.enableAutoTranspile = false
   const root = fileURLToPath(new URL('..', import.meta.url))
@@ -11,5 +11,8 @@ export function loadSourceConfig() {
   pjson.oclif.commands.target = './src/commands/index.ts'
   pjson.oclif.helpClass = './src/commands/suggesting-help.ts'
   pjson.oclif.hooks = { command_not_found: './src/commands/command-not-found.ts' }
-  return Config.load({ root, pjson, ignoreManifest: true })
+  // `Config.load` alone would read the manifest of an earlier build, which hides commands and flags that are new.
+  const plugin = new Plugin({ isRoot: true, root, pjson, ignoreManifest: true })
+  await plugin.load()
+  return Config.load({ root, pjson, plugins: new Map([[plugin.name, plugin]]) })
 }

@@ -12,6 +12,7 @@ import Eject from './eject.ts'
 import EvalCompare from './eval/compare.ts'
 import Eval from './eval.ts'
 import Init from './init.ts'
+import McpLogin from './mcp/login.ts'
 import Mcp from './mcp.ts'
 import New from './new.ts'
 import Replay from './replay.ts'
@@ -40,6 +41,7 @@ export const COMMANDS = {
   serve: Serve,
   worker: Worker,
   mcp: Mcp,
+  'mcp:login': McpLogin,
   check: Check,
   new: New,
   schema: Schema,

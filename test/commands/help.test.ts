@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { COMMANDS } from '../../src/commands/index.ts'
@@ -74,6 +74,7 @@ describe('help and version', () => {
       ['serve', 'ACCESS STORE LIMIT'],
       ['worker', 'ACCESS STORE LIMIT'],
       ['mcp', 'PROJECT LIMIT'],
+      ['mcp:login', 'STORE PROJECT'],
       ['approvals', 'SERVER STORE PROJECT'],
       ['approvals:approve', 'SERVER STORE PROJECT'],
       ['approvals:reject', 'SERVER STORE PROJECT'],
@@ -83,6 +84,17 @@ describe('help and version', () => {
       ['replay', 'LIVE PROJECT'],
       ['eval', 'RESULT PROJECT'],
     ])
+  })
+
+  it('knows every class of a command in the source', () => {
+    const folder = new URL('../../src/commands/', import.meta.url)
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))
+    const names = files.flatMap((file) =>
+      [...readFileSync(new URL(file, folder), 'utf8').matchAll(/class (\w+) extends BaseCommand/g)].map(
+        ([, name]) => name,
+      ),
+    )
+    expect(Object.values(COMMANDS).map(({ name }) => name)).to.have.members(names)
   })
 
   for (const id of Object.keys(COMMANDS)) {

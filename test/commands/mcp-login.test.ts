@@ -33,7 +33,7 @@ describe('mcp login', function () {
   it('names the servers that can be signed in to', async () => {
     const { dir } = await makeProject(signInAgent(issues.url))
     const { exitCode, stderr } = await callCli(['mcp', 'login', 'isues'], { cwd: dir })
-    expect(exitCode).to.equal(1)
+    expect(exitCode).to.equal(2)
     expect(stderr).to.include("No agent has an MCP server 'isues' with oauth.").and.include("Did you mean 'issues'?")
   })
 })

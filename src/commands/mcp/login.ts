@@ -3,6 +3,7 @@ import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
+import { agentDirFlag } from '../agent-dir-flag.ts'
 import { BaseCommand } from '../base-command.ts'
 import { stderrLog } from '../open-agents.ts'
 import { pickServerFlags, readServerFlags } from '../server-flags.ts'
@@ -30,7 +31,8 @@ export default class McpLogin extends BaseCommand {
       default: 0,
       helpValue: '<port>',
     }),
-    ...pickServerFlags(['agent-dir', 'store', 'responses-dir', 'secret-key']),
+    ...pickServerFlags(['store', 'responses-dir', 'secret-key']),
+    'agent-dir': agentDirFlag,
   }
 
   override async run(): Promise<void> {
