@@ -139,7 +139,7 @@ export interface OpenedProject {
 /** Name under which data of programs is stored. */
 const PROGRAM = 'program'
 /** Folder of the traces, relative to the project. */
-const TRACE_FOLDER = 'debug'
+export const TRACE_FOLDER = 'debug'
 
 /**
  * Opens a project: registers its agents, and starts tracing and telemetry if the options ask for them. What fails half way leaves

@@ -26,6 +26,7 @@ export default class Runs extends BaseCommand {
     agent: Flags.string({ description: 'Only runs of this agent' }),
     status: Flags.string({ description: `Only runs of this status: ${RUN_STATUSES.join(', ')}` }),
     text: Flags.string({ description: 'Only runs with this text in their question, answer or error' }),
+    evals: Flags.boolean({ description: 'Runs of evals instead of the others' }),
     limit: Flags.integer({ description: 'Number of runs [default: 20]' }),
     json: Flags.boolean({ description: 'Print them as JSON' }),
     ...storeFlags([SERVER_OPTIONS.store.flag]),
@@ -34,7 +35,7 @@ export default class Runs extends BaseCommand {
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(Runs)
-    const { agent, server, status, text, limit = 20, json } = flags
+    const { agent, server, status, text, evals = false, limit = 20, json } = flags
     if (limit < 1 || limit > MAX_LIMIT) {
       throw new HostError('OPTION_INVALID', `--limit must be from 1 to ${MAX_LIMIT}, not ${limit}.`)
     }
@@ -42,9 +43,10 @@ export default class Runs extends BaseCommand {
     this.requireProject()
     const open = await openRuns(readLocation(flags))
     try {
-      const runs = listRuns(open.reader.index.runs, filter, limit)
+      const runs = listRuns(open.reader.index.runs, filter, { limit, isEval: evals })
       if (json) this.log(JSON.stringify({ runs }, null, 2))
-      else if (runs.length === 0) this.log(open.reader.index.runs.count({}) === 0 ? NO_RUNS : 'No matching runs.')
+      else if (runs.length === 0)
+        this.log(open.reader.index.runs.count({ isEval: evals }) === 0 ? NO_RUNS : 'No matching runs.')
       else {
         const width = process.stdout.columns ?? Infinity
         const options = { shortId: shortensIds(open.reader), width, hasServer: open.isShared }

@@ -1,6 +1,7 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { RunEvent } from '../run/run-event.ts'
 import type { PendingCall } from '../run/state/pending-call.ts'
+import type { Traces } from '../trace/traces.ts'
 import type { EvalRun, EvalToolCall } from '../wire/eval-result.ts'
 
 /** Run of a case before it is scored, with the version of its agent. */
@@ -9,6 +10,9 @@ export interface CaseRun extends Omit<EvalRun, 'case' | 'column' | 'repeat' | 's
   readonly input: unknown
   readonly agentVersion: string | null
 }
+
+/** Traces of the runs of cases: with the case, by which lists and metrics leave them out. */
+export type CaseTraces = Pick<Traces, 'record' | 'recordEnd'>
 
 /** A run that could not begin. */
 export function notRun(input: unknown, error: unknown): CaseRun {

@@ -5,7 +5,7 @@ import { HostError } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Message } from '../protocols/message.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
-import { type CaseRun, describeError, notRun, RunNotes } from './case-run.ts'
+import { type CaseRun, type CaseTraces, describeError, notRun, RunNotes } from './case-run.ts'
 import type { EvalCase } from './read-cases.ts'
 import type { RunUsage } from './run-usage.ts'
 
@@ -20,24 +20,28 @@ export interface LiveProject {
 export class LiveRuns {
   readonly #project: Opening<LiveProject>
   readonly #usage: RunUsage
+  /** Cases by their runs, and by the runs that these began. */
+  readonly #cases = new Map<string, string>()
   #isOpened = false
 
-  constructor(open: () => Promise<LiveProject>, usage: RunUsage) {
+  constructor(open: () => Promise<LiveProject>, usage: RunUsage, traces: CaseTraces | undefined) {
     this.#usage = usage
     this.#project = new Opening(async () => {
       const project = await open()
       project.host.onEvent(usage.add)
+      if (traces) this.#trace(project.host, traces)
       return project
     })
   }
 
-  async run({ input = '' }: EvalCase, { agent, changes }: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
+  async run({ id, input = '' }: EvalCase, { agent, changes }: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
     this.#isOpened = true
     const project = await this.#project.open()
     const { host } = project
     if (!host.has(agent)) return notRun(input, describeMissing(agent, project))
     const variant = changes.length === 0 ? undefined : changes
     const runId = randomUUID()
+    this.#cases.set(runId, id)
     const notes = new RunNotes()
     const startedMs = performance.now()
     const toRun = (ended: Pick<CaseRun, 'status' | 'output' | 'error'>): CaseRun => {
@@ -72,6 +76,21 @@ export class LiveRuns {
       const status = code === 'RUN_ABORTED' && signal.aborted ? 'cancelled' : 'failed'
       return toRun({ status, output: notes.text, error: describeError(error) })
     }
+  }
+
+  #trace(host: AgentHost, traces: CaseTraces): void {
+    host.onEvent((event) => {
+      const { run_id: runId, parent_run_id: parent } = event
+      if (runId === null) return
+      const caseId = this.#cases.get(runId) ?? this.#cases.get(parent ?? '')
+      if (caseId === undefined) return
+      this.#cases.set(runId, caseId)
+      traces.record({ ...event, eval_case: caseId })
+    })
+    host.onRunEnd((end) => {
+      traces.recordEnd(end)
+      this.#cases.delete(end.runId)
+    })
   }
 
   async close(): Promise<void> {

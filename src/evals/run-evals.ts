@@ -13,7 +13,7 @@ import {
   type EvalResultCase,
   type EvalRun,
 } from '../wire/eval-result.ts'
-import { type CaseRun, describeError } from './case-run.ts'
+import { type CaseRun, type CaseTraces, describeError } from './case-run.ts'
 import { makeColumn } from './columns.ts'
 import { type LiveProject, LiveRuns } from './live-runs.ts'
 import { chooseScorers, type LoadedScorers, type NamedScorer } from './load-scorers.ts'
@@ -42,6 +42,8 @@ export interface EvalOptions {
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly concurrency: number
   readonly prices: Prices
+  /** Left out, the runs are not traced. */
+  readonly traces?: CaseTraces | undefined
   /** Records of modules that are called for real. */
   readonly storage: StorageSource
   /** Puts the agents in service, for cases without a tape. */
@@ -106,7 +108,7 @@ class Evals {
 
   constructor(plan: EvalPlan, options: EvalOptions) {
     const { request, previous, scorers } = plan
-    const { projectDir, agents, environment, storage, prices, openProject } = options
+    const { projectDir, agents, environment, storage, prices, openProject, traces } = options
     this.#plan = plan
     this.#options = options
     this.#problems = [...plan.problems, ...scorers.problems]
@@ -114,7 +116,7 @@ class Evals {
     this.#createdAt = previous?.created_at ?? Date.now() / 1000
     this.#durationBefore = previous?.duration_ms ?? 0
     this.#spent = previous?.spent ?? 0
-    this.#live = new LiveRuns(openProject, new RunUsage(prices))
+    this.#live = new LiveRuns(openProject, new RunUsage(prices), traces)
     this.#taped = new TapedRuns({
       projectDir,
       agents,
@@ -122,6 +124,7 @@ class Evals {
       environment,
       storage,
       usage: new RunUsage(prices),
+      traces,
     })
     this.#host = new AgentHost({ projectDir, environment, storage })
     this.#judging = new RunUsage(prices)

@@ -9,7 +9,7 @@ import { questionOf } from '../tape/question-of.ts'
 import { readTapeFile, type Tape } from '../tape/read-tape.ts'
 import { loadCode, type Replay, type ReplayObserver, replayTape } from '../tape/replay.ts'
 import type { EvalColumn } from '../wire/eval-result.ts'
-import { type CaseRun, notRun, RunNotes } from './case-run.ts'
+import { type CaseRun, type CaseTraces, notRun, RunNotes } from './case-run.ts'
 import type { ProjectAgents } from './project-agents.ts'
 import type { EvalCase } from './read-cases.ts'
 import type { RunUsage } from './run-usage.ts'
@@ -24,6 +24,7 @@ export interface TapedRunsOptions {
   /** Records of modules that are called for real. */
   readonly storage: StorageSource
   readonly usage: RunUsage
+  readonly traces: CaseTraces | undefined
 }
 
 /** Runs cases with what their tapes recorded in the place of tools, memories and records, and of models unless those are live. */
@@ -46,7 +47,7 @@ export class TapedRuns {
   }
 
   async run(path: string, given: EvalCase, column: EvalColumn, signal: AbortSignal): Promise<CaseRun> {
-    const { projectDir, agents, live, environment, storage, usage } = this.#options
+    const { projectDir, agents, live, environment, storage, usage, traces } = this.#options
     const startedMs = performance.now()
     const notes = new RunNotes()
     let input: unknown = given.input
@@ -54,7 +55,7 @@ export class TapedRuns {
       const tape = this.#read(path)
       const question = questionOf(tape)
       input ??= question
-      const runId = randomUUID()
+      const ids = new NewIds(tape)
       const outcome = await replayTape(tape, {
         projectDir,
         agent: agents.get(column.agent),
@@ -67,13 +68,13 @@ export class TapedRuns {
         // As it was recorded, where it is the same: text may stand beside pictures.
         input: input === question ? undefined : String(input),
         onEvent: notes.onEvent,
-        observer: observe(runId, usage),
+        observer: observe(ids, usage, traces && { traces, caseId: given.id, changes: column.changes }),
       })
-      const { inputTokens, outputTokens, cost, agentVersion } = usage.take(runId)
+      const { inputTokens, outputTokens, cost, agentVersion } = usage.take(ids.last)
       return {
         input,
         agentVersion,
-        run_id: runId,
+        run_id: ids.last,
         ...describeEnd(outcome, live, signal),
         tools: notes.tools,
         is_played: outcome.liveCalls === 0,
@@ -92,10 +93,41 @@ export class TapedRuns {
   }
 }
 
-function observe(runId: string, usage: RunUsage): ReplayObserver {
+/** Ids of new runs for those of a tape. */
+class NewIds {
+  readonly #ids: ReadonlyMap<string, string>
+
+  constructor({ runs }: Tape) {
+    this.#ids = new Map(runs.map(({ turn }) => [turn.run_id, randomUUID()]))
+  }
+
+  /** Of the run that the answer is of. */
+  get last(): string {
+    return [...this.#ids.values()].at(-1) ?? ''
+  }
+
+  of(runId: string | null): string | null {
+    return this.#ids.get(runId ?? '') ?? null
+  }
+}
+
+interface Tracing {
+  readonly traces: CaseTraces
+  readonly caseId: string
+  readonly changes: EvalColumn['changes']
+}
+
+function observe(ids: NewIds, usage: RunUsage, tracing: Tracing | undefined): ReplayObserver {
   const events = new EventListeners(silentLog)
-  events.add((event) => usage.add({ ...event, run_id: runId }), '')
-  return { events, onRunEnd() {} }
+  events.add((event) => usage.add({ ...event, run_id: ids.last }), '')
+  if (!tracing) return { events, onRunEnd() {} }
+  const { traces, caseId, changes } = tracing
+  const variant = changes.length === 0 ? null : changes
+  events.add((event) => {
+    const own = { run_id: ids.of(event.run_id), continues: ids.of(event.continues), variant, eval_case: caseId }
+    traces.record({ ...event, ...own })
+  }, '')
+  return { events, onRunEnd: (end) => traces.recordEnd({ ...end, runId: ids.of(end.runId) ?? end.runId }) }
 }
 
 /** A different answer is for the scorers to judge; a call that no tape has ends the run. */

@@ -43,6 +43,8 @@ export interface RunSummary {
   replays: string | null
   /** Number of the call on its tape from which this one goes its own way; null for any other. */
   replays_from: number | null
+  /** Id of the case of an eval that this run is of; null for any other. */
+  eval_case: string | null
   /** Id of the run that began this one; null for a run that a client began. */
   parent_run_id: string | null
   /** Call of that run that began it. */
@@ -126,6 +128,7 @@ export class RunBuilder {
       variant,
       continues,
       replays,
+      eval_case,
       parent_run_id,
       parent_run_call_id,
       time,
@@ -145,6 +148,7 @@ export class RunBuilder {
       continued_by: null,
       replays: replays?.run_id ?? null,
       replays_from: replays?.from_call ?? null,
+      eval_case: eval_case ?? null,
       parent_run_id: parent_run_id ?? null,
       parent_run_call_id: parent_run_call_id ?? null,
       started_at: time,

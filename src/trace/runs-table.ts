@@ -4,7 +4,7 @@ import { MetricsTally, type MetricsView } from './metrics.ts'
 import type { RunRecord, RunSummary } from './run-summary.ts'
 import type { MetricsQuery, RunFilter, RunSort, RunsQuery } from './trace-query.ts'
 
-const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, replays, replays_from, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
+const SUMMARY = `run_id, agent_id, tenant, entry_point, server, agent_version, status, incomplete, variant, continues, continued_by, replays, replays_from, eval_case, parent_run_id, parent_run_call_id, started_at, duration_ms, first_text_ms, calls, results, errors, events,
   input, output, error, input_tokens, output_tokens, models`
 /** The runs below one, and the models that these asked. */
 const LISTED = `${SUMMARY}, (SELECT count(*) FROM runs AS child WHERE child.parent_run_id = runs.run_id) AS children,
@@ -47,7 +47,7 @@ export class RunsTable {
   constructor(db: Database.Database) {
     this.#db = db
     this.#put = db.prepare(`INSERT OR REPLACE INTO runs (${SUMMARY}, file, steps, stats, tools, places)
-      VALUES (${Array.from({ length: 33 }, () => '?').join(', ')})`)
+      VALUES (${Array.from({ length: 34 }, () => '?').join(', ')})`)
     this.#whole = db.prepare(`SELECT ${SUMMARY}, stats, tools, steps, places FROM runs WHERE run_id = ?`)
   }
 
@@ -155,7 +155,7 @@ export class RunsTable {
 
   /** The newest run of an agent, with its events, in which a step (`<module id>.<method>`) was taken. */
   latestWith(wanted: Pick<RunFilter, 'agentId' | 'tenant' | 'step'>): ListedRun | undefined {
-    return this.list({ filter: { ...wanted, hasEvents: true }, first: 1, after: undefined }).runs[0]
+    return this.list({ filter: { ...wanted, hasEvents: true, isEval: false }, first: 1, after: undefined }).runs[0]
   }
 
   /** Ids of the runs of the same agent and tenant that began right before and right after a run. */
@@ -163,6 +163,7 @@ export class RunsTable {
     const near = (beyond: '<' | '>', direction: 'DESC' | 'ASC') =>
       this.#all<{ run_id: string }>(
         `SELECT other.run_id FROM runs AS own JOIN runs AS other ON other.agent_id = own.agent_id AND other.tenant = own.tenant
+          AND (other.eval_case IS NULL) = (own.eval_case IS NULL)
           AND (other.started_at, other.run_id) ${beyond} (own.started_at, own.run_id)
           WHERE own.run_id = ? ORDER BY other.started_at ${direction}, other.run_id ${direction} LIMIT 1`,
         [runId],
@@ -190,7 +191,7 @@ export class RunsTable {
   metrics(query: MetricsQuery): MetricsView {
     const tally = new MetricsTally(query)
     const { agentId, tenant, since, until } = query
-    const { where, values } = conditionsOf({ agentId, tenant, since, until })
+    const { where, values } = conditionsOf({ agentId, tenant, since, until, isEval: false })
     const sql = `SELECT agent_id, agent_version, status, incomplete, started_at, duration_ms, first_text_ms,
       ${ownTokens('input_tokens')}, ${ownTokens('output_tokens')}, models, stats, tools FROM runs WHERE ${where.join(' AND ')} ORDER BY started_at`
     for (const row of this.#db.prepare(sql).iterate(values)) tally.add(row as Parameters<MetricsTally['add']>[0])
@@ -277,6 +278,7 @@ function valuesOf({ summary }: RunRecord): Value[] {
     summary.continued_by,
     summary.replays ?? null,
     summary.replays_from ?? null,
+    summary.eval_case ?? null,
     summary.parent_run_id ?? null,
     summary.parent_run_call_id ?? null,
     summary.started_at,
@@ -327,6 +329,7 @@ function conditionsOf(filter: RunFilter): { where: string[]; values: (string | n
   if (filter.until !== undefined) add('started_at < ?', filter.until)
   if (filter.minDurationMs !== undefined) add('duration_ms >= ?', filter.minDurationMs)
   if (filter.maxDurationMs !== undefined) add('duration_ms <= ?', filter.maxDurationMs)
+  if (filter.isEval !== undefined) add(`eval_case IS ${filter.isEval ? 'NOT NULL' : 'NULL'}`)
   if (filter.hasEvents === true) add(`file <> ${REMOTE}`)
   if (filter.isTopLevel === true) {
     const isKnown = 'EXISTS (SELECT 1 FROM runs AS parent WHERE parent.run_id = runs.parent_run_id)'

@@ -37,7 +37,7 @@ export class TraceLineWriter {
     const said = `"arguments":${this.#arguments(event)},"result":${this.#payload(result)},"exception":${thrown}}`
     const owner = event.tenant ? `"tenant":${quote(event.tenant)},` : ''
     const origin = isBeginning(event)
-      ? `${this.#server}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}`
+      ? `${this.#server}${writeVersion(event)}${this.#variant(event)}${writeContinues(event)}${writeReplays(event)}${writeParent(event)}${writeCase(event)}`
       : ''
     return this.#redact(`${this.#beginningOf(event)}${owner}${origin}${facts},${within},${said}`)
   }
@@ -94,6 +94,10 @@ function writeContinues({ continues }: TracedEvent): string {
 
 function writeReplays({ replays }: TracedEvent): string {
   return replays ? `"replays":${JSON.stringify(replays)},` : ''
+}
+
+function writeCase({ eval_case: evalCase }: TracedEvent): string {
+  return evalCase === undefined ? '' : `"eval_case":${quote(evalCase)},`
 }
 
 function writeParent({ parent_run_id: runId, parent_run_call_id: callId }: TracedEvent): string {

@@ -30,6 +30,8 @@ export interface RunFilter {
   readonly maxDurationMs?: number | undefined
   /** Only runs whose events are in this folder. */
   readonly hasEvents?: boolean | undefined
+  /** True: only runs of evals; false: only others; undefined: both. */
+  readonly isEval?: boolean | undefined
   /** Only runs that no other run began, and those whose parent is not known, or no longer. */
   readonly isTopLevel?: boolean | undefined
   /** Only runs in which some call began (every run), returned or failed, or that have ended. */

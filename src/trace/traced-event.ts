@@ -7,4 +7,6 @@ export interface TracedEvent extends Omit<AgentEvent, 'event_type' | 'model' | '
   readonly tenant?: string
   /** Name of the server, in the event that begins a run. */
   readonly server?: string
+  /** Case of an eval that the run is of, in the event that begins it. */
+  readonly eval_case?: string
 }

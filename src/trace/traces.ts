@@ -1,7 +1,6 @@
 import { HostError, messageOf } from '../errors.ts'
 import type { AgentHost } from '../host/host.ts'
 import type { Log } from '../protocols/log.ts'
-import type { AgentEvent } from '../run/calls/call-event.ts'
 import type { RunEnd } from '../run/turn.ts'
 import { toEndEvent } from './end-event.ts'
 import { LineBuffer } from './line-buffer.ts'
@@ -93,7 +92,7 @@ export class Traces {
     host.onRunEnd((end) => this.recordEnd(end))
   }
 
-  record(event: AgentEvent): void {
+  record(event: TracedEvent): void {
     if (this.#thread.failure || this.#waitingBytes + this.#lines.bytes > MAX_WAITING_BYTES) {
       this.#dropped++
       this.#warnOfLoss()

@@ -1,7 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { buildServer } from 'agent-host'
 import { expect } from 'chai'
 import { planProject } from '../../src/project/plan-project.ts'
 import { TEMPLATES, type TemplateName } from '../../src/project/templates.ts'
+import type { RunSummary } from '../../src/trace/run-summary.ts'
 import { callCli } from '../support/call-cli.ts'
 import {
   executedTools,
@@ -12,9 +14,12 @@ import {
   readResult,
   refundAgent,
   runEval,
+  TAPED_RUN,
 } from '../support/evals.ts'
+import { eventually } from '../support/eventually.ts'
+import { ask } from '../support/graphql.ts'
 import { killRunning, startCli } from '../support/run-cli.ts'
-import { makeProject } from '../support/temp-project.ts'
+import { makeProject, type TempProject } from '../support/temp-project.ts'
 
 const TEMPLATE_NAMES = Object.keys(TEMPLATES) as TemplateName[]
 
@@ -472,3 +477,96 @@ describe('runs save --case', () => {
     expect((await save('evals/new.jsonl', '--name', '../x')).exitCode).equal(2)
   })
 })
+
+interface Json {
+  readonly runs?: readonly { readonly eval_case: string }[]
+}
+
+describe('runs of evals', () => {
+  const listed = async (project: TempProject, ...args: string[]) => {
+    const { stdout } = await callCli(['runs', '--json', ...args], { cwd: project.dir })
+    const runs: RunSummary[] = JSON.parse(stdout).runs
+    return runs.map(({ run_id, eval_case, variant, status }) => ({ run_id, eval_case, variant, status }))
+  }
+
+  it('are traced with their case, and stay out of the list of runs unless asked for', async () => {
+    const project = await makeEvals(BOTH)
+    await callCli(['chat', 'parrot', '--once', 'hello'], { cwd: project.dir })
+    await runEval(project, '--set', 'main.prefix=> ')
+    const runs = await listed(project)
+    expect(runs.map((run) => run.eval_case)).deep.equal([null])
+    const { runs: made } = readResult(project)
+    expect(await listed(project, '--evals')).have.deep.members(
+      made.map(({ run_id, case: eval_case, column }) => ({
+        run_id,
+        eval_case,
+        variant: column === 1 ? 'main.prefix' : null,
+        status: 'completed',
+      })),
+    )
+    const shown = await callCli(['runs', 'show', made[0]?.run_id ?? ''], { cwd: project.dir })
+    expect(shown.stdout).include('You said: yes')
+    expect((await callCli(['runs', '--evals'], { cwd: project.dir })).stdout).include('(case yes) yes')
+  })
+
+  it('of a tape have ids of their own, each time', async () => {
+    const project = await makeTapedEvals({ id: 'refund', tape: 'tapes/refund.jsonl.gz', expected: 'Done.' })
+    await runEval(project, '--repeat', '2')
+    const ids = readResult(project).runs.map((run) => run.run_id)
+    expect(new Set([...ids, TAPED_RUN]).size).equal(3)
+    expect((await listed(project, '--evals')).map((run) => run.run_id).sort()).deep.equal(ids.sort())
+    const { stdout } = await callCli(['runs', 'show', ids[0] ?? ''], { cwd: project.dir })
+    expect(stdout).include('refund({"order":7})').and.include('refunded 7')
+  })
+
+  it('stay out of the lists, metrics and live updates of the debug API unless asked for', async () => {
+    const project = await makeEvals(BOTH)
+    const { dir: projectDir } = project
+    const dirs = { projectDir, agentDir: `${projectDir}/agents`, responsesDir: `${projectDir}/responses` }
+    const adapters = ['ChatCompatApiAdapter', 'UiApiAdapter']
+    const server = await buildServer({ ...dirs, adapters, debug: true, logLevel: 'silent' })
+    const leave = new AbortController()
+    try {
+      const live = await fetch(`${await server.listen()}/api/ui/live`, { signal: leave.signal })
+      await runEval(project)
+      await server.app.inject({
+        method: 'POST',
+        url: '/v1/chat/completions',
+        payload: { model: 'parrot', messages: [{ role: 'user', content: 'hello' }] },
+      })
+      expect(await readUntil(live, /"status":"completed".*"input":"hello"/)).not.include('"eval_case":"')
+      await runEval(project)
+      await eventually(async () => {
+        const { evals } = await ask(server, '{ evals: runs(filter: { evals: true }) { total } }')
+        expect(evals).deep.equal({ total: 4 })
+      })
+      const { runs, evals, metrics, agents } = await ask<Record<'runs' | 'evals' | 'metrics' | 'agents', Json>>(
+        server,
+        `{ runs(first: 9) { total runs { eval_case input neighbours { previous next } } }
+           evals: runs(first: 9, filter: { evals: true }) { total runs { eval_case } }
+           agents: list_agents { latest_run { input } }
+           metrics(points: 1) { total { count } } }`,
+      )
+      const hello = { eval_case: null, input: 'hello', neighbours: { previous: null, next: null } }
+      expect({ runs, metrics, agents }).deep.equal({
+        runs: { total: 1, runs: [hello] },
+        metrics: { total: { count: 1 } },
+        agents: [{ latest_run: { input: 'hello' } }],
+      })
+      expect(evals.runs?.map((run) => run.eval_case).sort()).deep.equal(['no', 'no', 'yes', 'yes'])
+    } finally {
+      leave.abort()
+      await server.close()
+    }
+  })
+})
+
+/** Text of a stream up to the first match. */
+async function readUntil({ body }: Response, pattern: RegExp): Promise<string> {
+  let text = ''
+  for await (const chunk of body ?? []) {
+    text += Buffer.from(chunk).toString()
+    if (pattern.test(text)) break
+  }
+  return text
+}

@@ -276,13 +276,14 @@ main.handleText("first question")  500 ms
     try {
       // The header stands there once it looks: what comes then is news.
       await tail.printed(/^RUN +STARTED/)
+      for (const event of echoRun('live-0', 'asked by an eval')) server.record({ ...event, eval_case: 'first' })
       for (const event of echoRun('live-1', 'asked just now')) server.record(event)
       await tail.printed(/live-1 .* running .* asked just now/)
       server.recordEnd(endOf('live-1'))
       recordEcho(server, 'live-2', 'not of this agent', 1_700_000_300, 'other')
       await tail.printed(/live-1 .* completed /)
       expect(await tail.stop('SIGINT')).equal(0)
-      expect(tail.output()).not.contain('first question').not.contain('live-2')
+      expect(tail.output()).not.contain('first question').not.contain('live-2').not.contain('live-0')
     } finally {
       await server.close()
     }

@@ -99,6 +99,7 @@ describe('Traces', () => {
       continued_by: null,
       replays: null,
       replays_from: null,
+      eval_case: null,
       parent_run_id: null,
       parent_run_call_id: null,
       children: 0,

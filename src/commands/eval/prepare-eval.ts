@@ -1,14 +1,17 @@
-import { relative, resolve, sep } from 'node:path'
-import { HostError } from '../../errors.ts'
+import { join, relative, resolve, sep } from 'node:path'
+import { TRACE_FOLDER } from '../../assembly/open-project.ts'
+import { HostError, messageOf } from '../../errors.ts'
 import { loadScorers } from '../../evals/load-scorers.ts'
 import { ProjectAgents } from '../../evals/project-agents.ts'
 import { filterCases, findCaseFiles, readCases } from '../../evals/read-cases.ts'
 import { findUnfinished, ResultFile } from '../../evals/result-file.ts'
 import { type EvalOptions, type EvalProgress, nameOf, runEvals } from '../../evals/run-evals.ts'
 import { ProjectCode } from '../../module/project-code.ts'
+import { resolveServerOptions } from '../../server/options.ts'
 import { memoryStorage } from '../../store/memory-storage.ts'
 import { Prices } from '../../trace/prices.ts'
-import { makeRedact } from '../../trace/redact.ts'
+import { makeRedact, type Redact } from '../../trace/redact.ts'
+import { Traces } from '../../trace/traces.ts'
 import type { EvalRequest, EvalResult } from '../../wire/eval-result.ts'
 import { openAgents, stderrLog } from '../open-agents.ts'
 
@@ -54,7 +57,7 @@ export async function prepareEval({ request, paths, agentDir, concurrency }: Pre
     scorers: await loadScorers(new ProjectCode(projectDir), projectDir),
     previous: stopped?.result,
   }
-  const options: Omit<EvalOptions, 'signal' | 'onRun'> = {
+  const options: Omit<EvalOptions, 'signal' | 'onRun' | 'traces'> = {
     projectDir,
     agents: await ProjectAgents.read(projectDir, agentDir),
     environment: process.env,
@@ -68,6 +71,25 @@ export async function prepareEval({ request, paths, agentDir, concurrency }: Pre
   }
   return {
     file: stopped ? ResultFile.continue(stopped.path, redact) : ResultFile.create(projectDir, nameOf(wanted), redact),
-    run: (signal, onRun) => runEvals(plan, { ...options, signal, onRun }),
+    async run(signal, onRun) {
+      const traces = await openTraces(projectDir, redact)
+      try {
+        return await runEvals(plan, { ...options, traces, signal, onRun })
+      } finally {
+        await traces?.close()
+      }
+    },
+  }
+}
+
+/** Traces in ./debug, where a development server of the project sees them too. An eval goes on without them. */
+async function openTraces(projectDir: string, redact: Redact): Promise<Traces | undefined> {
+  const { debugMaxMb, serverName: server } = resolveServerOptions({})
+  const options = { dir: join(projectDir, TRACE_FOLDER), maxBytes: debugMaxMb * 1024 * 1024, redact, log: stderrLog }
+  try {
+    return await Traces.open({ ...options, server })
+  } catch (error) {
+    stderrLog.warn(messageOf(error))
+    return undefined
   }
 }

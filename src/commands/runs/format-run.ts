@@ -114,11 +114,20 @@ function describeProblem({ incomplete, error }: RunSummary): string {
 
 /** The values of a variant, the run that called this one, unless it stands below that, and the other runs of a conversation that waited in between. */
 function describeLink(
-  { continues, continued_by: next, replays, replays_from: from, parent_run_id: parent, variant }: RunSummary,
+  {
+    continues,
+    continued_by: next,
+    replays,
+    replays_from: from,
+    parent_run_id: parent,
+    variant,
+    eval_case: evalCase,
+  }: RunSummary,
   isBelow: boolean,
   shortId: TableOptions['shortId'],
 ): string {
   const links = [
+    evalCase && `case ${oneLine(evalCase)}`,
     variant && `variant: ${oneLine(variant)}`,
     replays && `replay of ${shortId(replays)} from call ${from}`,
     parent && !isBelow && `called by ${shortId(parent)}`,

@@ -1,14 +1,23 @@
 import type { ListedRun, RunsTable } from '../../trace/runs-table.ts'
 import type { RunFilter } from '../../trace/trace-query.ts'
 
+interface ListOptions {
+  /** Of the runs, without those that follow another. */
+  readonly limit: number
+  /** Runs of evals, or all others. */
+  readonly isEval: boolean
+}
+
 /**
  * The latest runs, newest first. Without a filter, runs that another began follow it, in their order.
- *
- * @param limit of the runs, without those that follow another
  */
-export function listRuns(table: RunsTable, filter: RunFilter, limit: number): ListedRun[] {
+export function listRuns(table: RunsTable, filter: RunFilter, { limit, isEval }: ListOptions): ListedRun[] {
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  const { runs } = table.list({ filter: { ...filter, isTopLevel: !isFiltered }, first: limit, after: undefined })
+  const { runs } = table.list({
+    filter: { ...filter, isEval, isTopLevel: !isFiltered },
+    first: limit,
+    after: undefined,
+  })
   if (isFiltered) return [...runs]
   return runs.flatMap((run) => (run.children > 0 ? [run, ...inTreeOrder(run.run_id, table.below(run.run_id))] : [run]))
 }

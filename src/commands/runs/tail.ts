@@ -35,7 +35,8 @@ export default class RunsTail extends BaseCommand {
       for (const { change: latest, ...run } of reader.index.runs.changes(change, MAX_CHANGES)) {
         change = latest
         // A run in progress changes with every call.
-        if (shown.get(run.run_id) === run.status || (agent !== undefined && run.agent_id !== agent)) continue
+        if (run.eval_case !== null || (agent !== undefined && run.agent_id !== agent)) continue
+        if (shown.get(run.run_id) === run.status) continue
         if (run.status === 'running') shown.set(run.run_id, run.status)
         else shown.delete(run.run_id)
         this.log(json ? JSON.stringify(run) : table.line(run))

@@ -83,7 +83,11 @@ export class AgentView {
 
   async latest_run(_: unknown, { tenant }: Viewer): Promise<object | null> {
     const { traces, prices, host } = this.#sources
-    const page = await traces?.query('runs', { filter: { agentId: this.id, tenant }, first: 1, after: undefined })
+    const page = await traces?.query('runs', {
+      filter: { agentId: this.id, tenant, isEval: false },
+      first: 1,
+      after: undefined,
+    })
     const run = page?.runs[0]
     return run && traces ? viewRun(run, { traces, prices, projectDir: host.projectDir }) : null
   }

@@ -16,6 +16,8 @@ const NO_CONTENT = {
   variant: null,
   continues: null,
   continued_by: null,
+  replays: null,
+  eval_case: null,
   parent_run_id: null,
   parent_run_call_id: null,
   input: null,
@@ -91,7 +93,9 @@ export class LiveUpdates {
 
   #tellRuns(changed: readonly ListedRun[], traces: Traces): void {
     this.#send('runs', (viewer) => {
-      const runs = changed.filter(({ tenant }) => sees(viewer, tenant)).map((run) => this.#view(run, viewer))
+      const runs = changed
+        .filter((run) => run.eval_case === null && sees(viewer, run.tenant))
+        .map((run) => this.#view(run, viewer))
       return runs.length === 0 ? undefined : { runs }
     })
     const { dropped, problem } = traces.counts()

@@ -32,6 +32,7 @@ export interface RawFilter {
   method_name: string
   tool_name: string
   top_level: boolean
+  evals: boolean
   text: string
 }
 
@@ -119,6 +120,7 @@ function readFilter(given: GivenFilter): RunFilter {
     methodName: given.method_name ?? undefined,
     toolName: given.tool_name ?? undefined,
     isTopLevel: given.top_level ?? undefined,
+    isEval: given.evals ?? false,
     text: given.text || undefined,
   }
 }

@@ -59,6 +59,7 @@ export function viewRun(run: ListedRun, sources: RunSources) {
     continues: (_: unknown, viewer: Viewer) => contentFor(viewer, run.continues),
     replays: (_: unknown, viewer: Viewer) => contentFor(viewer, run.replays),
     replays_from: run.replays_from,
+    eval_case: (_: unknown, viewer: Viewer) => contentFor(viewer, run.eval_case),
     parent_run_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_id),
     parent_run_call_id: (_: unknown, viewer: Viewer) => contentFor(viewer, run.parent_run_call_id),
     below: async () => {
