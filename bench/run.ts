@@ -12,6 +12,7 @@ import { benchMcp } from './mcp.ts'
 import { benchPictures } from './pictures.ts'
 import { benchProcesses } from './processes.ts'
 import { keepRatios, reportWorse } from './ratios.ts'
+import { benchRecording } from './recording.ts'
 import { benchReload } from './reload.ts'
 import { benchReplicas } from './replicas.ts'
 import { benchResponses } from './responses.ts'
@@ -29,6 +30,7 @@ const PARTS: Readonly<Record<string, () => Promise<void>>> = {
   processes: benchProcesses,
   mcp: benchMcp,
   debug: benchDebug,
+  recording: benchRecording,
   agents: benchAgents,
   reload: benchReload,
   streams: benchStreams,

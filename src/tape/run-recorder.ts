@@ -1,7 +1,6 @@
 import { isPromise } from '../async.ts'
 import { messageOf } from '../errors.ts'
 import type { LLM } from '../protocols/llm.ts'
-import type { RunOverrides } from '../protocols/run.ts'
 import type { ToolProvider } from '../protocols/tool-provider.ts'
 import { AgentRun } from '../run/agent-run.ts'
 import type { Place } from '../run/calls/boundaries.ts'
@@ -10,7 +9,7 @@ import { waitingResultOf } from '../run/calls/waits-for.ts'
 import { toolCallOf } from '../run/state/pending-call.ts'
 import type { RunResult, Turn } from '../run/turn.ts'
 import type { CallLine, EffectLine, EndLine, OutcomeLine, ResultShape, TapeLine } from './tape-lines.ts'
-import { encodeError, encodeValue, type JsonValue } from './tape-values.ts'
+import { encodeError, encodeToWrite, type JsonValue } from './tape-values.ts'
 
 type Method = (...args: unknown[]) => unknown
 
@@ -21,8 +20,11 @@ export interface LineSink {
   end(line: EndLine): void
 }
 
-/** Calls by the method that their run was given: views of a run keep it. */
-const callOfView = new WeakMap<NonNullable<RunOverrides['markIncomplete']>, number>()
+/** Method that a call gives to its run, with the number of the call: views of the run keep it. */
+interface MarkWithin {
+  (reason: string): void
+  withinCall?: number
+}
 
 /** Records one run: its turn, its calls across boundaries, and its end. */
 export class RunRecorder {
@@ -125,8 +127,8 @@ export class RunRecorder {
   }
 
   #callerOf(run: AgentRun | undefined, callerId: string): number | null {
-    const mark = run?.own.markIncomplete
-    return (mark && callOfView.get(mark)) ?? this.#open.get(callerId)?.at(-1) ?? null
+    const mark: MarkWithin | undefined = run?.own.markIncomplete
+    return mark?.withinCall ?? this.#open.get(callerId)?.at(-1) ?? null
   }
 
   #end(
@@ -163,7 +165,7 @@ export class RunRecorder {
   }
 
   #encode(value: unknown): JsonValue {
-    return encodeValue(value, this.#keep)
+    return encodeToWrite(value, this.#keep)
   }
 
   readonly #keep = (sha256: string, bytes: Uint8Array): void => {
@@ -218,11 +220,12 @@ class RecordedCall implements StreamTap {
   view(run: AgentRun): AgentRun {
     const note = (effect: EffectLine['effect'], value: unknown) =>
       this.#tape.add({ type: 'effect', call: this.#call, effect, value: this.#tape.encode(value) })
-    const markIncomplete = (reason: string) => {
+    const markIncomplete: MarkWithin = (reason) => {
       note('incomplete', reason)
       run.markIncomplete(reason)
     }
-    callOfView.set(markIncomplete, this.#call)
+    // A WeakMap costs more than the rest of a view.
+    markIncomplete.withinCall = this.#call
     return run.with({
       markIncomplete,
       addUsage(usage) {

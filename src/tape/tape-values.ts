@@ -17,10 +17,51 @@ const MAX_URL = 1000
  * name that begins with `$`. What cannot be written (a function, a circle) is named, and cannot be played. Never throws.
  */
 export function encodeValue(value: unknown, keep: KeepBytes): JsonValue {
-  return encode(value, keep, 0)
+  return encode(value, keep, [])
 }
 
-function encode(value: unknown, keep: KeepBytes, depth: number): JsonValue {
+/** As {@link encodeValue}, for what is written at once: a value that JSON has as it is, and most are, is not copied. */
+export function encodeToWrite(value: unknown, keep: KeepBytes): JsonValue {
+  return isJson(value) ? value : encode(value, keep, [])
+}
+
+function isJson(value: unknown): value is JsonValue {
+  try {
+    return isPlain(value, [])
+  } catch {
+    // A property that cannot be read: the copy names it.
+    return false
+  }
+}
+
+/** @param within the objects around the value */
+function isPlain(value: unknown, within: object[]): boolean {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
+  if (typeof value === 'number') return Number.isFinite(value) && !Object.is(value, -0)
+  if (typeof value !== 'object' || within.length > MAX_DEPTH || within.includes(value)) return false
+  within.push(value)
+  const isEachPlain = Array.isArray(value)
+    ? value.every((item) => isPlain(item, within))
+    : isPlainObject(value) && hasPlainFields(value as Record<string, unknown>, within)
+  within.pop()
+  return isEachPlain
+}
+
+function isPlainObject(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return (prototype === Object.prototype || prototype === null) && !('toJSON' in value)
+}
+
+function hasPlainFields(value: Record<string, unknown>, within: object[]): boolean {
+  for (const name in value) {
+    if (name.startsWith('$')) return false
+    const field = value[name]
+    if (field !== undefined && !isPlain(field, within)) return false
+  }
+  return true
+}
+
+function encode(value: unknown, keep: KeepBytes, within: object[]): JsonValue {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -39,34 +80,38 @@ function encode(value: unknown, keep: KeepBytes, depth: number): JsonValue {
       return { $opaque: typeof value === 'function' ? `function ${value.name}` : String(value) }
   }
   if (value === null) return null
-  if (depth > MAX_DEPTH) return { $opaque: 'nested too deep' }
+  if (within.includes(value)) return { $opaque: 'a circle' }
+  if (within.length > MAX_DEPTH) return { $opaque: 'nested too deep' }
+  within.push(value)
   try {
-    return encodeObject(value, keep, depth + 1)
+    return encodeObject(value, keep, within)
   } catch (error) {
     return { $opaque: `unreadable: ${messageOf(error)}` }
+  } finally {
+    within.pop()
   }
 }
 
-function encodeObject(value: object, keep: KeepBytes, depth: number): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => encode(item, keep, depth))
+function encodeObject(value: object, keep: KeepBytes, within: object[]): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => encode(item, keep, within))
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) {
-    const special = encodeSpecial(value, keep, depth)
+    const special = encodeSpecial(value, keep, within)
     if (special !== undefined) return special
   }
   const { toJSON } = value as { toJSON?: unknown }
-  if (typeof toJSON === 'function') return encode(toJSON.call(value), keep, depth)
+  if (typeof toJSON === 'function') return encode(toJSON.call(value), keep, within)
   const names = Object.keys(value)
   const copy: Record<string, JsonValue> = {}
   for (const name of names) {
     const field = (value as Record<string, unknown>)[name]
     // As JSON does: a field that is undefined is not there.
-    if (field !== undefined && typeof field !== 'function') setField(copy, name, encode(field, keep, depth))
+    if (field !== undefined && typeof field !== 'function') setField(copy, name, encode(field, keep, within))
   }
   return isMarked(copy) ? { $plain: copy } : copy
 }
 
-function encodeSpecial(value: object, keep: KeepBytes, depth: number): JsonValue | undefined {
+function encodeSpecial(value: object, keep: KeepBytes, within: object[]): JsonValue | undefined {
   if (value instanceof Float32Array)
     return { $floats: encodeBase64(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)) }
   if (value instanceof ArrayBuffer) return { $bytes: keepBytes(new Uint8Array(value), keep) }
@@ -78,22 +123,24 @@ function encodeSpecial(value: object, keep: KeepBytes, depth: number): JsonValue
     return { $data_url: keepBytes(Buffer.from(value.href), keep) }
   }
   if (value instanceof Date) return { $date: Number.isNaN(value.getTime()) ? 'invalid' : value.toISOString() }
-  if (value instanceof Error) return { $error: encodeError(value, keep, depth) }
-  if (value instanceof Set) return { $set: [...value].map((item) => encode(item, keep, depth)) }
-  if (value instanceof Map) return { $map: [...value].map((pair) => encode(pair, keep, depth)) }
+  if (value instanceof Error) return { $error: encodeError(value, keep, within) }
+  if (value instanceof Set) return { $set: [...value].map((item) => encode(item, keep, within)) }
+  if (value instanceof Map) return { $map: [...value].map((pair) => encode(pair, keep, within)) }
   return undefined
 }
 
 /** Anything thrown, with the fields by which callers tell errors apart. */
-export function encodeError(error: unknown, keep: KeepBytes, depth = 0): JsonValue {
-  if (!(error instanceof Error)) return { thrown: encode(error, keep, depth) }
+export function encodeError(error: unknown, keep: KeepBytes, around: object[] = []): JsonValue {
+  if (!(error instanceof Error)) return { thrown: encode(error, keep, around) }
   const { name, message, cause, stack: _stack, ...fields } = error as Error & Record<string, unknown>
+  const within = around.at(-1) === error ? around : [...around, error]
+  const hasCause = cause !== undefined && within.length <= MAX_DEPTH && !within.some((outer) => outer === cause)
   return {
     name: error.name,
     message,
     ...(error instanceof HostError ? { code: error.code } : {}),
-    fields: encode(error instanceof HostError ? withoutFacts(fields) : fields, keep, depth + 1),
-    ...(cause === undefined ? {} : { cause: depth > MAX_DEPTH ? null : encodeError(cause, keep, depth + 1) }),
+    fields: encode(error instanceof HostError ? withoutFacts(fields) : fields, keep, within),
+    ...(hasCause ? { cause: encodeError(cause, keep, within) } : {}),
   }
 }
 

@@ -28,7 +28,7 @@ export interface HeadToWrite {
 
 const SCRIPT = new URL('./tape-service', import.meta.url)
 /** Lines are handed over together, at the latest after this. */
-const HAND_OVER_MS = 20
+const HAND_OVER_MS = 100
 /** Lines of a run that goes on are kept until they come to this: a tape in few parts is smaller. */
 const PART_CHARS = 256 * 1024
 /** Or until those of all runs come to this. */

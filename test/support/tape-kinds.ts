@@ -189,15 +189,20 @@ export const TAPE_KINDS: readonly TapeKind[] = [
     runs('Think'),
   ),
   kind(
-    looping('client-tools', [tools(['weather', { city: 'Oslo' }]), { text: 'It rains.' }]),
+    looping('client-tools', [
+      tools(['weather', { city: 'Oslo' }]),
+      tools(['weather', { city: 'Bergen' }]),
+      { text: 'It rains in both.' },
+    ]),
     (id) => async (recording) => {
-      const waiting = await recording.run(id, 'Weather?', { clientTools: [WEATHER] })
-      const answers = (waiting.result?.pending ?? []).map(({ callId }) => ({
-        callId,
-        kind: 'client_tool' as const,
-        result: { text: 'rain' },
-      }))
-      return recording.resume(id, waiting, answers)
+      const clientTools = { clientTools: [WEATHER] }
+      let run = await recording.run(id, 'Weather?', clientTools)
+      for (const text of ['rain', 'more rain']) {
+        const pending = run.result?.pending ?? []
+        const answers = pending.map(({ callId }) => ({ callId, kind: 'client_tool' as const, result: { text } }))
+        run = await recording.resume(id, run, answers, clientTools)
+      }
+      return run
     },
   ),
   kind(

@@ -27,7 +27,12 @@ export interface RecordingHost {
   /** Runs an agent, and returns its events and the id of the run. */
   run(agent: string, input: string | readonly Message[], options?: RunOptions): Promise<RecordedRun>
   /** Continues a run that waits. */
-  resume(agent: string, waiting: RecordedRun, answers: readonly PendingAnswer[]): Promise<RecordedRun>
+  resume(
+    agent: string,
+    waiting: RecordedRun,
+    answers: readonly PendingAnswer[],
+    options?: Pick<Turn, 'clientTools'>,
+  ): Promise<RecordedRun>
   /** Reads the tape of a run. */
   tape(runId: string): Promise<Tape>
   close(): Promise<void>
@@ -66,9 +71,9 @@ export async function openRecordingHost(
       const messages: readonly Message[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input
       return start(agent, { ...turn, messages }, signal)
     },
-    async resume(agent, { events, result }, answers) {
+    async resume(agent, { events, result }, answers, options = {}) {
       if (!result) throw new Error('The run did not wait.')
-      const next = await start(agent, toNextTurn(toResumableRun(agent, result, {}), answers))
+      const next = await start(agent, toNextTurn(toResumableRun(agent, result, options), answers))
       return { ...next, events: [...events, ...next.events] }
     },
     async tape(runId) {
