@@ -27,9 +27,51 @@ export default defineModule({ name: 'Brush', provides: [ToolProvider], create: (
   listTools: () => [{ name: 'draw', description: 'Draws', parameters: { type: 'object' } }],
   executeTool: () => ({ text: 'Drawn.', attachments: [{ mediaType: 'image/png', data }] }) }) })`
 
+const MARKDOWN = `# Title
+
+- [x] sent
+- **bold** and *soft*, ~~old~~
+
+2. \`a<b\` &copy; &lt;i&gt; <i>as it is</i>
+
+| order | sum |
+| --- | --: |
+| A1 | 7 |
+
+> quoted\\*
+
+\`\`\`json
+{"a": 1}
+\`\`\`
+<https://a.test> [worse](javascript:alert(1)) ![far](https://b.test/x.png) ![near](data:image/png;base64,AAAA)
+***
+line
+broken`
+
 describe('the page of a run', function () {
   this.timeout(60_000)
   const ui = DebugUi.forSuite()
+
+  it('shows Markdown as elements: what is no picture of the answer itself loads nothing, and HTML is text', async () => {
+    const page = await ui.open(`#/runs/${await ui.complete('echo', MARKDOWN)}?view=conversation`)
+    const shown = page.locator('.message.assistant .markdown')
+    await shown.getByText('Title').waitFor()
+    const html = await shown.evaluate((place) => place.innerHTML)
+    const [before = '', code = ''] = html.split(/<div class="code-head">.*?<\/div>/)
+    expect(before).equal(
+      '<h1>Title</h1><ul><li><span class="task-box" role="img" aria-label="done">☑</span> sent</li>' +
+        '<li><strong>bold</strong> and <em>soft</em>, <del>old</del></li></ul>' +
+        '<ol start="2"><li><code>a&lt;b</code> © &lt;i&gt; &lt;i&gt;as it is&lt;/i&gt;</li></ol>' +
+        '<table><thead><tr><th>order</th><th align="right">sum</th></tr></thead>' +
+        '<tbody><tr><td>A1</td><td align="right">7</td></tr></tbody></table><blockquote><p>quoted*</p></blockquote>',
+    )
+    expect(code.replace(/<\/?span[^>]*>/g, '')).equal(
+      '<pre class="code" tabindex="0"><code>{"a": 1}</code></pre>' +
+        '<p><a href="https://a.test" target="_blank" rel="noreferrer noopener">https://a.test</a> worse ' +
+        '<a href="https://b.test/x.png" target="_blank" rel="noreferrer noopener">far</a> ' +
+        '<img src="data:image/png;base64,AAAA" alt="near"></p><hr><p>line<br>broken</p>',
+    )
+  })
 
   it('shows the prompt of a model call: roles, tools, parameters, reasoning, tokens, cost, and a command for its vendor', async () => {
     await ui.project.write('agents/seer.yml', SEER)

@@ -1,69 +1,134 @@
-import DOMPurify from 'dompurify'
-import { Marked } from 'marked'
-import { render } from 'preact'
-import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { Lexer, type MarkedToken, type Token, type Tokens } from 'marked'
+import type { ComponentChildren, JSX } from 'preact'
+import { useMemo } from 'preact/hooks'
 import { CopyButton } from './copy-button.tsx'
-import { escapeHtml } from './escape-html.ts'
 import { highlight } from './highlight.ts'
 
-const marked = new Marked({
-  gfm: true,
-  breaks: true,
-  renderer: {
-    // HTML in an answer is shown, not obeyed.
-    html: ({ text }) => escapeHtml(text),
-    code: ({ text, lang = '' }) => {
-      const language = lang.split(/\s/)[0] ?? ''
-      const name = escapeHtml(language)
-      return `<pre class="code" tabindex="0" data-language="${name}"><code>${highlight(text, language)}</code></pre>`
-    },
-    checkbox: ({ checked }) =>
-      `<span class="task-box" role="img" aria-label="${checked ? 'done' : 'to do'}">${checked ? '☑' : '☐'}</span> `,
-    // The page loads nothing from elsewhere: a picture of another host is a link.
-    image: ({ href, text }) =>
-      /^data:image\/(png|jpeg|gif|webp);base64,/.test(href)
-        ? `<img src="${escapeHtml(href)}" alt="${escapeHtml(text)}">`
-        : `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`,
-  },
-})
+/** Addresses that a link may have. */
+const LINKED = /^(https?:|mailto:|data:image\/(png|jpeg|gif|webp);base64,)/i
+const EMBEDDED = /^data:image\/(png|jpeg|gif|webp);base64,/
+const ENTITY = /&(?:#\d+|#x[\da-f]+|[a-z][a-z\d]*);/gi
 
-/** Markdown as agents write it. Whatever it holds, it runs nothing and loads nothing. */
+/** Markdown as agents write it. Its tokens become elements that are named here, and HTML in it is text: it runs and loads nothing. */
 export function Markdown({ text }: { text: string }) {
-  const html = useMemo(() => sanitise(marked.parse(text, { async: false })), [text])
-  const place = useRef<HTMLDivElement>(null)
-  // Before it is painted: a streamed answer is written anew with every piece.
-  useLayoutEffect(() => {
-    for (const code of place.current?.querySelectorAll<HTMLElement>('pre.code') ?? []) addCodeHead(code)
-  }, [html])
-  return <div class="markdown" ref={place} dangerouslySetInnerHTML={{ __html: html }} />
+  const blocks = useMemo(() => show(new Lexer({ gfm: true, breaks: true }).lex(text)), [text])
+  return <div class="markdown">{blocks}</div>
 }
 
-/** Puts the language of a code block above it, and a button that copies it. */
-function addCodeHead(code: HTMLElement): void {
-  const head = document.createElement('div')
-  head.className = 'code-head'
-  render(
+function show(tokens: readonly Token[] = []): ComponentChildren {
+  return (tokens as readonly MarkedToken[]).map(showToken)
+}
+
+function showToken(token: MarkedToken): ComponentChildren {
+  switch (token.type) {
+    case 'paragraph':
+      return <p>{show(token.tokens)}</p>
+    case 'text':
+      return token.tokens ? show(token.tokens) : decode(token.text)
+    case 'escape':
+    case 'html':
+      return token.text
+    case 'heading': {
+      const Heading = `h${token.depth}` as 'h1'
+      return <Heading>{show(token.tokens)}</Heading>
+    }
+    case 'list':
+      return <List {...token} />
+    case 'code':
+      return <CodeBlock text={token.text} language={token.lang?.split(/\s/)[0] ?? ''} />
+    case 'table':
+      return <Table {...token} />
+    case 'blockquote':
+      return <blockquote>{show(token.tokens)}</blockquote>
+    case 'strong':
+    case 'em':
+    case 'del': {
+      const Mark = token.type
+      return <Mark>{show(token.tokens)}</Mark>
+    }
+    case 'codespan':
+      return <code>{token.text}</code>
+    case 'link':
+      return <Link href={token.href}>{show(token.tokens)}</Link>
+    case 'image':
+      // The page loads nothing from elsewhere: a picture of another host is a link.
+      if (EMBEDDED.test(token.href)) return <img src={token.href} alt={token.text} />
+      return <Link href={token.href}>{token.text || token.href}</Link>
+    case 'checkbox':
+      return <TaskBox isDone={token.checked} />
+    case 'br':
+      return <br />
+    case 'hr':
+      return <hr />
+    default:
+      return null
+  }
+}
+
+function List({ ordered, start, items }: Tokens.List) {
+  const children = items.map(({ tokens }) => <li>{show(tokens)}</li>)
+  return ordered ? <ol start={start === '' ? 1 : start}>{children}</ol> : <ul>{children}</ul>
+}
+
+function TaskBox({ isDone }: { isDone: boolean }) {
+  return (
     <>
-      <span>{code.dataset.language || 'text'}</span>
-      <CopyButton isQuiet text={() => code.textContent ?? ''} label="Copy code" />
-    </>,
-    head,
+      <span class="task-box" role="img" aria-label={isDone ? 'done' : 'to do'}>
+        {isDone ? '☑' : '☐'}
+      </span>{' '}
+    </>
   )
-  code.before(head)
 }
 
-function sanitise(html: string): string {
-  return DOMPurify.sanitize(html, {
-    USE_PROFILES: { html: true },
-    FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select'],
-    FORBID_ATTR: ['style', 'id', 'name'],
-    ADD_ATTR: ['target'],
-    ALLOWED_URI_REGEXP: /^(https?:|mailto:|data:image\/(png|jpeg|gif|webp);base64,)/i,
+/** A block of code, with its language above it and a button that copies it. */
+function CodeBlock({ text, language }: { text: string; language: string }) {
+  const html = useMemo(() => highlight(text, language), [text, language])
+  return (
+    <>
+      <div class="code-head">
+        <span>{language || 'text'}</span>
+        <CopyButton isQuiet text={() => text} label="Copy code" />
+      </div>
+      <pre class="code" tabIndex={0}>
+        <code dangerouslySetInnerHTML={{ __html: html }} />
+      </pre>
+    </>
+  )
+}
+
+function Table({ header, rows }: Tokens.Table) {
+  const cell = ({ tokens, header: isHeader, align }: Tokens.TableCell) => {
+    const Cell = isHeader ? 'th' : 'td'
+    return <Cell align={align ?? undefined}>{show(tokens)}</Cell>
+  }
+  return (
+    <table>
+      <thead>
+        <tr>{header.map(cell)}</tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr>{row.map(cell)}</tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function Link({ href, children }: { href: string; children?: ComponentChildren }): JSX.Element {
+  if (!LINKED.test(href)) return <>{children}</>
+  return (
+    <a href={href} target="_blank" rel="noreferrer noopener">
+      {children}
+    </a>
+  )
+}
+
+/** Text with its character references as characters. */
+function decode(text: string): string {
+  return text.replace(ENTITY, (entity) => {
+    const place = document.createElement('textarea')
+    place.innerHTML = entity
+    return place.value
   })
 }
-
-DOMPurify.addHook('afterSanitizeAttributes', (node) => {
-  if (node.tagName !== 'A') return
-  node.setAttribute('target', '_blank')
-  node.setAttribute('rel', 'noreferrer noopener')
-})
