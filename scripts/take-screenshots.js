@@ -31,6 +31,7 @@ const server = await buildServer({
   adapters: ['ChatCompatApiAdapter', 'ResponsesCompatApiAdapter', 'McpApiAdapter'],
   debug: true,
   development: true,
+  record: 1,
   port: 0,
   logLevel: 'silent',
   drainTimeout: 0,
@@ -64,6 +65,7 @@ async function fill() {
   cpSync(join(project, 'broken.yml'), join(project, 'agents/planner.yml'))
   await server.agents.scan()
   runs.failed = await failedRun()
+  runs.rerun = await rerun(runs.support)
   return runs
 }
 
@@ -136,6 +138,10 @@ function screensOf(runs) {
     'run-sequence': [`#/runs/${runs.support}?view=sequence`],
     'run-conversation': [`#/runs/${runs.support}?view=conversation`],
     'run-events': [`#/runs/${runs.support}?view=events`],
+    'run-save': [`#/runs/${runs.failed}`, click('button', 'Save as test')],
+    'run-rerun': [`#/runs/${runs.support}`, beginRerun],
+    'runs-choose': ['#/runs', press('j', 'x', 'j', 'x')],
+    'compare-runs': [`#/compare?left=${runs.support}&right=${runs.rerun}`],
     approvals: ['#/approvals'],
     'approvals-edit': ['#/approvals', click('button', /^Edit/)],
     metrics: ['#/metrics'],
@@ -157,13 +163,14 @@ async function takeAll(runs) {
 }
 
 async function takeForDocs(runs) {
-  const { agent, approvals, 'play-compare': compare } = screensOf(runs)
+  const { agent, approvals, 'play-compare': compare, 'compare-runs': compareRuns } = screensOf(runs)
   const size = { width: 1280, height: 720 }
   const images = join(root, 'docs/images')
   for (const theme of ['light', 'dark']) {
     await take(join(images, `run-${theme}.png`), size, theme, [`#/runs/${runs.support}?view=sequence`])
     await take(join(images, `agent-${theme}.png`), size, theme, agent)
     await take(join(images, `approvals-${theme}.png`), size, theme, approvals)
+    await take(join(images, `compare-runs-${theme}.png`), size, theme, compareRuns)
   }
   await take(join(images, 'debug-ui-compare.png'), SIZES.wide, 'light', compare)
 }
@@ -192,6 +199,18 @@ async function openPage(viewport, colorScheme) {
   return page
 }
 
+/** Opens the form of a rerun, which in a narrow window no call is selected for. */
+async function beginRerun(page) {
+  const button = page.getByRole('button', { name: 'Rerun from here' })
+  if (!(await button.isVisible())) {
+    await page
+      .getByRole('treeitem', { name: /gpt-4.1/ })
+      .last()
+      .click()
+  }
+  await button.click()
+}
+
 async function converse(page) {
   await page.getByRole('textbox', { name: /^Message to/ }).fill('What is order A1 doing?')
   await page.getByRole('button', { name: 'Send' }).click()
@@ -218,12 +237,22 @@ async function settle(page) {
   await page.waitForTimeout(350)
 }
 
+/** Runs a run again from its last model call, with another answer. @returns the id of the rerun */
+async function rerun(run) {
+  const query = `{ run(run_id: "${run}") { events { events { event_type method_name call_id } } } }`
+  const found = await post('/api/ui/graphql', { query })
+  const { events } = found.data.run.events
+  const { call_id } = events.findLast((event) => event.event_type === 'call' && event.method_name === 'generate')
+  const result = 'Order **A1** was delivered on Monday.'
+  return (await post(`/api/ui/runs/${run}/rerun`, { call_id, result })).run_id
+}
+
+async function post(path, body) {
+  const headers = { 'content-type': 'application/json', origin: url }
+  return (await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })).json()
+}
+
 async function failedRun() {
   const query = '{ runs(filter: { status: "failed" }, first: 1) { runs { run_id } } }'
-  const response = await fetch(`${url}/api/ui/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
-  })
-  return (await response.json()).data.runs.runs[0].run_id
+  return (await post('/api/ui/graphql', { query })).data.runs.runs[0].run_id
 }

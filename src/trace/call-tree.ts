@@ -32,6 +32,8 @@ export type TraceStep = Pick<
   readonly is_waiting?: boolean
   /** Of a model's result. */
   readonly usage?: CallUsage | null
+  /** Equal for events that say the same; only where runs are compared. */
+  readonly digest?: string | null
 }
 
 /** One call of one module by another, from its events. */
@@ -57,6 +59,8 @@ export interface Call {
   depth: number
   parent: Call | undefined
   readonly children: Call[]
+  /** Digest of its arguments. */
+  readonly asks: string | undefined
   status: 'running' | 'done' | 'waiting' | 'failed' | 'cancelled'
   /** Messages of its exception and of the causes; undefined where none was thrown, or the reader is not told. */
   error: string | undefined
@@ -65,6 +69,8 @@ export interface Call {
   durationMs: number | undefined
   endIndex: number | undefined
   usage: CallUsage | undefined
+  /** Digest of what came of it. */
+  gives: string | undefined
 }
 
 /** Method of a call with the tool's name: `executeTool lookupOrder(42)`. */
@@ -127,12 +133,14 @@ export class CallTree {
       depth: parent ? parent.depth + 1 : 0,
       parent,
       children: [],
+      asks: step.digest ?? undefined,
       status: 'running',
       error: undefined,
       endedAt: undefined,
       durationMs: undefined,
       endIndex: undefined,
       usage: undefined,
+      gives: undefined,
     }
     this.#byId.set(call.id, call)
     this.calls.push(call)
@@ -161,6 +169,7 @@ export class CallTree {
     call.status = statusOf(step)
     call.error = step.error ?? undefined
     call.usage = step.usage ?? undefined
+    call.gives = step.digest ?? undefined
     call.endedAt = step.time
     call.durationMs = step.duration_ms ?? (step.time - call.startedAt) * 1000
     call.endIndex = index

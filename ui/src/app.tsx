@@ -33,6 +33,7 @@ const SCREENS: Readonly<Record<string, Screen>> = {
   play: { title: 'Playground', load: async () => (await import('./play/play-screen.tsx')).PlayScreen },
   runs: { title: 'Runs', component: RunsScreen },
   run: { title: 'Run', load: async () => (await import('./run/run-screen.tsx')).RunScreen },
+  compare: { title: 'Compare', load: async () => (await import('./compare/compare-screen.tsx')).CompareScreen },
   approvals: {
     title: 'Approvals',
     load: async () => (await import('./approvals/approvals-screen.tsx')).ApprovalsScreen,
@@ -88,7 +89,11 @@ function Screens() {
         {isMenuOpen && <CommandMenu onClose={() => setMenuOpen(false)} />}
         <ShortcutHelp />
         <ConnectionNotice />
-        <Sidebar current={route.path[0] ?? 'agents'} server={data?.server} onMenu={() => setMenuOpen(true)} />
+        <Sidebar
+          current={name === 'compare' ? 'runs' : (route.path[0] ?? 'agents')}
+          server={data?.server}
+          onMenu={() => setMenuOpen(true)}
+        />
         <main id="main" ref={main} tabIndex={-1}>
           {error && !data && (
             <Notice kind="bad" title="No answer from the server">

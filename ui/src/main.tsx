@@ -10,6 +10,7 @@ import './styles/graph.css'
 import './styles/play.css'
 import './styles/run.css'
 import './styles/runs.css'
+import './styles/compare.css'
 import './styles/approvals.css'
 import './styles/token.css'
 

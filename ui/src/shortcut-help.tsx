@@ -12,7 +12,8 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['Esc', 'Close the panel'],
   ['[ ]', 'Previous and next run'],
   ['a e r', 'Approve, edit or reject what waits'],
-  ['x', 'Choose what waits, to decide several at once'],
+  ['x', 'Choose runs to compare, or what waits, to decide several at once'],
+  ['n p', 'Next and previous difference of two runs'],
   ['?', 'These keys'],
 ]
 

@@ -4,13 +4,25 @@ import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { CLIPBOARD, findBarriers, isTooWide, readClipboard } from '../../support/browser.ts'
 import { callCli } from '../../support/call-cli.ts'
+import { counted, SHOP } from '../../support/counting-shop.ts'
 import { DebugUi, see } from '../../support/debug-ui.ts'
 import { eventually } from '../../support/eventually.ts'
 import { pathOfTape } from '../../support/tapes.ts'
 
+/** An agent that calls a tool as often as it is told. */
+const MANY = {
+  'agents/many.yml': 'id: many\nmodules: [{ id: main, module: many }, { id: tools, module: desk }]',
+  'modules/many.ts': `import { defineModule, Response, TextMessageHandler, ToolProvider } from 'agent-host'
+export default defineModule({ name: 'Many', provides: [TextMessageHandler], uses: { tools: ToolProvider, response: Response },
+  create: ({ tools, response }) => ({ async handleText(text, run) {
+    for (let n = 0; n < Number(text); n++) await tools.executeTool('find', { order: (n * n) % 7 }, run)
+    await response.respondText(text)
+  } }) })`,
+}
+
 describe('a recorded run in the debug UI', function () {
   this.timeout(60_000)
-  const ui = DebugUi.forSuite({ record: 1 })
+  const ui = DebugUi.forSuite({ record: 1 }, { ...SHOP, ...MANY })
 
   /** Runs an agent, and waits for the tape. */
   const record = async (agent: string, text: string) => {
@@ -73,5 +85,107 @@ describe('a recorded run in the debug UI', function () {
     const files = await downloadsOf(page, 1, () => page.getByRole('button', { name: 'Export' }).click())
     expect(Object.keys(files)).deep.equal([`echo-${run}.jsonl.gz`])
     expect(files[`echo-${run}.jsonl.gz`]?.equals(await readFile(pathOfTape(ui.project.dir, run)))).equal(true)
+  })
+
+  it('is run again with another prompt, and compared with the rerun', async () => {
+    counted('clerkAsked').length = 0
+    counted('deskDone').length = 0
+    const run = await record('shop', 'Where is A1?')
+    const page = await ui.open(`#/runs/${run}`)
+    await page.getByRole('button', { name: 'Rerun from here' }).click()
+    const form = page.getByRole('form', { name: 'Rerun from here' })
+    await form.getByLabel('system prompt').fill('Be brief.')
+    expect(await findBarriers(page)).deep.equal([])
+    await form.getByRole('button', { name: 'Rerun and compare' }).click()
+    const second = page.getByRole('region', { name: 'Second run' })
+    await second.getByText('replay from call 4').waitFor()
+    await second.getByText('Be brief. | - | find A1').waitFor()
+    await page.getByRole('region', { name: 'First run' }).getByText('Be kind. | - | find A1').waitFor()
+    expect([counted('clerkAsked').length, counted('deskDone')]).deep.equal([3, ['find A1']])
+    const options = page.getByRole('listbox', { name: 'Calls side by side' }).getByRole('option')
+    await eventually(async () => expect(await options.count()).equal(4))
+    // The first model call is the recorded one: the changed prompt alone is another question.
+    expect(await options.locator('.compare-mark').allInnerTexts()).deep.equal(['', 'asked', '', 'asked, result'])
+    await page.goto(`${ui.url}/#/runs`)
+    await page.getByRole('link', { name: /Where is A1\?.*replay/s }).waitFor()
+  })
+
+  it('is run again with other arguments and results; what does not fit is said at its value', async () => {
+    const run = await record('shop', 'Where is A1?')
+    const page = await ui.open(`#/runs/${run}`)
+    await page.getByRole('treeitem', { name: /find\(A1\)/ }).click()
+    await page.getByRole('button', { name: 'Rerun from here' }).click()
+    const form = page.getByRole('form', { name: 'Rerun from here' })
+    await form.getByRole('tab', { name: 'Arguments' }).click()
+    const tools = form.getByLabel('Call tools for real, with their approvals')
+    expect([await tools.isChecked(), await tools.isDisabled()]).deep.equal([true, true])
+    const rerun = form.getByRole('button', { name: 'Rerun and compare' })
+    await form.getByRole('textbox', { name: 'Arguments' }).fill('{ "order": ')
+    await rerun.click()
+    await form.getByText(/^This is no JSON:/).waitFor()
+    await form.getByRole('textbox', { name: 'Arguments' }).fill('{ "order": "B2" }')
+    await rerun.click()
+    await page.getByRole('region', { name: 'Second run' }).getByText('find B2 | {"order":"B2"}').waitFor()
+    await page.goto(`${ui.url}/#/runs/${run}`)
+    await page.getByRole('button', { name: 'Rerun from here' }).click()
+    ui.expected.push(/status of 400/)
+    await form.getByLabel('temperature').fill('warm')
+    await rerun.click()
+    await form.getByText(/temperature must be a number/).waitFor()
+    await form.getByRole('tab', { name: 'Answer' }).click()
+    await form.getByRole('textbox', { name: 'Answer' }).fill('On its way.')
+    await form.getByRole('tab', { name: 'Values' }).click()
+    await form.getByRole('button', { name: 'Reset temperature of llm' }).click()
+    await form.getByRole('tab', { name: 'Answer' }).click()
+    await rerun.click()
+    await page.getByRole('region', { name: 'Second run' }).getByText('On its way.').waitFor()
+  })
+
+  it('is compared with another one by keyboard alone', async () => {
+    const older = await record('shop', 'Where is A1?')
+    const newer = await record('shop', 'Refund A1?')
+    const page = await ui.open('#/runs')
+    await see(page, 'Refund A1?')
+    for (const key of ['j', 'x', 'j', 'x']) await page.keyboard.press(key)
+    await page.getByRole('status').getByText('Two runs are chosen.').waitFor()
+    expect(await findBarriers(page)).deep.equal([])
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Compare' }).waitFor()
+    expect(page.url()).contain(`#/compare?left=${older}&right=${newer}`)
+    const list = page.getByRole('listbox', { name: 'Calls side by side' })
+    const selected = () => list.locator('[aria-selected="true"]').innerText()
+    await eventually(async () => expect(await selected()).match(/asked/))
+    await page.getByRole('complementary', { name: 'Selected calls' }).getByText('user: Refund A1?').waitFor()
+    await page.keyboard.press('Home')
+    await eventually(async () => expect(await selected()).match(/handleText/))
+    await page.keyboard.press('j')
+    const first = await selected()
+    await page.keyboard.press('n')
+    await eventually(async () => expect(await selected()).not.equal(first))
+    await page.keyboard.press('p')
+    await eventually(async () => expect(await selected()).equal(first))
+    await page.keyboard.press('d')
+    await eventually(async () => expect(await list.getByRole('option').count()).equal(3))
+    await page.keyboard.press('Escape')
+    await eventually(async () =>
+      expect(await page.getByRole('complementary', { name: 'Selected calls' }).count()).equal(0),
+    )
+    await page.keyboard.press('s')
+    await eventually(() => expect(page.url()).contain(`left=${newer}&right=${older}`))
+    expect(await findBarriers(page)).deep.equal([])
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await isTooWide(page)).equal(false)
+    await page.reload()
+    await see(page, 'Compare')
+  })
+
+  it('of 5,000 calls is compared with another one row by row, as far as rows can be seen', async () => {
+    const runs = [await record('many', '5000'), await record('many', '4990')]
+    const page = await ui.open(`#/compare?left=${runs[0]}&right=${runs[1]}`)
+    const list = page.getByRole('listbox', { name: 'Calls side by side' })
+    await list.locator('[aria-setsize="5001"]').first().waitFor({ timeout: 30_000 })
+    await page.keyboard.press('End')
+    await list.locator('[aria-posinset="5001"][aria-selected="true"]').getByText('only 1st').waitFor()
+    expect(await list.getByRole('option').count()).below(100)
   })
 })

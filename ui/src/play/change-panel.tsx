@@ -11,7 +11,7 @@ import { changeOf, variablesOf, withChanges, withValue } from './changes.ts'
 import { DefinitionEditor } from './definition-editor.tsx'
 import type { AgentChoice } from './play-query.ts'
 import { useVariant } from './use-variant.ts'
-import { hasField, VariableField } from './variable-field.tsx'
+import { listFields, VariableField } from './variable-field.tsx'
 
 const VIEWS = [
   { name: 'values', title: 'Values' },
@@ -102,10 +102,7 @@ interface ValuesProps extends ChangePanelProps {
 }
 
 function Values({ agent, column, problems, onColumn, onSubmit }: ValuesProps) {
-  const variables = variablesOf(agent).filter(hasField)
-  // What developers change most stands first.
-  const rank = (name: unknown) => ['system_prompt', 'model', 'temperature'].indexOf(String(name)) + 1 || 4
-  const sorted = variables.toSorted((one, other) => rank(one.path.at(-1)) - rank(other.path.at(-1)))
+  const sorted = listFields(variablesOf(agent))
   const others = problems.filter(
     ({ module, path }) => !sorted.some((each) => each.module === module && each.path.join() === path?.join()),
   )

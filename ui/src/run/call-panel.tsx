@@ -1,4 +1,5 @@
 import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import type { Call } from '../../../src/trace/call-tree.ts'
 import type { CallKind } from '../../../src/trace/describe-event.ts'
 import { Icon, type IconName } from '../components/icon.tsx'
@@ -14,6 +15,7 @@ import { MemoryCall } from './kinds/memory-call.tsx'
 import { ModelCall } from './kinds/model-call.tsx'
 import { readExchange } from './kinds/model-exchange.ts'
 import { ToolCall } from './kinds/tool-call.tsx'
+import { RerunPanel } from './rerun-panel.tsx'
 import { nameCall } from './trace-rows.ts'
 
 /** Props of the panel for calls of one kind. */
@@ -32,13 +34,18 @@ const KINDS: Readonly<Partial<Record<CallKind, ComponentType<CallKindProps>>>> =
 interface CallPanelProps {
   readonly run: RunSummary
   readonly call: Call
+  /** Offers to run the run again from this call. */
+  readonly mayRerun: boolean
   readonly onClose: () => void
 }
 
 /** Everything about one call, in the way that suits its kind. */
-export function CallPanel({ run, call, onClose }: CallPanelProps) {
+export function CallPanel({ run, call, mayRerun, onClose }: CallPanelProps) {
   const { payload, error } = useCallPayload(call.runId ?? run.run_id, call)
-  useShortcuts({ Escape: onClose })
+  const [isRerunning, setRerunning] = useState(false)
+  useEffect(() => setRerunning(false), [call.id])
+  useShortcuts({ Escape: isRerunning ? () => setRerunning(false) : onClose })
+  const isOffered = mayRerun && isRecorded(run, call)
   const Kind = KINDS[call.kind] ?? AnyCall
   return (
     <aside class="panel side call-panel" aria-label="Selected call" tabIndex={0}>
@@ -49,6 +56,17 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
       </div>
       <Facts run={run} call={call} payload={payload ?? undefined} />
       {error && <Notice kind="bad" title={error} />}
+      {isOffered && payload && !isRerunning && (
+        <p class="actions">
+          <button type="button" class="button" onClick={() => setRerunning(true)}>
+            <Icon name="go" />
+            <span>Rerun from here</span>
+          </button>
+        </p>
+      )}
+      {isOffered && payload && isRerunning && (
+        <RerunPanel key={call.id} run={run} call={call} payload={payload} onClose={() => setRerunning(false)} />
+      )}
       {payload?.foldedException != null && (
         <ExceptionView
           text={payload.foldedException}
@@ -67,6 +85,14 @@ export function CallPanel({ run, call, onClose }: CallPanelProps) {
 function runOf({ runId, agentId }: Call, run: RunSummary): RunSummary {
   if (runId === null || runId === run.run_id) return run
   return { ...run, run_id: runId, agent_id: agentId, entry_point: '__entry__' }
+}
+
+/** Methods whose calls are on a tape, and worth doing otherwise. */
+const RERUN_METHODS: ReadonlySet<string> = new Set(['generate', 'executeTool', 'search', 'list'])
+
+function isRecorded(run: RunSummary, { kind, method, status, runId }: Call): boolean {
+  const isKind = kind === 'model' || kind === 'tool' || kind === 'memory'
+  return isKind && RERUN_METHODS.has(method) && status !== 'waiting' && (runId ?? run.run_id) === run.run_id
 }
 
 interface FactsProps {

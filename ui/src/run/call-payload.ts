@@ -28,18 +28,23 @@ export interface CallPayload {
   readonly reference: string
 }
 
-/** Reads the arguments and result of one call, and again when the call has ended. `payload` is null when its trace is gone. */
-export function useCallPayload(runId: string, call: Call) {
+/**
+ * Reads the arguments and result of one call, and again when the call has ended. `payload` is null when its trace is gone, and undefined
+ * without a call.
+ */
+export function useCallPayload(runId: string, call: Call | undefined) {
   const [payload, setPayload] = useState<CallPayload | null>()
   const [error, setError] = useState('')
   useEffect(() => {
     const leave = new AbortController()
     setPayload(undefined)
+    setError('')
+    if (!call) return
     readPayload(runId, call.id, leave.signal).then(setPayload, (failure: Error) => {
       if (!leave.signal.aborted) setError(failure.message)
     })
     return () => leave.abort()
-  }, [runId, call.id, call.status])
+  }, [runId, call?.id, call?.status])
   return { payload, error }
 }
 

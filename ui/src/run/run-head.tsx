@@ -5,6 +5,7 @@ import { Icon } from '../components/icon.tsx'
 import { IconButton } from '../components/icon-button.tsx'
 import { Markdown } from '../components/markdown.tsx'
 import { Notice } from '../components/notice.tsx'
+import { ReplayMark } from '../components/replay-mark.tsx'
 import { Status } from '../components/status.tsx'
 import { formatCost, formatDuration, formatTime, formatTokens, plural, shortVersion } from '../format.ts'
 import { useShortcuts } from '../keyboard.ts'
@@ -15,13 +16,18 @@ import { writeIssueReport } from './issue-report.ts'
 import { exportRun } from './run-export.ts'
 import { SaveTest } from './save-test.tsx'
 import { StopButton } from './stop-button.tsx'
-import { useTape } from './use-tape.ts'
 import { WaitingFor } from './waiting-for.tsx'
 
+interface RunHeadProps {
+  readonly loaded: LoadedRun
+  readonly server: ServerInfo | undefined
+  /** The server has the tape of the run. */
+  readonly hasTape: boolean
+}
+
 /** Top of a run's page: question, answer, duration, tokens and cost. */
-export function RunHead({ loaded, server }: { loaded: LoadedRun; server: ServerInfo | undefined }) {
+export function RunHead({ loaded, server, hasTape }: RunHeadProps) {
   const { run, tree, elsewhere } = loaded
-  const hasTape = useTape(run)
   const isHere = run.server === '' || run.server === server?.name
   const entry = run.entry_point === '__entry__' ? '' : run.entry_point
   return (
@@ -138,6 +144,7 @@ function Facts({ run, tree, hasServer }: { run: RunSummary; tree: CallTree; hasS
         </a>
       )}
       {run.variant && <span title={run.variant}>variant: {run.variant}</span>}
+      <ReplayMark run={run} />
       <span class="run-id">
         run {shortId(run.run_id)}
         <CopyButton isQuiet text={run.run_id} label="Copy run id" />

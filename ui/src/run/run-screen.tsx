@@ -20,6 +20,7 @@ import { RunHead } from './run-head.tsx'
 import { Sequence } from './sequence.tsx'
 import { findDecisive } from './trace-rows.ts'
 import { TraceView } from './trace-view.tsx'
+import { useTape } from './use-tape.ts'
 
 type View = 'trace' | 'sequence' | 'graph' | 'conversation' | 'events'
 const VIEWS = [
@@ -72,9 +73,11 @@ function Run({ loaded, query, server }: RunProps) {
   const select = (call: string) => show({ call: call === selected && query.call !== undefined ? NO_CALL : call })
   const call = query.call === undefined && isNarrow ? undefined : tree.get(selected)
   const isWhole = query.all === '1'
+  const hasTape = useTape(run)
+  const mayRerun = hasTape && server?.development === true && server.takes_variants
   return (
     <div class="screen fill">
-      <RunHead loaded={loaded} server={server} />
+      <RunHead loaded={loaded} server={server} hasTape={hasTape} />
       <div class="run-bar">
         <Tabs label="Views of the run" tabs={VIEWS} selected={view} onSelect={(name: View) => show({ view: name })} />
         <search class="trace-filter">
@@ -94,7 +97,10 @@ function Run({ loaded, query, server }: RunProps) {
       </div>
       <SplitPane
         name="run"
-        side={BESIDE.has(view) && call && <CallPanel run={run} call={call} onClose={() => show({ call: NO_CALL })} />}
+        side={
+          BESIDE.has(view) &&
+          call && <CallPanel run={run} call={call} mayRerun={mayRerun} onClose={() => show({ call: NO_CALL })} />
+        }
       >
         <section class="panel run-view" aria-label="Calls of the run">
           <ViewOf

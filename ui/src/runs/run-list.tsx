@@ -6,6 +6,7 @@ import { useInbox } from '../inbox.ts'
 import { useShortcuts } from '../keyboard.ts'
 import { useLive } from '../live.ts'
 import { runIdOf } from '../responses/responses-client.ts'
+import { CompareButton, useChosenRuns } from './choose-runs.tsx'
 import { NoRuns } from './no-runs.tsx'
 import { RunRow } from './run-row.tsx'
 import { listRows, useRuns } from './runs-query.ts'
@@ -47,6 +48,10 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
     j: move,
     k: move,
   })
+  const chosen = useChosenRuns(() => {
+    const index = (document.activeElement as HTMLElement | null)?.dataset.index
+    return index === undefined ? undefined : rows[Number(index)]?.run.run_id
+  })
   const waiting = useWaiting()
   const isByTime = !query.sort || query.sort === 'started_at'
   if (error && !listed) return <Notice kind="bad" title="The runs could not be read" children={error} />
@@ -66,8 +71,9 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
             {plural(fresh.size, 'new run')}
           </button>
         )}
+        {count > 1 && <CompareButton chosen={chosen} runs={rows.map(({ run }) => run)} />}
       </div>
-      <div class="run-list" ref={setList}>
+      <div class="run-list" ref={setList} data-choosing={chosen.isChoosing}>
         <SortHeader sort={query.sort ?? ''} order={query.order ?? ''} onChange={onChange} />
         <div role="list" aria-label="Runs">
           <Rows count={count} rowHeight={ROW_HEIGHT} viewport={viewport}>
@@ -80,7 +86,8 @@ export function RunList({ query, onChange, hasServer }: RunListProps) {
                 index > 0 && depth === 0 && before && run && !isSameDay(before.started_at, run.started_at)
               const props = { index, count: listed.total, isSelected, hasServer, waitsFor, isNewDay: isNewDay === true }
               const fold = { depth, below, isOpen: run !== undefined && open.has(run.run_id), onToggle: toggle }
-              return run && <RunRow key={run.run_id} run={run} {...props} {...fold} />
+              const choice = chosen.isChoosing && run ? chosen : undefined
+              return run && <RunRow key={run.run_id} run={run} {...props} {...fold} choice={choice} />
             }}
           </Rows>
         </div>

@@ -12,6 +12,7 @@ import {
 } from '../format.ts'
 import { go, href } from '../router.ts'
 import type { RunSummary } from '../types.ts'
+import type { ChosenRuns } from './choose-runs.tsx'
 import { currentQuery } from './run-filter.ts'
 
 interface RunRowProps {
@@ -32,10 +33,23 @@ interface RunRowProps {
   readonly below: number
   readonly isOpen: boolean
   readonly onToggle: (runId: string) => void
+  /** While runs are chosen to be compared. */
+  readonly choice: ChosenRuns | undefined
 }
 
 /** One run: a link to its page. */
-export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isNewDay, depth, ...fold }: RunRowProps) {
+export function RunRow({
+  run,
+  index,
+  count,
+  isSelected,
+  hasServer,
+  waitsFor,
+  isNewDay,
+  depth,
+  choice,
+  ...fold
+}: RunRowProps) {
   // One that made the run fail is seen in its status.
   const failures = run.status === 'completed' ? run.errors : 0
   const remember = () => go(href(['runs'], { ...currentQuery(), run: run.run_id }), { replace: true })
@@ -47,6 +61,15 @@ export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isN
       aria-setsize={count}
       aria-posinset={index + 1}
     >
+      {choice && (
+        <input
+          type="checkbox"
+          class="run-choice"
+          aria-label={`Compare: ${run.input || run.run_id}`}
+          checked={choice.ids.includes(run.run_id)}
+          onChange={() => choice.toggle(run.run_id)}
+        />
+      )}
       {fold.below > 0 && (
         <button
           type="button"
@@ -78,6 +101,11 @@ export function RunRow({ run, index, count, isSelected, hasServer, waitsFor, isN
           {run.variant && (
             <span class="badge" title={run.variant}>
               variant
+            </span>
+          )}
+          {run.replays !== null && (
+            <span class="badge" title={`Replay of ${run.replays} from call ${run.replays_from}`}>
+              replay
             </span>
           )}
           {hasServer && <span class="run-server muted">{run.server}</span>}

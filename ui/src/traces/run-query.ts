@@ -5,9 +5,9 @@ import { useLive, useThrottled } from '../live.ts'
 import { EVENT_FIELDS, type EventSummary, RUN_FIELDS, type RunSummary } from '../types.ts'
 
 const PAGE = 5000
-const QUERY = `query($id: String!, $after: String) { run(run_id: $id) {
+const queryOf = (fields: string) => `query($id: String!, $after: String) { run(run_id: $id) {
   ${RUN_FIELDS} neighbours { previous next } below { run_id }
-  events(first: ${PAGE}, after: $after, below: true) { cursor has_more elsewhere events { ${EVENT_FIELDS} } }
+  events(first: ${PAGE}, after: $after, below: true) { cursor has_more elsewhere events { ${fields} } }
 } }`
 
 interface Neighbours {
@@ -45,6 +45,7 @@ export interface LoadedRun {
 /** Reads one run, with the runs below it, piece by piece. */
 class RunReader {
   readonly #id: string
+  readonly #query: string
   readonly #tree = new CallTree()
   /** Ids of the run, and of those below it that are known. */
   readonly #ids: Set<string>
@@ -53,8 +54,9 @@ class RunReader {
   #isStale = false
   isLeft = false
 
-  constructor(id: string) {
+  constructor(id: string, hasDigests: boolean) {
     this.#id = id
+    this.#query = queryOf(hasDigests ? `${EVENT_FIELDS} digest` : EVENT_FIELDS)
     this.#ids = new Set([id])
   }
 
@@ -72,7 +74,7 @@ class RunReader {
     try {
       for (let isMore = true; isMore && !this.isLeft; ) {
         this.#isStale = false
-        const { run } = await ask<QueryData>(QUERY, { id: this.#id, after: this.#cursor })
+        const { run } = await ask<QueryData>(this.#query, { id: this.#id, after: this.#cursor })
         if (this.isLeft) return
         onPage(run && this.#take(run))
         isMore = run !== null && (run.events.has_more || this.#isStale)
@@ -90,8 +92,12 @@ class RunReader {
   }
 }
 
-/** Reads a run, and keeps reading while it runs. `loaded` is null when there is no such run. */
-export function useRun(id: string): { loaded: LoadedRun | null | undefined; error: string } {
+/**
+ * Reads a run, and keeps reading while it runs. `loaded` is null when there is no such run.
+ *
+ * @param hasDigests reads what calls are compared by, too
+ */
+export function useRun(id: string, hasDigests = false): { loaded: LoadedRun | null | undefined; error: string } {
   const [loaded, setLoaded] = useState<LoadedRun | null>()
   const [error, setError] = useState('')
   const reader = useRef<RunReader | undefined>(undefined)
@@ -102,7 +108,7 @@ export function useRun(id: string): { loaded: LoadedRun | null | undefined; erro
     )
   }
   useEffect(() => {
-    const own = new RunReader(id)
+    const own = new RunReader(id, hasDigests)
     reader.current = own
     setLoaded(undefined)
     readOn()

@@ -15,6 +15,7 @@ import type { ListedRun } from '../../../trace/runs-table.ts'
 import { readTraceLine } from '../../../trace/trace-line.ts'
 import type { EventsPage, EventsQuery } from '../../../trace/trace-query.ts'
 import type { TracedEvent } from '../../../trace/traced-event.ts'
+import { digestOfEvent } from './event-digest.ts'
 import { hasTape, type TapeSources, viewSavedTest } from './run-tape.ts'
 import { contentFor, type Viewer } from './viewer.ts'
 
@@ -167,6 +168,10 @@ class EventView {
   usage(): object | null {
     const usage = usageOf(this.#event.result)
     return usage && (priceModels([usage], this.#prices)[0] ?? null)
+  }
+
+  digest(_: unknown, viewer: Viewer): string | null {
+    return contentFor(viewer, digestOfEvent(this.#event))
   }
 
   arguments(_: unknown, viewer: Viewer): unknown {

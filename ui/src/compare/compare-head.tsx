@@ -1,0 +1,118 @@
+import { useEffect, useRef } from 'preact/hooks'
+import type { CallTree } from '../../../src/trace/call-tree.ts'
+import { Markdown } from '../components/markdown.tsx'
+import { ReplayMark } from '../components/replay-mark.tsx'
+import { Status } from '../components/status.tsx'
+import { formatCost, formatCount, formatDuration, formatTime } from '../format.ts'
+import { markDifferences } from '../play/mark-differences.ts'
+import { href } from '../router.ts'
+import type { LoadedRun } from '../traces/run-query.ts'
+import type { RunSummary } from '../types.ts'
+
+/** Questions and answers of two runs, and their figures. */
+export function CompareHead({ left, right }: { left: LoadedRun; right: LoadedRun }) {
+  const first = useRef<HTMLDivElement>(null)
+  const second = useRef<HTMLDivElement>(null)
+  const texts = [left, right].map(({ run }) => [run.input, run.output, run.error].join())
+  useEffect(() => {
+    if (first.current && second.current) return markDifferences([first.current, second.current])
+  }, texts)
+  return (
+    <div class="compare-head">
+      <RunCard run={left.run} name="First" place={first} />
+      <RunCard run={right.run} name="Second" place={second} />
+      <Figures left={left} right={right} />
+    </div>
+  )
+}
+
+interface RunCardProps {
+  readonly run: RunSummary
+  readonly name: string
+  readonly place: { current: HTMLDivElement | null }
+}
+
+function RunCard({ run, name, place }: RunCardProps) {
+  const { run_id: id, status, incomplete, error } = run
+  return (
+    <section class="compare-run" aria-label={`${name} run`}>
+      <p class="facts dotted">
+        <span class="muted">{name}</span>
+        <a href={href(['runs', id])}>
+          {run.agent_id} {formatTime(run.started_at)}
+        </a>
+        <Status status={status} incomplete={incomplete} />
+        {run.variant && <span>variant: {run.variant}</span>}
+        <ReplayMark run={run} />
+      </p>
+      <div class="compare-said" ref={place}>
+        <p class="compare-question">{run.input || '–'}</p>
+        {status === 'failed' ? <p class="bad-text">{error}</p> : <Markdown text={run.output || '–'} />}
+      </div>
+    </section>
+  )
+}
+
+interface Figure {
+  readonly name: string
+  readonly of: (loaded: LoadedRun) => number | null
+  readonly format: (value: number) => string
+}
+
+const FIGURES: readonly Figure[] = [
+  { name: 'Time', of: ({ run }) => run.duration_ms, format: formatDuration },
+  { name: 'Tokens in', of: ({ run }) => run.input_tokens, format: formatCount },
+  { name: 'Tokens out', of: ({ run }) => run.output_tokens, format: formatCount },
+  { name: 'Cost', of: ({ run }) => run.cost, format: formatCost },
+  { name: 'Model calls', of: ({ tree }) => countOf(tree, 'generate'), format: formatCount },
+  { name: 'Tool calls', of: ({ tree }) => countOf(tree, 'executeTool'), format: formatCount },
+]
+
+function countOf({ calls }: CallTree, name: string): number {
+  return calls.filter(({ method }) => method === name).length
+}
+
+function Figures({ left, right }: { left: LoadedRun; right: LoadedRun }) {
+  return (
+    <table class="compare-figures">
+      <thead>
+        <tr>
+          <th scope="col">
+            <span class="hidden">Figure</span>
+          </th>
+          <th scope="col" class="number">
+            First
+          </th>
+          <th scope="col" class="number">
+            Second
+          </th>
+          <th scope="col" class="number">
+            Change
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {FIGURES.map(({ name, of, format }) => {
+          const [one, other] = [of(left), of(right)]
+          return (
+            <tr key={name}>
+              <th scope="row">{name}</th>
+              <td class="number">{one === null ? '–' : format(one)}</td>
+              <td class="number">{other === null ? '–' : format(other)}</td>
+              <td class="number">{describeChange(one, other, format)}</td>
+            </tr>
+          )
+        })}
+      </tbody>
+    </table>
+  )
+}
+
+/** `+12 (+8 %)`; empty where nothing has changed, or one is not known. */
+export function describeChange(one: number | null, other: number | null, format: (value: number) => string): string {
+  if (one === null || other === null || one === other) return ''
+  const sign = other > one ? '+' : '−'
+  const percent = one === 0 ? 0 : Math.round((Math.abs(other - one) / one) * 100)
+  const share = percent === 0 ? '' : ` (${sign}${percent} %)`
+  return `${sign}${format(Math.abs(other - one))}${share}`
+}
