@@ -142,6 +142,21 @@ describe('compaction within responses', () => {
     })
   }
 
+  it('keeps a turn without an answer: the item alone continues it', async () => {
+    const { ask, send } = await make()
+    const call = { type: 'function_call', call_id: 'c2', name: 'look', arguments: '{}' }
+    const turn = [user('a'), { role: 'assistant', content: 'b' }, user('call look'), call, outputOf(call)]
+    const { output } = await ask([...turn, trigger], { store: false })
+    const expected = [SUMMARY, 'user: call look', 'assistant: look', 'tool: seen']
+    expect(told(await ask(output, { store: false }))).to.deep.equal(expected)
+    expect(told(await ask([user('a'), user('call look'), ...output], { store: false }))).to.deep.equal(expected)
+    const asked = await ask([...turn, user('c'), trigger], { store: false })
+    expect(told(await ask(asked.output, { store: false }))).to.deep.equal([SUMMARY, 'user: c'])
+    const answered = await ask([user('a'), { role: 'assistant', content: 'b' }, trigger], { store: false })
+    const { status, json } = await send(answered.output, { store: false })
+    expect([status, json().error.param]).to.deep.equal([400, 'input'])
+  })
+
   describe('of a conversation above the threshold of a request', () => {
     const long = 'long '.repeat(200)
     const context_management = [{ type: 'compaction', compact_threshold: 100 }]

@@ -60,11 +60,17 @@ export function keepLatest(messages: readonly Message[], maxTokens: number): rea
   return [...system, ...latest.slice(0, 1), ...lastStepOf(latest.slice(1))]
 }
 
-/** Returns the messages that stay where nothing but open calls has to: those of the system, and the last question with the open step. */
-export function keepOpen(messages: readonly Message[], hasOpen: boolean): readonly Message[] {
+/**
+ * Returns the messages that stay beside a summary of all: those of the system, and of a turn that has no answer yet the question and the
+ * last step. A client that shortens its conversation within a turn goes on from the summary alone.
+ */
+export function keepUnanswered(messages: readonly Message[], hasOpen: boolean): readonly Message[] {
   const system = messages.filter(isInstruction)
-  const question = messages.findLast(({ role }) => role === 'user')
-  return !hasOpen ? system : [...system, ...(question ? [question] : []), ...lastStepOf(messages)]
+  if (!hasOpen && messages.at(-1)?.role === 'assistant') return system
+  const question = messages.findLastIndex(({ role }) => role === 'user')
+  if (question === -1) return system
+  const step = lastStepOf(messages.slice(question + 1)).filter(({ role }) => role !== 'system')
+  return [...system, ...messages.slice(question, question + 1), ...step]
 }
 
 /** Messages in place of a conversation: what is kept, with the summary behind the messages of the system. */

@@ -13,7 +13,7 @@ import {
   type CompactionContent,
   estimateTokens,
   keepLatest,
-  keepOpen,
+  keepUnanswered,
   toCompacted,
   writeKept,
 } from '../input/compaction.ts'
@@ -89,13 +89,13 @@ export class Compactor {
   }
 
   /**
-   * Puts a summary in the place of a whole conversation; open calls stay.
+   * Puts a summary in the place of a whole conversation; a turn without an answer stays, open calls too.
    *
    * @param signal aborts the model
    */
   summarize(conversation: LongConversation, signal: AbortSignal): Promise<ShortConversation> {
     const { messages, open } = conversation
-    return this.#shorten(conversation, keepOpen(messages, open.length > 0), signal)
+    return this.#shorten(conversation, keepUnanswered(messages, open.length > 0), signal)
   }
 
   /**
