@@ -1,4 +1,14 @@
+/** Values under names, none of them checked yet. */
+export type Fields = Readonly<Record<string, unknown>>
+
 /** Recognizes a JSON object: neither an array nor null. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** The fields of a value, to be read one by one: those of anything but an object are none. */
+export function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? value : NONE
+}
+
+const NONE: Fields = Object.freeze({})

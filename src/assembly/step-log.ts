@@ -1,4 +1,5 @@
 import type { AgentHost } from '../host/host.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { Log } from '../protocols/log.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
@@ -43,7 +44,8 @@ function describeStep({ agent_id, module_id, arguments: given }: AgentEvent, out
 }
 
 function outcomeOf({ result }: AgentEvent): string {
-  return ((result ?? {}) as { text?: string }).text ?? ''
+  const { text } = fieldsOf(result)
+  return typeof text === 'string' ? text : ''
 }
 
 /** The log itself takes the secrets of the environment out. */

@@ -4,6 +4,7 @@ import { inspect } from 'node:util'
 import { Command, Errors } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import { findProject } from '../project/find-project.ts'
 import { SERVER_OPTIONS } from '../server/options.ts'
 import { cleanText } from './clean-text.ts'
@@ -36,7 +37,7 @@ export abstract class BaseCommand extends Command {
     }
     if (error instanceof Errors.CLIError) {
       const known = Object.keys(this.ctor.flags ?? {}).map((name) => `--${name}`)
-      const { flags } = error as { flags?: unknown }
+      const { flags } = fieldsOf(error)
       const unknown = Array.isArray(flags) ? flags.map(String) : []
       const suggestions = unknown.flatMap((name) => didYouMean(name, known))
       const help = `See more help with ${this.id?.replaceAll(':', ' ')} --help`

@@ -109,8 +109,8 @@ async function chooseAgent(backend: Backend, named: string | undefined): Promise
   }
   const [first] = ids
   if (first === undefined) throw new HostError('AGENT_NOT_FOUND', 'There are no agents.', { suggestions: known })
-  const plain = ids.filter((id) => !id.includes('/'))
-  if (plain.length === 1) return plain[0] as string
+  const [only, ...others] = ids.filter((id) => !id.includes('/'))
+  if (only !== undefined && others.length === 0) return only
   if (canAsk()) return pickAgent(agents)
   throw new HostError('OPTION_INVALID', 'Name the agent: there are several.', { suggestions: known })
 }

@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { isObject } from '../is-object.ts'
 import { ToolProvider } from '../protocols/tool-provider.ts'
 import { toAttachmentJson } from '../run/attachment-json.ts'
 import { foldStack } from '../run/calls/fold-stack.ts'
@@ -108,7 +109,7 @@ function readArguments(raw: string): Arguments {
   } catch (cause) {
     throw wrong(messageOf(cause), cause)
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Arguments
+  if (isObject(value)) return value
   throw wrong(`not ${raw}`)
 }
 

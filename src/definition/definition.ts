@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import { deepFreeze } from './deep-freeze.ts'
 import { AgentError, type Path, type Position, type Problem } from './problem.ts'
 import { findValueProblems, type ValueProblem } from './schema-problems.ts'
@@ -255,7 +256,7 @@ function withoutPatterns(message: string): string {
 }
 
 function findDuplicates(value: unknown): ValueProblem[] {
-  const modules: unknown = (value as Partial<RawDefinition> | null)?.modules
+  const { modules } = fieldsOf(value)
   if (!Array.isArray(modules)) return []
   const ids = modules.map((entry: Partial<ModuleEntry> | null) => entry?.id)
   return ids.flatMap((id, index): ValueProblem[] => {
@@ -274,7 +275,7 @@ function findDuplicates(value: unknown): ValueProblem[] {
 /** Returns a problem for each schema of an agent that would fail when it is used. */
 function findBadSchemas(value: unknown): ValueProblem[] {
   return (['input', 'output'] as const).flatMap((key): ValueProblem[] => {
-    const schema = (value as Partial<RawDefinition> | null)?.[key]
+    const schema = fieldsOf(value)[key]
     if (typeof schema !== 'object' || schema === null) return []
     try {
       Compile(schema).Check({})
@@ -288,7 +289,7 @@ function findBadSchemas(value: unknown): ValueProblem[] {
 }
 
 function findContradictions(value: unknown): ValueProblem[] {
-  const { tasks, conversation } = (value ?? {}) as Partial<RawDefinition>
+  const { tasks, conversation } = fieldsOf(value)
   if (!tasks || !conversation) return []
   const message = "'tasks' and 'conversation' exclude each other: a task is one call, without a conversation_id."
   return [{ path: ['tasks'], message, suggestions: ['Leave one of the two out.'] }]

@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import { isObject } from '../is-object.ts'
 import { readYamlText } from './yaml-text.ts'
 
 /** A text with YAML above it, between two lines of `---`. */
@@ -29,11 +30,11 @@ export function readFrontMatter(source: string, file: string): FrontMatter {
   }
   // The fence is the first line.
   const { data, lineOf } = readYamlText(yaml, file, { kind: 'front matter', linesAbove: 1 })
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+  if (!isObject(data)) {
     throw new HostError('MODULE_INVALID', `${file}:1: the front matter must be a map: lines of \`name: value\`.`)
   }
   return {
-    data: data as Readonly<Record<string, unknown>>,
+    data,
     text: source.slice(fenced.length),
     textLine: fenced.split('\n').length,
     lineOf: (field) => lineOf([field]),

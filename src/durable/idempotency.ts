@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { deferred } from '../async.ts'
 import { HostError } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { Change, RecordStore } from '../store/record-store.ts'
 import { parseIndexKey } from '../store/tenant-records.ts'
 import { EXPIRING_REQUESTS, tenantPart } from './tenant-part.ts'
@@ -158,9 +159,9 @@ export function requestChanges({ hash, body, atMs }: IdempotentRequest, runId: s
 
 function parseRow(text: string | undefined): Row | undefined {
   try {
-    const row = JSON.parse(text ?? 'null') as Partial<Row> | null
-    const isWhole = typeof row?.response_id === 'string' && typeof row.body === 'string' && Number.isFinite(row.at_ms)
-    return isWhole ? (row as Row) : undefined
+    const { response_id, body, at_ms } = fieldsOf(JSON.parse(text ?? 'null'))
+    if (typeof response_id !== 'string' || typeof body !== 'string' || typeof at_ms !== 'number') return undefined
+    return { response_id, body, at_ms }
   } catch {
     return undefined
   }

@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts'
+import { type Fields, isObject } from '../is-object.ts'
 
 /** Version of the rows that this version writes. */
 export const ROW_VERSION = 2
@@ -34,10 +35,10 @@ export function parseRow<Row>(id: string, text: string, shape: RowShape<Row>): R
   )
 }
 
-function parseObject(id: string, text: string): Record<string, unknown> {
+function parseObject(id: string, text: string): Fields {
   try {
     const row: unknown = JSON.parse(text)
-    if (typeof row === 'object' && row !== null) return row as Record<string, unknown>
+    if (isObject(row)) return row
   } catch {
     // As one that is no object.
   }

@@ -1,6 +1,7 @@
 import { type Static, type TObject, Type } from 'typebox'
 import type { Scope } from '../definition/scope.ts'
 import { HostError } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { CallableAgent } from '../protocols/callable-agent.ts'
 import type { Log } from '../protocols/log.ts'
 import type { Dependency, Protocol, Provided } from '../protocols/protocol.ts'
@@ -181,7 +182,7 @@ function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TOb
     return `${subject} 'boundary' is for modules that others call; this one provides ${handler.name}.`
   }
   for (const [field, dependency] of Object.entries(facts.uses ?? {})) {
-    if (!isProtocol(dependency) && !isProtocol((dependency as { protocol?: unknown } | undefined)?.protocol)) {
+    if (!isProtocol(dependency) && !isProtocol(fieldsOf(dependency).protocol)) {
       return `${subject} uses.${field} must be a protocol, many(protocol) or optional(protocol).`
     }
   }
@@ -189,6 +190,6 @@ function findProblem(facts: Partial<ModuleOptions<readonly Protocol[], Uses, TOb
 }
 
 function isProtocol(value: unknown): value is Protocol {
-  const { name, methods } = (value ?? {}) as Partial<Protocol>
+  const { name, methods } = fieldsOf(value)
   return typeof name === 'string' && Array.isArray(methods)
 }

@@ -1,4 +1,5 @@
 import { AgentSchema } from '../definition/definition.ts'
+import { isObject } from '../is-object.ts'
 import { type CatalogEntry, readLibraryCatalog } from './library-catalog.ts'
 import { listProjectModules, ModuleLoader } from './load-module.ts'
 import { ProjectCode } from './project-code.ts'
@@ -96,8 +97,8 @@ const SCALARS = ['number', 'integer', 'boolean']
  */
 function forFiles(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(forFiles)
-  if (typeof schema !== 'object' || schema === null) return schema
-  const { description, default: fallback, ...rest } = schema as JsonSchema
+  if (!isObject(schema)) return schema
+  const { description, default: fallback, ...rest } = schema
   const annotations = {
     ...(description === undefined ? {} : { description }),
     ...(fallback === undefined ? {} : { default: fallback }),

@@ -45,14 +45,14 @@ export function packagesOf(texts: FileTexts): ReadonlyMap<string, string> {
   const names = specifiers.map((specifier) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier)
   const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const ranges: Readonly<Record<string, string>> = { ...manifest.peerDependencies, ...manifest.dependencies }
-  const foreign = [...new Set(names)].filter((name) => ranges[name] !== undefined && !builtinModules.includes(name))
-  return new Map(foreign.sort().map((name) => [name, ranges[name] as string]))
+  const foreign = [...new Set(names)].filter((name) => !builtinModules.includes(name)).sort()
+  return new Map(foreign.flatMap((name) => (ranges[name] === undefined ? [] : [[name, ranges[name]]])))
 }
 
 /** `from './x.ts'`, `import './x.ts'`, `import('x')`, and files read at run time: `new URL('./x.py', import.meta.url)`. */
 function importsOf(text: string): string[] {
   const matches = text.matchAll(/(?:\bfrom|\bimport|\bnew URL)\s*\(?\s*(['"])([^'"\n]+)\1/g)
-  return [...matches].map(([, , specifier]) => specifier as string)
+  return [...matches].map(([, , specifier = '']) => specifier)
 }
 
 function isRelative(specifier: string): boolean {

@@ -1,4 +1,4 @@
-import { isObject } from '../is-object.ts'
+import { fieldsOf, isObject } from '../is-object.ts'
 
 type Schema = Readonly<Record<string, unknown>>
 
@@ -28,7 +28,7 @@ function isLost(schema: Schema, reference: string): boolean {
   for (const key of reference.slice(2).split('/')) {
     const name = readPart(key)
     if (typeof part !== 'object' || part === null || !Object.hasOwn(part, name)) return true
-    part = (part as Schema)[name]
+    part = fieldsOf(part)[name]
   }
   return false
 }

@@ -34,7 +34,7 @@ export function number(
 ): OptionSpec<number> {
   const read = (raw: unknown): number => {
     const value = typeof raw === 'string' && raw.trim() !== '' ? Number(raw) : raw
-    if (Number.isInteger(value) && (value as number) >= min && (value as number) <= max) return value as number
+    if (typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max) return value
     throw new Error(`must be a whole number from ${min} to ${max}, not '${raw}'`)
   }
   return { flag, variable: variableOf(flag), description, kind: 'text', default: fallback, read }

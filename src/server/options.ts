@@ -4,6 +4,7 @@ import type { ProjectOptions } from '../assembly/open-project.ts'
 import { LOG_LEVELS, type LogLevel } from '../assembly/project-log.ts'
 import { didYouMean } from '../definition/nearest-name.ts'
 import { HostError } from '../errors.ts'
+import { isObject } from '../is-object.ts'
 import { isRedisUrl } from '../store/redis/redis-location.ts'
 import {
   key,
@@ -388,8 +389,7 @@ function readOption(name: string, facts: OptionSpec, raw: Partial<Record<string,
 }
 
 function readAdapterOptions(raw: unknown): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
-  if (typeof raw === 'object' && raw !== null && !Array.isArray(raw))
-    return structuredClone(raw) as Record<string, Record<string, unknown>>
+  if (isObject(raw)) return structuredClone(raw) as Record<string, Record<string, unknown>>
   const options: Record<string, Record<string, string>> = {}
   for (const text of [raw].flat()) {
     const [, adapter, name, value] = /^([\w-]+)\.([\w-]+)=(.*)$/s.exec(String(text)) ?? []

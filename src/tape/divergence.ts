@@ -1,3 +1,4 @@
+import { fieldsOf } from '../is-object.ts'
 import { describeDifferences } from './describe-differences.ts'
 import type { TapedCall } from './read-tape.ts'
 import type { CallLine } from './tape-lines.ts'
@@ -80,7 +81,7 @@ export function describeDivergence({ kind, asked, recorded, differences: found }
 
 /** `tools: refund({"order":7})`, `llm.generate({...})`. */
 export function describeCall({ module, method, arguments: args }: ShownCall): string {
-  const { name, arguments: given } = (args ?? {}) as { name?: unknown; arguments?: unknown }
+  const { name, arguments: given } = fieldsOf(args)
   const isTool = typeof name === 'string' && (method === 'executeTool' || method === 'needsApproval')
   const text = isTool ? `${module}: ${name}(${toText(given)})` : `${module}.${method}(${toText(args)})`
   return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text

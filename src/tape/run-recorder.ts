@@ -1,5 +1,6 @@
 import { isPromise } from '../async.ts'
 import { messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { LLM } from '../protocols/llm.ts'
 import type { ToolProvider } from '../protocols/tool-provider.ts'
 import { AgentRun } from '../run/agent-run.ts'
@@ -87,7 +88,7 @@ export class RunRecorder {
   }
 
   fail(error: unknown): void {
-    const isAborted = (error as { code?: unknown } | null)?.code === 'RUN_ABORTED'
+    const isAborted = fieldsOf(error).code === 'RUN_ABORTED'
     this.#end(isAborted ? 'cancelled' : 'failed', this.#run.answer.sentText, undefined, error)
   }
 

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path'
 import { parentPort, threadId, workerData } from 'node:worker_threads'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { messageOf } from '../errors.ts'
+import { messageOf, systemCodeOf } from '../errors.ts'
 import type { ThreadReply } from '../trace/service-thread.ts'
 import { fillHead } from './fill-head.ts'
 import { PART_ENDING, TapeFolder, tapeFile } from './tape-folder.ts'
@@ -119,7 +119,7 @@ class TapeService {
     try {
       return openSync(this.#folder.pathOf(runId), NEW_FILE, 0o600)
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return undefined
+      if (systemCodeOf(error) === 'EEXIST') return undefined
       throw error
     }
   }

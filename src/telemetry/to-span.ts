@@ -1,4 +1,5 @@
 import type { Attributes } from '@opentelemetry/api'
+import { fieldsOf } from '../is-object.ts'
 import type { LLMPart, LLMRequest } from '../protocols/llm.ts'
 import type { Usage } from '../protocols/run.ts'
 import type { AgentEvent } from '../run/calls/call-event.ts'
@@ -71,7 +72,7 @@ export function toResultAttributes(operation: Operation | undefined, { result, m
     return { 'agent_host.status': endingOf({ status: 'waiting', pending: result.waits_for }) }
   }
   if (operation === 'chat' && Array.isArray(result)) return toAnswerAttributes(result as readonly LLMPart[], model)
-  if (operation === 'execute_tool' && (result as { isError?: unknown } | null)?.isError === true) {
+  if (operation === 'execute_tool' && fieldsOf(result).isError === true) {
     return { 'error.type': 'tool_error' }
   }
   return {}

@@ -2,6 +2,7 @@ import { isReference } from '../definition/interpolate.ts'
 import { REDACTED } from '../definition/redacted.ts'
 import { isSecretName } from '../definition/secret-name.ts'
 import { messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { Redact } from './redact.ts'
 
 /** Longer texts are cut. Characters. */
@@ -89,7 +90,7 @@ class Copy {
     if (value instanceof Error) return this.of({ name: value.name, message: value.message }, secret)
     if (value instanceof Set) return this.#items([...value], secret)
     if (value instanceof Map) return this.of(Object.fromEntries(value), secret)
-    const { toJSON } = value as { toJSON?: unknown }
+    const { toJSON } = fieldsOf(value)
     if (typeof toJSON === 'function') return this.of(toJSON.call(value), secret)
     const copy: Record<string, unknown> = {}
     const picture = this.#picture(value)
@@ -115,7 +116,7 @@ class Copy {
 
   #field(value: object, name: string, secret: boolean): unknown {
     try {
-      return this.of((value as Record<string, unknown>)[name], secret || isSecretName(name))
+      return this.of(fieldsOf(value)[name], secret || isSecretName(name))
     } catch (error) {
       return `[unreadable: ${messageOf(error)}]`
     }

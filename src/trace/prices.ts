@@ -2,6 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { Log } from '../protocols/log.ts'
 import type { ModelUsage } from './describe-event.ts'
 
@@ -93,7 +94,7 @@ const SHAPE =
   'a price is { input: 2, output: 8, cached_input: 0.5 }, in US dollars per million tokens; context: 128000 says how many tokens the model takes.'
 
 function isPrice(value: unknown): boolean {
-  const { input, output, cached_input: cached = 0, context = 0, ...rest } = (value ?? {}) as Record<string, unknown>
+  const { input, output, cached_input: cached = 0, context = 0, ...rest } = fieldsOf(value)
   const isAmount = (amount: unknown) => typeof amount === 'number' && amount >= 0 && Number.isFinite(amount)
   return [input, output, cached, context].every(isAmount) && Object.keys(rest).length === 0
 }

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { fieldsOf } from '../is-object.ts'
 import { findThreadScript } from './thread-script.ts'
 
 /** Message that every thread may send: it has started, answers a question, or has closed what it had open. */
@@ -151,5 +152,5 @@ export class ServiceThread<Request, News> {
 const REPLIES: ReadonlySet<unknown> = new Set<ThreadReply['kind']>(['ready', 'answer', 'closed'])
 
 function isReply<News>(message: ThreadReply | News): message is ThreadReply {
-  return REPLIES.has((message as { readonly kind?: unknown }).kind)
+  return REPLIES.has(fieldsOf(message).kind)
 }

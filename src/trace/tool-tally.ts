@@ -1,3 +1,4 @@
+import { fieldsOf } from '../is-object.ts'
 import { isWaitingResult } from '../run/calls/waits-for.ts'
 import { addModelUsage, isAborted, type ModelUsage } from './describe-event.ts'
 import { Histogram } from './histogram.ts'
@@ -78,5 +79,5 @@ function toolOf({ method_name, arguments: given }: TracedEvent): string | undefi
 /** A tool fails by throwing, or by saying so in its result. */
 function isFailed(exception: string | null, result: unknown): boolean {
   if (exception !== null) return !isAborted(exception)
-  return (result as { isError?: unknown } | null)?.isError === true
+  return fieldsOf(result).isError === true
 }

@@ -6,6 +6,7 @@ import { type Environment, interpolate } from '../definition/interpolate.ts'
 import { AgentError, type Path, type Position, type Problem } from '../definition/problem.ts'
 import { findValueProblems } from '../definition/schema-problems.ts'
 import { HostError, messageOf } from '../errors.ts'
+import { fieldsOf } from '../is-object.ts'
 import { isModule, type Module, type ModuleContext } from '../module/define-module.ts'
 import { findProjectFile } from '../module/find-project-file.ts'
 import { type LoadedModule, type ModuleLoader, wrapModule } from '../module/load-module.ts'
@@ -114,7 +115,7 @@ export function planLoaded(
 /** Separates modules passed as objects from the plain data around them, which refers to them by name. */
 function takeModules(source: unknown): { plain: unknown; given: ReadonlyMap<number, Module> } {
   const given = new Map<number, Module>()
-  const entries = (source as { modules?: unknown } | null)?.modules
+  const { modules: entries } = fieldsOf(source)
   if (!Array.isArray(entries)) return { plain: source, given }
   const modules = entries.map((entry: { module?: unknown } | null, index) => {
     const module = entry?.module
@@ -122,7 +123,7 @@ function takeModules(source: unknown): { plain: unknown; given: ReadonlyMap<numb
     given.set(index, module)
     return { ...entry, module: module.name }
   })
-  return { plain: given.size > 0 ? { ...(source as object), modules } : source, given }
+  return { plain: given.size > 0 ? { ...fieldsOf(source), modules } : source, given }
 }
 
 async function loadModules(

@@ -1,5 +1,6 @@
 import type { Path } from '../definition/problem.ts'
 import { childSchemas, type SchemaNode, withAlternatives } from '../definition/schema-problems.ts'
+import { fieldsOf } from '../is-object.ts'
 import type { Module } from '../module/define-module.ts'
 import { LLM } from '../protocols/llm.ts'
 
@@ -35,7 +36,7 @@ export function listVariables(module: Module, config: unknown): Variable[] {
       return value.flatMap((item, index) => list(items, item, [...path, index]))
     }
     const fields = Object.entries(node.properties ?? {})
-    return fields.flatMap(([key, child]) => list(child, (value as Record<string, unknown>)?.[key], [...path, key]))
+    return fields.flatMap(([key, child]) => list(child, fieldsOf(value)[key], [...path, key]))
   }
 }
 

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core'
 import { HostError, messageOf } from '../../errors.ts'
+import { fieldsOf } from '../../is-object.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
 import type { Approval, ApprovalDecision, HiddenApproval } from '../../wire/approval.ts'
 import { agentDirFlag } from '../agent-dir-flag.ts'
@@ -110,9 +111,10 @@ export class ApprovalsClient {
     })
     const body: unknown = await reply.json().catch(() => ({}))
     if (reply.ok) return body
-    const { detail = `status ${reply.status}` } = body as { detail?: string }
+    const { detail } = fieldsOf(body)
+    const reason = typeof detail === 'string' ? detail : `status ${reply.status}`
     const suggestions = reply.status === 404 ? ['`agent-host approvals` lists those that wait.'] : []
-    throw new HostError('REQUEST_INVALID', `${detail.replace(/\.$/, '')}.`, { suggestions })
+    throw new HostError('REQUEST_INVALID', `${reason.replace(/\.$/, '')}.`, { suggestions })
   }
 }
 

@@ -1,5 +1,6 @@
 import { Args, Flags } from '@oclif/core'
-import { HostError } from '../../errors.ts'
+import { HostError, messageOf } from '../../errors.ts'
+import { isObject } from '../../is-object.ts'
 import type { Approval, ApprovalDecision } from '../../wire/approval.ts'
 import { BaseCommand } from '../base-command.ts'
 import { type ServerFlags, serverFlags } from './approvals-client.ts'
@@ -93,7 +94,7 @@ function readAnswer(text: string, schema: Approval['schema']): unknown {
 
 function readArguments(text: string): Readonly<Record<string, unknown>> {
   const value = readJson('--arguments', text)
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  if (isObject(value)) return value
   throw new HostError('OPTION_INVALID', '--arguments must be a JSON object.')
 }
 
@@ -101,6 +102,6 @@ function readJson(what: string, text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new HostError('OPTION_INVALID', `${what} is not JSON: ${(cause as Error).message}.`, { cause })
+    throw new HostError('OPTION_INVALID', `${what} is not JSON: ${messageOf(cause)}.`, { cause })
   }
 }

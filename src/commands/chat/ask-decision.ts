@@ -1,3 +1,4 @@
+import { isObject } from '../../is-object.ts'
 import type { ApprovalDecision } from '../../wire/approval.ts'
 import type { WaitingCall } from './backend.ts'
 
@@ -48,9 +49,7 @@ async function askArguments(args: object, ask: AskLine): Promise<ApprovalDecisio
     const text = await ask(`Arguments as JSON, such as ${JSON.stringify(args)}: `)
     if (text === undefined) return undefined
     const edited = readJson(text)
-    if (typeof edited === 'object' && edited !== null && !Array.isArray(edited)) {
-      return { decision: 'edit', arguments: edited as Record<string, unknown> }
-    }
+    if (isObject(edited)) return { decision: 'edit', arguments: edited }
   }
 }
 

@@ -2,6 +2,7 @@ import { Args, Flags } from '@oclif/core'
 import { didYouMean } from '../../definition/nearest-name.ts'
 import { HostError } from '../../errors.ts'
 import type { AgentHost } from '../../host/host.ts'
+import { fieldsOf } from '../../is-object.ts'
 import { ToolProvider } from '../../protocols/tool-provider.ts'
 import { agentDirFlag } from '../agent-dir-flag.ts'
 import { BaseCommand } from '../base-command.ts'
@@ -83,7 +84,7 @@ function findServers(host: AgentHost, name: string, agent: string | undefined): 
 }
 
 function serversOf(agent: string, { id, config }: { readonly id: string; readonly config: unknown }): FoundServer[] {
-  const { servers } = (config ?? {}) as { readonly servers?: unknown }
+  const { servers } = fieldsOf(config)
   if (!Array.isArray(servers)) return []
   return servers.flatMap(({ name, prefix = '', oauth }: Record<string, unknown>) =>
     typeof name === 'string' && oauth !== undefined

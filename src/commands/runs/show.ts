@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core'
+import { fieldsOf } from '../../is-object.ts'
 import { isWaitingResult, type WaitingResult } from '../../run/calls/waits-for.ts'
 import { endingOf } from '../../run/run-ending.ts'
 import { SERVER_OPTIONS } from '../../server/options.ts'
@@ -126,7 +127,7 @@ function textsOf(events: readonly TracedEvent[]): CallTexts {
       if (end?.exception) return ` → ${shorten(oneLine(end.exception.split('\n')[0] ?? ''), MAX_TEXT)}`
       if (isWaitingResult(end?.result)) return ` → ${describeWaiting(end.result)}`
       if (method !== 'executeTool' || !end) return ''
-      const { text, isError } = (end.result ?? {}) as { text?: unknown; isError?: boolean }
+      const { text, isError } = fieldsOf(end.result)
       return ` → ${isError ? 'failed: ' : ''}${shorten(oneLine(String(text ?? '')), MAX_TEXT)}`
     },
   }
@@ -139,7 +140,7 @@ function describeWaiting({ waits_for }: WaitingResult): string {
 /** Without the run, which is the same everywhere. */
 function ownArguments(event: TracedEvent | undefined): unknown[] {
   const args = event?.arguments?.args ?? []
-  return args.filter((each) => typeof (each as { run?: unknown } | null)?.run !== 'string')
+  return args.filter((each) => typeof fieldsOf(each).run !== 'string')
 }
 
 function toText(args: readonly unknown[]): string {

@@ -47,9 +47,10 @@ const NAMES: Readonly<Record<string, string>> = {
 
 function byName(counts: ReadonlyMap<string, number>): [name: string, count: number][] {
   const known = Object.entries(NAMES).map(([kind, name]): [string, number] => [name, counts.get(kind) ?? 0])
-  const all = [...counts.values()].reduce((sum, count) => sum + count, 0)
-  const others = known.reduce((rest, [, count]) => rest - count, all)
-  return [...known, ['internal records', others] as [string, number]].filter(([, count]) => count > 0)
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
+  const others = known.reduce((rest, [, count]) => rest - count, total)
+  const all: [string, number][] = [...known, ['internal records', others]]
+  return all.filter(([, count]) => count > 0)
 }
 
 function damageError(problems: readonly string[]): HostError {

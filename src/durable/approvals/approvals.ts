@@ -248,8 +248,8 @@ export async function listExpired(
 /** Claim that brings approvals from one state into another; all of them must still be in the first. */
 export function claimOf(before: readonly StoredApproval[], after: readonly StoredApproval[]): Claim {
   const changes = after.flatMap((approval, index): Change[] => {
-    const old = before[index] as StoredApproval
-    if (approval === old) return []
+    const old = before[index]
+    if (!old || approval === old) return []
     const open = approval.status === 'pending' ? JSON.stringify(null) : undefined
     const indexed = approval.status === old.status ? [] : openKeysOf(approval).map((key): Change => [key, open])
     return [[APPROVALS + approval.id, JSON.stringify(approval)], ...indexed]

@@ -126,8 +126,9 @@ async function readBlockBefore(
 ): Promise<{ turn: StoredTurn; bytes: number }[]> {
   const ids = [...(block_before === null ? [] : [block_before]), ...block]
   const texts = await store.get(ids.map(turnKey))
-  const read = texts.flatMap((text, index) => {
-    const turn = parseTurn(ids[index] as string, text)
+  const read = ids.flatMap((id, index) => {
+    const text = texts[index]
+    const turn = parseTurn(id, text)
     return turn ? [{ turn, bytes: text?.length ?? 0 }] : []
   })
   return read.reverse()

@@ -338,7 +338,7 @@ export class RunStore<Facts, Item> {
   ): Promise<(Step[][] | HostError)[]> {
     const logs = runs.map(({ id, batches }) => ({ log: stepsLog(id), from: batches }))
     const found = await readLogs(this.#records, logs)
-    return found.map((entries, index) => tryParseBatches((runs[index] as { id: string }).id, entries))
+    return runs.map(({ id }, index) => tryParseBatches(id, found[index] ?? []))
   }
 
   /** Looks, in one request, which of the runs have ended. A row that cannot be read is an error of its run alone. */

@@ -1,8 +1,7 @@
+import { type Fields, fieldsOf } from '../../is-object.ts'
 import type { ClientTool, ToolDefinition } from '../../protocols/tool-definition.ts'
 import { findExpressionFault } from '../../run/check-text.ts'
 import { invalidField } from './invalid-field.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Part of a custom tool that its format decides. */
 interface TextFormat {
@@ -20,7 +19,7 @@ interface TextFormat {
  */
 export function toCustomTool({ name: rawName, description, format }: Fields, at: string): ToolDefinition {
   const name = readToolName(rawName, at)
-  const { note, ...kind } = readFormat((format ?? {}) as Fields, `${at}.format`)
+  const { note, ...kind } = readFormat(fieldsOf(format), `${at}.format`)
   const client: ClientTool = { name, isCustom: true, ...kind }
   return {
     name,
@@ -48,7 +47,7 @@ function readFormat(format: Fields, at: string): TextFormat {
   const { type = 'text', grammar = format } = format
   if (type === 'text') return {}
   if (type !== 'grammar') throw invalidField(`${at}.type`, 'must be text or grammar.')
-  return readGrammar((grammar ?? {}) as Fields, grammar === format ? at : `${at}.grammar`)
+  return readGrammar(fieldsOf(grammar), grammar === format ? at : `${at}.grammar`)
 }
 
 function readGrammar({ syntax, definition }: Fields, at: string): TextFormat {

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox'
 import { HostError } from '../../errors.ts'
+import { fieldsOf } from '../../is-object.ts'
 import { type Checked, makeValidator } from './validator.ts'
 
 /** Part of a schema that says how the text of a parameter is read. */
@@ -18,7 +19,7 @@ export function makeQueryValidator(schema: TSchema): (query: unknown) => Checked
   const parameters = Object.entries(properties)
   const validate = makeValidator(schema)
   return (query) => {
-    const texts = query as Readonly<Record<string, unknown>>
+    const texts = fieldsOf(query)
     const repeated = parameters.find(([name, node]) => Array.isArray(texts[name]) && !takesList(node))
     if (repeated) {
       const [field] = repeated

@@ -1,4 +1,5 @@
 import { decodeBase64 } from '../../base64.ts'
+import { fieldsOf } from '../../is-object.ts'
 import type { Attachment } from '../../protocols/message.ts'
 import { invalidField } from './invalid-field.ts'
 
@@ -11,7 +12,7 @@ const FORMAT = /^[a-z0-9][a-z0-9.+-]{0,31}$/i
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function readAudio(audio: unknown, field: string): Attachment {
-  const { data, format } = (audio ?? {}) as Readonly<Record<string, unknown>>
+  const { data, format } = fieldsOf(audio)
   if (typeof data !== 'string') throw invalidField(`${field}.data`, 'must be bytes in base64.')
   if (typeof format !== 'string' || !FORMAT.test(format)) {
     throw invalidField(`${field}.format`, 'must be a format such as wav or mp3.')

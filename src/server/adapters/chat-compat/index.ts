@@ -4,6 +4,7 @@ import { deferred, settlesWithin } from '../../../async.ts'
 import type { OpenCall, TenantRuns } from '../../../durable/adapter-runs.ts'
 import type { Decisions } from '../../../durable/resumption.ts'
 import { HostError } from '../../../errors.ts'
+import { fieldsOf } from '../../../is-object.ts'
 import { NO_USAGE } from '../../../protocols/usage.ts'
 import type { RunEventSink } from '../../../run/run-event.ts'
 import type { PendingCall } from '../../../run/state/pending-call.ts'
@@ -260,7 +261,7 @@ function nameCompletion({ id }: Pick<RunHandle, 'id'>, { model }: ChatRequest): 
 
 /** Problem of a request that lacks what every one has; `null` counts as absent. */
 function findMissing(body: unknown): HostError | undefined {
-  const { model, messages } = (body ?? {}) as { model?: unknown; messages?: unknown }
+  const { model, messages } = fieldsOf(body)
   if ((model ?? undefined) === undefined || (messages ?? undefined) === undefined) {
     return new HostError('REQUEST_INVALID', 'model and messages are required')
   }

@@ -1,4 +1,5 @@
 import { HostError } from '../../../errors.ts'
+import { isObject } from '../../../is-object.ts'
 import type { Attachment, Message, ToolCall } from '../../../protocols/message.ts'
 import type { Capabilities } from '../../../run/turn.ts'
 import { invalidField } from '../../bodies/invalid-field.ts'
@@ -109,11 +110,10 @@ function toToolCall(call: WireCall): ToolCall {
 }
 
 /** Parses the arguments of a tool call in the history: a model may have written text that is no JSON object. */
-function parseArguments(text: string): Record<string, unknown> {
+function parseArguments(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : {}
+    return isObject(value) ? value : {}
   } catch {
     return {}
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { deferred, raceAbort } from '../../../async.ts'
-import { isObject } from '../../../is-object.ts'
+import { fieldsOf, isObject } from '../../../is-object.ts'
 import type { CallMemory } from './call-memory.ts'
 import type { ElicitationResponse } from './elicitation.ts'
 
@@ -56,7 +56,7 @@ export class Elicitations {
 
   /** Handles the response of a client. Errors and invalid responses count as cancelled; unrelated ones are ignored. */
   take(message: unknown, { key, tenant }: Client): void {
-    const { id, result } = message as { id?: unknown; result?: unknown }
+    const { id, result } = fieldsOf(message)
     if (typeof id !== 'string') return
     const asked = this.#open.get(id)
     if (asked?.client.key === key && asked?.client.tenant === tenant) asked?.resolve(readResponse(result))

@@ -1,6 +1,7 @@
 import type { Problem } from '../../../definition/problem.ts'
 import type { AgentFolder } from '../../../host/agent-folder.ts'
 import type { AgentHost } from '../../../host/host.ts'
+import { fieldsOf } from '../../../is-object.ts'
 import type { ToolDefinition } from '../../../protocols/tool-definition.ts'
 import type { AgentInfo } from '../../../run/turn.ts'
 import { writePayload } from '../../../trace/payload.ts'
@@ -150,6 +151,6 @@ function viewTool({ name, description, parameters, isChanged }: ToolDefinition):
 }
 
 function isTool(value: unknown): value is ToolDefinition {
-  const { name, description } = (value ?? {}) as Record<string, unknown>
+  const { name, description } = fieldsOf(value)
   return typeof name === 'string' && typeof description === 'string'
 }

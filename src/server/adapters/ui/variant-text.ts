@@ -15,6 +15,7 @@ import {
 import { type ProblemAt, readDefinition } from '../../../definition/definition.ts'
 import { AgentError, type Path, type Position, type Problem } from '../../../definition/problem.ts'
 import { readYaml } from '../../../definition/yaml-source.ts'
+import { fieldsOf } from '../../../is-object.ts'
 import type { VariantChange } from '../../../wire/variant.ts'
 
 /** Changes that were read from a text. */
@@ -84,7 +85,7 @@ function namesOfChanged(before: object, after: object): string[] {
 }
 
 function getOwn(value: object, name: string): unknown {
-  return Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+  return Object.hasOwn(value, name) ? fieldsOf(value)[name] : undefined
 }
 
 interface Difference {

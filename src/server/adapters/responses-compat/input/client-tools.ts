@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
+import { type Fields, fieldsOf } from '../../../../is-object.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import { readToolName, toCustomTool } from '../../../bodies/custom-tool.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { CreateRequest } from '../routes/schema.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Maximum length of the name of a function, as the common model APIs have it. */
 const MAX_NAME_LENGTH = 64
@@ -31,8 +30,7 @@ export function toClientTools(tools: CreateRequest['tools'], field = 'tools'): T
  * @throws HostError `REQUEST_INVALID` naming the field
  */
 export function toAddedTools({ tools }: Fields, at: string): ToolDefinition[] {
-  const isList =
-    Array.isArray(tools) && tools.every((tool: unknown) => typeof (tool as Fields | null)?.type === 'string')
+  const isList = Array.isArray(tools) && tools.every((tool: unknown) => typeof fieldsOf(tool).type === 'string')
   if (!isList) throw invalidField(`${at}.tools`, 'must be an array of tools.')
   return toClientTools(tools as CreateRequest['tools'], `${at}.tools`)
 }
@@ -68,7 +66,7 @@ function toNamespace({ name, tools, description }: Fields, at: string): ToolDefi
   if (!Array.isArray(tools)) throw invalidField(`${at}.tools`, 'must be array.')
   return tools.map((inner: unknown, index) => {
     const place = `${at}.tools[${index}]`
-    const tool = toTool((inner ?? {}) as Fields, place)
+    const tool = toTool(fieldsOf(inner), place)
     if (!tool) throw invalidField(`${place}.type`, 'must be function or custom.')
     const about = typeof description === 'string' ? description : ''
     return {

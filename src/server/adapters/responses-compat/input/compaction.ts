@@ -1,5 +1,6 @@
 import { Value } from 'typebox/value'
 import { lengthOf } from '../../../../durable/conversations/truncate.ts'
+import type { Fields } from '../../../../is-object.ts'
 import type { Message } from '../../../../protocols/message.ts'
 import { fromMessageJson, type MessageJson, toMessageJson } from '../../../../run/attachment-json.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
@@ -20,7 +21,7 @@ const TOKEN_LENGTH = 4
 
 /** Returns the tokens above which a conversation is to be shortened; undefined where the request sets none. */
 export function thresholdOf(body: CreateRequest): number | undefined {
-  const { context_management: raw } = body as { context_management?: unknown }
+  const { context_management: raw }: Fields = body
   if ((raw ?? undefined) === undefined || !Value.Check(ContextManagement, raw)) return undefined
   const thresholds = raw.flatMap(({ compact_threshold: tokens }) => tokens ?? [])
   return thresholds.length === 0 ? undefined : Math.min(...thresholds)

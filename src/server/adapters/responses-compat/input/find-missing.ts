@@ -1,8 +1,9 @@
 import { HostError } from '../../../../errors.ts'
+import { fieldsOf } from '../../../../is-object.ts'
 
 /** Problem of a request without `model` or `input`. `null` and empty values count as absent. */
 export function findMissing(body: unknown): HostError | undefined {
-  const { model, input } = (body ?? {}) as { model?: unknown; input?: unknown }
+  const { model, input } = fieldsOf(body)
   const isEmpty = (value: unknown) => (value ?? '') === '' || (Array.isArray(value) && value.length === 0)
   return isEmpty(model) || isEmpty(input) ? new HostError('REQUEST_INVALID', 'input and model are required') : undefined
 }

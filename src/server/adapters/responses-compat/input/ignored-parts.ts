@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { fieldsOf } from '../../../../is-object.ts'
 import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
@@ -61,14 +62,14 @@ function findIgnored(body: CreateRequest, { isExtended }: Dialect): string[] {
   })
   const noteTools = (tools: readonly unknown[], place: string) => {
     for (const [index, tool] of tools.entries()) {
-      const { type } = (tool ?? {}) as { type?: unknown }
+      const { type } = fieldsOf(tool)
       if (typeof type === 'string' && !EFFECTIVE.tools.has(type)) noteListed(TOOLS, type, `${place}[${index}]`)
     }
   }
   noteTools(body.tools ?? [], 'tools')
   if (typeof body.input === 'string') return ignored
   for (const [index, item] of body.input.entries()) {
-    const { type, tools, encrypted_content: sealed } = item as RawInputItem
+    const { type, tools, encrypted_content: sealed }: RawInputItem = item
     const isBare = type === 'reasoning' && typeof sealed !== 'string'
     if (typeof type === 'string' && (isBare || !EFFECTIVE.items.has(type)))
       noteListed(INPUT_ITEMS, type, `input[${index}]`)

@@ -1,4 +1,5 @@
 import { Value } from 'typebox/value'
+import type { Fields } from '../../../../is-object.ts'
 import type { ModelOptions } from '../../../../protocols/model-options.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { Capabilities } from '../../../../run/turn.ts'
@@ -7,8 +8,6 @@ import { invalidField } from '../../../bodies/invalid-field.ts'
 import type { Dialect } from '../../../replies/dialect.ts'
 import { type CreateRequest, ToolChoice } from '../routes/schema.ts'
 import { isNamed, mergeTools, toClientTools } from './client-tools.ts'
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Part of a turn that the options of a request decide. */
 interface RequestedOptions {

@@ -1,5 +1,6 @@
 import { runIdOf } from '../../../../durable/approvals/approvals.ts'
 import { RUN_PREFIX } from '../../../../durable/runs/run-ids.ts'
+import type { Fields } from '../../../../is-object.ts'
 import type { CreateRequest, RawInputItem } from '../routes/schema.ts'
 
 /**
@@ -14,7 +15,7 @@ export function resumeByApproval(body: CreateRequest): CreateRequest {
   const answers = input.slice(input.findLastIndex((item) => !isAnswer(item) && !isOutput(item)) + 1)
   const approval = answers.find(isAnswer)
   if (!approval) return { ...body, input: input.filter((item) => !isAnswer(item)) }
-  const { approval_request_id: id } = approval as { approval_request_id?: unknown }
+  const { approval_request_id: id }: Fields = approval
   return { ...body, input: answers, previous_response_id: runIdOf(String(id), RUN_PREFIX) }
 }
 

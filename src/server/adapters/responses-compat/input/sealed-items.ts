@@ -1,5 +1,6 @@
 import type { DurableRuns } from '../../../../durable/durable-runs.ts'
 import { REASONING, type ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
+import type { Fields } from '../../../../is-object.ts'
 import type { InputItem } from '../routes/schema.ts'
 import type { CompactionContent } from './compaction.ts'
 
@@ -30,7 +31,7 @@ export function unsealingFor(
 
 /** Item whose content only this server can read. */
 export function isSealed(item: InputItem): item is SealedItem {
-  const { type, encrypted_content: content } = item as InputItem & { encrypted_content?: unknown }
+  const { type, encrypted_content: content }: Fields = item
   return (type === 'reasoning' || type === 'compaction') && typeof content === 'string'
 }
 

@@ -1,6 +1,7 @@
 import { decodeBase64 } from '../../../../base64.ts'
 import type { ReasoningData } from '../../../../durable/runs/sealed-reasoning.ts'
 import { HostError, withoutStack } from '../../../../errors.ts'
+import { type Fields, isObject } from '../../../../is-object.ts'
 import type { Attachment, Message, ProviderMetadata, ToolCall } from '../../../../protocols/message.ts'
 import type { ToolDefinition } from '../../../../protocols/tool-definition.ts'
 import type { ToolResult } from '../../../../protocols/tool-provider.ts'
@@ -14,7 +15,6 @@ import { flatName, mergeTools, toAddedTools } from './client-tools.ts'
 import { type CompactionContent, readKept, toCompacted, toSummaryMessage } from './compaction.ts'
 import { isSealed, type Unsealing } from './sealed-items.ts'
 
-type Fields = Readonly<Record<string, unknown>>
 type Assistant = Extract<Message, { role: 'assistant' }>
 
 /** Output of a client's tool. */
@@ -172,7 +172,7 @@ function addCall(messages: Message[], call: ToolCall): void {
 
 /** An image of an earlier answer. Without its bytes it is only a reference to what the client has. */
 function addImage(messages: Message[], item: InputItem): void {
-  const { result } = item as Fields
+  const { result }: Fields = item
   if (typeof result !== 'string' || result === '') return
   const image: Attachment = { mediaType: imageTypeOf(result), data: decodeBase64(result) }
   const last = messages.at(-1)
@@ -204,7 +204,7 @@ export function toToolMessage({ callId, result }: Pick<CallOutput, 'callId' | 'r
 }
 
 function toCall(item: InputItem, at: string): ToolCall {
-  const { id, call_id: callId = id, name, namespace, arguments: text } = item as Fields
+  const { id, call_id: callId = id, name, namespace, arguments: text }: Fields = item
   if (typeof callId !== 'string' || typeof name !== 'string') {
     throw invalidField(at, 'must have call_id and name')
   }
@@ -212,7 +212,7 @@ function toCall(item: InputItem, at: string): ToolCall {
 }
 
 function toCustomCall(item: InputItem, at: string): ToolCall {
-  const { call_id: callId, name, namespace, input } = item as Fields
+  const { call_id: callId, name, namespace, input }: Fields = item
   if (typeof callId !== 'string' || typeof name !== 'string') throw invalidField(at, 'must have call_id and name')
   if (typeof input !== 'string') throw invalidField(`${at}.input`, 'must be string.')
   return { id: callId, name: flatName(name, namespace), arguments: { input } }
@@ -221,7 +221,7 @@ function toCustomCall(item: InputItem, at: string): ToolCall {
 function parseArguments(text: unknown, at: string): Fields {
   try {
     const value: unknown = text === '' ? {} : JSON.parse(String(text))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
+    if (isObject(value)) return value
   } catch {
     // As for any other value.
   }
@@ -229,7 +229,7 @@ function parseArguments(text: unknown, at: string): Fields {
 }
 
 function toOwnResult(item: InputItem): ToolResult {
-  const { output, error } = item as Fields
+  const { output, error }: Fields = item
   if (typeof output === 'string') return { text: output }
   return { text: typeof error === 'string' ? error : CUT_OFF, isError: true }
 }
@@ -237,7 +237,7 @@ function toOwnResult(item: InputItem): ToolResult {
 const CUT_OFF = 'The call was cut off; its result is not known.'
 
 function toOutput(item: InputItem, at: string): CallOutput {
-  const { call_id: callId, output } = item as Fields
+  const { call_id: callId, output }: Fields = item
   if (typeof callId !== 'string') throw invalidField(`${at}.call_id`, 'must be a string')
   const kind = item.type === 'custom_tool_call_output' ? 'custom' : 'function'
   if (typeof output === 'string') return { callId, kind, at, result: { text: output } }
@@ -250,7 +250,7 @@ function toOutput(item: InputItem, at: string): CallOutput {
 
 /** @param decided ids of the requests that are decided before it */
 function toApproval(item: InputItem, at: string, decided: Set<string>): ApprovalReply {
-  const { approval_request_id: requestId, approve: isApproved, reason } = item as Fields
+  const { approval_request_id: requestId, approve: isApproved, reason }: Fields = item
   if (typeof requestId !== 'string' || typeof isApproved !== 'boolean') {
     throw invalidField(at, 'must have approval_request_id and approve')
   }

@@ -1,3 +1,4 @@
+import { fieldsOf } from '../../../../is-object.ts'
 import type { OutputItem, Page, ResponseRecord } from './schema.ts'
 
 /** Record in the dialect that has a status of its own for an answer that was cut off. */
@@ -18,7 +19,7 @@ function withPhase(item: OutputItem, index: number, { length }: readonly OutputI
 
 /** The same for any answer of a route: a record, a page of records, or something else. */
 export function toExtendedPayload(payload: unknown): unknown {
-  const { object } = (payload ?? {}) as { object?: unknown }
+  const { object } = fieldsOf(payload)
   if (object === 'response' && 'status' in (payload as object)) return toExtendedRecord(payload as ResponseRecord)
   if (object !== 'list') return payload
   const page = payload as Page<unknown>

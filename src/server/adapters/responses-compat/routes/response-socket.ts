@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { WebSocket } from 'ws'
 import { readEnded } from '../../../../durable/runs/read-run.ts'
 import { HostError } from '../../../../errors.ts'
+import { isObject } from '../../../../is-object.ts'
 import type { AdapterOptions } from '../../../adapter.ts'
 import { invalidJson, parseJson } from '../../../bodies/json-body.ts'
 import { readTraceparent } from '../../../bodies/read-traceparent.ts'
@@ -205,7 +206,6 @@ function parse(text: string): Record<string, unknown> {
   } catch (error) {
     throw invalidJson('message', error)
   }
-  if (typeof message === 'object' && message !== null && !Array.isArray(message))
-    return message as Record<string, unknown>
+  if (isObject(message)) return message
   throw new HostError('REQUEST_INVALID', 'A message must be a JSON object')
 }
